@@ -23,7 +23,7 @@ import type { GuardedText, Place, Subject, UnreliableConnection } from "./subjec
 /** The longest that one request may take. */
 const MAX_TIMEOUT_MS = 10_000;
 /** How long a service may really take until everybody sees what it has done. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 20_000;
 /** In how many steps a lease passes, where something is looked at all the while. */
 export const STEPS_PER_LEASE = 20;
 /** How many leases a long outage lasts: ten minutes at 15 seconds. */

@@ -7,7 +7,9 @@ import { FirestoreRecordStore } from "../src/firestore-record-store.ts";
 import { Paths } from "../src/paths.ts";
 import { test } from "./world-test.ts";
 
-test("a Firestore of another copy of the SDK, such as firebase-admin's, is pushed what it reads", async ({ world }) => {
+test("a Firestore of another copy of the SDK, such as firebase-admin's, is read from, and wakes who watches", async ({
+  world,
+}) => {
   const other = createRequire(import.meta.url)("oldest-google-cloud-firestore") as { readonly Firestore: typeof Firestore };
   expect(other.Firestore).not.toBe(Firestore);
   const firestore = new other.Firestore({ projectId: "demo-x", host: world.host, ssl: false });
@@ -17,10 +19,12 @@ test("a Firestore of another copy of the SDK, such as firebase-admin's, is pushe
   world.moveServerClock(1_000);
   await store.break(ELECTION, { reason: "test" });
   const records = new FirestoreRecordStore(firestore, new Paths("leasehold"), { clock: systemClock });
-  const read = await records.get(ELECTION, { signal: world.ended });
-  for await (const pushed of records.watch!(ELECTION, { signal: world.ended })) {
-    expect(pushed).toMatchObject({ version: read?.version, data: read?.data });
+  await expect(records.get(ELECTION, { signal: world.ended })).resolves.toMatchObject({ data: { term: 1 } });
+  let wakeUps = 0;
+  for await (const _ of records.watch!(ELECTION, { signal: world.ended })) {
+    wakeUps += 1;
     break;
   }
+  expect(wakeUps).toBe(1);
   await firestore.terminate();
 });

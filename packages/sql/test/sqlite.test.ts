@@ -63,7 +63,7 @@ await describeDatabases(["sqlite"], (test) => {
   test.concurrent.for(["DELETE", "WAL"])(
     "of four processes one leads at a time, with the user's data in a file in %s mode",
     { timeout: 600_000 },
-    async (journal, { world }) => {
+    async (journal, { world, expect: expectHere }) => {
       const database = prepared(world, journal);
       const candidates = new Candidates(world);
       await Promise.all(["a", "b", "c", "d"].map((name) => candidates.start(name)));
@@ -72,35 +72,35 @@ await describeDatabases(["sqlite"], (test) => {
       const leader = (): Won | undefined => candidates.won.findLast(({ candidateId }) => !killed.includes(candidateId));
       let lastTerm = 0;
       while (killed.length < 2) {
-        await expect.poll(() => leader()?.term).toBeGreaterThan(lastTerm);
+        await expectHere.poll(() => leader()?.term).toBeGreaterThan(lastTerm);
         const count = (): unknown => database.prepare("SELECT COUNT(*) AS n FROM writes").get()?.["n"];
         const before = Number(count());
-        await expect.poll(count).toBeGreaterThan(before + 5);
+        await expectHere.poll(count).toBeGreaterThan(before + 5);
         const victim = leader()!;
         await candidates.kill(victim.candidateId);
         killed.push(victim.candidateId);
         lastTerm = Math.max(...candidates.won.map((won) => won.term));
       }
-      await expect.poll(() => leader()?.term).toBeGreaterThan(lastTerm);
+      await expectHere.poll(() => leader()?.term).toBeGreaterThan(lastTerm);
       await candidates.end();
       // No term was won twice.
       const won = candidates.won.map((one) => one.term);
-      expect(new Set(won).size).toBe(won.length);
+      expectHere(new Set(won).size).toBe(won.length);
       // Guarded writes come in the order of terms, and each term has one writer.
       const rows = database.prepare("SELECT term, who FROM writes ORDER BY id").all();
       const terms = rows.map(({ term }) => Number(term));
-      expect(terms).toEqual(terms.toSorted((x, y) => x - y));
+      expectHere(terms).toEqual(terms.toSorted((x, y) => x - y));
       for (const { term, candidateId } of candidates.won) {
-        expect(rows.filter((row) => row["term"] === term).every(({ who }) => who === candidateId)).toBe(true);
+        expectHere(rows.filter((row) => row["term"] === term).every(({ who }) => who === candidateId)).toBe(true);
       }
-      expect(journal).toBe(String(database.prepare("PRAGMA journal_mode").get()?.["journal_mode"]).toUpperCase());
+      expectHere(journal).toBe(String(database.prepare("PRAGMA journal_mode").get()?.["journal_mode"]).toUpperCase());
     },
   );
 
   test.concurrent.for(["DELETE", "WAL"])(
     "a writer that is killed at any moment bars nobody, and opens the fence to nobody, in %s mode",
     { timeout: 600_000 },
-    async (journal, { world }) => {
+    async (journal, { world, expect: expectHere }) => {
       prepared(world, journal);
       const script = fileURLToPath(new URL("./sqlite-writer.ts", import.meta.url));
       const terms: number[] = [];
@@ -118,8 +118,8 @@ await describeDatabases(["sqlite"], (test) => {
         const difference = await disagreement(world);
         const [lease = 0, fence = 0] = difference?.match(/\b\d+(?=:)/g)?.map(Number) ?? [];
         // Never ahead: at most, the leases are those of an acquisition or a break that the fence has not heard of.
-        expect(fence - lease, difference).toBeLessThanOrEqual(0);
-        expect(lease - fence, difference).toBeLessThanOrEqual(1);
+        expectHere(fence - lease, difference).toBeLessThanOrEqual(0);
+        expectHere(lease - fence, difference).toBeLessThanOrEqual(1);
         await store.break(world.election, { reason: "r", immediate: true });
         const won = await world.win(store);
         terms.push(won.term);
@@ -127,11 +127,11 @@ await describeDatabases(["sqlite"], (test) => {
         await session.run("BEGIN");
         await store.fence(won, session.connection);
         await session.run("COMMIT");
-        expect(await disagreement(world)).toBeUndefined();
+        expectHere(await disagreement(world)).toBeUndefined();
         await store.release(won, LIMITS);
       }
-      expect(terms).toEqual(terms.toSorted((x, y) => x - y));
-      expect(new Set(terms).size).toBe(terms.length);
+      expectHere(terms).toEqual(terms.toSorted((x, y) => x - y));
+      expectHere(new Set(terms).size).toBe(terms.length);
     },
   );
 

@@ -293,17 +293,20 @@ export class VotingLeaseStore implements LeaseStore {
     const { election } = request;
     const hadFailed = this.#failed.delete(election);
     let hasFailed = true;
+    let hasWon = false;
     try {
       const outcome = await claim(this.#server, request, hadFailed);
+      hasWon = outcome.won;
       hasFailed = !outcome.won && outcome.hasFailed;
       return outcome;
     } finally {
       if (this.#failed.size > MOST_CLAIMS) this.#failed.clear();
       if (hasFailed) this.#failed.add(election);
-      // The others of this process learn of its own LEAD once the winner has heard of its win.
+      // The others of this process learn of its own LEAD once the winner has heard of its win. A lost claim wakes nobody: its own
+      // campaign would begin again at once, without the random wait that keeps two voters from refusing each other for ever.
       this.clock.setTimer(() => {
         this.#claiming.delete(election);
-        this.#wakers.forEach((wake) => wake(election));
+        if (hasWon) this.#wakers.forEach((wake) => wake(election));
       }, 0);
     }
   }

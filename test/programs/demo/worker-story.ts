@@ -77,7 +77,7 @@ async function freeze({ log, workers }: Stage): Promise<void> {
     explanation: "SIGSTOP: the leader stands still in the middle of its work, for longer than its lease lasts.",
   });
   const leader = await stillLeader({ log, workers });
-  await workers.pause(leader);
+  await workers.stopped(leader);
   await successor(log, leader);
 
   log.note("phase", null, {

@@ -29,7 +29,8 @@ for (const of of names) {
   pids.push(pid);
   await log.next({ what: "a standby", event: "standby", of, from: 0 });
 }
-await workers.pause(names[0]!);
+process.kill(pids[0]!, "SIGSTOP");
+await workers.stopped(names[0]!);
 process.stdout.write(`${JSON.stringify(pids)}\n`);
 if (process.argv[2] === "dispose") await workers[Symbol.asyncDispose]();
 else setInterval(() => undefined, 60_000);

@@ -1,4 +1,5 @@
 import { LineProcess } from "@leasehold/test-kit/processes/line-process";
+import { reachesState } from "@leasehold/test-kit/processes/process-state";
 import type { DemoEvent } from "./demo-event.ts";
 import type { Seat } from "@leasehold/test-kit/stores/test-store";
 import type { EventLog } from "./event-log.ts";
@@ -85,9 +86,12 @@ export class Workers implements AsyncDisposable {
     running.process.signal("SIGTERM");
   }
 
-  /** SIGSTOP: it stands still, wherever it is, and does not know it. */
-  async pause(candidateId: string): Promise<void> {
-    await this.#get(candidateId).process.freeze();
+  /**
+   * Resolves once the worker has stopped itself. A signal from here might meet it right before it does so: then it would stop a
+   * second time after it was resumed.
+   */
+  async stopped(candidateId: string): Promise<void> {
+    await reachesState(this.#get(candidateId).process.pid, "stopped", "gone");
     this.#note("paused", candidateId);
   }
 

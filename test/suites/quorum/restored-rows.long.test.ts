@@ -53,7 +53,7 @@ async function membersWith(world: SqlWorld) {
       try {
         await server.fence(lease, session.connection as never);
       } finally {
-        await session.run("ROLLBACK");
+        await session.rollback();
       }
     },
   };
