@@ -94,9 +94,14 @@ export class LineProcess<Line> {
 
   /** SIGSTOP: resolves once it does not run. */
   async freeze(): Promise<void> {
-    this.#guard = guardFrozen(this.pid);
     this.#child.kill("SIGSTOP");
     // The signal takes effect a little after `kill` returns.
+    await this.stopped();
+  }
+
+  /** Resolves once it does not run, by whoever's SIGSTOP. It will not outlive this process all the same. */
+  async stopped(): Promise<void> {
+    this.#guard ??= guardFrozen(this.pid);
     await reachesState(this.pid, "stopped", "gone");
   }
 

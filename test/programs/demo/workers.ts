@@ -1,5 +1,4 @@
 import { LineProcess } from "@leasehold/test-kit/processes/line-process";
-import { reachesState } from "@leasehold/test-kit/processes/process-state";
 import type { DemoEvent } from "./demo-event.ts";
 import type { Seat } from "@leasehold/test-kit/stores/test-store";
 import type { EventLog } from "./event-log.ts";
@@ -91,7 +90,7 @@ export class Workers implements AsyncDisposable {
    * second time after it was resumed.
    */
   async stopped(candidateId: string): Promise<void> {
-    await reachesState(this.#get(candidateId).process.pid, "stopped", "gone");
+    await this.#get(candidateId).process.stopped();
     this.#note("paused", candidateId);
   }
 
