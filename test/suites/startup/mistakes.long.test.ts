@@ -121,9 +121,8 @@ async function tell(mistake: string, store: LeaseStore): Promise<string> {
   const does = outcome === undefined ? "goes on" : isLocal ? "rejects at once" : "rejects after a lease";
   // On a busy machine a first request may be too slow, of which it speaks first.
   const [first] =
-    said.find(
-      ([, code]) =>
-        code === outcome?.error.code || (!outcome && code !== "STORE_TIMEOUT" && !String(code).startsWith("LEASEHOLD_")),
+    said.find(([, code]) =>
+      outcome ? code === outcome.error.code : code !== "STORE_TIMEOUT" && String(code).startsWith("STORE_"),
     ) ?? [];
   const line = isLocal ? patient.error.message : first;
   return [`${mistake}: run ${does}${outcome ? ` with ${outcome.error.code}` : ""}`, `    ${steady(line ?? "(nothing)")}`].join(
