@@ -1,5 +1,6 @@
-import { fstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { ConfigurationError } from "@leasehold/core";
+import { identityAt, identityOfDescriptor } from "./file-identity.ts";
 
 /** Native modules that bring a SQLite of their own: better-sqlite3, sqlite3, libsql, Prisma's engine. */
 const OTHER_SQLITE = /\/[^\n/]*(?:sqlite|libsql|query_engine)[^\n]*\.node$/im;
@@ -9,7 +10,7 @@ const openings = new Map<string, number>();
 
 /** Remembers that this module opens a file once more. */
 export function countOpening(path: string): void {
-  const identity = identityOf(statSync(path));
+  const identity = identityAt(path) ?? "";
   openings.set(identity, (openings.get(identity) ?? 0) + 1);
 }
 
@@ -23,8 +24,8 @@ export function countOpening(path: string): void {
 export function checkNoOtherLibrary(path: string): void {
   const library = otherLibrary();
   if (library === undefined) return;
-  const file = statSync(path, { throwIfNoEntry: false });
-  if (file === undefined || descriptorsOf(identityOf(file)) <= (openings.get(identityOf(file)) ?? 0)) return;
+  const identity = identityAt(path);
+  if (identity === undefined || descriptorsOf(identity) <= (openings.get(identity) ?? 0)) return;
   throw new ConfigurationError(
     `sqlite is '${path}', which this process has open by another SQLite library (${library}). Two libraries do not see each other's locks, and destroy the data. Pass the application's own handle as sqlite, or a path that is Leasehold's alone.`,
   );
@@ -44,13 +45,9 @@ function otherLibrary(): string | undefined {
 function descriptorsOf(identity: string): number {
   return readdirSync("/proc/self/fd").filter((descriptor) => {
     try {
-      return identityOf(fstatSync(Number(descriptor))) === identity;
+      return identityOfDescriptor(Number(descriptor)) === identity;
     } catch {
       return false;
     }
   }).length;
-}
-
-function identityOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
-  return `${dev}:${ino}`;
 }

@@ -1,16 +1,16 @@
-import { statSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ConfigurationError } from "@leasehold/core";
 import { checkKeys } from "../layout.ts";
 import { FENCES, LAYOUT_CHECKS, type Row } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
+import { identityAt } from "./file-identity.ts";
 import { checkNoOtherLibrary, countOpening } from "./other-library.ts";
 import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
 import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE, UNIQUE_INDEXES } from "./sqlite-schema.ts";
 
 /** Beside the file of the data: a guarded transaction locks all of that one, and renewals must go on meanwhile. */
-const LEASE_FILE_SUFFIX = "-leasehold";
+export const LEASE_FILE_SUFFIX = "-leasehold";
 /** How long opening the files may block the event loop, where other processes have locked them. */
 const OPENING_WAIT_MS = 400;
 
@@ -157,7 +157,7 @@ class OpenFiles implements SqliteConnections {
   replaced(): string | undefined {
     for (const path of [this.path, `${this.path}${LEASE_FILE_SUFFIX}`, `${this.path}-wal`]) {
       const known = this.#identities.get(path);
-      const present = identityOf(path);
+      const present = identityAt(path);
       if (known !== undefined && present !== known) return path;
       if (known === undefined && present !== undefined) this.#identities.set(path, present);
     }
@@ -168,12 +168,6 @@ class OpenFiles implements SqliteConnections {
     this.leases.close?.();
     if (this.isOwn) this.data.close?.();
   }
-}
-
-/** Names the file at a path, whatever its name; `undefined` where there is none. */
-function identityOf(path: string): string | undefined {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found && `${found.dev}:${found.ino}`;
 }
 
 function checkPath(path: string): string {

@@ -33,7 +33,7 @@ import type { HostClock } from "./host-clock.ts";
 import { lockOwners } from "./lock-owner.ts";
 import { checkNoOtherLibrary } from "./other-library.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
-import type { SqliteConnections, SqliteFiles } from "./sqlite-files.ts";
+import { LEASE_FILE_SUFFIX, type SqliteConnections, type SqliteFiles } from "./sqlite-files.ts";
 import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
 
 /** The present by SQLite's own clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
@@ -261,5 +261,5 @@ function moveFence(data: SqliteHandle, leases: SqliteHandle, { election, fence, 
 
 /** Adds to an error the processes that have locked the files. */
 function nameLockOwners(error: unknown, path: string): void {
-  if (error instanceof Error) error.message += lockOwners(path) || lockOwners(`${path}-leasehold`);
+  if (error instanceof Error) error.message += lockOwners(path) || lockOwners(`${path}${LEASE_FILE_SUFFIX}`);
 }
