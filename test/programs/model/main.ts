@@ -47,14 +47,14 @@ async function report(all: readonly Check[], programs: Programs, folder: string)
   const table = new Table(all);
   print(table.head);
   const runs: string[] = [];
-  let wrong = 0;
+  const wrong: string[] = [];
   for (const [nth, finding] of startAll(all, programs, folder).entries()) {
     const check = all[nth]!;
     const found = await finding;
     const problem = found instanceof Error ? found.message : problemOf(check, found);
     print(table.row(check, found, problem === undefined));
     if (problem !== undefined) {
-      wrong += 1;
+      wrong.push(check.name);
       print(problem.replace(/^/gm, "    "));
     } else if (check.tells === true && !(found instanceof Error)) {
       runs.push(`\n${check.name}, how it comes to this:`, ...account(found.run));
@@ -62,8 +62,9 @@ async function report(all: readonly Check[], programs: Programs, folder: string)
   }
   for (const line of runs) print(line);
   print(`\n${((performance.now() - startMs) / 1_000).toFixed(0)} s`);
-  print(`${all.length - wrong} checks as expected, ${wrong} not`);
-  return wrong === 0 ? 0 : 1;
+  for (const name of wrong) print(`not as expected: ${name}`);
+  print(`${all.length - wrong.length} checks as expected, ${wrong.length} not`);
+  return wrong.length === 0 ? 0 : 1;
 }
 
 /** Gives for each check the promise of what it finds; a promise that never rejects. */

@@ -124,6 +124,19 @@ c_code {
   #endif
   }
 
+  /* What a store keeps after ballot 2. An initialiser would leave the padding as it was on the stack, and memcmp compares it. */
+  static struct Kept firstKept(int roster, int marker) {
+    struct Kept kept;
+    memset(&kept, 0, sizeof(kept));
+    kept.exists = 1;
+    kept.promised = FORWARD(2);
+    kept.accepted = 2;
+    kept.write = 1;
+    kept.roster = roster;
+    kept.marker = marker;
+    return kept;
+  }
+
   static void begin(void) {
     int me, i;
     now.wipesLeft = WIPES;
@@ -138,11 +151,11 @@ c_code {
     now.lastRoster = 1;
     now.told[ROSTER] = 2;
     for (i = 0; i < MEMBERS; i++) {
-      struct Kept roster = { 1, FORWARD(2), 2, 1, 0, 0 };
+      struct Kept roster = firstKept(0, 0);
       now.store[i].marker = now.rosters[1].marker[i] = ++now.lastMarker;
       now.store[i].kept[ROSTER] = roster;
   #ifndef NEW_ELECTION
-      struct Kept kept = { 1, FORWARD(2), 2, 1, 1, now.store[i].marker };
+      struct Kept kept = firstKept(1, now.store[i].marker);
       now.store[i].kept[ELECTION] = kept;
       now.lastWrite = 1;
       now.told[ELECTION] = 2;
