@@ -95,10 +95,10 @@ describe("a release with a hold", () => {
     const store = world.store();
     const lease = await win(store);
     await world.store().break(ELECTION, { reason: "maintenance" });
-    await expect(store.release(lease, { ...LIMITS, holdMs: 3_000 })).resolves.toBe("released");
+    await expect(store.release(lease, HOLDING)).resolves.toBe("released");
 
     await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
-    await world.forward(4_000);
+    await world.forward(HOLD_MS + 1_000);
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 

@@ -135,12 +135,12 @@ describe("a reservation", () => {
 
   test("goes with a hold", async ({ world }) => {
     const store = world.store();
-    await store.release(await win(store, of("west")), { ...LIMITS, holdMs: 5_000 });
+    await store.release(await win(store, of("west")), { ...LIMITS, holdMs: 12_000 });
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({
       state: "vacant",
       bar: { kind: "hold" },
     });
-    await world.forward(6_000);
+    await world.forward(13_000);
 
     await expect(admits(world, of("east"))).resolves.toBe(false);
     await expect(admits(world, of("west"))).resolves.toBe(true);

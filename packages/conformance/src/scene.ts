@@ -21,7 +21,7 @@ import { requestsDuring } from "./request-counter.ts";
 import type { GuardedText, Place, Subject, UnreliableConnection } from "./subject.ts";
 
 /** The longest that one request may take. */
-const MAX_TIMEOUT_MS = 10_000;
+const MAX_TIMEOUT_MS = 30_000;
 /** How long a service may really take until everybody sees what it has done. */
 const PATIENCE_MS = 20_000;
 /** In how many steps a lease passes, where something is looked at all the while. */

@@ -106,22 +106,18 @@ function median(samples: readonly number[]): number {
 }
 
 describe("a release that wakes all standbys at once", () => {
-  test.each([1, 2, CROWD])(
-    "is taken over within five round trips, in the median, by %d standbys",
-    { timeout: 60_000 },
-    async (standbys) => {
-      const tookMs: number[] = [];
-      for (const seed of standbys === CROWD ? SEEDS.slice(0, 41) : SEEDS) {
-        const election = new PushedElection(seed, standbys);
-        tookMs.push(await election.handOver());
-        await election.stop();
-      }
+  test.each([1, 2, CROWD])("is taken over within five round trips, in the median, by %d standbys", async (standbys) => {
+    const tookMs: number[] = [];
+    for (const seed of standbys === CROWD ? SEEDS.slice(0, 41) : SEEDS) {
+      const election = new PushedElection(seed, standbys);
+      tookMs.push(await election.handOver());
+      await election.stop();
+    }
 
-      expect(median(tookMs)).toBeLessThanOrEqual(5 * ROUND_TRIP_MS);
-    },
-  );
+    expect(median(tookMs)).toBeLessThanOrEqual(5 * ROUND_TRIP_MS);
+  });
 
-  test(`makes a handful of ${CROWD} standbys write, and each of them read twice`, { timeout: 60_000 }, async () => {
+  test(`makes a handful of ${CROWD} standbys write, and each of them read twice`, async () => {
     const writes: number[] = [];
     const allReads: number[] = [];
     for (const seed of SEEDS.slice(0, 41)) {

@@ -6,7 +6,7 @@ import { runConformance, SOME_ROUNDS, type RunOptions } from "@leasehold/test-ki
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 import { win } from "@leasehold/test-kit/acquisitions";
 
-const LEASE_MS = 15_000;
+const LEASE_MS = 60_000;
 const LIMITS = { timeoutMs: 5_000 };
 
 /** Registers the suite for DynamoDB as an emulator gives it, and a test of what is on the wire. */

@@ -192,7 +192,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election on etcd", () => {
   }
 
   async function hasPlaces(election: string, count: number): Promise<void> {
-    await expect.poll(async () => (await keysIn(election)).length, { timeout: 30_000 }).toBe(count);
+    await expect.poll(async () => (await keysIn(election)).length).toBe(count);
   }
 
   async function asked(): Promise<number> {

@@ -31,7 +31,7 @@ if (missing !== undefined) {
       ...FIRESTORE_FACTS,
       name: "firestore (official)",
       // A stall of some seconds ends no term.
-      leaseMs: 15_000,
+      leaseMs: 60_000,
       skips: { "leading-outage": "it would last for minutes of real time; our own server's time is moved" },
       open: () => Promise.resolve(new FirestorePlace(official.host, realTime)),
     },

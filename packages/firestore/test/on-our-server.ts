@@ -20,7 +20,7 @@ export function runOnOurServer(name: string, rounds?: number): void {
     ...FIRESTORE_FACTS,
     name,
     rounds,
-    leaseMs: 15_000,
+    leaseMs: 60_000,
     open: () => Promise.resolve(new FirestorePlace(server.host, new MovedTime(server))),
   });
 }

@@ -232,7 +232,7 @@ describe("an elector", () => {
     proxy.cut();
     proxy.heal();
     // The client begins to listen anew by itself.
-    await expect.poll(listens, { timeout: 10_000 }).toBe(3);
+    await expect.poll(listens).toBe(3);
     await leading.release();
 
     await using leadership = await next;

@@ -31,7 +31,7 @@ await describeDatabases(SERVERS, (test) => {
     }
     release();
     await expect
-      .poll(() => store.renew(lease, LIMITS).catch((error: unknown) => error), { timeout: 60_000 })
+      .poll(() => store.renew(lease, LIMITS).catch((error: unknown) => error))
       .toMatchObject({
         held: true,
       });
@@ -48,9 +48,7 @@ await describeDatabases(SERVERS, (test) => {
     } finally {
       world.daemon.resume();
     }
-    await expect
-      .poll(() => store.renew(lease, LIMITS).catch((error: unknown) => error), { timeout: 60_000 })
-      .toMatchObject({ held: true });
+    await expect.poll(() => store.renew(lease, LIMITS).catch((error: unknown) => error)).toMatchObject({ held: true });
     await expect.poll(() => world.busy()).toEqual([]);
   });
 

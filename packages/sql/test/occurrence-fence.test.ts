@@ -126,7 +126,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       const before = await claimed(world, 1_000);
       const session = await guarding(world, before);
       const state = async () => (await occurrencesOf(world).read(TICK, { expiry: "store-clock" }))?.state;
-      await expect.poll(state, { timeout: 20_000 }).toBe("expired");
+      await expect.poll(state).toBe("expired");
       await expect(attempt(world, before)).rejects.toMatchObject(HELD_OFF_ERROR);
       await expect.poll(() => world.busy()).toEqual([]);
       const { version } = (await world.occurrenceRow(TICK)) ?? {};

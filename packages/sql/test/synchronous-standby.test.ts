@@ -9,7 +9,6 @@ import { failureOf } from "@leasehold/test-kit/failure";
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 
 /** A limit of ten times what an idle machine takes. */
-const SOON = { timeout: 30_000 };
 
 /** A primary whose standby acknowledges, until it is cut off. */
 const test = base.extend("pair", { scope: "file" }, async ({}, { onCleanup }) => {
@@ -32,7 +31,7 @@ const test = base.extend("pair", { scope: "file" }, async ({}, { onCleanup }) =>
   const attach = async (): Promise<void> => {
     link.heal();
     const sql = "SELECT count(*)::int FROM pg_stat_replication WHERE sync_state = 'sync'";
-    await expect.poll(() => one(sql), SOON).toBe(1);
+    await expect.poll(() => one(sql)).toBe(1);
   };
   return {
     url: primary.url,
@@ -43,7 +42,7 @@ const test = base.extend("pair", { scope: "file" }, async ({}, { onCleanup }) =>
     /** Waits until a write waits for the standby, and returns its process. */
     waiting: async (): Promise<number> => {
       const sql = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'";
-      await expect.poll(() => one(sql), SOON).toBeDefined();
+      await expect.poll(() => one(sql)).toBeDefined();
       return (await one(sql)) as number;
     },
     nonceOf: async (election: string): Promise<unknown> =>
@@ -73,7 +72,7 @@ describe.skipIf(await isMissing(postgresMissing()))("with a synchronous standby 
     expect(await pair.nonceOf("given-up")).toBe(before);
 
     await pair.attach();
-    await expect.poll(() => pair.nonceOf("given-up"), SOON).not.toBe(before);
+    await expect.poll(() => pair.nonceOf("given-up")).not.toBe(before);
   });
 
   test.for(["", "-c client_min_messages=error"])(

@@ -41,7 +41,7 @@ const FIRST: Readonly<Record<string, number>> = {
 };
 
 describe.concurrent("the simulation catches a library in which", () => {
-  test.for(MUTANTS)("$bug", { timeout: 300_000 }, async (mutant, { expect: expectHere }) => {
+  test.for(MUTANTS)("$bug", { timeout: 1_800_000 }, async (mutant, { expect: expectHere }) => {
     const { invariant, runs } = await huntMutant(mutant, { first: FIRST[mutant.name] ?? 1, count: mutant.within });
 
     expectHere(Object.keys(INVARIANTS)).toContain(invariant);

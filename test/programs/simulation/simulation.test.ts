@@ -29,7 +29,7 @@ const RUNS: Readonly<Record<StoreKind, number>> = {
 beforeAll(warmUp);
 
 describe.each(STORE_KINDS)("elections on %s", (store) => {
-  test(`break nothing in ${RUNS[store]} runs`, { timeout: 240_000 }, async () => {
+  test(`break nothing in ${RUNS[store]} runs`, async () => {
     const { violations, terms, runs } = await runSeeds({ first: 1, count: RUNS[store], stores: [store] });
 
     const [first] = violations;
