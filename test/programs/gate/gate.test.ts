@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Gate, type Step } from "./gate.ts";
 import { usesRealTime } from "./real-time.ts";
@@ -45,7 +46,8 @@ function reportOf(...failed: ReadonlyArray<readonly [file: string, name?: string
       name: join(root, file),
       status: "failed",
       message: "the setup failed",
-      assertionResults: name === undefined ? [] : [{ status: "failed", fullName: name, failureMessages: ["expected 1"] }],
+      assertionResults:
+        name === undefined ? [] : [{ status: "failed", ancestorTitles: [], title: name, failureMessages: ["expected 1"] }],
     })),
   };
 }
@@ -69,6 +71,28 @@ test("counts the tests and the commands that pass", async () => {
 test("ends at the first command that fails", async () => {
   const { closing, runs } = await gateOf([{ command: "exit 3" }, ...TESTS], reportOf());
   expect([closing, runs]).toEqual(["0 passed, 1 failed", []]);
+});
+
+test("finds a failed test again by the titles of its suites, with Vitest itself", async () => {
+  const vitest = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url));
+  await writeFile(join(root, "package.json"), JSON.stringify({ scripts: { test: `node ${vitest} run --globals --root .` } }));
+  await rm(join(root, "virtual.test.ts"));
+  await writeFile(
+    join(root, "real.test.ts"),
+    `import "./timers.ts";
+import { appendFileSync, readFileSync } from "node:fs";
+describe("a suite (of two)", () => {
+  test.for([{ what: "a title that Vitest shortens, since it is long" }])("$what", () => {
+    appendFileSync("runs.txt", "run\\n");
+    expect(readFileSync("runs.txt", "utf8")).toBe("run\\nrun\\n");
+  });
+  test("passes", () => {});
+});
+`,
+  );
+  const { closing, lines } = await gateOf(TESTS);
+  expect(closing).toBe("2 passed, 0 failed");
+  expect(lines.find((line) => line.startsWith("unsteady:"))).toContain("a suite (of two) > a title that Vitest shortens");
 });
 
 test("runs a failed test of real time once more, alone, after all steps, and calls it unsteady if it passes", async () => {

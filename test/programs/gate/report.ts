@@ -5,6 +5,7 @@ import { usesRealTime } from "./real-time.ts";
 export interface Failure {
   /** Absolute. */
   readonly file: string;
+  /** As Vitest's name pattern sees it: the titles of its suites and its own, joined by " > ". */
   readonly name?: string | undefined;
   readonly message: string;
   readonly isOfRealTime: boolean;
@@ -27,7 +28,8 @@ interface VitestReport {
     readonly message: string;
     readonly assertionResults: ReadonlyArray<{
       readonly status: string;
-      readonly fullName: string;
+      readonly ancestorTitles: readonly string[];
+      readonly title: string;
       readonly failureMessages: readonly string[];
     }>;
   }>;
@@ -46,8 +48,9 @@ export function readReport(path: string, root: string): Report | undefined {
     if (failed.length === 0 && status !== "failed") return [];
     const isOfRealTime = usesRealTime(file, root);
     if (failed.length === 0) return [{ file, message, isOfRealTime }];
-    return failed.map(({ fullName, failureMessages }) => {
-      return { file, name: fullName, message: failureMessages.join("\n"), isOfRealTime };
+    return failed.map(({ ancestorTitles, title, failureMessages }) => {
+      const name = [...ancestorTitles, title].join(" > ");
+      return { file, name, message: failureMessages.join("\n"), isOfRealTime };
     });
   });
   return { passed: report.numPassedTests, skipped: report.numPendingTests + report.numTodoTests, failures };
