@@ -54,6 +54,7 @@ export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occu
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";
+export { sharedClock } from "./store/shared-clock.ts";
 export { localStoreWarning, LocalStoreWarnings, type HostFacts } from "./store/local-store.ts";
 export { timedCheck } from "./store/check.ts";
 export { sendRequest, type RequestOptions } from "./store/request.ts";

@@ -1,12 +1,19 @@
-import { systemClock, type Clock, type LeaseStore, type LogAttributes } from "@leasehold/core";
-import { ELECTION_DIMENSION, isDimensionValue, metricFields, scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
+import { ConfigurationError, type Clock, type LeaseStore, type LogAttributes } from "@leasehold/core";
+import {
+  ELECTION_DIMENSION,
+  isDimensionValue,
+  metricFields,
+  scheduledMsOf,
+  sharedClock,
+  type Occurrence,
+} from "@leasehold/core/provider";
 import type { Context, ScheduledEvent } from "aws-lambda";
+import type { DeliverySource } from "./delivery-source.ts";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
 import { writeToStandardOutput, type Report } from "./invocation-report.ts";
 import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
-import type { QueueSource } from "./platform.ts";
 
 /**
  * Wraps a Lambda handler so that it runs only where its invocation leads. Its time is what
@@ -37,9 +44,9 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
       occurrence: scheduledOccurrence,
       // https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html
       cronGrainMs: 60_000,
-      queue: queueOf,
+      unscheduled: sourceOf,
       write: writeToStandardOutput,
-      reportFields: (report, _, { functionName }) => metricsOf(report, functionName, options.clock ?? systemClock),
+      reportFields: (report, _, { functionName }) => metricsOf(report, functionName, sharedClock(options.store, options.clock)),
     },
     options,
     handler,
@@ -54,7 +61,21 @@ function scheduledOccurrence(event: unknown): Occurrence {
   // arn:aws:events:<region>:<account>:rule/<name>: what comes last is the same in every region.
   const [resource] = Array.isArray(resources) ? (resources as unknown[]) : [];
   const name = typeof resource === "string" ? resource.split(":").slice(5).join(":") : "";
-  return { name, scheduledMs };
+  // Two other events of one resource, at one second, would be one occurrence.
+  if (name === "" || isScheduled(event)) return { name, scheduledMs };
+  throw new ConfigurationError(`This is ${sourceName(event)}, which is no tick of a schedule. ${PASS_OCCURRENCE}`);
+}
+
+/** An ARN of a rule of EventBridge, or of a schedule of EventBridge Scheduler. */
+const SCHEDULE_ARN = /^arn:[^:]+:(?:events:[^:]*:[^:]*:rule|scheduler:[^:]*:[^:]*:schedule)\//;
+const SCHEDULERS: readonly unknown[] = ["aws.events", "aws.scheduler"];
+
+/** An event of a schedule says so; or it is an input that names the schedule and its time, and nothing else as its source. */
+function isScheduled(event: unknown): boolean {
+  const { source, "detail-type": type, time, resources } = (event ?? {}) as Partial<ScheduledEvent>;
+  if (type !== undefined) return type === "Scheduled Event" && SCHEDULERS.includes(source);
+  const [resource] = Array.isArray(resources) ? (resources as unknown[]) : [];
+  return source === undefined && typeof time === "string" && typeof resource === "string" && SCHEDULE_ARN.test(resource);
 }
 
 /** The metrics of an invocation, by its election; where each delivery has one of its own, by the function: each would be paid for. */
@@ -78,15 +99,36 @@ const POLLED: Readonly<Record<string, string>> = {
   "aws:docdb": "a stream of DocumentDB",
 };
 
+/** The sources that push each event by itself, which Lambda invokes again for an error, and then gives up. */
+const PUSHED: Readonly<Record<string, string>> = { "aws:s3": "Amazon S3", "aws:sns": "Amazon SNS", "aws:ses": "Amazon SES" };
+
 /** https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventsourcemapping.html */
-function queueOf(event: unknown): QueueSource | undefined {
+function sourceOf(event: unknown): DeliverySource | undefined {
+  if (isScheduled(event)) return undefined;
+  const source = recordSource(event);
+  const polled = nameIn(POLLED, source);
+  if (polled !== undefined) {
+    const advice = "returns the whole batch as failed ({ batchItemFailures }, with ReportBatchItemFailures) or throws";
+    return { name: polled, advice, isQueue: true };
+  }
+  return { name: nameIn(PUSHED, source) ?? sourceName(event), advice: "throws", isQueue: false };
+}
+
+function recordSource(event: unknown): unknown {
   const { Records, eventSource } = (event ?? {}) as { readonly Records?: unknown; readonly eventSource?: unknown };
   // A pipe of EventBridge passes the records alone.
   const records: unknown = Array.isArray(event) ? event : Records;
   const [first] = Array.isArray(records) ? (records as unknown[]) : [];
-  const source = (first as { readonly eventSource?: unknown } | undefined)?.eventSource ?? eventSource;
-  const name = typeof source === "string" && Object.hasOwn(POLLED, source) ? POLLED[source] : undefined;
-  return name === undefined
-    ? undefined
-    : { name, advice: "returns the whole batch as failed ({ batchItemFailures }, with ReportBatchItemFailures) or throws" };
+  // Amazon SNS writes it with a capital letter.
+  const record = first as { readonly eventSource?: unknown; readonly EventSource?: unknown } | undefined;
+  return record?.eventSource ?? record?.EventSource ?? eventSource;
+}
+
+function nameIn(names: Readonly<Record<string, string>>, source: unknown): string | undefined {
+  return typeof source === "string" && Object.hasOwn(names, source) ? names[source] : undefined;
+}
+
+function sourceName(event: unknown): string {
+  const { source } = (event ?? {}) as { readonly source?: unknown };
+  return typeof source === "string" ? `an event of '${source.slice(0, 100)}'` : "an event that no schedule has sent";
 }

@@ -1,11 +1,11 @@
 import type { InvocationContext, Timer } from "@azure/functions";
-import { ConfigurationError, systemClock, type Clock, type LeaseStore } from "@leasehold/core";
-import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
+import { ConfigurationError, type Clock, type LeaseStore } from "@leasehold/core";
+import { scheduledMsOf, sharedClock, type Occurrence } from "@leasehold/core/provider";
+import type { DeliverySource } from "./delivery-source.ts";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
 import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
-import type { QueueSource } from "./platform.ts";
 
 export interface AzureFunctionOptions {
   /**
@@ -58,9 +58,9 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
       delivery: deliveryOf,
       // An NCRONTAB expression has seconds; a schedule by a time span has fractions of them.
       cronGrainMs: 1_000,
-      queue: (_, context) => queueOf(context),
+      unscheduled: sourceOf,
       write: (line, _, context) => context.log(line),
-      occurrence: (trigger, context) => scheduledOccurrence(options.clock ?? systemClock, trigger, context),
+      occurrence: (trigger, context) => scheduledOccurrence(sharedClock(options.store, options.clock), trigger, context),
     },
     options,
     handler,
@@ -85,6 +85,8 @@ function deliveryOf(trigger: unknown, { functionName }: InvocationContext): stri
   return next === undefined ? undefined : [region, site, functionName, next].join("/");
 }
 
+const TIMER = "timerTrigger";
+
 /** The triggers that settle a message, or go on behind it, once a function has returned. */
 const QUEUES: Readonly<Record<string, string>> = {
   serviceBusTrigger: "Service Bus",
@@ -98,10 +100,21 @@ const QUEUES: Readonly<Record<string, string>> = {
   rabbitMQTrigger: "RabbitMQ",
 };
 
-function queueOf({ options }: Partial<InvocationContext>): QueueSource | undefined {
-  const type = options?.trigger.type ?? "";
-  const name = Object.hasOwn(QUEUES, type) ? QUEUES[type] : undefined;
-  return name === undefined ? undefined : { name, advice: "throws" };
+/** Only a timer is a schedule. Its own shape tells one where no binding does. */
+function sourceOf(trigger: unknown, { options }: Partial<InvocationContext>): DeliverySource | undefined {
+  const type = options?.trigger.type ?? (isTimer(trigger) ? TIMER : "unknown trigger");
+  if (type === TIMER) return undefined;
+  const queue = Object.hasOwn(QUEUES, type) ? QUEUES[type] : undefined;
+  if (queue !== undefined) return { name: queue, advice: "throws", isQueue: true };
+  return {
+    name: type === "eventGridTrigger" ? "Event Grid" : `a trigger that is no timer (${type})`,
+    advice: "throws",
+    isQueue: false,
+  };
+}
+
+function isTimer(trigger: unknown): boolean {
+  return typeof trigger === "object" && trigger !== null && ("isPastDue" in trigger || "scheduleStatus" in trigger);
 }
 
 /** A setting such as 00:10:00, or 1.00:00:00 for a day, or -1 for none. */

@@ -1,6 +1,5 @@
 import {
   ConfigurationError,
-  systemClock,
   type Clock,
   type Leadership,
   type LeadershipOf,
@@ -14,12 +13,14 @@ import {
   completeWhileClaimed,
   DEFAULT_RETENTION_MS,
   occurrenceId,
+  sharedClock,
   type AttemptOutcome,
   type Occurrence,
 } from "@leasehold/core/provider";
 import type { AttemptOptions } from "./attempt-in-time.ts";
 import { earlierOccurrences } from "./catch-up.ts";
 import { claimValue } from "./claim-value.ts";
+import { refuseUnscheduled } from "./delivery-source.ts";
 import { functionLeadership, type FunctionLeadership } from "./function-leadership.ts";
 import { begin, budgetNow, type Invocation } from "./invocation.ts";
 import { InvocationReport } from "./invocation-report.ts";
@@ -30,7 +31,6 @@ import { checkGateOptions, leasesOf, occurrencesFor, reservationOf } from "./opt
 import { warnOfRate } from "./off-grid.ts";
 import type { AnyOptions, NotElected, OncePerTickOptions, OnlyAsLeaderOptions } from "./options.ts";
 import type { Platform } from "./platform.ts";
-import { refuseQueue } from "./queue-refusal.ts";
 
 /** A handler of the user's: its own arguments, and the leadership after them. */
 export type LeaderHandler<Args extends readonly unknown[], Store, Result> = (
@@ -76,13 +76,13 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     this.#platform = platform;
     this.#options = options;
     this.#handler = handler;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = sharedClock(options.store, options.clock);
     this.#capabilities = leasesOf(anyOptions).capabilities;
   }
 
   async deliver(args: Args): Promise<Result | Standby> {
     const { onUnavailable = "throw", onStandby } = this.#options;
-    const invocation = begin(this.#platform, this.#options, this.#capabilities, args);
+    const invocation = begin(this.#platform, this.#options, { capabilities: this.#capabilities, clock: this.#clock }, args);
     const report = this.#reportOn(invocation);
     const outcome = await this.#lead(invocation, report).catch((error: unknown) => {
       report.failed(error);
@@ -109,7 +109,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
 
   async #lead(invocation: Invocation<Args>, report: InvocationReport<Args>): Promise<AttemptOutcome<Result>> {
     const options = this.#options;
-    refuseQueue(this.#platform.queue?.(...invocation.args), options.onStandby, invocation.election);
+    refuseUnscheduled(this.#platform.unscheduled?.(...invocation.args), options, invocation.election);
     if (options.gate === "oncePerTick") return await this.#leadOccurrences(invocation, report, options);
     const { store, minimumHoldMs } = options;
     const { election, waitEndMs, endMs: openEndMs } = invocation;

@@ -1,13 +1,13 @@
 import type { CloudEvent, Request, Response } from "@google-cloud/functions-framework";
 import type { LeaseStore } from "@leasehold/core";
 import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
+import type { DeliverySource } from "./delivery-source.ts";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
 import { HeldResponse } from "./held-response.ts";
 import { writeToStandardOutput, type Report } from "./invocation-report.ts";
 import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
-import type { QueueSource } from "./platform.ts";
 
 export interface GoogleCloudOptions {
   /** The time limit of the service or the job, in milliseconds. @defaultValue CLOUD_RUN_TIMEOUT_SECONDS, else 60_000; for a job's task 600_000 */
@@ -71,7 +71,7 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
       occurrence: scheduledByCloudScheduler,
       // https://cloud.google.com/scheduler/docs/configuring/cron-job-schedules
       cronGrainMs: 60_000,
-      queue: ({ headers, body }) => (headers[TASK] === undefined ? pushedMessage(headers, body) : CLOUD_TASKS),
+      unscheduled: sourceOfRequest,
       ...TO_CLOUD_LOGGING,
     },
     options,
@@ -133,7 +133,7 @@ export function onlyAsLeaderOnCloudEvent<Data, Store extends LeaseStore, Result,
       candidateId: ({ id }) => candidateId(id),
       delivery: deliveryOfEvent,
       occurrence: theEventItself,
-      queue: ({ type }) => (type === MESSAGE_PUBLISHED ? PUBSUB : undefined),
+      unscheduled: sourceOfEvent,
       ...TO_CLOUD_LOGGING,
     },
     options,
@@ -209,18 +209,39 @@ function deliveryOfEvent({ id, source, data }: CloudEvent<unknown>): string {
 }
 
 const MESSAGE_PUBLISHED = "google.cloud.pubsub.topic.v1.messagePublished";
-const PUBSUB: QueueSource = { name: "Pub/Sub", advice: "throws" };
-const CLOUD_TASKS: QueueSource = { name: "Cloud Tasks", advice: "throws" };
+const PUBSUB: DeliverySource = { name: "Pub/Sub", advice: "throws", isQueue: true };
+const CLOUD_TASKS: DeliverySource = { name: "Cloud Tasks", advice: "throws", isQueue: true };
+/** https://cloud.google.com/eventarc/docs/cloudevents */
+const JOB_EXECUTED = "google.cloud.scheduler.job.v1.executed";
 /** https://cloud.google.com/tasks/docs/creating-http-target-tasks#handler */
 const TASK = "x-cloudtasks-taskname";
 
 /** The header that names the subscription where a message is unwrapped, and its metadata written. https://cloud.google.com/pubsub/docs/payload-unwrapping */
 const UNWRAPPED = "x-goog-pubsub-subscription-name";
 
+/** Only Cloud Scheduler's own calls are a schedule's. */
+function sourceOfRequest({ headers, body }: Request): DeliverySource | undefined {
+  if (headers[TASK] !== undefined) return CLOUD_TASKS;
+  if (isPushedMessage(headers, body)) return PUBSUB;
+  if (headers["x-cloudscheduler-scheduletime"] !== undefined) return undefined;
+  const type = headers["ce-type"];
+  return typeof type === "string"
+    ? pushedEvent(type)
+    : { name: "an HTTP request that is not Cloud Scheduler's", advice: "throws", isQueue: false };
+}
+
+function sourceOfEvent({ type }: CloudEvent<unknown>): DeliverySource | undefined {
+  if (type === MESSAGE_PUBLISHED) return PUBSUB;
+  return type === JOB_EXECUTED ? undefined : pushedEvent(type);
+}
+
+function pushedEvent(type: string): DeliverySource {
+  return { name: `a CloudEvent ('${type.slice(0, 100)}')`, advice: "throws", isQueue: false };
+}
+
 /** https://cloud.google.com/pubsub/docs/push#properties_of_a_push_subscription */
-function pushedMessage(headers: Request["headers"], body: unknown): QueueSource | undefined {
-  if (headers[UNWRAPPED] !== undefined) return PUBSUB;
+function isPushedMessage(headers: Request["headers"], body: unknown): boolean {
+  if (headers[UNWRAPPED] !== undefined) return true;
   const { message, subscription } = (body ?? {}) as { readonly message?: unknown; readonly subscription?: unknown };
-  const isPushed = typeof subscription === "string" && typeof message === "object" && message !== null && "messageId" in message;
-  return isPushed ? PUBSUB : undefined;
+  return typeof subscription === "string" && typeof message === "object" && message !== null && "messageId" in message;
 }

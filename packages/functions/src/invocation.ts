@@ -1,4 +1,4 @@
-import { ConfigurationError, systemClock, type Clock, type LeaseStore, type LeaseStoreCapabilities } from "@leasehold/core";
+import { ConfigurationError, type Clock, type LeaseStore, type LeaseStoreCapabilities } from "@leasehold/core";
 import { checkName, MAX_NAME_BYTES } from "@leasehold/core/provider";
 import type { GateOptions } from "./options.ts";
 import type { Platform } from "./platform.ts";
@@ -19,16 +19,16 @@ export interface Invocation<Args> {
 
 /** The options that its event has a say in. */
 type InvocationOptions<Args extends readonly unknown[]> = TimeBudgetOptions &
-  Pick<GateOptions<Args, LeaseStore, unknown>, "election" | "delivery" | "waitMs" | "clock">;
+  Pick<GateOptions<Args, LeaseStore, unknown>, "election" | "delivery" | "waitMs">;
 
 /** @throws {ConfigurationError} for what its event makes of the options, before any request. */
 export function begin<Args extends readonly unknown[]>(
   platform: Platform<Args>,
   options: InvocationOptions<Args>,
-  capabilities: LeaseStoreCapabilities,
+  { capabilities, clock }: { readonly capabilities: LeaseStoreCapabilities; readonly clock: Clock },
   args: Args,
 ): Invocation<Args> {
-  const { clock = systemClock, waitMs = 0 } = options;
+  const { waitMs = 0 } = options;
   const election = typeof options.election === "function" ? options.election(...args) : options.election;
   checkName("election", election);
   const remainingMs = platform.remainingMs(...args);

@@ -9,8 +9,8 @@ export interface GateOptions<Args extends readonly unknown[], Store extends Leas
   /** The name that invocations compete for, the same in every region; or what returns it, for instance by tenant, from the handler's arguments. */
   readonly election: string | ((...args: Args) => string);
   /**
-   * Returns what a delivery that does not lead returns; may throw, to have its platform deliver again. Queues and streams need
-   * it: they take what is returned for what is processed. @defaultValue returns the {@link NotElected} itself
+   * Returns what a delivery that does not lead returns; may throw, to have its platform deliver again. Whatever is not known to be
+   * a schedule needs it: it takes a return for "processed". @defaultValue returns the {@link NotElected} itself
    */
   readonly onStandby?: ((standby: NotElected, ...args: Args) => Standby | Promise<Standby>) | undefined;
   /**
@@ -53,7 +53,7 @@ export interface GateOptions<Args extends readonly unknown[], Store extends Leas
   readonly signal?: AbortSignal | undefined;
   /** As the elector's. */
   readonly logger?: LoggerOption;
-  /** @defaultValue the system's clock */
+  /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { LogAttributes } from "@leasehold/core";
 import type { Occurrence } from "@leasehold/core/provider";
+import type { DeliverySource } from "./delivery-source.ts";
 import type { Report } from "./invocation-report.ts";
 
 /** The facts that a platform gives of an invocation. */
@@ -16,17 +17,10 @@ export interface Platform<Args extends readonly unknown[]> {
   readonly occurrence?: (...args: Args) => Occurrence;
   /** The finest instants that its schedules by cron name, in milliseconds: others are those of a rate. */
   readonly cronGrainMs?: number;
-  /** Returns the queue or stream that it was delivered by, which takes a return for "processed". */
-  readonly queue?: (...args: Args) => QueueSource | undefined;
+  /** Returns what has delivered it, unless that is known to be a schedule, whose ticks may be skipped. */
+  readonly unscheduled?: (...args: Args) => DeliverySource | undefined;
   /** Writes the line of an invocation where there is no logger. Without it none is written. */
   readonly write?: (line: string, ...args: Args) => void;
   /** Returns further fields of that line: metrics, say, or what the platform calls its level. */
   readonly reportFields?: (report: Report, ...args: Args) => LogAttributes;
-}
-
-/** A queue or a stream that deletes what was delivered, or goes on behind it, once an invocation returns. */
-export interface QueueSource {
-  readonly name: string;
-  /** The way to have it deliver again. */
-  readonly advice: string;
 }

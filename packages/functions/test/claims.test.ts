@@ -188,7 +188,7 @@ describe("an election from the event", () => {
   });
 });
 
-describe("a queue, which would delete what a standby returns from", () => {
+describe("what is not known to be a schedule, and would be lost with a standby that returns", () => {
   const sqs = { Records: [{ eventSource: "aws:sqs", messageId: "1" }] };
   const lambdaContext = { functionName: "f", awsRequestId: "1", getRemainingTimeInMillis: () => TIMEOUT_MS } as never;
   const lambda = (event: unknown, more = {}) =>
@@ -207,8 +207,14 @@ describe("a queue, which would delete what a standby returns from", () => {
     time: "2026-01-01T00:00:00Z",
     data: message,
   });
-  const onEvent = (type: string) =>
-    onlyAsLeaderOnCloudEvent({ store, election: ELECTION, clock, logger: false }, () => "ran")(event(type) as never);
+  const onEvent = (type: string, more = {}) =>
+    onlyAsLeaderOnCloudEvent({ store, election: ELECTION, clock, logger: false, ...more }, () => "ran")(event(type) as never);
+  const onRequest = async (headers: object) =>
+    await onlyAsLeaderOnHttp({ store, election: ELECTION, clock, logger: false }, () => "ran")(
+      { headers } as never,
+      responseOf(),
+    );
+  const arn = "arn:aws:scheduler:eu-central-1:1:schedule/default/nightly";
 
   test.each([
     ["Amazon SQS", () => lambda(sqs), /Amazon SQS.*onStandby.*batchItemFailures/],
@@ -249,6 +255,30 @@ describe("a queue, which would delete what a standby returns from", () => {
         ),
       /Cloud Tasks/,
     ],
+    ["a notification of S3", () => lambda({ Records: [{ eventSource: "aws:s3" }] }), /Amazon S3.*onStandby.*throws.*oncePerTick/],
+    ["a message of SNS", () => lambda({ Records: [{ EventSource: "aws:sns" }] }), /Amazon SNS/],
+    [
+      "an event that matches a pattern",
+      () => lambda({ source: "acme.orders", "detail-type": "OrderPlaced", time: "2026-01-01T00:00:00Z", resources: [arn] }),
+      /an event of 'acme\.orders'/,
+    ],
+    [
+      "an event of EventBridge's own calls",
+      () => lambda({ source: "aws.events", "detail-type": "AWS API Call via CloudTrail" }),
+      /an event of 'aws\.events'/,
+    ],
+    [
+      "a record that names a property of every object",
+      () => lambda({ Records: [{ eventSource: "constructor" }] }),
+      /no schedule/,
+    ],
+    ["an input of the user's own", () => lambda({ tables: 3 }), /no schedule has sent/],
+    ["nothing", () => lambda(null), /no schedule has sent/],
+    ["Event Grid", () => azure("eventGridTrigger"), /Event Grid/],
+    ["an HTTP trigger", () => azure("httpTrigger"), /no timer \(httpTrigger\)/],
+    ["an event of Cloud Storage", () => onEvent("google.cloud.storage.object.v1.finalized"), /storage\.object/],
+    ["an event that Eventarc sends over HTTP", () => onRequest({ "ce-type": "google.cloud.audit.log.v1.written" }), /audit\.log/],
+    ["an HTTP request of somebody's", () => onRequest({}), /HTTP request that is not Cloud Scheduler's/],
   ])("such as %s, is refused by default", async (_, invoke, advice) => {
     await expect(invoke()).rejects.toThrow(ConfigurationError);
     await expect(invoke()).rejects.toThrow(advice);
@@ -263,15 +293,32 @@ describe("a queue, which would delete what a standby returns from", () => {
     await expect(lambda(sqs, { onStandby: () => failed })).resolves.toEqual(failed);
   });
 
+  test("is taken by oncePerTick where it is pushed: each event has an occurrence of its own", async () => {
+    const occurrence = () => ({ name: "upload-7", scheduledMs: clock.wallMs() });
+    const s3 = { Records: [{ eventSource: "aws:s3" }] };
+
+    await expect(lambda(s3, { gate: "oncePerTick", occurrence })).resolves.toBe("ran");
+    await expect(lambda(s3, { gate: "oncePerTick", occurrence })).resolves.toEqual({ elected: false, reason: "done" });
+    await expect(onEvent("com.example.night", { gate: "oncePerTick" })).resolves.toBe("ran");
+    await expect(lambda(sqs, { gate: "oncePerTick", occurrence })).rejects.toThrow(/Amazon SQS/);
+  });
+
+  test("is no occurrence by itself: two events of one source, at one second, would be one", async () => {
+    const pattern = { source: "aws.ec2", "detail-type": "State change", time: "2026-01-01T00:00:00Z", resources: [arn] };
+
+    await expect(lambda(pattern, { gate: "oncePerTick" })).rejects.toThrow(/no tick of a schedule.*Pass 'occurrence'/);
+  });
+
   test.each([
-    ["an event of EventBridge", () => lambda({ source: "aws.events" })],
-    ["a notification of S3, which Lambda delivers by itself", () => lambda({ Records: [{ eventSource: "aws:s3" }] })],
-    ["an event that names a property of every object", () => lambda({ Records: [{ eventSource: "constructor" }] })],
-    ["nothing", () => lambda(null)],
-    ["a timer", () => azure("timerTrigger")],
-    ["another CloudEvent", () => onEvent("com.example.night")],
+    ["a rule of EventBridge", () => lambda({ source: "aws.events", "detail-type": "Scheduled Event" })],
+    ["EventBridge Scheduler", () => lambda({ source: "aws.scheduler", "detail-type": "Scheduled Event" })],
+    ["an input with the schedule's name and time", () => lambda({ time: "2026-01-01T00:00:00Z", resources: [arn] })],
+    ["a timer of Azure", () => azure("timerTrigger")],
+    ["Cloud Scheduler, by HTTP", () => onRequest({ "x-cloudscheduler-scheduletime": "2026-01-01T00:00:00Z" })],
+    ["Cloud Scheduler, by an event", () => onEvent("google.cloud.scheduler.job.v1.executed")],
   ])("is not %s", async (_, invoke) => {
-    await expect(invoke()).resolves.toBe("ran");
+    await expect(invoke()).resolves.not.toThrow();
+    expect(await store.read(ELECTION)).toMatchObject({ term: 1 });
   });
 });
 

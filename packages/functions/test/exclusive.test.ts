@@ -46,6 +46,18 @@ describe("exclusive", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test("goes by the clock of its store, where it is given none", async () => {
+    const store = cold();
+    const wrapped = onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS }, async ({ signal }) => {
+      const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      await clock.runUntil(aborted);
+      return clock.monotonicMs();
+    });
+    const beganMs = clock.monotonicMs();
+
+    await expect(wrapped()).resolves.toBe(beganMs + TIMEOUT_MS - 5_000);
+  });
+
   test("says to a logger what becomes of the lease", async () => {
     const said: string[] = [];
     const say = (message: string): void => void said.push(message);

@@ -9,6 +9,10 @@ import { onlyAsLeaderInJob, onlyAsLeaderOnCloudEvent, onlyAsLeaderOnHttp } from 
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 
 const ELECTION = "nightly-billing";
+/** As Cloud Scheduler makes it. */
+const CALL = {
+  headers: { "x-cloudscheduler-jobname": "nightly", "x-cloudscheduler-scheduletime": "2025-12-31T03:00:00Z" },
+} as unknown as Request;
 
 let clock: VirtualClock;
 let store: MemoryLeaseStore;
@@ -23,7 +27,14 @@ function options() {
 }
 
 function event(id: string, time: string | undefined = "2025-12-31T03:00:00Z"): CloudEvent<string> {
-  return { specversion: "1.0", type: "com.example.night", source: "//example", id, time, data: "three" } as CloudEvent<string>;
+  return {
+    specversion: "1.0",
+    type: "google.cloud.scheduler.job.v1.executed",
+    source: "//example",
+    id,
+    time,
+    data: "three",
+  } as CloudEvent<string>;
 }
 
 /** The last instant before the leadership is over is a second after the platform's timeout. */
@@ -139,7 +150,7 @@ describe("a call of Cloud Scheduler", () => {
       ({ signal } = leadership);
       given.end("billed");
     });
-    const done = onHttp({ headers: {} } as Request, answered);
+    const done = onHttp(CALL, answered);
     await clock.settle();
     expect([getEventListeners(signal, "abort"), answered.writableEnded]).toEqual([[], false]);
     freed.resolve();
@@ -156,7 +167,7 @@ describe("a call of Cloud Scheduler", () => {
       throw new Error("disk full");
     });
 
-    await expect(onHttp({ headers: {} } as Request, answered)).rejects.toThrow("disk full");
+    await expect(onHttp(CALL, answered)).rejects.toThrow("disk full");
     expect([answered.statusCode, answered.headersSent, answered.writableEnded]).toEqual([200, false, false]);
   });
 
@@ -196,7 +207,7 @@ describe("a call of Cloud Scheduler", () => {
       },
     );
 
-    await expect(onHttp({ headers: {} } as Request, answered)).rejects.toThrow("503");
+    await expect(onHttp(CALL, answered)).rejects.toThrow("503");
     expect([answered.statusCode, answered.writableEnded]).toEqual([200, false]);
   });
 
@@ -213,7 +224,7 @@ describe("a call of Cloud Scheduler", () => {
       },
     );
     for (const answered of [response(), response()]) {
-      await onHttp({ headers: {} } as Request, answered);
+      await onHttp(CALL, answered);
       expect([answered.statusCode, answered.writableEnded]).toEqual([503, true]);
     }
     expect(done).toEqual([1]);
@@ -232,9 +243,9 @@ describe("a call of Cloud Scheduler", () => {
       status: (code: number) => ({ json: (body: unknown) => answers.push([code, body]) }),
     });
     const working = Promise.withResolvers<void>();
-    const request = { headers: {} } as Request;
+    const request = { headers: { ...CALL.headers, "x-cloudscheduler-jobname": "elsewhere" } } as unknown as Request;
     const standby = { onStandby: ({ leader }: NotElected) => ({ ledIn: leader?.term }) };
-    const first = onlyAsLeaderOnHttp(options(), () => working.promise)(request, response());
+    const first = onlyAsLeaderOnHttp(options(), () => working.promise)(CALL, response());
     await clock.settle();
     await onlyAsLeaderOnHttp({ ...options(), ...standby }, () => "ran")(request, answering);
     await onlyAsLeaderOnHttp({ ...options(), onStandby: () => undefined }, () => "ran")(request, answering);
@@ -258,7 +269,7 @@ describe("a call of Cloud Scheduler", () => {
       expect(clock.monotonicMs()).toBe(beganMs + 27_000);
     });
 
-    await onHttp({ headers: {} } as Request, answered);
+    await onHttp(CALL, answered);
   });
 
   test("by hand says no time, and so needs 'occurrence'", async () => {

@@ -35,7 +35,9 @@ test.for(Object.entries(WAITING))("a handler that awaits a bare %s, is not kept 
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
 
-  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, {
+    headers: { "X-CloudScheduler-ScheduleTime": "2025-12-31T03:00:00Z" },
+  });
   await expect(answer.text()).resolves.toBe("billed");
   await ended.promise;
   await expect(store.read("nightly-billing")).resolves.toMatchObject({ state: "vacant", term: 1 });

@@ -148,6 +148,7 @@ describe("a line, by a logger", () => {
 });
 
 describe("a line, without a logger", () => {
+  const SCHEDULED = { source: "aws.events", "detail-type": "Scheduled Event" } as ScheduledEvent;
   const context = { functionName: "billing", awsRequestId: "8476a536", getRemainingTimeInMillis: () => 60_000 } as Context;
 
   /** What is written to standard output. */
@@ -160,7 +161,7 @@ describe("a line, without a logger", () => {
 
   test("is one of CloudWatch's embedded metric format on Lambda, by the election", async () => {
     const texts = written();
-    await onLambda({ store, election: ELECTION, clock }, () => "ran")({} as ScheduledEvent, context);
+    await onLambda({ store, election: ELECTION, clock }, () => "ran")(SCHEDULED, context);
 
     expect(texts).toHaveLength(1);
     expect(texts[0]).toMatch(/\n$/);
@@ -185,7 +186,7 @@ describe("a line, without a logger", () => {
   test("is dated by the system's clock where none is given", async () => {
     const texts = written();
     const beganMs = Date.now();
-    await onLambda({ store: new MemoryLeaseStore(), election: ELECTION }, () => "ran")({} as ScheduledEvent, context);
+    await onLambda({ store: new MemoryLeaseStore(), election: ELECTION }, () => "ran")(SCHEDULED, context);
 
     const { _aws } = JSON.parse(texts[0]!) as { readonly _aws: { readonly Timestamp: number } };
     expect(_aws.Timestamp).toBeGreaterThanOrEqual(beganMs);
@@ -194,7 +195,7 @@ describe("a line, without a logger", () => {
   test("has its metrics by the function where each event has an election of its own, or CloudWatch cannot take the name", async () => {
     const texts = written();
     for (const election of [() => "acme", "Abrechnung bei Nächten"]) {
-      await onLambda({ store, election, clock }, () => "ran")({} as ScheduledEvent, context);
+      await onLambda({ store, election, clock }, () => "ran")(SCHEDULED, context);
     }
 
     for (const text of texts) {
@@ -208,7 +209,12 @@ describe("a line, without a logger", () => {
 
   test("has its level as Cloud Logging calls it on Google Cloud", async () => {
     const texts = written();
-    const event = { id: "1", source: "//s", type: "t", time: "2026-01-01T00:00:00Z" } as CloudEvent<unknown>;
+    const event = {
+      id: "1",
+      source: "//s",
+      type: "google.cloud.scheduler.job.v1.executed",
+      time: "2026-01-01T00:00:00Z",
+    } as CloudEvent<unknown>;
     await onlyAsLeaderOnCloudEvent({ store, election: ELECTION, clock }, () => "ran")(event);
 
     expect(JSON.parse(texts[0]!)).toMatchObject({
@@ -220,7 +226,13 @@ describe("a line, without a logger", () => {
 
   test("names the subscription that delivers on Google Cloud: two of one topic deliver the same message each", async () => {
     const texts = written();
-    const event = { id: "1", source: "//s", type: "t", time: "2026-01-01T00:00:00Z", data: { subscription: "west" } };
+    const event = {
+      id: "1",
+      source: "//s",
+      type: "google.cloud.scheduler.job.v1.executed",
+      time: "2026-01-01T00:00:00Z",
+      data: { subscription: "west" },
+    };
     await onlyAsLeaderOnCloudEvent({ store, election: ELECTION, clock }, () => "ran")(event as CloudEvent<unknown>);
 
     expect(JSON.parse(texts[0]!)).toMatchObject({ delivery: "//s west 1" });
@@ -229,7 +241,7 @@ describe("a line, without a logger", () => {
   test("goes to the invocation's own log on Azure", async () => {
     const logs: string[] = [];
     const invocation = { functionName: "nightly", invocationId: "1", log: (line: string) => void logs.push(line) } as never;
-    await onAzure({ store, election: ELECTION, clock }, () => "ran")({} as never, invocation);
+    await onAzure({ store, election: ELECTION, clock }, () => "ran")({ isPastDue: false } as never, invocation);
 
     expect(JSON.parse(logs[0]!)).toMatchObject({ outcome: "ran", candidateId: "nightly-1" });
   });

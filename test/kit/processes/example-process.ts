@@ -74,8 +74,11 @@ export class ExampleProcess implements AsyncDisposable {
     return [...this.lines.map((line) => JSON.stringify(line)), this.#stderr].join("\n");
   }
 
-  async ask(path: string): Promise<{ readonly status: number; readonly body: Line }> {
-    const response = await fetch(`http://127.0.0.1:${this.port}${path}`);
+  async ask(
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly status: number; readonly body: Line }> {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, { headers });
     return { status: response.status, body: (await response.json()) as Line };
   }
 

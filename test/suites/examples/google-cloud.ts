@@ -33,14 +33,15 @@ describe.concurrent("examples/google-cloud, with the settings of the stack of in
       return service;
     };
     const [west, east] = [await region("europe-west1"), await region("us-east4")];
+    const scheduled = { "X-CloudScheduler-JobName": "refresh-rates", "X-CloudScheduler-ScheduleTime": "2026-01-01T00:00:00Z" };
 
-    expect((await west.ask("/")).body).toEqual({ refreshed: 2, term: 1 });
-    expect((await east.ask("/")).body).toEqual({ elected: false, reason: "held-back" });
-    expect((await west.ask("/")).body).toEqual({ refreshed: 2, term: 2 });
+    expect((await west.ask("/", scheduled)).body).toEqual({ refreshed: 2, term: 1 });
+    expect((await east.ask("/", scheduled)).body).toEqual({ elected: false, reason: "held-back" });
+    expect((await west.ask("/", scheduled)).body).toEqual({ refreshed: 2, term: 2 });
     // Three minutes without the first region.
     await firestore.advance(180_000);
-    expect((await east.ask("/")).body).toEqual({ refreshed: 2, term: 3 });
-    expect((await west.ask("/")).body).toEqual({ elected: false, reason: "held-back" });
+    expect((await east.ask("/", scheduled)).body).toEqual({ refreshed: 2, term: 3 });
+    expect((await west.ask("/", scheduled)).body).toEqual({ elected: false, reason: "held-back" });
   });
 
   test("leads in one of two candidates, and hands over within Cloud Run's ten seconds", async ({

@@ -39,6 +39,11 @@ async function serve(register: (name: string) => void): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
+/** Calls a function as Cloud Scheduler does. */
+async function call(url: string, job = "refresh"): Promise<globalThis.Response> {
+  return await fetch(url, { headers: { "X-CloudScheduler-JobName": job, "X-CloudScheduler-ScheduleTime": DUE } });
+}
+
 type HttpHandler = Parameters<typeof onlyAsLeaderOnHttp<MemoryLeaseStore>>[1];
 
 async function serveHttp(handler: HttpHandler, options: object = {}): Promise<string> {
@@ -50,7 +55,7 @@ describe("an HTTP function of the Functions Framework", () => {
     const url = await serveHttp((_request, response, leadership) => response.json({ term: leadership.term }));
 
     for (const term of [1, 2]) {
-      const answer = await fetch(url);
+      const answer = await call(url);
       expect(await store.read(ELECTION)).toMatchObject({ state: "vacant", term });
       expect([answer.status, await answer.json()]).toEqual([200, { term }]);
     }
@@ -62,10 +67,10 @@ describe("an HTTP function of the Functions Framework", () => {
       await fetch(gate.url);
       response.send("worked");
     });
-    const working = fetch(url);
+    const working = call(url);
     await gate.arrival;
 
-    const standby = await fetch(url);
+    const standby = await call(url, "refresh-elsewhere");
     expect(standby.status).toBe(200);
     expect(await standby.json()).toMatchObject({ elected: false, leader: { term: 1, state: "held" } });
     gate.open();
@@ -74,15 +79,15 @@ describe("an HTTP function of the Functions Framework", () => {
 
   test("answers what onStandby returns, or what it sends itself", async () => {
     const gate = open.use(await Gate.start());
-    const working = fetch(await serveHttp(async (_request, response) => response.send(await (await fetch(gate.url)).text())));
+    const working = call(await serveHttp(async (_request, response) => response.send(await (await fetch(gate.url)).text())));
     await gate.arrival;
     const returns = await serveHttp(() => undefined, { onStandby: ({ leader }: NotElected) => ({ term: leader?.term }) });
     const sends = await serveHttp(() => undefined, {
       onStandby: (_standby: NotElected, _request: Request, response: Response) => void response.sendStatus(204),
     });
 
-    expect(await (await fetch(returns)).json()).toEqual({ term: 1 });
-    expect((await fetch(sends)).status).toBe(204);
+    expect(await (await call(returns)).json()).toEqual({ term: 1 });
+    expect((await call(sends)).status).toBe(204);
     gate.open();
     await working;
   });
@@ -92,7 +97,7 @@ describe("an HTTP function of the Functions Framework", () => {
       await pipeline(Readable.from(["one ", "two ", "three"]), response);
     });
 
-    expect(await (await fetch(url)).text()).toBe("one two three");
+    expect(await (await call(url)).text()).toBe("one two three");
   });
 
   test("gives only the first of two answers, whole", async () => {
@@ -103,7 +108,7 @@ describe("an HTTP function of the Functions Framework", () => {
       response.end("the third");
     });
 
-    const answer = await fetch(url);
+    const answer = await call(url);
     expect([answer.status, await answer.json(), answer.headers.get("x-second")]).toEqual([200, { first: 1 }, null]);
   });
 
@@ -113,7 +118,7 @@ describe("an HTTP function of the Functions Framework", () => {
       throw new Error("not after all");
     });
 
-    const answer = await fetch(url);
+    const answer = await call(url);
     expect([answer.status, answer.headers.get("x-done")]).toEqual([500, null]);
   });
 
@@ -124,13 +129,13 @@ describe("an HTTP function of the Functions Framework", () => {
   ])("does not keep a handler waiting that sends %s", async ([, send]) => {
     const url = await serveHttp(async (_request, response) => await send(response), { timeoutMs: 600_000 });
 
-    expect((await fetch(url)).status).toBe(200);
+    expect((await call(url)).status).toBe(200);
   });
 
   test("holds back an answer whose head was written by hand", async () => {
     const url = await serveHttp((_request, response) => void response.writeHead(202, { "X-Head": "1" }).end("accepted"));
 
-    const answer = await fetch(url);
+    const answer = await call(url);
     expect(await store.read(ELECTION)).toMatchObject({ state: "vacant" });
     expect([answer.status, answer.headers.get("x-head"), await answer.text()]).toEqual([202, "1", "accepted"]);
   });
@@ -138,7 +143,7 @@ describe("an HTTP function of the Functions Framework", () => {
   test("answers 500 when its handler throws, and has given the lease up", async () => {
     const url = await serveHttp(() => Promise.reject(new Error("no rates today")));
 
-    expect((await fetch(url)).status).toBe(500);
+    expect((await call(url)).status).toBe(500);
     expect(await store.read(ELECTION)).toMatchObject({ state: "vacant" });
   });
 
@@ -151,8 +156,8 @@ describe("an HTTP function of the Functions Framework", () => {
     const throws = await serveHttp(() => undefined, { store: away });
     const skips = await serveHttp(() => undefined, { store: away, onUnavailable: "skip" });
 
-    expect((await fetch(throws)).status).toBe(500);
-    const skipped = await fetch(skips);
+    expect((await call(throws)).status).toBe(500);
+    const skipped = await call(skips);
     expect([skipped.status, await skipped.json()]).toEqual([200, { elected: false, reason: "unavailable" }]);
   });
 
