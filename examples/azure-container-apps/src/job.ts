@@ -7,7 +7,7 @@ import { openStore } from "./store.ts";
 
 const { election, schedule, timeoutMs } = settings;
 
-// Container Apps do not say when a replica was due: it is the last tick of the schedule.
+// Container Apps do not say when a replica was due: it is the last tick. CandidateJob has every retry begin before the next one.
 const [due] = new Cron(schedule, { timezone: "Etc/UTC" }).previousRuns(1);
 if (due === undefined) throw new Error(`The schedule ${schedule} has no tick before now.`);
 const facts = { election, occurrence: due.toISOString() };

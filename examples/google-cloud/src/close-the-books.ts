@@ -3,7 +3,7 @@ import { oncePerOccurrence } from "@leasehold/core";
 import { Cron } from "croner";
 import { openStore, setting } from "./store.ts";
 
-// An execution is not told when it was due. Its schedule tells when that was last.
+// An execution is not told when it was due: it is the last tick. CandidateJob sees to it that every retry begins before the next one.
 const [scheduledAt] = new Cron(setting("LEADER_SCHEDULE"), { timezone: setting("LEADER_TIME_ZONE") }).previousRuns(1);
 if (!scheduledAt) throw new Error("LEADER_SCHEDULE was never due.");
 const name = setting("ELECTION");

@@ -1,3 +1,4 @@
+import { retriesInPeriod } from "@leasehold/infra-terrain";
 import { Token } from "cdktn";
 import { Construct } from "constructs";
 import type { ManagedIdentity } from "./azurerm/access.ts";
@@ -17,8 +18,8 @@ export interface CandidateJobProps extends CandidateProps {
    */
   readonly timeoutMs?: number;
   /**
-   * How often an execution that fails begins again.
-   * @default 3
+   * How often an execution that fails begins again, before the next tick.
+   * @default - 3, or as many as end before the next tick
    */
   readonly retries?: number;
 }
@@ -28,13 +29,15 @@ const LONGEST_LEASE_SECONDS = 60;
 /** For looking after the end of that lease, for telling that the work is done, and for ending the process. */
 const MARGIN_SECONDS = 15;
 const MAX_TIMEOUT_MS = 86_400_000;
+const DEFAULT_RETRIES = 3;
 
 /**
  * A job of Container Apps that does each occurrence of a schedule once, with `oncePerOccurrence` of @leasehold/core. Make one
  * in each of two regions, for one election: whichever begins first does the occurrence, the other one waits, and does it where
  * the first one fails.
  *
- * A replica that dies is started again, waits for the dead one's claim to run out, and does the occurrence.
+ * A replica that dies is started again, waits for the dead one's claim to run out, and does the occurrence. It is not told when
+ * it was due, and takes the last tick of its schedule. So all tries have to end before the next tick.
  */
 export class CandidateJob extends Construct {
   readonly identity: ManagedIdentity;
@@ -42,12 +45,13 @@ export class CandidateJob extends Construct {
   /** For alerts: what its programs print of their occurrences. One that dies without a word is missed, in time, as not done. */
   readonly runs: ScheduledRuns;
 
-  /** @throws {Error} for a schedule, names, elections or numbers that cannot be. */
+  /** @throws {Error} for a schedule, names, elections or numbers that cannot be, and for ticks too close for the retries. */
   constructor(scope: Construct, id: string, props: CandidateJobProps) {
     super(scope, id);
-    const { resourceGroup, name, elections, schedule, timeoutMs = 600_000, retries = 3 } = props;
+    const { resourceGroup, name, elections, schedule, timeoutMs = 600_000 } = props;
     checkSchedule(schedule);
-    checkRetries(retries);
+    const replicaTimeout = replicaSeconds(timeoutMs);
+    const retries = retriesOf(props, timeoutMs, replicaTimeout);
     const { identity, environment, args, container, rights } = candidateParts(this, props, {
       LEADER_SCHEDULE: schedule,
       LEADER_TIMEOUT_MS: String(timeoutMs),
@@ -67,7 +71,7 @@ export class CandidateJob extends Construct {
         name,
         resource_group_name: resourceGroup.name,
         location: resourceGroup.location,
-        replica_timeout_in_seconds: replicaSeconds(timeoutMs),
+        replica_timeout_in_seconds: replicaTimeout,
         replica_retry_limit: retries,
         schedule_trigger_config: { cron_expression: schedule, parallelism: 1, replica_completion_count: 1 },
         template: { container: [container] },
@@ -80,6 +84,18 @@ export class CandidateJob extends Construct {
 function checkSchedule(schedule: string): void {
   if (Token.isUnresolved(schedule) || /^\S+( \S+){4}$/.test(schedule)) return;
   throw new Error(`schedule is ${JSON.stringify(schedule)}; it must have five fields, as in "0 3 * * *".`);
+}
+
+/** @throws {Error} for retries of which the last would do the next tick. */
+function retriesOf(props: CandidateJobProps, timeoutMs: number, trySeconds: number): number {
+  const { schedule, retries = DEFAULT_RETRIES } = props;
+  checkRetries(retries);
+  if (Token.isUnresolved(retries)) return retries;
+  const fitting = retriesInPeriod({ schedule, timeoutMs, trySeconds, retries });
+  if (fitting === retries || props.retries === undefined) return fitting;
+  throw new Error(
+    `retries is ${retries}, and only ${fitting} of ${trySeconds} s end before the next tick of ${JSON.stringify(schedule)}: a later one would do that tick, and the one that failed would be lost. Lower retries or timeoutMs.`,
+  );
 }
 
 function checkRetries(retries: number): void {

@@ -26,7 +26,8 @@ describe("a job of a candidate", () => {
   test("begins one replica at each tick, and again where that fails", () => {
     expect(job).toMatchObject({
       schedule_trigger_config: { cron_expression: "0 * * * *", parallelism: 1, replica_completion_count: 1 },
-      replica_retry_limit: 3,
+      // Four of 976 s would last until after the next tick.
+      replica_retry_limit: 2,
       identity: { type: "UserAssigned" },
     });
     expect(warningsOf(stack)).toEqual([]);
@@ -70,6 +71,8 @@ describe("a job of a candidate", () => {
     ["half a retry", { retries: 0.5 }, "retries is 0.5"],
     ["a timeout of more than a day", { timeoutMs: 86_400_001 }, "timeoutMs is 86400001"],
     ["a timeout that is none", { timeoutMs: Number.NaN }, "timeoutMs is NaN"],
+    ["ticks too close for a retry", { schedule: "*/15 * * * *" }, "a retry would do the next tick"],
+    ["more retries than end before the next tick", { retries: 10 }, "retries is 10, and only 4 of 675 s"],
     ["no elections", { elections: [] }, "names no election"],
   ])("refuses %s", (_, props, message) => {
     expect(() => jobIn(emptyStack(), props)).toThrow(message);

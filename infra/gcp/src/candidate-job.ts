@@ -1,4 +1,4 @@
-import { environmentBlocks } from "@leasehold/infra-terrain";
+import { environmentBlocks, retriesInPeriod } from "@leasehold/infra-terrain";
 import { Construct } from "constructs";
 import { candidateEnvironment } from "./candidate-environment.ts";
 import type { ServiceAccount } from "./google/iam.ts";
@@ -29,7 +29,8 @@ const TRIES_AGAIN = 3;
  * the other one waits, and does it where the first one fails.
  *
  * A task that dies is started again, waits for the dead one's claim to run out, and does the occurrence. It is not told when it
- * was due: its program calculates that from `LEADER_SCHEDULE` and `LEADER_TIME_ZONE`.
+ * was due: its program takes the last tick by `LEADER_SCHEDULE` and `LEADER_TIME_ZONE`. So all tries end before the next tick:
+ * there are three retries, or fewer where the schedule is close.
  */
 export class CandidateJob extends Construct {
   readonly serviceAccount: ServiceAccount;
@@ -38,7 +39,7 @@ export class CandidateJob extends Construct {
   /** For alerts: what Cloud Run counts of its executions. */
   readonly runs: ScheduledRuns;
 
-  /** @throws {Error} for a schedule, timeout, name or account that Google would refuse. */
+  /** @throws {Error} for a schedule, timeout, name or account that Google would refuse, and for ticks too close for one retry. */
   constructor(scope: Construct, id: string, props: CandidateJobProps) {
     super(scope, id);
     const {
@@ -57,6 +58,7 @@ export class CandidateJob extends Construct {
     checkAccountId(accountId, 22);
     checkSchedule(schedule);
     const timeout = wholeSeconds(timeoutMs, TIMEOUTS_MS, "a task of Cloud Run has a day at most") + WAIT_SECONDS;
+    const retries = retriesInPeriod({ schedule, timeoutMs, trySeconds: timeout, retries: TRIES_AGAIN });
 
     this.serviceAccount = ownAccount(this, "ServiceAccount", { project, accountId, displayName: `Job ${name}` });
     const grant = leases.grantCandidate(this.serviceAccount, ...elections);
@@ -73,7 +75,7 @@ export class CandidateJob extends Construct {
           template: {
             service_account: this.serviceAccount.email,
             timeout: `${timeout}s`,
-            max_retries: TRIES_AGAIN,
+            max_retries: retries,
             containers: [
               {
                 image,

@@ -79,9 +79,17 @@ describe("a job on a schedule", () => {
     ]);
   });
 
+  test("is tried again as often as the tries end before the next tick, which a later one would do", () => {
+    const stack = emptyStack();
+    jobIn(stack, { schedule: "*/30 * * * *" });
+
+    expect(synthesized(stack).of("google_cloud_run_v2_job")).toMatchObject([{ template: { template: { max_retries: 1 } } }]);
+  });
+
   test.each([
     ["six fields", { schedule: "0 0 3 * * *" }, "five fields"],
     ["more than a day", { timeoutMs: 86_400_000 }, "a day at most"],
+    ["ticks too close for a retry", { schedule: "*/15 * * * *" }, "a retry would do the next tick"],
     ["no elections", { elections: [] }, "names no election"],
     ["a name too long for two service accounts", { name: "a".repeat(23) }, "6 to 22"],
     ["a variable of its own making", { environment: { LEADER_SCHEDULE: "x" } }, "environment sets LEADER_SCHEDULE"],
