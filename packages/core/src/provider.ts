@@ -49,7 +49,8 @@ export { attempt, type AttemptLimits, type AttemptOutcome } from "./occurrences/
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
 export { fenceOf } from "./occurrences/fence-of.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
-export { checkWhenDue } from "./occurrences/scheduled-at.ts";
+export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
+export { doOccurrence, type DueOccurrence } from "./occurrences/once-per-occurrence.ts";
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.

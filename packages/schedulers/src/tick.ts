@@ -1,13 +1,12 @@
 import {
   ConfigurationError,
-  oncePerOccurrence,
   type ClaimedLeadership,
   type LeaseStore,
   type OccurrenceOutcome,
   type OccurrenceTask,
   type ScheduleOptions,
 } from "@leasehold/core";
-import { checkSchedule, checkSignal } from "@leasehold/core/provider";
+import { checkScheduledAt, checkSchedule, checkSignal, doOccurrence, sharedClock } from "@leasehold/core/provider";
 
 /**
  * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end, and does it
@@ -35,15 +34,19 @@ export function ticksOf<Store extends LeaseStore>(whose: string, options: TickOp
   const { signal, ...schedule } = (options ?? {}) as TickOptions<Store>;
   checkSchedule(whose, schedule);
   checkSignal(whose, signal, schedule.name);
-  const whenInProgress = schedule.whenInProgress ?? "wait";
+  const waiting = { ...schedule, whenInProgress: schedule.whenInProgress ?? "wait" };
+  const clock = sharedClock(schedule.store, schedule.clock);
+  const { retentionMs } = schedule;
   return async <T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>): Promise<TickOutcome<T>> => {
     let begun = false;
     const run = (leadership: ClaimedLeadership<Store>): Promise<T> | T => {
       begun = true;
       return task(leadership);
     };
+    if (signal?.aborted) return { ran: false, reason: "stopped" };
+    const scheduledMs = checkScheduledAt({ scheduledAt, retentionMs }, clock.wallMs());
     try {
-      return await oncePerOccurrence<T, Store>({ ...schedule, whenInProgress, scheduledAt }, run, { signal });
+      return await doOccurrence<T, Store>({ schedule: waiting, scheduledMs }, run, { signal });
     } catch (error) {
       if (signal?.aborted && !begun) return { ran: false, reason: "stopped" };
       throw error;

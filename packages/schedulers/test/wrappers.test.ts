@@ -209,6 +209,41 @@ describe("with the system's time,", () => {
     expect(seen).toEqual([DUE]);
   });
 
+  test("a date of cron's that is past by then, by milliseconds, is done by one host, without a warning", async () => {
+    const due = new Date(Date.parse(DUE) + 123);
+    const logger = new Lines();
+    const shared = new MemoryLeaseStore();
+    const seen: string[] = [];
+    const errors: unknown[] = [];
+    const start = (): CronJob =>
+      CronJob.from({
+        cronTime: due,
+        onTick: viaCron.oncePerTick({ store: shared, name: NAME, logger }, (leadership) => seen.push(scheduled(leadership))),
+        errorHandler: (error) => void errors.push(error),
+        start: true,
+      }) as CronJob;
+    const jobs = [start(), start()];
+    await vi.advanceTimersByTimeAsync(10_122);
+    // The timer fires a little late.
+    vi.setSystemTime(due.getTime() + 2);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await Promise.all(jobs.map(async (job) => await job.stop()));
+
+    expect(errors).toEqual([]);
+    expect(seen).toEqual([due.toISOString()]);
+    expect(logger.warnings).toEqual([]);
+  });
+
+  test("a schedule of cron's that never moves on is refused, rather than looked at for ever", () => {
+    const cronTime = new CronTime("0 3 * * *", "Etc/UTC");
+    const stuck = cronTime.getNextDateFrom(new Date(Date.parse(DUE) - 1_000));
+    cronTime.getNextDateFrom = () => stuck;
+
+    expect(() => dueOf({ cronTime, lastDate: () => new Date(DUE) })).toThrow(
+      "cron tells no last time of the schedule '0 3 * * *'",
+    );
+  });
+
   test("croner's job gets the leadership and the job; a date as its pattern is when it was due", async () => {
     const seen: unknown[] = [];
     const wrapped = viaCroner.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, (leadership, { name }) =>
@@ -219,6 +254,20 @@ describe("with the system's time,", () => {
     job.stop();
 
     expect(seen).toEqual([DUE, "once"]);
+  });
+
+  test("a date of croner's with milliseconds is not taken for the present time", async () => {
+    const due = new Date(Date.parse(DUE) + 123);
+    const logger = new Lines();
+    const seen: unknown[] = [];
+    const wrapped = viaCroner.oncePerTick({ store: new MemoryLeaseStore(), name: NAME, logger }, (leadership) =>
+      seen.push(scheduled(leadership)),
+    );
+    const job = new Cron(due, {}, wrapped);
+    await vi.advanceTimersByTimeAsync(11_000);
+    job.stop();
+
+    expect([seen, logger.warnings]).toEqual([[due.toISOString()], []]);
   });
 
   test.each([

@@ -10,7 +10,7 @@ import { completeWhileClaimed } from "./complete-in-time.ts";
 import { fenceOf, type FenceOf } from "./fence-of.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { occurrenceId, type ClaimedOccurrence } from "./occurrence.ts";
-import { checkSchedule, electorOf, type OncePerOccurrenceOptions } from "./once-per-occurrence-options.ts";
+import { checkSchedule, electorOf, type OncePerOccurrenceOptions, type ScheduleOptions } from "./once-per-occurrence-options.ts";
 import { checkScheduledAt, warnOfPresentTime } from "./scheduled-at.ts";
 
 /** The first wait for an occurrence that another has claimed; it doubles from there, up to the interval of renewals. */
@@ -66,11 +66,29 @@ export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore
 ): Promise<OccurrenceOutcome<T>> {
   const { scheduledAt, ...schedule } = (options ?? {}) as OncePerOccurrenceOptions<Store>;
   checkSchedule(WHOSE, schedule);
-  const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS, logger } = schedule;
+  const { store, name, retentionMs, logger } = schedule;
   checkCall(task, signal, name);
   const clock = sharedClock(store, schedule.clock);
   const scheduledMs = checkScheduledAt({ scheduledAt, retentionMs }, clock.wallMs());
   warnOfPresentTime(name, scheduledMs, clock.wallMs(), logger);
+  return await doOccurrence({ schedule, scheduledMs }, task, { signal });
+}
+
+/** An occurrence of a checked schedule. */
+export interface DueOccurrence<Store extends LeaseStore> {
+  readonly schedule: ScheduleOptions<Store>;
+  /** The time at which it was due, in milliseconds since the Unix epoch. */
+  readonly scheduledMs: number;
+}
+
+/** Does one occurrence, as {@link oncePerOccurrence} does, whose options were checked. */
+export async function doOccurrence<T, Store extends LeaseStore>(
+  { schedule, scheduledMs }: DueOccurrence<Store>,
+  task: OccurrenceTask<T, Store>,
+  { signal }: WaitOptions,
+): Promise<OccurrenceOutcome<T>> {
+  const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS } = schedule;
+  const clock = sharedClock(store, schedule.clock);
   const id = occurrenceId({ name, scheduledMs }, "");
   const occurrences = occurrencesOf(store, name, retentionMs, WHOSE);
   const elector = electorOf(schedule, id, occurrences);
