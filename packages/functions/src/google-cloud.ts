@@ -1,5 +1,5 @@
 import type { CloudEvent, Request, Response } from "@google-cloud/functions-framework";
-import type { LeaseStore } from "@leasehold/core";
+import { ConfigurationError, type LeaseStore } from "@leasehold/core";
 import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
 import type { DeliverySource } from "./delivery-source.ts";
 import type { FunctionLeadership } from "./function-leadership.ts";
@@ -148,7 +148,10 @@ export function onlyAsLeaderOnCloudEvent<Data, Store extends LeaseStore, Result,
  * `signal` what your process aborts on SIGTERM. An execution does not learn when it was due: the gate
  * `oncePerTick` needs `occurrence`.
  *
- * @throws {ConfigurationError} {UnsupportedError} for options that cannot work.
+ * Each task competes by itself. In a job of several tasks, `election` has to name the task, by its CLOUD_RUN_TASK_INDEX:
+ * of tasks that compete for one election, all but the leader would leave their shares out.
+ *
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, and for several tasks that compete for one election.
  */
 export function onlyAsLeaderInJob<Store extends LeaseStore, Result, Standby = NotElected>(
   options: OnlyAsLeaderOptions<[], Store, Standby> & GoogleCloudOptions,
@@ -156,6 +159,7 @@ export function onlyAsLeaderInJob<Store extends LeaseStore, Result, Standby = No
 ): () => Promise<Result | Standby> {
   const timeoutMs = options?.timeoutMs ?? DEFAULT_TASK_TIMEOUT_MS;
   const { CLOUD_RUN_EXECUTION: execution, CLOUD_RUN_TASK_INDEX: task = "0", CLOUD_RUN_TASK_ATTEMPT: tries = "0" } = process.env;
+  checkTaskCount(options?.election, task);
   const names = execution && {
     candidateId: () => `${execution}-${task}-${tries}`,
     delivery: () => `${execution}-${task}`,
@@ -164,6 +168,17 @@ export function onlyAsLeaderInJob<Store extends LeaseStore, Result, Standby = No
     { options: OWN_OPTIONS, remainingMs: () => timeoutMs, ...names, ...TO_CLOUD_LOGGING },
     options,
     work,
+  );
+}
+
+/** @throws {ConfigurationError} unless this is the only task of its execution, or its election has the task's number in it. */
+function checkTaskCount(given: string | (() => string) | undefined, task: string): void {
+  const count = process.env["CLOUD_RUN_TASK_COUNT"] ?? "1";
+  if (Number(count) <= 1) return;
+  const election = typeof given === "function" ? given() : given;
+  if (String(election).split(/\D+/).includes(task)) return;
+  throw new ConfigurationError(
+    `This is task ${task} of the ${count} of a Cloud Run job, which would all compete for '${election}': one would lead, and the others would leave their shares out and succeed. Set the job's task count to 1, or name the task in the election: \`${election}-\${process.env.CLOUD_RUN_TASK_INDEX}\`.`,
   );
 }
 

@@ -113,6 +113,30 @@ describe("a job", () => {
     await expect(onlyAsLeaderInJob(options(), ({ candidateId }) => candidateId)()).resolves.toMatch(/-\d+-/);
   });
 
+  test("of several tasks is refused where they compete for one election: all but one would leave their shares out", async () => {
+    stubEnv("CLOUD_RUN_TASK_COUNT", "4");
+    const shares: string[] = [];
+    for (const index of ["0", "1", "2", "3"]) {
+      stubEnv("CLOUD_RUN_TASK_INDEX", index);
+      const work = () => shares.push(index);
+      const message = `This is task ${index} of the 4 of a Cloud Run job`;
+      for (const election of [ELECTION, () => ELECTION, "billing-20"]) {
+        expect(() => onlyAsLeaderInJob({ ...options(), election }, work)).toThrow(message);
+      }
+      await onlyAsLeaderInJob({ ...options(), election: `${ELECTION}-${index}` }, work)();
+      await onlyAsLeaderInJob({ ...options(), election: () => `${index}.${ELECTION}` }, work)();
+    }
+
+    expect(shares).toEqual(["0", "0", "1", "1", "2", "2", "3", "3"]);
+  });
+
+  test("of one task may compete for any election", async () => {
+    stubEnv("CLOUD_RUN_TASK_COUNT", "1");
+    stubEnv("CLOUD_RUN_TASK_INDEX", "0");
+
+    await expect(onlyAsLeaderInJob(options(), () => "ran")()).resolves.toBe("ran");
+  });
+
   test("cannot tell its occurrence by itself", async () => {
     const gated = { ...options(), gate: "oncePerTick" } as const;
     expect(() => onlyAsLeaderInJob(gated, () => "ran")).toThrow(ConfigurationError);
