@@ -195,8 +195,8 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     }: Waits & { readonly lease: Pick<AttemptOptions<Leases>, "store" | "election" | "minimumHoldMs" | "reservation"> },
     task: LeaderTask<Result, LeadershipOf<Leases>>,
   ): Promise<AttemptOutcome<Result>> {
-    const { value, renewal, signal, logger, onClaimed = "throw" } = this.#options;
-    const { candidateId, delivery, endMs } = invocation;
+    const { value, signal, logger, onClaimed = "throw" } = this.#options;
+    const { candidateId, delivery, endMs, renewal } = invocation;
     const attempt = (): AttemptOptions<Leases> => {
       const { timing, releaseTimeoutMs } = budgetNow(invocation, this.#options, this.#capabilities, this.#clock);
       return {
@@ -216,12 +216,12 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   }
 
   async #handle(
-    { args, delivery }: Invocation<Args>,
+    { args, delivery, renewal }: Invocation<Args>,
     leadership: Leadership,
     store: LeaseStore,
     claimed?: Claim,
   ): Promise<Result> {
-    const renewsByHand = this.#options.renewal !== "background";
+    const renewsByHand = renewal === "checkpoint";
     const occurrence = claimed && { ...claimed, id: leadership.election, attempt: leadership.term };
     const facts = { renewsByHand, delivery, occurrence };
     return await this.#handler(...args, functionLeadership<Store>(leadership, store, facts));

@@ -2,7 +2,7 @@ import { ConfigurationError, type Clock, type LeaseStore, type LeaseStoreCapabil
 import { checkName, MAX_NAME_BYTES } from "@leasehold/core/provider";
 import type { GateOptions } from "./options.ts";
 import type { Platform } from "./platform.ts";
-import { timeBudget, type TimeBudget, type TimeBudgetOptions } from "./time-budget.ts";
+import { timeBudget, type Renewal, type TimeBudget, type TimeBudgetOptions } from "./time-budget.ts";
 
 /** One invocation on its way through the gate. */
 export interface Invocation<Args> {
@@ -15,6 +15,7 @@ export interface Invocation<Args> {
   readonly waitEndMs: number;
   readonly endMs: number;
   readonly platformEndMs: number;
+  readonly renewal: Renewal;
 }
 
 /** The options that its event has a say in. */
@@ -32,7 +33,7 @@ export function begin<Args extends readonly unknown[]>(
   const election = typeof options.election === "function" ? options.election(...args) : options.election;
   checkName("election", election);
   const remainingMs = platform.remainingMs(...args);
-  const { workMs } = timeBudget(remainingMs, options, capabilities);
+  const { workMs, renewal } = timeBudget(remainingMs, options, capabilities);
   if (waitMs >= workMs) {
     throw new ConfigurationError(
       `waitMs is ${waitMs}, and this invocation has ${Math.round(workMs)} ms in all: no time would be left to work in. Lower waitMs, or raise the function's timeout.`,
@@ -48,6 +49,7 @@ export function begin<Args extends readonly unknown[]>(
     waitEndMs: nowMs + waitMs,
     endMs: nowMs + workMs,
     platformEndMs: nowMs + remainingMs,
+    renewal,
   };
 }
 

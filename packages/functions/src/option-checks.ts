@@ -120,12 +120,12 @@ function nameOf(election: unknown): string | undefined {
 /** Refuses what an invocation's elector would refuse, whatever time the invocation has. */
 function checkElector(options: AnyOptions): void {
   const store = leasesOf(options);
-  const { election, value, renewal, logger, clock, shutdownMarginMs = 0 } = options;
+  const { election, value, logger, clock, shutdownMarginMs = 0 } = options;
   const { minimumHoldMs } = options as { minimumHoldMs?: number };
   if (minimumHoldMs !== undefined) duration("minimumHoldMs", minimumHoldMs, 0);
   const { maxValueBytes } = store.capabilities;
   if (value !== undefined) checkValue(value, maxValueBytes - DELIVERY_BYTES);
-  const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
+  const { timing, renewal } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
   const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
   void new Elector({
     ...timing,

@@ -1,6 +1,7 @@
 import type { Clock, Leader, LeaseStore, LoggerOption } from "@leasehold/core";
 import type { Occurrence } from "@leasehold/core/provider";
 import type { CatchUp } from "./catch-up.ts";
+import type { Renewal } from "./time-budget.ts";
 
 /** The options of every gate. `Args`: the handler's own arguments. */
 export interface GateOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> {
@@ -39,14 +40,18 @@ export interface GateOptions<Args extends readonly unknown[], Store extends Leas
   /** The time from the abort of the signal to the end of the invocation by its platform. @defaultValue a tenth of its time, at most 5_000 */
   readonly shutdownMarginMs?: number | undefined;
   /**
-   * The time that others wait if this invocation dies. Shorter than the invocation, it has to be renewed by `checkpoint()`.
-   * @defaultValue as long as the invocation may last and a margin, or the longest that the store takes; 15_000 with renewals in the background
+   * The time that others wait if this invocation dies. Shorter than the invocation, it is renewed while the handler works.
+   * @defaultValue as long as the invocation may last and a margin, or the longest that the store takes; 15_000 with `renewal: 'background'`
    */
   readonly leaseDurationMs?: number | undefined;
   /** Nobody else runs before so long after this invocation began, however quick it was: a twin that comes late finds it taken. @defaultValue 0 */
   readonly minimumHoldMs?: number | undefined;
-  /** The one who renews a lease that is shorter than the work: the handler, by `await leadership.checkpoint()`, or a timer while it runs. @defaultValue 'checkpoint' */
-  readonly renewal?: "checkpoint" | "background" | undefined;
+  /**
+   * The sender of renewals: a timer while the handler works, or the handler, by `await leadership.checkpoint()`. A handler that
+   * sends none in time loses its lease, and another invocation runs beside it.
+   * @defaultValue 'checkpoint' where the lease lasts for the whole invocation, so that none is needed; else 'background'
+   */
+  readonly renewal?: Renewal | undefined;
   /** A text that others read while this invocation leads. In the store a line that names the delivery follows it. */
   readonly value?: string | undefined;
   /** Aborts the leadership's signal as well: pass what your process aborts on SIGTERM. */

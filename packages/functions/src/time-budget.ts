@@ -13,11 +13,14 @@ const MAX_ATTEMPT_MS = 5_000;
 const RELEASE_SHARE = 0.45;
 const MIN_RELEASE_MS = 100;
 
+/** The sender of renewals: the handler by `checkpoint()`, or a timer in the background. */
+export type Renewal = "checkpoint" | "background";
+
 export interface TimeBudgetOptions {
   readonly leaseDurationMs?: number | undefined;
   readonly minimumHoldMs?: number | undefined;
   readonly shutdownMarginMs?: number | undefined;
-  readonly renewal?: "checkpoint" | "background" | undefined;
+  readonly renewal?: Renewal | undefined;
 }
 
 /** The durations of one invocation. */
@@ -27,11 +30,14 @@ export interface TimeBudget {
   /** The longest that each of the two tries of a release may take, so that they end before the platform does. */
   readonly releaseTimeoutMs: number;
   readonly timing: TimingOptions;
+  /** The sender of renewals: the handler, or a timer. */
+  readonly renewal: Renewal;
 }
 
 /**
  * Sizes the lease of an invocation that its platform ends in `remainingMs`: long enough that the leadership is valid for
- * all of it without a renewal, or the longest that the store takes, which the handler then has to renew.
+ * all of it without a renewal, or the longest that the store takes. A shorter one is renewed in the background, unless the options say
+ * that the handler renews it: a handler that does not know of that would lose its lease while it works.
  * @throws {ConfigurationError} if there is no time to work in.
  */
 export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capabilities: LeaseStoreCapabilities): TimeBudget {
@@ -45,14 +51,11 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
   // As long as the platform lets it: the lease covers that.
   const drainTimeoutMs = remainingMs;
   const releaseTimeoutMs = Math.max(marginMs * RELEASE_SHARE, MIN_RELEASE_MS);
-  if (options.renewal === "background") {
-    const leaseDurationMs =
-      options.leaseDurationMs ?? fit(Math.max(BACKGROUND_LEASE_MS, options.minimumHoldMs ?? 0), capabilities);
-    return { workMs, releaseTimeoutMs, timing: { leaseDurationMs, drainTimeoutMs } };
-  }
-  const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 0);
-  const leaseDurationMs = options.leaseDurationMs ?? fit(neededMs, capabilities);
+  const coveringMs = options.renewal === "background" ? BACKGROUND_LEASE_MS : (remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN);
+  const leaseDurationMs = options.leaseDurationMs ?? fit(Math.max(coveringMs, options.minimumHoldMs ?? 0), capabilities);
   const validForMs = leaseDurationMs * (1 - SAFETY_MARGIN);
+  const renewal = options.renewal ?? (validForMs >= remainingMs ? "checkpoint" : "background");
+  if (renewal === "background") return { workMs, releaseTimeoutMs, timing: { leaseDurationMs, drainTimeoutMs }, renewal };
   const renewIntervalMs = leaseDurationMs / 3;
   // Time to stop before the leadership is over, where the lease and not the platform ends it.
   const renewDeadlineMs = validForMs - Math.min(Math.max(marginMs, 1), validForMs / 10);
@@ -61,6 +64,7 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
   return {
     workMs,
     releaseTimeoutMs,
+    renewal,
     timing: { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs },
   };
 }

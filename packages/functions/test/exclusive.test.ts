@@ -8,7 +8,7 @@ import {
   type LeaseStore,
   type StoreErrorCode,
 } from "@leasehold/core";
-import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
+import { MemoryRecordStore, RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type FunctionLeadership, type NotElected } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -28,6 +28,12 @@ beforeEach(() => {
 /** The store as another instance has it. */
 function cold(): LeaseStore {
   return new RecordLeaseStore(records, { clock });
+}
+
+/** A store whose leases are as short as a blob's. */
+function withShortLeases(): LeaseStore {
+  const store = cold();
+  return Object.assign(store, { capabilities: { ...store.capabilities, minLeaseMs: 15_000, maxLeaseMs: 60_000 } });
 }
 
 async function record(): Promise<unknown> {
@@ -306,7 +312,15 @@ describe("a release that is not answered", () => {
 describe("renewal", () => {
   test("by checkpoint() goes on once the signal has aborted: the lease covers what the work needs to stop", async () => {
     const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: 20_000, shutdownMarginMs: 12_000, leaseDurationMs: 6_000, clock },
+      {
+        store: cold(),
+        election: ELECTION,
+        remainingMs: 20_000,
+        shutdownMarginMs: 12_000,
+        leaseDurationMs: 6_000,
+        renewal: "checkpoint",
+        clock,
+      },
       async (leadership) => {
         for (let second = 0; second < 16; second += 1) {
           await clock.advance(1_000);
@@ -335,7 +349,7 @@ describe("renewal", () => {
 
   test("by checkpoint(), of a lease shorter than the work", async () => {
     const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, clock },
+      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, renewal: "checkpoint", clock },
       async (leadership) => {
         for (let piece = 0; piece < 50; piece += 1) {
           await clock.advance(10_000);
@@ -350,7 +364,7 @@ describe("renewal", () => {
 
   test("that is left out aborts the signal, and says what to do", async () => {
     const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, clock },
+      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, renewal: "checkpoint", clock },
       async (leadership) => {
         await clock.advance(13_499);
         expect(leadership.isValid()).toBe(true);
@@ -359,6 +373,33 @@ describe("renewal", () => {
     );
 
     await expect(wrapped()).resolves.toMatch(/its task is to renew it more often/);
+  });
+
+  test.each([
+    ["that the store's longest lease does not cover", withShortLeases, {}],
+    ["that the given lease does not cover", cold, { leaseDurationMs: 15_000 }],
+  ])("of work %s is in the background by default: another invocation skips until its end", async (_, openStore, lease) => {
+    const options = { election: ELECTION, remainingMs: 5 * TIMEOUT_MS, clock, ...lease };
+    let most = 0;
+    let atWork = 0;
+    const work = async ({ isValid }: FunctionLeadership): Promise<boolean> => {
+      atWork += 1;
+      most = Math.max(most, atWork);
+      await sleep(clock, 4 * TIMEOUT_MS);
+      atWork -= 1;
+      return isValid();
+    };
+    const first = onlyAsLeader({ ...options, store: openStore() }, work)();
+    const others: unknown[] = [];
+    for (let minute = 0; minute < 3; minute += 1) {
+      await clock.advance(TIMEOUT_MS + 3_000);
+      const other = onlyAsLeader({ ...options, store: openStore() }, work)();
+      other.then((outcome) => others.push(outcome), others.push);
+    }
+
+    await expect(clock.runUntil(first)).resolves.toBe(true);
+    expect(most).toBe(1);
+    expect(others).toMatchObject(Array.from({ length: 3 }, () => ({ elected: false, reason: "claimed" })));
   });
 
   test("in the background, on request, and only while the handler works", async () => {

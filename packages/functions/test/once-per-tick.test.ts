@@ -106,7 +106,7 @@ describe("oncePerTick", () => {
   });
 
   test("tells the platform when another attempt has taken over: this one is not the one that is done", async () => {
-    const options = { ...base(), leaseDurationMs: 5_000 };
+    const options = { ...base(), leaseDurationMs: 5_000, renewal: "checkpoint" } as const;
     const slow = onlyAsLeader(options, async () => {
       await clock.advance(6_000);
       await onlyAsLeader(base(), () => "second")();
@@ -117,7 +117,7 @@ describe("oncePerTick", () => {
   });
 
   test("is done although its lease ran out before it was, if nobody took over", async () => {
-    const slow = onlyAsLeader({ ...base(), leaseDurationMs: 5_000 }, () => clock.advance(6_000));
+    const slow = onlyAsLeader({ ...base(), leaseDurationMs: 5_000, renewal: "checkpoint" }, () => clock.advance(6_000));
     await slow();
 
     await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false, reason: "done" });

@@ -55,6 +55,20 @@ describe("the lease", () => {
   });
 });
 
+describe("renewals", () => {
+  const renewalOf = (remainingMs: number, options: Parameters<typeof timeBudget>[1] = {}): string =>
+    timeBudget(remainingMs, options, COARSE).renewal;
+
+  test("are in the background where the lease does not last for the invocation, and nobody has said that the handler renews", () => {
+    expect(renewalOf(54_000)).toBe("checkpoint");
+    expect(renewalOf(54_001)).toBe("background");
+    expect(renewalOf(600_000, { renewal: "checkpoint" })).toBe("checkpoint");
+    expect(renewalOf(5_000, { renewal: "background" })).toBe("background");
+    expect(renewalOf(18_000, { leaseDurationMs: 20_000 })).toBe("checkpoint");
+    expect(renewalOf(18_001, { leaseDurationMs: 20_000 })).toBe("background");
+  });
+});
+
 test("two tries to renew fit before the renew deadline, however long is left and however the sum is rounded", () => {
   for (let remainingMs = 100; remainingMs < 60_000; remainingMs += 1.737) {
     const { timing } = timeBudget(remainingMs, { shutdownMarginMs: remainingMs / 11 }, capabilities);
@@ -64,15 +78,18 @@ test("two tries to renew fit before the renew deadline, however long is left and
 });
 
 test("the work has time to stop before a leadership that is shorter than it is over", () => {
-  expect(timeBudget(600_000, { leaseDurationMs: 30_000 }, capabilities).timing).toEqual({
+  const renewal = "checkpoint";
+  expect(timeBudget(600_000, { leaseDurationMs: 30_000, renewal }, capabilities).timing).toEqual({
     leaseDurationMs: 30_000,
     renewIntervalMs: 10_000,
     renewDeadlineMs: 24_300,
     attemptTimeoutMs: 5_000,
     drainTimeoutMs: 600_000,
   });
-  expect(timeBudget(600_000, { leaseDurationMs: 30_000, shutdownMarginMs: 1_000 }, capabilities).timing).toMatchObject({
+  expect(timeBudget(600_000, { leaseDurationMs: 30_000, renewal, shutdownMarginMs: 1_000 }, capabilities).timing).toMatchObject({
     renewDeadlineMs: 26_000,
   });
-  expect(timeBudget(600_000, { leaseDurationMs: 9_000 }, capabilities).timing.attemptTimeoutMs).toBeCloseTo((7_290 - 3_000) / 2);
+  expect(timeBudget(600_000, { leaseDurationMs: 9_000, renewal }, capabilities).timing.attemptTimeoutMs).toBeCloseTo(
+    (7_290 - 3_000) / 2,
+  );
 });

@@ -38,7 +38,7 @@ say({ event: "ready" });
 
 /** Makes a handler as the users of `@leasehold/functions` do. */
 function wrap(gate: GateSettings): (delivery: Delivery) => Promise<Outcome> {
-  const common = { store: watch(store), candidateId: ({ id }: Delivery) => id };
+  const common = { store: watch(store), candidateId: ({ id }: Delivery) => id, renewal: "checkpoint" } as const;
   if (gate.gate !== "oncePerTick") {
     const onStandby = (): Outcome => "standby";
     return onlyAsLeader<LeaseStore, Outcome, Outcome, [delivery: Delivery]>({ ...gate, ...common, onStandby }, work);
