@@ -221,6 +221,67 @@ describe("who waits", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
+  /** Hosts A and B have one tick a minute; the job hangs on A. Returns what B sent in each minute, and how its waits end. */
+  async function pileUp(minutes: number, logger: Lines, leaseDurationMs = LEASE_MS) {
+    const hangs = async ({ signal }: ClaimedLeadership): Promise<void> =>
+      await new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    const stop = new AbortController();
+    const ended = new Map<number, unknown>();
+    const requests: number[] = [];
+    for (let minute = 0; minute < minutes; minute += 1) {
+      const scheduledAt = due + minute * 60_000;
+      deliver(a, hangs, { scheduledAt, leaseDurationMs }, stop.signal).catch(() => undefined);
+      await world.advance(300);
+      const before = b.requests.length;
+      deliver(b, () => "done by b", { scheduledAt, whenInProgress: "wait", logger }).then(
+        (outcome) => ended.set(minute, outcome),
+        (error: unknown) => ended.set(minute, error),
+      );
+      await world.advance(60_000 - 300);
+      requests.push(b.requests.length - before);
+    }
+    return { requests, ended, die: () => a.clock.pause() };
+  }
+
+  test("asks at a bounded pace for the ticks of a job that hangs, warns of them once, and gives the oldest up", async () => {
+    const logger = new Lines();
+    const { requests, ended } = await pileUp(104, logger, HOUR_MS);
+
+    expect(Math.max(...requests)).toBeLessThan(5 * requests[1]!);
+    expect(logger.warnings).toHaveLength(1);
+    expect(logger.warnings[0]).toMatch(
+      /^This host waits for 10 occurrences of 'nightly'.*due at 2026-01-01T00:00:00\.000Z.*stallTimeoutMs/,
+    );
+    // 104 have begun; of each that was given up the next poll comes within minutes.
+    await world.advance(300_000);
+    expect([...ended.keys()].toSorted((x, y) => x - y)).toEqual([0, 1, 2, 3]);
+    for (const outcome of ended.values()) expect(outcome).toEqual({ ran: false, reason: "in-progress" });
+  });
+
+  test("does all of them once the host is dead on which they hang", async () => {
+    const { ended, die } = await pileUp(20, new Lines());
+    die();
+    await world.advance(LEASE_MS + 20 * 5_000);
+
+    expect(ended.size).toBe(20);
+    for (const outcome of ended.values()) expect(outcome).toMatchObject({ ran: true, result: "done by b" });
+  });
+
+  test("ends before the store may have forgotten that it was done", async () => {
+    let outcome: unknown;
+    void deliver(a, async ({ signal }) => await sleep(a.clock, 2 * DAY_MS, signal), { retentionMs: DAY_MS }).catch(
+      () => undefined,
+    );
+    await world.advance(300);
+    const waiting = deliver(b, () => "again", { whenInProgress: "wait", retentionMs: DAY_MS });
+    void waiting.then((ended) => (outcome = ended));
+    await world.advance(22 * HOUR_MS - 60_000);
+    expect(outcome).toBeUndefined();
+    await world.advance(120_000);
+
+    expect(outcome).toEqual({ ran: false, reason: "in-progress" });
+  });
+
   test("waits an outage out that is shorter than the lease, and not one that is longer", async () => {
     const working = Promise.withResolvers<void>();
     void deliver(a, () => working.promise);

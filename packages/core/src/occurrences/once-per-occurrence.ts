@@ -4,14 +4,14 @@ import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts"
 import type { LeaseStore } from "../store/lease-store.ts";
 import { checkSignal } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
-import { sleep } from "../time/clock.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
 import { completeWhileClaimed } from "./complete-in-time.ts";
 import { fenceOf, type FenceOf } from "./fence-of.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { occurrenceId, type ClaimedOccurrence } from "./occurrence.ts";
 import { checkSchedule, electorOf, type OncePerOccurrenceOptions, type ScheduleOptions } from "./once-per-occurrence-options.ts";
-import { checkScheduledAt, warnOfPresentTime } from "./scheduled-at.ts";
+import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
+import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
 /** The first wait for an occurrence that another has claimed; it doubles from there, up to the interval of renewals. */
 const FIRST_WAIT_MS = 250;
@@ -87,12 +87,14 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   task: OccurrenceTask<T, Store>,
   { signal }: WaitOptions,
 ): Promise<OccurrenceOutcome<T>> {
-  const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS } = schedule;
+  const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS, logger } = schedule;
   const clock = sharedClock(store, schedule.clock);
   const id = occurrenceId({ name, scheduledMs }, "");
   const occurrences = occurrencesOf(store, name, retentionMs, WHOSE);
   const elector = electorOf(schedule, id, occurrences);
+  let wait: Wait | undefined;
   const run = async (leadership: OccurrenceLeadership): Promise<T> => {
+    wait?.leave();
     const occurrence = { id, name, scheduledMs, attempt: leadership.term };
     const fence = fenceOf<Store>(leadership, occurrences, "occurrences");
     const result = await task({ ...leadership, occurrence, fence });
@@ -101,20 +103,28 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
   let answeredMs = -Infinity;
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
-    const outcome: AttemptOutcome<T> = await attempt(elector, run, { clock, signal });
-    if (outcome.elected) return { ran: true, result: outcome.result as T, attempt: outcome.term };
-    if ("unavailable" in outcome) {
-      signal?.throwIfAborted();
-      // An outage is not the end of a wait: nobody can have taken the claim over meanwhile.
-      if (clock.monotonicMs() - answeredMs >= leaseDurationMs) throw outcome.unavailable;
-    } else {
-      if (outcome.reason === "done") return { ran: false, reason: "done" };
-      if (outcome.leader && whenInProgress !== "wait") return { ran: false, reason: "in-progress" };
-      answeredMs = clock.monotonicMs();
+  try {
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
+      const outcome: AttemptOutcome<T> = await attempt(elector, run, { clock, signal });
+      if (outcome.elected) return { ran: true, result: outcome.result as T, attempt: outcome.term };
+      if ("unavailable" in outcome) {
+        signal?.throwIfAborted();
+        // An outage is not the end of a wait: nobody can have taken the claim over meanwhile.
+        if (clock.monotonicMs() - answeredMs >= leaseDurationMs) throw outcome.unavailable;
+      } else {
+        if (outcome.reason === "done") return { ran: false, reason: "done" };
+        if (outcome.leader && whenInProgress !== "wait") return { ran: false, reason: "in-progress" };
+        answeredMs = clock.monotonicMs();
+      }
+      // Without a leader, it was open again before the task could begin.
+      wait ??= WaitingOccurrences.enter(store, { name, scheduledMs, clock, logger });
+      await wait.pause(waitMs, signal);
+      if (wait.isGivenUp || mayBeForgotten({ scheduledMs, retentionMs, wallMs: clock.wallMs() })) {
+        return { ran: false, reason: "in-progress" };
+      }
     }
-    // Without a leader, it was open again before the task could begin.
-    await sleep(clock, waitMs, signal);
+  } finally {
+    wait?.leave();
   }
 }
 

@@ -35,10 +35,16 @@ export interface WhenDue {
   readonly wallMs: number;
 }
 
+/** Reports whether a store may have forgotten that an occurrence was done. */
+export function mayBeForgotten({ scheduledMs, retentionMs, wallMs }: WhenDue): boolean {
+  return wallMs - scheduledMs > retentionMs - FORGOTTEN_EARLY_MS;
+}
+
 /** @throws {ConfigurationError} for an instant so far from now that nobody can mean it, or know whether it is done. */
-export function checkWhenDue(what: string, { scheduledMs: ms, retentionMs, wallMs }: WhenDue): void {
+export function checkWhenDue(what: string, due: WhenDue): void {
+  const { scheduledMs: ms, retentionMs, wallMs } = due;
   const lateMs = wallMs - ms;
-  if (lateMs > retentionMs - FORGOTTEN_EARLY_MS) {
+  if (mayBeForgotten(due)) {
     const meaning =
       Math.abs(wallMs - ms * 1_000) < retentionMs
         ? `Were seconds meant? Then it is ${ms * 1_000}.`

@@ -1,0 +1,86 @@
+import { Journal, type LoggerOption } from "../reporting/journal.ts";
+import type { LeaseStore } from "../store/lease-store.ts";
+import { sleep, type Clock } from "../time/clock.ts";
+import { isoOf } from "./occurrence.ts";
+
+/** The occurrences of one schedule, the newest, that a host polls at their own pace. The older ones share the pace of as many. */
+const AT_OWN_PACE = 2;
+/** The occurrences of one schedule for which a host waits at the same time. The oldest makes room. */
+const MOST_WAITING = 100;
+/** So many at the same time are warned of. */
+const MANY_WAITING = 10;
+
+/** What a wait is for. */
+export interface Waiting {
+  readonly name: string;
+  readonly scheduledMs: number;
+  readonly clock: Clock;
+  readonly logger: LoggerOption;
+}
+
+const byStore = new WeakMap<LeaseStore, Map<string, WaitingOccurrences>>();
+
+/**
+ * The occurrences of one schedule that this host waits for, while others have claimed them. A job that hangs on one host would
+ * otherwise leave a poller for each tick on every other host.
+ */
+export class WaitingOccurrences {
+  readonly #waits: Wait[] = [];
+  #isWarned = false;
+
+  /** Begins a wait for an occurrence of the store's; end it by `leave`. */
+  static enter(store: LeaseStore, waiting: Waiting): Wait {
+    const byName = byStore.get(store) ?? new Map<string, WaitingOccurrences>();
+    byStore.set(store, byName);
+    const others = byName.get(waiting.name) ?? new WaitingOccurrences();
+    byName.set(waiting.name, others);
+    return others.#enter(waiting, () => byName.delete(waiting.name));
+  }
+
+  #enter(waiting: Waiting, onEmpty: () => void): Wait {
+    const leave = (wait: Wait): void => {
+      const at = this.#waits.indexOf(wait);
+      if (at < 0) return;
+      this.#waits.splice(at, 1);
+      if (this.#waits.length < MANY_WAITING / 2) this.#isWarned = false;
+      if (this.#waits.length === 0) onEmpty();
+    };
+    const wait: Wait = {
+      waiting,
+      isGivenUp: false,
+      pause: async (ms, signal) => await sleep(waiting.clock, ms * this.#slowness(wait), signal),
+      leave: () => leave(wait),
+    };
+    this.#waits.push(wait);
+    if (this.#waits.length >= MANY_WAITING && !this.#isWarned) this.#warn(waiting);
+    const [oldest] = this.#waits;
+    if (this.#waits.length > MOST_WAITING && oldest) {
+      oldest.isGivenUp = true;
+      leave(oldest);
+    }
+    return wait;
+  }
+
+  /** Returns how many times longer than its own a pause is. */
+  #slowness(wait: Wait): number {
+    const older = this.#waits.length - AT_OWN_PACE;
+    return this.#waits.indexOf(wait) < older ? Math.max(older / AT_OWN_PACE, 1) : 1;
+  }
+
+  #warn({ name, logger }: Waiting): void {
+    this.#isWarned = true;
+    const oldestMs = this.#waits[0]?.waiting.scheduledMs ?? 0;
+    const text = `This host waits for ${this.#waits.length} occurrences of '${name}' that other hosts have claimed, the oldest due at ${isoOf(oldestMs)}: the job may hang there. Set stallTimeoutMs and call checkpoint() in the job, or pass whenInProgress: 'return'. Of more than ${MOST_WAITING} the oldest is given up.`;
+    Journal.to(logger).warn("LEASEHOLD_OCCURRENCES_WAIT", "warn", text, { name, waiting: this.#waits.length });
+  }
+}
+
+/** A wait of this host for one occurrence. */
+export interface Wait {
+  readonly waiting: Waiting;
+  /** Too many later ones wait: nobody here waits for this one any more. */
+  isGivenUp: boolean;
+  /** Waits before the next poll, for longer where many wait. @throws the signal's reason once it aborts. */
+  readonly pause: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+  readonly leave: () => void;
+}
