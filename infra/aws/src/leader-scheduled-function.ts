@@ -6,7 +6,13 @@ import { Architecture, Runtime } from "aws-cdk-lib/aws-lambda";
 import { SqsDestination } from "aws-cdk-lib/aws-lambda-destinations";
 import { NodejsFunction, OutputFormat, type BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
-import { Schedule, type IScheduleTarget, type ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
+import {
+  ContextAttribute,
+  Schedule,
+  ScheduleTargetInput,
+  type IScheduleTarget,
+  type ScheduleExpression,
+} from "aws-cdk-lib/aws-scheduler";
 import { LambdaInvoke } from "aws-cdk-lib/aws-scheduler-targets";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Duration, Stack, Token, Validations, type CfnElement, type CfnResource } from "aws-cdk-lib/core";
@@ -80,7 +86,7 @@ export interface LeaderScheduledFunctionProps {
 
 /**
  * A function that EventBridge Scheduler invokes, and that proceeds only as leader; with its own role, log group and
- * dead-letter queue. The schedule's event has its time, which `oncePerTick` needs, since it has no input of its own.
+ * dead-letter queue. The schedule's event has its time, which `oncePerTick` needs.
  *
  * @example
  * ```ts
@@ -146,6 +152,7 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
       deadLetterQueue: this.deadLetterQueue,
       maxEventAge,
       retryAttempts: 10,
+      input: scheduledEvent(),
     });
     // CDK makes the role, for schedules of this account and group alone; it is here that one can see which role that is.
     const target: IScheduleTarget = {
@@ -210,6 +217,21 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
     const dimensionsMap = { [name]: value };
     return new Metric({ namespace: METRICS_NAMESPACE, metricName, dimensionsMap, statistic: Stats.SUM, ...options });
   }
+}
+
+/**
+ * The event of the schedule, as a rule of EventBridge writes it. EventBridge Scheduler sends much the same by itself, and documents
+ * none of it. https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
+ */
+function scheduledEvent(): ScheduleTargetInput {
+  return ScheduleTargetInput.fromObject({
+    id: ContextAttribute.executionId,
+    source: "aws.scheduler",
+    "detail-type": "Scheduled Event",
+    time: ContextAttribute.scheduledTime,
+    resources: [ContextAttribute.scheduleArn],
+    detail: {},
+  });
 }
 
 /** The names that a schedule can have. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */

@@ -112,7 +112,9 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     const { handler } = (await import(bundle.href)) as { readonly handler: (event: object, context: object) => Promise<unknown> };
     const logged = vi.spyOn(console, "log").mockImplementation(() => {});
     onTestFinished(() => logged.mockRestore());
-    const event = { time: HOUR, resources: [`arn:aws:scheduler:${REGION}:123456789012:schedule/default/hourly-report`] };
+    // What EventBridge Scheduler makes of the schedule's input.
+    const resources = [`arn:aws:scheduler:${REGION}:123456789012:schedule/default/hourly-report`];
+    const event = { source: "aws.scheduler", "detail-type": "Scheduled Event", time: HOUR, resources };
     const context = { functionName: "hourly-report", awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 };
 
     await expect(handler(event, context)).resolves.toEqual({ hour: HOUR, attempt: 1 });

@@ -61,14 +61,21 @@ describe("by default", () => {
     });
   });
 
-  test("the schedule has the same name in every region, and no input, so that the event tells its time", () => {
-    const { Properties } = onlyOf<{ Target: object }>(stack, "AWS::Scheduler::Schedule");
+  test("the schedule has the same name in every region, and its event tells its time, by attributes that are documented", () => {
+    const { Properties } = onlyOf<{ Target: { Input: string } }>(stack, "AWS::Scheduler::Schedule");
     expect(Properties).toMatchObject({
       Name: "hourly-report",
       ScheduleExpression: "cron(0 * * * ? *)",
       FlexibleTimeWindow: { Mode: "OFF" },
     });
-    expect(Properties.Target).not.toHaveProperty("Input");
+    expect(JSON.parse(Properties.Target.Input)).toEqual({
+      id: "<aws.scheduler.execution-id>",
+      source: "aws.scheduler",
+      "detail-type": "Scheduled Event",
+      time: "<aws.scheduler.scheduled-time>",
+      resources: ["<aws.scheduler.schedule-arn>"],
+      detail: {},
+    });
   });
 
   test("the role of its schedule is for this account's schedules alone", () => {

@@ -21,8 +21,8 @@ import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
  *
  * Lambda delivers an asynchronous request again under the same `awsRequestId`, which is what names its deliveries.
  *
- * An occurrence is what EventBridge says in `time` and `resources`, without the region. For a schedule of EventBridge
- * Scheduler with an input of its own, put `<aws.scheduler.scheduled-time>` into that and pass `occurrence`.
+ * An occurrence is what EventBridge says in `time` and `resources`, without the region. In an input of your own for a schedule of
+ * EventBridge Scheduler, write them as `"time": "<aws.scheduler.scheduled-time>", "resources": ["<aws.scheduler.schedule-arn>"]`.
  *
  * @example
  * ```ts

@@ -71,6 +71,16 @@ describe("an occurrence", () => {
   });
 
   test.each([
+    ["EventBridge Scheduler, by itself", { source: "aws.scheduler", "detail-type": "Scheduled Event", detail: "{}" }],
+    ["an input with its time and its schedule, and whatever else", { tables: 3 }],
+  ])("is called alike by %s", async (_, more) => {
+    const resources = ["arn:aws:scheduler:eu-central-1:123456789012:schedule/default/nightly"];
+    const event = { ...more, time: "2025-12-30T03:00:00Z", resources } as unknown as ScheduledEvent;
+
+    await expect(once()(event, context())).resolves.toBe("schedule/default/nightly@2025-12-30T03:00:00.000Z");
+  });
+
+  test.each([
     [
       "no time",
       { resources: ["arn:aws:events:eu-central-1:123456789012:rule/nightly"] },
