@@ -1,7 +1,19 @@
 #!/usr/bin/env node
+import { systemClock } from "@leasehold/core";
 import { runCommand } from "./command.ts";
+import { takeOverConsole } from "./output/console.ts";
+import { stderrSink } from "./output/output-sinks.ts";
+import { UnblockedOutput } from "./output/unblocked-output.ts";
 import { ownSurroundings } from "./own-surroundings.ts";
 
-const exitCode = await runCommand(process.argv.slice(2), ownSurroundings());
+/** How long it waits, at its end, for somebody who reads what it has said. */
+const LAST_WORDS_MS = 2_000;
+
+const stderr = new UnblockedOutput(stderrSink(), systemClock);
+takeOverConsole(stderr);
+const exitCode = await runCommand(process.argv.slice(2), ownSurroundings(stderr));
+await stderr.end(LAST_WORDS_MS);
 // What was written last goes out first; then nothing that an SDK has left behind keeps the process.
-process.stdout.write("", () => process.stderr.write("", () => process.exit(exitCode)));
+const exit = (): never => process.exit(exitCode);
+if (process.stdout.writableLength === 0) exit();
+process.stdout.write("", exit);

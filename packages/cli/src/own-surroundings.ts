@@ -3,18 +3,16 @@ import { systemClock } from "@leasehold/core";
 import { storeFromUrl } from "./store-url/store-from-url.ts";
 import type { Output, Surroundings } from "./surroundings.ts";
 
-/** Returns those of this process. */
-export function ownSurroundings(): Surroundings {
-  // Who reads what is said to people may leave, and a leader goes on.
-  process.stderr.on("error", () => {});
+/** Returns those of this process, which says to people what it has to say by `stderr`. */
+export function ownSurroundings(stderr: Output): Surroundings {
   return {
     env: process.env,
     platform: process.platform,
     stdout: outputOf(process.stdout),
-    stderr: outputOf(process.stderr),
+    stderr,
     clock: systemClock,
     openStore: (url) => storeFromUrl(url),
-    ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
+    ask: process.stdin.isTTY && stderr.isTerminal ? ask : undefined,
     untilStopped,
   };
 }

@@ -1,19 +1,16 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import type { Surroundings } from "../src/surroundings.ts";
+import type { Output, Surroundings } from "../src/surroundings.ts";
+
+const output = (isTerminal: boolean): Output => ({ isTerminal, write: () => {} });
 
 let own: Surroundings;
-let ownSurroundings: () => Surroundings;
+let ownSurroundings: (stderr: Output) => Surroundings;
 beforeEach(async () => {
-  const before = process.stderr.listeners("error");
-  onTestFinished(() => {
-    for (const listener of process.stderr.listeners("error"))
-      if (!before.includes(listener)) process.stderr.off("error", listener as () => void);
-  });
   vi.resetModules();
   ({ ownSurroundings } = await import("../src/own-surroundings.ts"));
-  own = ownSurroundings();
+  own = ownSurroundings(output(false));
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)("%s stops all who wait until they are stopped, for good", (signal) => {
@@ -24,31 +21,19 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s stops all who wait until they are 
   expect([first.aborted, second.aborted, own.untilStopped().aborted]).toEqual([true, true, true]);
 });
 
-test("who reads what is said to people may leave: that is no failure of the command's", () => {
-  const before = process.stderr.listenerCount("error");
-  ownSurroundings();
-  expect(process.stderr.listenerCount("error") - before).toBe(1);
-});
-
 test.each([
   [true, true],
   [true, false],
   [false, true],
   [false, false],
 ])("somebody can be asked where both ends are a terminal (%s, %s)", (hears, reads) => {
-  for (const [stream, isTTY] of [
-    [process.stdin, hears],
-    [process.stderr, reads],
-  ] as const) {
-    const before = Object.getOwnPropertyDescriptor(stream, "isTTY");
-    Object.defineProperty(stream, "isTTY", { value: isTTY, configurable: true });
-    onTestFinished(() => {
-      if (before) Object.defineProperty(stream, "isTTY", before);
-      else Reflect.deleteProperty(stream, "isTTY");
-    });
-  }
-  expect(ownSurroundings().ask !== undefined).toBe(hears && reads);
-  expect(ownSurroundings().stderr.isTerminal).toBe(reads);
+  const before = Object.getOwnPropertyDescriptor(process.stdin, "isTTY");
+  Object.defineProperty(process.stdin, "isTTY", { value: hears, configurable: true });
+  onTestFinished(() => {
+    if (before) Object.defineProperty(process.stdin, "isTTY", before);
+    else Reflect.deleteProperty(process.stdin, "isTTY");
+  });
+  expect(ownSurroundings(output(reads)).ask !== undefined).toBe(hears && reads);
 });
 
 test.each([
@@ -72,7 +57,7 @@ test.each([
     Object.defineProperty(process, name, { value, configurable: true });
     onTestFinished(() => void Object.defineProperty(process, name, before));
   }
-  const answer = ownSurroundings().ask?.("Sure? ");
+  const answer = ownSurroundings(output(true)).ask?.("Sure? ");
   terminal.write(typed);
 
   await expect(answer).resolves.toBe(expected);

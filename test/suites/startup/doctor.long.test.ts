@@ -96,7 +96,7 @@ const MADE: Readonly<Record<string, Readonly<Record<string, Mistake>>>> = {
     "the file is no database": ({ text }) => ({ store: `sqlite://${text}` }),
   },
 };
-const surroundingsHere = ownSurroundings();
+const surroundingsHere = ownSurroundings({ isTerminal: false, write: () => {} });
 const NOT_BY_URL = ["Azure Blob Storage: nobody is logged in", "Firestore: no project is set"];
 
 function blobs(settings: string): Made {

@@ -1,20 +1,19 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { BackupGuard } from "./backup-guard.ts";
 import { ASKED, DONE, type GuardOrder } from "./guard-order.ts";
-import { LastGuard } from "./last-guard.ts";
 import { hasLasted, machineNow, type MachineInstant } from "./machine-clock.ts";
-import type { GroupLeader } from "./process-table.ts";
 
 /**
- * The dead man's switch of one term: the guard, as its wrapper sees it, and the last guard behind it. Both are in sessions of
+ * The dead man's switch of one term: the guard, as its wrapper sees it, and the backup guard behind it. Both are in sessions of
  * their own, hold no folder, and inherit no options of Node's and no environment but the path.
  */
 export class GuardProcess {
   /** Resolves with why, once there is no guard any more, or none that answers. */
   readonly lost: Promise<string>;
   readonly #child: ChildProcess;
-  readonly #last: LastGuard;
+  readonly #backup: BackupGuard;
   readonly #lose: (why: string) => void;
   /** Whoever waits for the answers to the orders that have none yet, in their order. */
   readonly #waiting: Array<() => void> = [];
@@ -30,12 +29,12 @@ export class GuardProcess {
    * Starts it. Whether it could be started, the answer to an order and `lost` tell.
    * @param patienceMs how long it may leave an order unanswered before it counts as frozen.
    */
-  constructor(termId: string, patienceMs: number) {
+  constructor(patienceMs: number) {
     this.#patienceMs = patienceMs;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.lost = promise;
     this.#lose = resolve;
-    this.#last = new LastGuard(termId);
+    this.#backup = new BackupGuard();
     this.#child = this.#spawn();
   }
 
@@ -58,16 +57,11 @@ export class GuardProcess {
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** CMD has been started. */
-  learn(leader: GroupLeader): void {
-    this.#last.learn(leader);
-  }
-
   /** Lets both go: every process of the term is gone. */
   dismiss(): void {
     this.#write(DONE);
     this.#child.stdin?.end();
-    this.#last.dismiss();
+    this.#backup.dismiss();
   }
 
   #spawn(): ChildProcess {
@@ -82,8 +76,9 @@ export class GuardProcess {
         detached: true,
         cwd: "/",
         env: { PATH },
-        stdio: ["pipe", "pipe", "ignore", this.#last.input],
+        stdio: ["pipe", "pipe", "ignore", this.#backup.input],
       });
+      this.#backup.leaveToGuard();
       child.once("error", (error: NodeJS.ErrnoException) => this.#lose(`cannot be started (${error.code})`));
       child.once("exit", (code, signal) => this.#lose(`has ended (${signal ?? `exit code ${code}`})`));
       // There are no pipes where there are no more file descriptors.
@@ -92,7 +87,7 @@ export class GuardProcess {
       stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
       return child;
     } catch (error) {
-      this.#last.dismiss();
+      this.#backup.dismiss();
       // The system has no memory, or no more processes.
       throw new Error(`cannot be started (${(error as NodeJS.ErrnoException).code})`, { cause: error });
     }

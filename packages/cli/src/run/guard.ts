@@ -2,15 +2,13 @@
 // covers CMD, and acts once such an instant passes unheard of, or once the wrapper is gone. It has no dependencies, so that it
 // is small and starts fast, and no signal that is meant for the wrapper or its terminal ends it.
 
-import { writeSync } from "node:fs";
+import { BackupOrders } from "./backup-orders.ts";
 import { Countdown } from "./countdown.ts";
 import * as group from "./group.ts";
 import { ASKED, DONE, type GuardOrder } from "./guard-order.ts";
 import type { Mark } from "./process-table.ts";
 
-/** The file descriptor by which the last guard hears. */
-const LAST_GUARD = 3;
-
+const backup = new BackupOrders();
 const countdown = new Countdown({ ...group, endGroup: ask }, leave);
 
 for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => {});
@@ -30,6 +28,8 @@ function hear(line: string): void {
   if (line === DONE) leave();
   const order = JSON.parse(line) as GuardOrder;
   countdown.hear(order);
+  // Before the answer, after which the wrapper may start CMD.
+  backup.give(order);
   process.stdout.write(`${order.seq}\n`);
 }
 
@@ -39,12 +39,8 @@ function ask(mark: Mark, signal: NodeJS.Signals): void {
   group.endGroup(mark, signal);
 }
 
-/** Ends, and lets the last guard go as well: the number of a group that is gone may be another's soon. */
+/** Ends, and lets the backup guard go as well. */
 function leave(): never {
-  try {
-    writeSync(LAST_GUARD, `${DONE}\n`);
-  } catch {
-    // There is none, or it has ended.
-  }
+  backup.end();
   process.exit(0);
 }

@@ -80,11 +80,11 @@ class Supervision {
   /** Starts the guard, before CMD. Returns why there is none, if so. */
   async #startGuard(): Promise<Error | undefined> {
     const { leadership, resign, tell, timing } = this.#options;
-    const { election, term, termId } = leadership;
+    const { election, term } = leadership;
     const failed = (why: string): Error =>
       new LeadershipEndedError(election, term, "resigned", `the guard ${why}, without which nothing is run.`);
     try {
-      this.#guard = new GuardProcess(termId, timing.leaseDurationMs / 2);
+      this.#guard = new GuardProcess(timing.leaseDurationMs / 2);
     } catch (error) {
       return failed((error as Error).message);
     }
@@ -93,8 +93,8 @@ class Supervision {
     if (typeof lost === "string") return failed(lost);
     void guard.lost.then((why) => {
       if (!leadership.isValid() || leadership.signal.aborted || this.#guard !== guard) return;
-      tell(`the guard ${why}; without it nothing may run.`);
       resign();
+      tell(`the guard ${why}; without it nothing may run.`);
     });
     return undefined;
   }
@@ -105,7 +105,6 @@ class Supervision {
     if (child.leader) {
       // Its silence counts from here.
       this.#options.leadership.checkpoint();
-      this.#guard?.learn(child.leader);
       this.#child = child;
       void this.#order();
       signals.passOn = (signal) => {

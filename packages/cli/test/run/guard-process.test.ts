@@ -1,12 +1,12 @@
 /** The guards of a term, as their wrapper sees them. */
 import childProcess, { type ChildProcess } from "node:child_process";
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { readFileSync, readlinkSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { PassThrough } from "node:stream";
 import { setImmediate as immediate } from "node:timers/promises";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
-import { childrenOf, commandLineOf } from "@leasehold/test-kit/processes/process-tree";
+import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { GuardOrder } from "../../src/run/guard-order.ts";
 import { GuardProcess } from "../../src/run/guard-process.ts";
@@ -14,17 +14,24 @@ import { after, machineNow } from "../../src/run/machine-clock.ts";
 import { parseStat } from "../../src/run/process-table.ts";
 
 const PATIENCE_MS = 5_000;
-/** In nobody's environment: a last guard that is left alone kills whoever has it there. */
+/** In nobody's environment: a backup guard that is left alone kills every process that has it there. */
 const TERM_ID = `a-term-of-guard-process-test-${process.pid}`;
+/** In the script that the backup guard runs. */
+const BACKUP = "grep -ls";
 const realSpawn = childProcess.spawn;
 
 /** A process that does nothing by itself. */
 class Still extends EventEmitter {
   readonly pid = 1;
+  readonly signals: string[] = [];
   exitCode: number | null = null;
   signalCode: NodeJS.Signals | null = null;
   readonly stdin = new PassThrough();
   readonly stdout = new PassThrough();
+
+  kill(signal: string): void {
+    this.signals.push(signal);
+  }
 }
 
 /** Has `start` called for each process that is to be started. */
@@ -47,7 +54,7 @@ function order(): Omit<GuardOrder, "seq"> {
 }
 
 /** The guards that this process has started, and that have not ended. */
-async function guards(word: "run/guard.ts" | "leasehold-last-guard"): Promise<readonly number[]> {
+async function guards(word: "run/guard.ts" | typeof BACKUP): Promise<readonly number[]> {
   return (await childrenOf([process.pid])).filter((pid) => commandLineOf(pid).includes(word));
 }
 
@@ -56,7 +63,7 @@ test("a guard that leaves an order unanswered for its time is lost, however many
   onTestFinished(() => void vi.useRealTimers());
   const [last, child] = [new Still(), new Still()];
   startBy((file) => (file === "/bin/sh" ? last : child));
-  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
+  const guard = new GuardProcess(PATIENCE_MS);
   let why: string | undefined;
   void guard.lost.then((reason) => (why = reason));
   const orderAfterMs = async (ms: number): Promise<void> => {
@@ -87,7 +94,7 @@ test("a guard that leaves an order unanswered for its time is lost, however many
 test("a guard says that it has asked before it answers the next order, be it read in parts", async () => {
   const [last, child] = [new Still(), new Still()];
   startBy((file) => (file === "/bin/sh" ? last : child));
-  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
+  const guard = new GuardProcess(PATIENCE_MS);
   const heard: boolean[] = [];
   const orders = [1, 2].map(async () => {
     await guard.order(order());
@@ -112,16 +119,15 @@ test("a guard says that it has asked before it answers the next order, be it rea
 test("neither guard takes the wrapper with it when it goes in the middle of what it is told", async () => {
   const [last, child] = [new Still(), new Still()];
   startBy((file) => (file === "/bin/sh" ? last : child));
-  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
+  const guard = new GuardProcess(PATIENCE_MS);
   for (const { stdin } of [last, child]) stdin.destroy(new Error("write EPIPE"));
   await immediate();
   void guard.order(order());
-  guard.learn({ pid: 2 });
   guard.dismiss();
   await immediate();
 });
 
-test("the last guard is told of the command's group, and both when all is done", () => {
+test("the guard alone holds the pipe of the backup guard, and both end when all is done", () => {
   const [last, child] = [new Still(), new Still()];
   const started: unknown[] = [];
   startBy((file, args) => {
@@ -129,27 +135,27 @@ test("the last guard is told of the command's group, and both when all is done",
     started.push(args);
     return child;
   });
-  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
-  guard.learn({ pid: 2 });
+  const guard = new GuardProcess(PATIENCE_MS);
+  expect(last.stdin.destroyed).toBe(true);
   guard.dismiss();
-  expect(String(last.stdin.read())).toBe("2\ndone\n");
+  expect(last.signals).toEqual(["SIGKILL"]);
   expect(String(child.stdin.read())).toBe("done\n");
   // The Node that runs the tests strips types by itself.
   expect(started).toEqual([[expect.stringMatching(/\/guard\.ts$/)]]);
 });
 
 test.runIf(process.platform === "linux")(
-  "a guard that cannot be started is lost, whenever that shows, and no last guard stays",
+  "a guard that cannot be started is lost, whenever that shows, and no backup guard stays",
   async () => {
     const { execPath } = process;
     onTestFinished(() => void (process.execPath = execPath));
     process.execPath = "/no/such/node";
-    const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
+    const guard = new GuardProcess(PATIENCE_MS);
     expect(await guard.lost).toBe("cannot be started (ENOENT)");
     guard.dismiss();
     process.execPath = "no\0path";
-    expect(() => new GuardProcess(TERM_ID, PATIENCE_MS)).toThrow("cannot be started (ERR_INVALID_ARG_VALUE)");
-    for (const pid of await guards("leasehold-last-guard")) await reachesState(pid, "gone");
+    expect(() => new GuardProcess(PATIENCE_MS)).toThrow("cannot be started (ERR_INVALID_ARG_VALUE)");
+    for (const pid of await guards(BACKUP)) await reachesState(pid, "gone");
   },
 );
 
@@ -161,11 +167,10 @@ test.each([
       throw new Error("no more processes");
     },
   ],
-])("a guard stands alone where %s for the last one", async (_what, startShell) => {
+])("a guard stands alone where %s for the backup guard", async (_what, startShell) => {
   startBy((file, ...rest) => (file === "/bin/sh" ? startShell(...rest) : really(file, ...rest)));
-  const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
+  const guard = new GuardProcess(PATIENCE_MS);
   await guard.order(order());
-  guard.learn({ pid: 2 });
   guard.dismiss();
   expect(await guard.lost).toBe("has ended (exit code 0)");
 });
@@ -173,10 +178,10 @@ test.each([
 test.runIf(process.platform === "linux")(
   "each has a session of its own, holds no folder, and inherits nothing but the path",
   async () => {
-    const guard = new GuardProcess(TERM_ID, PATIENCE_MS);
+    const guard = new GuardProcess(PATIENCE_MS);
     onTestFinished(() => guard.dismiss());
     await guard.order(order());
-    const pids = [...(await guards("run/guard.ts")), ...(await guards("leasehold-last-guard"))];
+    const pids = [...(await guards("run/guard.ts")), ...(await guards(BACKUP))];
     expect(pids.length).toBe(2);
     for (const pid of pids) {
       expect(parseStat(readFileSync(`/proc/${pid}/stat`, "latin1")).session).toBe(pid);
@@ -185,3 +190,45 @@ test.runIf(process.platform === "linux")(
     }
   },
 );
+
+/** A process of the term, in a group of its own, and a guard that has heard of it. */
+async function guarded(killMs: number): Promise<{ readonly guard: GuardProcess; readonly command: ChildProcess }> {
+  const termId = `${TERM_ID}-${killMs}`;
+  const command = realSpawn("sleep", ["1000"], { detached: true, stdio: "ignore", env: { LEASEHOLD_TERM_ID: termId } });
+  const guard = new GuardProcess(PATIENCE_MS);
+  onTestFinished(() => {
+    command.kill("SIGKILL");
+    guard.dismiss();
+  });
+  await guard.order({ ...order(), termId, leader: { pid: command.pid! }, killAt: after(machineNow(), killMs) });
+  return { guard, command };
+}
+
+test.runIf(process.platform === "linux")("a wrapper that lives has until the deadline once its guard is killed", async () => {
+  const { guard, command } = await guarded(5_000);
+  const begunMs = performance.now();
+  signalAll(await guards("run/guard.ts"), "SIGKILL");
+  expect(await guard.lost).toBe("has ended (SIGKILL)");
+  await once(command, "exit");
+  // It is killed then by the backup guard, though this process stands still.
+  expect(command.signalCode).toBe("SIGKILL");
+  expect(performance.now() - begunMs).toBeGreaterThan(3_000);
+});
+
+test.runIf(process.platform === "linux")(
+  "a wrapper that has ended its command in time keeps the backup guard from acting",
+  async () => {
+    const { guard, command } = await guarded(600_000);
+    const [backup] = await guards(BACKUP);
+    signalAll(await guards("run/guard.ts"), "SIGKILL");
+    await guard.lost;
+    guard.dismiss();
+    await reachesState(backup!, "gone");
+    expect(command.exitCode ?? command.signalCode).toBe(null);
+  },
+);
+
+test.runIf(process.platform === "linux")("no pattern for the tool, or for what it runs, finds the backup guard", async () => {
+  await guarded(600_000);
+  for (const pid of await guards(BACKUP)) expect(commandLineOf(pid)).not.toMatch(/leasehold|guard|node|lease|elect|a-term-of/);
+});

@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { uptime } from "node:os";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import * as consumers from "node:stream/consumers";
@@ -155,10 +156,29 @@ test("leaves when it is told that all is done, and no signal moves it before", a
   expect(await processState(guarded.command.pid!)).toBe("running");
 });
 
-test("lets the last guard go when it leaves, by the pipe that both of them hold", async () => {
-  const guard = spawn(nodeExecutable(), nodeArguments(GUARD, []), { stdio: ["pipe", "pipe", "inherit", "pipe"] });
-  onTestFinished(() => void guard.kill("SIGKILL"));
-  const told = consumers.text(guard.stdio[3] as Readable);
-  guard.stdin?.end();
-  expect(await told).toBe("done\n");
-});
+test.runIf(process.platform === "linux")(
+  "tells the backup guard each order and its end, by the pipe that it alone holds",
+  async () => {
+    const guard = spawn(nodeExecutable(), nodeArguments(GUARD, []), { stdio: ["pipe", "pipe", "inherit", "pipe"] });
+    onTestFinished(() => void guard.kill("SIGKILL"));
+    const told = consumers.text(guard.stdio[3] as Readable);
+    const instant = after(machineNow(), FAR_MS);
+    const order = { termId: "a-term-of-nobody", signal: "SIGTERM", graceMs: FAR_MS, termAt: instant, killAt: instant };
+    const beforeMs = uptime() * 1_000;
+    for (const more of [{ seq: 1 }, { seq: 2, leader: { pid: 4_000_000 } }]) {
+      guard.stdin?.write(`${JSON.stringify({ ...order, ...more })}\n`);
+    }
+    guard.stdin?.write("done\n");
+    const [first, second, ...rest] = (await told).split("\n");
+    expect([first, second, ...rest]).toEqual([
+      expect.stringMatching(/^a-term-of-nobody \d+$/),
+      expect.stringMatching(/^a-term-of-nobody \d+ 4000000$/),
+      "done",
+      "",
+    ]);
+    // In hundredths of a second of the kernel's uptime, no later than the deadline.
+    const untilMs = Number(first?.split(" ")[1]) * 10;
+    expect(untilMs).toBeGreaterThanOrEqual(beforeMs + FAR_MS - 30_000);
+    expect(untilMs).toBeLessThanOrEqual(uptime() * 1_000 + FAR_MS);
+  },
+);

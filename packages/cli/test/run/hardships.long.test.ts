@@ -40,6 +40,17 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect([stage.read("unread"), stage.read("unread.runs")]).toEqual(["code 143\n", "\n\n"]);
   });
 
+  test("ends when its term is broken, though nobody reads what it says, nor what its command does", async () => {
+    const pipe = stage.path("pipe");
+    const script = `mkfifo ${pipe}; sleep 1000 <${pipe} & reader=$!; "$@" 2>${pipe}; code=$?; kill $reader; exit $code`;
+    // The pipe is full by then.
+    const command = ["sh", "-c", "yes >&2 & sleep 2; echo up; exec sleep 1000"];
+    const wrapper = stage.start({ election: "full pipe", command, script });
+    await wrapper.wrote(/up/);
+    await leasehold("break", "full pipe", "--reason", "a test", "--yes");
+    expect(await wrapper.exited).toBe(70);
+  });
+
   test("lets a command take its time to end, and keeps others out meanwhile, for longer than a lease", async () => {
     const log = stage.path("slow");
     const slow = `trap 'until [ -e ${log}.go ]; do sleep 0.05; done; echo ended >> ${log}; exit 0' TERM; echo up; ${FOR_EVER}`;

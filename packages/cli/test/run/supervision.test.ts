@@ -108,7 +108,7 @@ test("starts nothing in a term that is over by the time that its guard is up, or
   expect(dismiss).toHaveBeenCalledTimes(2);
 });
 
-test("lets the last guard go where the guard cannot be started", async () => {
+test("lets the backup guard go where the guard cannot be started", async () => {
   const { execPath } = process;
   onTestFinished(() => void (process.execPath = execPath));
   process.execPath = join(folder, "nowhere");

@@ -1,7 +1,7 @@
 /** The wrapper, its guard, or both are killed, frozen or out of order: nothing of the command outlives the lease. */
 import { setTimeout as delay } from "node:timers/promises";
 import { timing } from "@leasehold/core";
-import { childrenOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
+import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
 import { testStore } from "@leasehold/test-kit/stores/stores";
@@ -71,6 +71,24 @@ const CASES: readonly Case[] = [
   {
     what: "the wrapper and the guard are killed at once",
     act: async (wrapper) => signalAll([await wrapper.guardPid(), wrapper.pid], "SIGKILL"),
+    asks: 0,
+    ends: "SIGKILL",
+  },
+  {
+    what: "the wrapper is frozen, and the guard is killed",
+    async act(wrapper) {
+      const guard = await wrapper.guardPid();
+      await wrapper.freeze();
+      signalAll([guard], "SIGKILL");
+    },
+    asks: 0,
+  },
+  {
+    what: "everything that a pattern for the tool finds is killed",
+    async act(wrapper) {
+      const found = (await childrenOf([wrapper.pid])).filter((pid) => /leasehold|node/.test(commandLineOf(pid)));
+      signalAll([...found, wrapper.pid], "SIGKILL");
+    },
     asks: 0,
     ends: "SIGKILL",
   },

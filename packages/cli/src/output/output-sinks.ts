@@ -1,0 +1,100 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import { isatty } from "node:tty";
+import type { OutputSink } from "./unblocked-output.ts";
+
+const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+
+/** Copies its input to its standard error, and waits for the reader. No signal of a terminal ends it. */
+const RELAY = `trap "" HUP INT QUIT TERM; exec cat >&2`;
+
+/**
+ * Returns a sink for this process's standard error that never waits for a reader.
+ *
+ * `O_NONBLOCK` belongs to the open file, which the command of `run` shares: set there, it makes the command lose output. So a
+ * pipe or a terminal is opened once more. What cannot be opened again, such as a socket, is written by a process that may wait.
+ */
+export function stderrSink(fd = 2): OutputSink {
+  const isTerminal = isatty(fd);
+  if (process.platform === "win32" || (!isTerminal && !mayWait(fd))) return descriptorSink(fd, isTerminal);
+  try {
+    return descriptorSink(openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY), isTerminal);
+  } catch {
+    return new RelaySink(fd, isTerminal);
+  }
+}
+
+/** Reports whether a write may wait for a reader: not that to a file or to /dev/null. */
+function mayWait(fd: number): boolean {
+  try {
+    const stat = fstatSync(fd);
+    return stat.isFIFO() || stat.isSocket();
+  } catch {
+    // It is closed.
+    return false;
+  }
+}
+
+function descriptorSink(fd: number, isTerminal: boolean): OutputSink {
+  return {
+    isTerminal,
+    write(bytes) {
+      try {
+        return writeSync(fd, bytes);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "EAGAIN") return 0;
+        throw error;
+      }
+    },
+    end: async () => {},
+  };
+}
+
+/** A process of its own, in a session of its own, that waits for the reader in this one's place. */
+class RelaySink implements OutputSink {
+  readonly isTerminal: boolean;
+  readonly #fd: number;
+  #relay: ChildProcess | undefined;
+  #exited = Promise.resolve();
+  #isLost = false;
+
+  constructor(fd: number, isTerminal: boolean) {
+    this.#fd = fd;
+    this.isTerminal = isTerminal;
+  }
+
+  write(bytes: Buffer): number {
+    if (this.#isLost) throw new Error("the reader has left");
+    this.#relay ??= this.#start();
+    const { stdin }: Partial<ChildProcess> = this.#relay;
+    if (!stdin || stdin.writableLength > 0) return 0;
+    stdin.write(bytes);
+    return bytes.length;
+  }
+
+  async end(): Promise<void> {
+    this.#relay?.stdin?.end();
+    await this.#exited;
+  }
+
+  #start(): ChildProcess {
+    const { PATH = "/usr/bin:/bin" } = process.env;
+    const stdio = ["pipe", "ignore", this.#fd] as const;
+    const relay = spawn("/bin/sh", ["-c", RELAY], { detached: true, cwd: "/", env: { PATH }, stdio: [...stdio] });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#exited = promise;
+    relay.stdin?.on("error", () => {});
+    relay.once("error", () => {
+      this.#isLost = true;
+      resolve();
+    });
+    relay.once("exit", (_code, signal) => {
+      // One that was killed by somebody is replaced at the next line; one whose reader has left is not.
+      if (signal === "SIGPIPE") this.#isLost = true;
+      this.#relay = undefined;
+      resolve();
+    });
+    relay.unref();
+    return relay;
+  }
+}

@@ -1,0 +1,95 @@
+/** Outputs whose reader stands still: a pipe, a socket, and what has no reader at all. */
+import { execFileSync, spawn } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { stderrSink } from "../../src/output/output-sinks.ts";
+
+const SINKS = fileURLToPath(new URL("../../src/output/output-sinks.ts", import.meta.url));
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "leasehold-output-"));
+  onTestFinished(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+/** A pipe whose open file waits, as a command that shares it expects. */
+function pipe(): number {
+  const path = join(folder(), "pipe");
+  execFileSync("mkfifo", [path]);
+  const fd = openSync(path, constants.O_RDWR);
+  onTestFinished(() => closeSync(fd));
+  return fd;
+}
+
+/** The flags of an open file. */
+function flagsOf(fd: number): number {
+  return Number.parseInt(/flags:\s*(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))![1]!, 8);
+}
+
+test.runIf(process.platform === "linux")("a full pipe takes nothing, and its open file still waits for others", () => {
+  const fd = pipe();
+  const sink = stderrSink(fd);
+  let filled = 0;
+  for (let taken = 1; taken > 0; filled += taken) taken = sink.write(Buffer.alloc(4_096));
+  expect(sink.write(Buffer.from("x"))).toBe(0);
+  expect(flagsOf(fd) & constants.O_NONBLOCK).toBe(0);
+  readSync(fd, Buffer.alloc(8_192));
+  expect(sink.write(Buffer.from("one line\n"))).toBe(9);
+});
+
+test("a file is written to directly", () => {
+  const path = join(folder(), "file");
+  const fd = openSync(path, "a");
+  onTestFinished(() => closeSync(fd));
+  writeSync(fd, "before\n");
+  expect(stderrSink(fd).write(Buffer.from("after\n"))).toBe(6);
+  expect(readFileSync(path, "utf8")).toBe("before\nafter\n");
+});
+
+test.runIf(process.platform === "linux")(
+  "a socket that nobody reads holds nobody up, and gets all once somebody does",
+  async () => {
+    // A child's standard error, as Node makes it, is a socket. To touch process.stderr there would have it wait for nobody.
+    const program = `
+    const { stderrSink } = await import(${JSON.stringify(SINKS)});
+    const sink = stderrSink();
+    const line = Buffer.from("x".repeat(9_999) + "\\n");
+    let bytes = 0;
+    for (let refusals = 0; refusals < 20; ) {
+      const taken = sink.write(line);
+      bytes += taken;
+      if (taken > 0) refusals = 0; else { refusals += 1; await new Promise((resolve) => setTimeout(resolve, 50)); }
+    }
+    process.stdout.write(bytes + "\\n");
+    setInterval(() => {}, 1_000);
+    await sink.end();
+    process.stdout.write("ended\\n", () => process.exit());`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: ["ignore", "pipe", "pipe"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+    while (!said.includes("\n")) await delay(10);
+    let read = 0;
+    child.stderr.on("data", (chunk: Buffer) => (read += chunk.length));
+    while (!said.includes("ended\n")) await delay(10);
+    while (read < Number(said.split("\n")[0])) await delay(10);
+    expect(read).toBe(Number(said.split("\n")[0]));
+  },
+);
+
+test.runIf(process.platform === "linux")("a reader that has left ends the sink", async () => {
+  // The other end of a pipe is gone.
+  const path = join(folder(), "pipe");
+  execFileSync("mkfifo", [path]);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const fd = openSync(path, constants.O_WRONLY);
+  onTestFinished(() => closeSync(fd));
+  const sink = stderrSink(fd);
+  expect(sink.write(Buffer.from("one\n"))).toBe(4);
+  closeSync(reader);
+  expect(() => sink.write(Buffer.from("two\n"))).toThrow("EPIPE");
+});
