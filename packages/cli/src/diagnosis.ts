@@ -12,6 +12,7 @@ import { asSentence } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
 import { barText, look } from "./standing.ts";
 import { creationOf, localWarningsOf } from "./store-url/store-from-url.ts";
+import { shownStoreUrl } from "./store-url/store-url.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { oneLine, printable, withoutPasswords } from "./text.ts";
 
@@ -44,7 +45,7 @@ export async function* diagnose(patient: Patient, surroundings: Surroundings): A
   const opened = await tried("store", async () => await surroundings.openStore(url));
   if ("failure" in opened) return yield opened.failure;
   await using store = opened.result;
-  yield { check: "store", outcome: "ok", message: `${shownUrl(url)}: the package of ${store.name} is installed.` };
+  yield { check: "store", outcome: "ok", message: `${shownStoreUrl(url)}: the package of ${store.name} is installed.` };
   if (surroundings.platform === "win32") yield NO_PROCESS_GROUPS;
   for (const message of await localWarningsOf(url)) yield { check: "disk", outcome: "warning", message };
 
@@ -112,11 +113,6 @@ function withAdvice(failure: Finding, url: string, store: LeaseStore): Finding {
   return isSilent
     ? { ...failure, message: `${message} Check the host, its port, and the way there: DNS, firewall, proxy.` }
     : failure;
-}
-
-/** Parameters may hold a password, too. */
-function shownUrl(url: string): string {
-  return withoutPasswords(url.replace(/\?.*/s, ""));
 }
 
 function leaseText({ leaseDurationMs, crashFailoverMs, outageToleratedMs }: TimingReport): string {

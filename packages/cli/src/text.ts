@@ -14,7 +14,21 @@ export function printable(text: string): string {
   );
 }
 
-/** Returns the text with what may be a user and a password left out of its URLs. */
+/** The passwords that this process knows, since it was given URLs with them. */
+const known = new Set<string>();
+
+/** Keeps a password out of whatever {@link withoutPasswords} is asked about from now on. One of less than four characters is no secret. */
+export function keepSecret(password: string): void {
+  if (password.length >= 4) known.add(password);
+}
+
+/**
+ * Returns the text without the passwords that are known, and without what looks like a user and a password in a URL. A password that
+ * was not encoded may have any character in it, white space too.
+ */
 export function withoutPasswords(text: string): string {
-  return text.replace(/(:\/\/)\S*@/g, "$1…@");
+  const unknown = text.replace(/(:\/\/)(?:\S*|[^/?#\s:@]*:[^/?#\n]*\S)@/g, "$1…@");
+  // One may be a part of another.
+  const longestFirst = [...known].toSorted((one, other) => other.length - one.length);
+  return longestFirst.reduce((rest, password) => rest.replaceAll(password, "…"), unknown);
 }

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 describe("what others say is repeated without what may be secret", () => {
   test.for([
     ["cannot reach postgres://user:hush/hu#sh@host/db now", "cannot reach postgres://…@host/db now"],
+    ["cannot reach postgres://user:hush hu\tsh@host/db now", "cannot reach postgres://…@host/db now"],
     ["GET https://acme.example/leases?sv=1&sig=hush failed", "GET https://acme.example/leases?… failed"],
     ["lease 0a1b2c3d-0000-4000-8000-0123456789ab is lost", "lease … is lost"],
     ["AccountName=acme;AccountKey=hush==;x", "AccountName=acme;AccountKey=…;x"],
@@ -24,6 +25,7 @@ describe("what others say is repeated without what may be secret", () => {
     "Access denied for user 'a'@'h' (using password: YES)",
     "Bearer token authentication is not permitted for non-TLS protected (non-https) URLs.",
     "Missing the key election in the item",
+    "https://acme.example answers no more; install @leasehold/sql",
     "getaddrinfo ENOTFOUND nowhere.invalid",
   ])("and with everything else: %s", (message) => {
     expect(discreet(message)).toBe(message);

@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly waitMs?: number | undefined;
   /** The longest that CMD may take to end once it was asked to. */
   readonly graceMs: number;
+  /** Whether CMD finds the store's URL and the secret of voters in its environment. */
+  readonly inheritSecrets: boolean;
   /** What CMD gets when leadership is lost. */
   readonly lossSignal: NodeJS.Signals;
   /** Whether to campaign again: never, once leadership was lost, or whenever CMD has ended. */

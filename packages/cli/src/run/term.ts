@@ -12,7 +12,7 @@ export interface TermOptions {
   readonly path: string;
   readonly signals: StopSignals;
   readonly clock: Clock;
-  readonly run: Pick<RunOptions, "command" | "graceMs" | "lossSignal" | "tell">;
+  readonly run: Pick<RunOptions, "command" | "graceMs" | "inheritSecrets" | "lossSignal" | "tell">;
 }
 
 /** Runs CMD for one term, with what it is told of that in its environment. The lease is still to be given up. */
@@ -28,9 +28,16 @@ export async function runTerm(leadership: Leadership, options: TermOptions): Pro
   const { election, term } = leadership;
   tell(`leading '${election}' in term ${term}, running ${command[0]}; ${describePlan(timing, lossSignal)}.`);
   const own = { LEASEHOLD_URL: api.url, LEASEHOLD_TOKEN: api.token };
-  const program: Program = { path, command, env: { ...process.env, ...environmentOf(leadership, process.env), ...own } };
+  const inherited = run.inheritSecrets ? process.env : withoutSecrets(process.env);
+  const program: Program = { path, command, env: { ...inherited, ...environmentOf(leadership, process.env), ...own } };
   const onRenewed = (listener: () => void): (() => void) => elector.on("renewed", listener);
   return await supervise({ leadership, timing, program, lossSignal, signals, clock, onRenewed, resign, tell });
+}
+
+/** Returns an environment without what lets others write to the store: the command does not need it to work. */
+export function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { LEASEHOLD_STORE: _store, LEASEHOLD_VOTING_SECRET: _secret, LEASEHOLD_TOKEN: _token, ...rest } = env;
+  return rest;
 }
 
 /**

@@ -7,7 +7,7 @@ import { quorumOf } from "./quorum.ts";
 import { mysql, postgres, sqlite } from "./sql.ts";
 import { disposable, type StoreKind, type StorePlace } from "./store-kind.ts";
 import { voting, votings } from "./voting.ts";
-import { parseStoreUrl, schemeOf, type StoreUrl } from "./store-url.ts";
+import { parseStoreUrl, passwordsIn, schemeOf, type StoreUrl } from "./store-url.ts";
 
 /** The schemes there are. */
 const KINDS: Readonly<Record<string, StoreKind>> = {
@@ -76,7 +76,7 @@ export function checkStoreUrl(text: string, { isArgument = false }: { readonly i
     );
   }
   const { url } = read(text);
-  if (isArgument && hasPassword(url)) {
+  if (isArgument && passwordsIn(url).length > 0) {
     throw new ConfigurationError(
       "the store's URL has a password, and arguments can be read by everybody on this machine; put the URL into LEASEHOLD_STORE, or into a file for --store-file.",
     );
@@ -99,8 +99,4 @@ function read(text: string): { readonly kind: StoreKind; readonly url: StoreUrl 
   }
   kind.check(url);
   return { kind, url };
-}
-
-function hasPassword({ password, parameters }: StoreUrl): boolean {
-  return Boolean(password) || [...parameters.keys()].some((name) => /^(ssl)?passw(or)?d$/i.test(name));
 }

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
+import { keepSecret, printable } from "../text.ts";
 
 /** A store's URL, taken apart. The platform's own parser refuses several hosts, and lower-cases names. */
 export interface StoreUrl {
@@ -31,16 +32,33 @@ export function parseStoreUrl(text: string): StoreUrl {
     );
   }
   const at = authority.lastIndexOf("@");
-  const [user, ...password] = at < 0 ? [] : authority.slice(0, at).split(":");
-  return {
+  const [user, ...rest] = at < 0 ? [] : authority.slice(0, at).split(":");
+  const password = rest.length === 0 ? undefined : rest.join(":");
+  const url: StoreUrl = {
     text,
     scheme,
     user: user === undefined ? undefined : decoded(user),
-    password: password.length === 0 ? undefined : decoded(password.join(":")),
+    password: password === undefined ? undefined : decoded(password),
     authority: decoded(authority.slice(at + 1)),
     path: decoded(path),
     parameters: parametersOf(scheme, query),
   };
+  // As it stands there, and as a driver may repeat it.
+  for (const secret of [password ?? "", ...passwordsIn(url)]) keepSecret(secret);
+  return url;
+}
+
+/** Returns the passwords of a URL, which may also stand in its parameters. */
+export function passwordsIn({ password, parameters }: StoreUrl): readonly string[] {
+  const others = [...parameters].filter(([name]) => /^(ssl)?passw(or)?d$/i.test(name)).map(([, value]) => value);
+  return [...(password ? [password] : []), ...others];
+}
+
+/** Returns a URL as people may see it: without user, password and parameters, which may be secrets too. */
+export function shownStoreUrl(text: string): string {
+  const { scheme, user, authority, path } = parseStoreUrl(text);
+  const rest = path === "" && authority !== "" ? "" : `/${path}`;
+  return printable(`${scheme}://${user === undefined ? "" : "…@"}${authority}${rest}`);
 }
 
 function parametersOf(scheme: string, query: string): ReadonlyMap<string, string> {

@@ -24,6 +24,7 @@ interface Options {
   readonly minimumHold?: number;
   readonly lostExitCode: number;
   readonly conflictExitCode: number;
+  readonly inheritSecrets: boolean;
   readonly occurrence?: string;
   readonly http?: string;
   readonly httpHost: readonly string[];
@@ -43,6 +44,7 @@ export const verb: Verb = {
       .option("--value <text>", "what others read while this candidate leads")
       .option("--stall <duration>", "give up if POST /checkpoint stays away for so long", parseDuration)
       .option("--minimum-hold <duration>", "nobody else leads sooner than this after an acquisition", parseDuration)
+      .option("--inherit-secrets", "give the command LEASEHOLD_STORE and LEASEHOLD_VOTING_SECRET", false)
       .option("--lost-exit-code <code>", "when leadership ends", parseExitCode, EXIT.leadershipEnded)
       .option("--conflict-exit-code <code>", "when not elected", parseExitCode, EXIT.notElected)
       .addOption(

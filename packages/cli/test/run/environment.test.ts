@@ -1,6 +1,6 @@
 import type { Leadership } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { environmentOf } from "../../src/run/term.ts";
+import { environmentOf, withoutSecrets } from "../../src/run/term.ts";
 
 const LEADERSHIP = { election: "e", term: 7, termId: "own", candidateId: "me" } as Leadership;
 
@@ -15,4 +15,12 @@ test("a command is told of its term, and of those that its wrapper runs in", () 
   expect(environmentOf(LEADERSHIP, { LEASEHOLD_TERM_ID: "b" })).toEqual({ ...own, LEASEHOLD_OUTER_TERM_IDS: "b" });
   const outer = { LEASEHOLD_TERM_ID: "b", LEASEHOLD_OUTER_TERM_IDS: "a" };
   expect(environmentOf(LEADERSHIP, outer)).toEqual({ ...own, LEASEHOLD_OUTER_TERM_IDS: "b,a" });
+});
+
+test("a command is not given what lets it write to the store", () => {
+  const secrets = { LEASEHOLD_STORE: "postgres://me:pa55@host/db", LEASEHOLD_VOTING_SECRET: "s", LEASEHOLD_TOKEN: "t" };
+  expect(withoutSecrets({ ...secrets, HOME: "/", LEASEHOLD_ELECTION: "outer" })).toEqual({
+    HOME: "/",
+    LEASEHOLD_ELECTION: "outer",
+  });
 });

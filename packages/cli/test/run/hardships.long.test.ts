@@ -116,7 +116,7 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     const pid = stage.path("innermost.pid");
     const deaf = `trap "" TERM; echo $$ > ${pid}; echo up; while :; do sleep 0.05; done`;
     const inner = commandLine(["run", "--election", "inner", "--", "sh", "-c", deaf]);
-    const outer = stage.start({ election: "outer", command: inner, args: ["--grace", "1s"] });
+    const outer = stage.start({ election: "outer", command: inner, args: ["--grace", "1s", "--inherit-secrets"] });
     await outer.wrote(/up/);
     outer.signal("SIGTERM");
     expect(await outer.exited).toBe(137);

@@ -152,6 +152,14 @@ describe("the command", () => {
     expect(await here.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
   });
 
+  test("is given what lets it write to the store only if that is asked for", async () => {
+    vi.stubEnv("LEASEHOLD_STORE", "postgres://me:pa55@host/db");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await here.run("echo store=$LEASEHOLD_STORE > $0/without");
+    await here.run("echo store=$LEASEHOLD_STORE > $0/with", { inheritSecrets: true });
+    expect([here.read("without"), here.read("with")]).toEqual(["store=\n", "store=postgres://me:pa55@host/db\n"]);
+  });
+
   test("hears what means nothing to the wrapper, and each signal after the first", async () => {
     const ended = here.run(`trap "echo usr1 >> $0/heard" USR1; trap "echo hup >> $0/heard" HUP; trap "echo term >> $0/heard" TERM
       trap "exit 5" INT; ${WAITING}`);

@@ -3,8 +3,8 @@ const MAX_CHARACTERS = 300;
 
 /** The patterns of secrets in the words of a service, a driver or a proxy, and the text that stands in their place. */
 const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
-  // A URL's user and password. A password may hold any character when it was not encoded, a slash too.
-  [/([a-z][a-z0-9+.-]*:\/\/)\S*@/gi, "$1…@"],
+  // A URL's user and password. A password may hold any character when it was not encoded, a slash or white space too.
+  [/([a-z][a-z0-9+.-]*:\/\/)(?:\S*|[^/?#\s:@]*:[^/?#]*\S)@/gi, "$1…@"],
   // A URL's query may be signed.
   [/\?[^\s"'<>]+/g, "?…"],
   // Any UUID may be a lease id.
