@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isLeaseholdError, systemClock, type Leadership } from "@leasehold/core";
 import { hasBearerToken } from "../http/bearer-token.ts";
+import { boundedServer } from "../http/bounded-server.ts";
 import { closeServer } from "../http/close-server.ts";
 
 const MAX_VALUE_BYTES = 65_536;
@@ -19,7 +20,7 @@ export interface LocalApi extends AsyncDisposable {
  */
 export async function serveLeadership(leadership: Leadership, resign: () => void): Promise<LocalApi> {
   const token = systemClock.randomUuid();
-  const server = createServer((request, response) => {
+  const server = boundedServer({}, (request, response) => {
     void answer(request, token, { leadership, resign }).then(({ status, body }) => send(response, status, body));
   });
   server.listen(0, "127.0.0.1");

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { isExhausted, withReserve } from "./descriptor-reserve.ts";
 
 /** What Linux tells of a process in `/proc/PID/stat`. */
 export interface ProcessStat {
@@ -49,9 +50,6 @@ export function parseStat(text: string): ProcessStat {
  * child was not in the table that was read, and is in the next.
  */
 const MAX_LOOKS = 20;
-
-/** This process, or the system, can open no more files, or has no memory. */
-const EXHAUSTED: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 
 /** Returns when a process started; `undefined` where it is gone, or the system does not tell. */
 export function startTicksOf(pid: number, proc = "/proc"): number | undefined {
@@ -122,9 +120,9 @@ function statOf(proc: string, pid: number): ProcessStat | undefined {
 /** Reads what may be gone, or another user's; then it is undefined. */
 function ifThere<T>(read: () => T): T | undefined {
   try {
-    return read();
+    return withReserve(read);
   } catch (error) {
-    if (EXHAUSTED.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    if (isExhausted(error)) throw error;
     return undefined;
   }
 }

@@ -1,6 +1,7 @@
 import { LeadershipEndedError, type Clock, type Leadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { Child, type Program } from "./child.ts";
+import { fillReserve } from "./descriptor-reserve.ts";
 import { endGroup, isGone, signalGroup } from "./group.ts";
 import { killInstant } from "./guard-order.ts";
 import { GuardProcess } from "./guard-process.ts";
@@ -53,6 +54,7 @@ class Supervision {
 
   async run(): Promise<TermOutcome> {
     const { leadership, onRenewed, signals } = this.#options;
+    fillReserve();
     // From the first on: a guard that is slow to start is not to act by what was so before it had started.
     const forgetRenewals = onRenewed(() => void this.#order());
     try {

@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigurationError, type Clock } from "@leasehold/core";
+import { boundedServer } from "../http/bounded-server.ts";
 import { closeServer } from "../http/close-server.ts";
 import { refusal, type AccessRules } from "./access.ts";
 import { mistake, type Answer } from "./answer.ts";
@@ -43,7 +44,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 export async function startHttp({ address, served, rules, clock }: HttpOptions): Promise<HttpServer> {
   const streams = new EventStreams(served.candidates, clock);
   // HAProxy's checks have no Host header.
-  const server = createServer({ requireHostHeader: false }, (request, response) => {
+  const server = boundedServer({ requireHostHeader: false }, (request, response) => {
     // What is sent along is for nothing.
     request.resume();
     void respond(request, response, { served, rules, streams });

@@ -28,18 +28,25 @@ function showMocks(): void {
   });
 }
 
-test.runIf(process.platform === "linux")(
-  "who cannot look has not seen that they are gone, and ends the command's group all the same",
-  async () => {
-    const types = process.features.typescript === false ? ["--experimental-strip-types"] : [];
-    const line = [process.execPath, "--disable-warning=ExperimentalWarning", ...types, WITHOUT_FILES, String(command.pid)];
-    const looking = spawn("/bin/sh", ["-c", 'ulimit -n 64; exec "$@"', "sh", ...line], {
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-    expect(await once(looking, "exit")).toEqual([0, null]);
-    expect(await ended).toEqual([null, "SIGTERM"]);
-  },
-);
+test.runIf(process.platform === "linux").each([
+  ["without file descriptors it does not believe that they are gone, and ends the command's group all the same", []],
+  ["with file descriptors that were kept it can tell that they are gone, though others have all the rest", ["reserve"]],
+])("%s", async (_what, reserve) => {
+  const types = process.features.typescript === false ? ["--experimental-strip-types"] : [];
+  const line = [
+    process.execPath,
+    "--disable-warning=ExperimentalWarning",
+    ...types,
+    WITHOUT_FILES,
+    String(command.pid),
+    ...reserve,
+  ];
+  const looking = spawn("/bin/sh", ["-c", 'ulimit -n 64; exec "$@"', "sh", ...line], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  expect(await once(looking, "exit")).toEqual([0, null]);
+  expect(await ended).toEqual([null, "SIGTERM"]);
+});
 
 test("where the system has no table of processes, the command's group is all there is", async () => {
   vi.spyOn(fs, "readdirSync").mockReturnValue([]);
