@@ -23,18 +23,25 @@ export class Child {
   readonly exited: Promise<ChildExit>;
   /** Undefined if it could not be started. */
   readonly leader: GroupLeader | undefined;
+  readonly #process: ChildProcess | undefined;
 
   /** Starts it; a failure is its exit. */
   constructor({ path, command: [argv0, ...args], env }: Program) {
     const { promise, resolve } = Promise.withResolvers<ChildExit>();
     this.exited = promise;
     const child = spawned(() => spawn(path, args, { argv0, env, detached: true, stdio: "inherit" }), resolve);
+    this.#process = child;
     if (!child) return;
     child.once("error", (error) => resolve(notStarted(error)));
     child.once("exit", (code, signal) => resolve({ code: code ?? exitCodeOfSignal(signal) }));
     const { pid } = child;
     // Even if it has ended by now, it has not been waited for yet: the number is its own.
     if (pid !== undefined) this.leader = { pid, startTicks: startTicksOf(pid) };
+  }
+
+  /** Sends a signal to it alone, if it has not ended. */
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
   }
 }
 

@@ -25,7 +25,7 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
   const elector = new Elector({ ...candidacyOf(options), store: occurrences, election: `${election}@${key}` });
   checkPlan(elector.timing);
   const path = commandPath(options.command[0]);
-  using signals = new StopSignals();
+  using signals = new StopSignals(options.ignoresHangup);
   const { stopped } = signals;
   const overran = Promise.withResolvers<number>();
   const term = Promise.withResolvers<TermOutcome>();

@@ -20,6 +20,8 @@ export interface RunOptions {
   readonly inheritSecrets: boolean;
   /** What CMD gets when leadership is lost. */
   readonly lossSignal: NodeJS.Signals;
+  /** Whether HUP does nothing, to the wrapper and to CMD. */
+  readonly ignoresHangup: boolean;
   /** Whether to campaign again: never, once leadership was lost, or whenever CMD has ended. */
   readonly restart: "never" | "on-loss" | "always";
   readonly lostExitCode: number;

@@ -22,7 +22,7 @@ export async function run(options: RunOptions): Promise<number> {
   const elector = new Elector({ ...candidacyOf(options), store: options.store, election: options.election });
   checkPlan(elector.timing);
   const path = commandPath(options.command[0]);
-  using signals = new StopSignals();
+  using signals = new StopSignals(options.ignoresHangup);
   await using _server = await options.serve?.(elector, signals.stopped);
   const restartWait = new RestartWait();
   for (;;) {
@@ -41,7 +41,7 @@ export async function run(options: RunOptions): Promise<number> {
     if (isOver || restart === "never" || (restart === "on-loss" && !isLossOf(outcome))) return exitCode;
     const waitMs = restartWait.after(clock.monotonicMs() - startedMs, elector.timing.leaseDurationMs);
     await sleep(clock, waitMs, signals.stopped).catch(() => undefined);
-    if (signals.stopped.aborted) return exitCode;
+    if (signals.stopped.aborted) return exitCodeOfStop(signals.stopped);
   }
 }
 

@@ -8,7 +8,7 @@ import { GuardProcess } from "./guard-process.ts";
 import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
 import { planOf, type PlanTiming } from "./plan.ts";
 import type { Mark } from "./process-table.ts";
-import { StopRequest, type StopSignals } from "./stop-signals.ts";
+import { isStopping, StopRequest, type StopSignals } from "./stop-signals.ts";
 import type { TermOutcome } from "./term-outcome.ts";
 
 /** From one look at what is left of CMD to the next. */
@@ -110,7 +110,8 @@ class Supervision {
       this.#child = child;
       void this.#order();
       signals.passOn = (signal) => {
-        signalGroup(this.#mark, signal);
+        if (isStopping(signal)) signalGroup(this.#mark, signal);
+        else child.signal(signal);
         return true;
       };
     }

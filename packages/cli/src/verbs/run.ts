@@ -5,6 +5,7 @@ import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { loggerTo } from "../line-logger.ts";
+import { ignoresHangup } from "../run/hangup.ts";
 import { run } from "../run/run.ts";
 import type { RunOptions } from "../run/run-options.ts";
 import { addStoreOptions, openStore } from "../store-option.ts";
@@ -77,6 +78,7 @@ export const verb: Verb = {
       waitMs: once ? 0 : wait,
       graceMs: grace,
       lossSignal: signal,
+      ignoresHangup: ignoresHangup({ env: surroundings.env, parent: process.ppid }),
       leaseDurationMs: lease,
       candidateId: id,
       stallTimeoutMs: stall,

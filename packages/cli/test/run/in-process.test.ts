@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Elector, type HeldLeadership } from "@leasehold/core";
 import { processState } from "@leasehold/test-kit/processes/process-state";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { RestartWait } from "../../src/run/restart-wait.ts";
 import { serveElector } from "../../src/run/run-http.ts";
 import { RunHere } from "./run-here.ts";
 
@@ -124,6 +125,15 @@ describe("the exit code", () => {
     expect(await here.store.read("e")).toMatchObject({ state: "held", term: 1 });
   });
 
+  test("is 143 after SIGTERM in the wait before it campaigns again, whatever the command ended with", async () => {
+    const after = vi.spyOn(RestartWait.prototype, "after").mockReturnValue(600_000);
+    onTestFinished(() => after.mockRestore());
+    const ended = here.run("exit 3", { restart: "always" });
+    while (after.mock.calls.length === 0) await delay(10);
+    here.signal("SIGTERM");
+    expect(await ended).toBe(143);
+  });
+
   test.runIf(onLinux)("is that of a loss without a guard, which people are told", async () => {
     const ended = here.run(WAITING);
     await here.wrote("up");
@@ -174,6 +184,27 @@ describe("the command", () => {
     }
     here.signal("SIGINT");
     expect(await ended).toBe(5);
+  });
+
+  test("hears a reload alone, and a stop with all that it has started", async () => {
+    const worker = 'sh -c "trap \\"echo term > $0/worker\\" TERM; echo up > $0/up; while :; do sleep 0.05; done" &';
+    const script = `${worker} worker=$!; trap "echo usr1 > $0/heard" USR1; trap "" INT; trap "exit 6" TERM
+      while kill -0 $worker; do sleep 0.05; done; echo died > $0/died`;
+    const ended = here.run(script);
+    await here.wrote("up");
+    here.signal("SIGUSR1");
+    expect(await here.wrote("heard")).toBe("usr1\n");
+    here.signal("SIGTERM");
+    expect(await ended).toBe(6);
+    expect([here.read("worker"), here.read("died")]).toEqual(["term\n", ""]);
+  });
+
+  test("that is to ignore a hangup is told of none", async () => {
+    const ended = here.run(`trap "exit 3" HUP; trap "exit 6" USR1; ${WAITING}`, { ignoresHangup: true });
+    await here.wrote("up");
+    here.signal("SIGHUP");
+    here.signal("SIGUSR1");
+    expect(await ended).toBe(6);
   });
 
   test.runIf(onLinux)("what it leaves behind is ended before the lease is released, even what has left its session", async () => {

@@ -75,6 +75,7 @@ export class RunHere implements Disposable {
       election: "e",
       command: ["sh", "-c", script, this.folder],
       graceMs: 8_000,
+      ignoresHangup: false,
       inheritSecrets: false,
       lossSignal: "SIGTERM",
       restart: "never",

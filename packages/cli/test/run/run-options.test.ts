@@ -12,6 +12,7 @@ test("an elector waits for what is left of a command for its grace, and a whole 
     minimumHoldMs: 1_000,
     stallTimeoutMs: 2_000,
     graceMs: 8_000,
+    ignoresHangup: false,
     inheritSecrets: false,
     lossSignal: "SIGTERM",
     restart: "never",

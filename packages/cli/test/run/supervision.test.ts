@@ -46,7 +46,7 @@ async function termOf(
     onRenewed = () => () => {},
   }: TermParts = {},
 ): Promise<TermOutcome> {
-  using signals = new StopSignals();
+  using signals = new StopSignals(false);
   return await supervise({
     leadership: {
       election: "e",
@@ -272,7 +272,7 @@ test("gives up, one lease after the first SIGKILL, what that does not end, and l
 });
 
 test("who is asked to stop says by what, once", () => {
-  using signals = new StopSignals();
+  using signals = new StopSignals(false);
   process.emit("SIGINT", "SIGINT");
   process.emit("SIGTERM", "SIGTERM");
   expect(signals.stopped.reason).toMatchObject({ name: "StopRequest", signal: "SIGINT", message: "SIGINT was received." });
