@@ -7,9 +7,11 @@ import {
   type LeaseRecord,
   type PutOptions,
   type RecordStore,
+  type StoredRecord,
 } from "@leasehold/core/provider";
 import { Health } from "./health.ts";
 import { keptOf, NOTHING, recordOf, type Kept, type Place, type State } from "./kept.ts";
+import { CONNECT_TIMEOUT_MS, OverdueReads } from "./overdue-reads.ts";
 import type { Roster } from "./roster.ts";
 
 /** A request to a member: how long to wait for it, and whose it is. */
@@ -25,6 +27,7 @@ export class Member {
   readonly #place: Place;
   readonly #clock: Clock;
   readonly #health: Health;
+  readonly #reads: OverdueReads;
 
   /** @param names of all members, sorted. @param journal is told when it fails, and when it answers again. */
   constructor(name: string, records: RecordStore, names: readonly string[], clock: Clock, journal: Journal = Journal.to(false)) {
@@ -33,6 +36,7 @@ export class Member {
     this.#place = { name, place: `${name} (${records.name})`, names };
     this.#clock = clock;
     this.#health = new Health(this.#place.place, clock, journal);
+    this.#reads = new OverdueReads(clock);
   }
 
   /** The member and its kind of store, for people. */
@@ -47,7 +51,7 @@ export class Member {
     const kept = await this.#watched(signal, async () => {
       const stored = await sendRequest(
         { clock: this.#clock, store, election, operation: "get", writes: false, timeoutMs, signal },
-        (abandoned) => this.#named(() => this.records.get(election, { consistent, signal: abandoned, timeoutMs })),
+        (abandoned) => this.#named(() => this.#reads.send(abandoned, (own) => this.#read(election, consistent, timeoutMs, own))),
       );
       try {
         return keptOf(election, this.#place, stored);
@@ -85,6 +89,10 @@ export class Member {
   async refuses(election: string, ifVersion: string, roster: Roster, limits: MemberLimits): Promise<boolean> {
     const nothing = { promised: undefined, accepted: undefined, proposal: undefined, seen: {} };
     return (await this.#put(election, recordOf(nothing, roster), { ifVersion, keepsNonce: false }, limits)) === undefined;
+  }
+
+  async #read(election: string, consistent: boolean, timeoutMs: number, signal: AbortSignal): Promise<StoredRecord | undefined> {
+    return await this.records.get(election, { consistent, signal, timeoutMs: Math.max(timeoutMs, CONNECT_TIMEOUT_MS) });
   }
 
   async #put(

@@ -5,6 +5,7 @@ import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { topOf } from "./chosen.ts";
 import { NOTHING, UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import { Looks } from "./looks.ts";
+import { CONNECT_TIMEOUT_MS } from "./overdue-reads.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { Register } from "./register.ts";
 import { MARKER, newestOf, replaced, ROSTER, rosterOf, rosterRecord, type Admission, type Roster } from "./roster.ts";
@@ -32,6 +33,8 @@ export class Membership implements Admission {
   readonly #rosters = new Looks<Roster>();
   readonly #strangers: Strangers;
   #healedMs = -Infinity;
+  /** The beginning of the quorum, while this process is at it. */
+  #founding: Promise<void> | undefined;
 
   /** @param members the stores of leases. @param journal is told of a member whose store is not the quorum's. */
   constructor(members: readonly Member[], proposer: Proposer, clock: Clock, journal: Journal = Journal.to(false)) {
@@ -53,10 +56,22 @@ export class Membership implements Admission {
     return this.#roster !== undefined || (await this.#ask(false, limits)) !== undefined;
   }
 
-  /** As {@link load}; the first of all writes the markers, to all members, and the first roster. */
+  /**
+   * As {@link load}; the first of all writes the markers, to all members, and the first roster. That goes on where the call has no
+   * time left: the members may be slow, and so many requests in a row take longer than a call.
+   */
   async found(limits: CallLimits): Promise<void> {
     if (await this.load(limits)) return;
-    while (!(await this.#read(true, limits))) {
+    this.#founding ??= this.#found().finally(() => {
+      this.#founding = undefined;
+    });
+    await this.#within(limits, this.#founding, () => unfounded("STORE_TIMEOUT", this.#silent(), "Try again."));
+  }
+
+  async #found(): Promise<void> {
+    const limits = callLimits(this.#clock, new AbortController().signal, ROUND_TRIPS * CONNECT_TIMEOUT_MS);
+    // A member that is silent by now would delay another reading.
+    while (!this.#roster && !(await this.#read(true, limits))) {
       const marking = [...this.#members.keys()].map(async (name) => [name, await this.#markFirst(name, limits)] as const);
       const marked = await Promise.all(marking);
       refuseTwins(marked);
@@ -151,14 +166,17 @@ export class Membership implements Admission {
     }
   }
 
+  /** The members that have never answered. */
+  #silent(): readonly string[] {
+    return [...this.#members.keys()].filter((name) => this.#shown.get(name) === undefined);
+  }
+
   async #markFirst(name: string, limits: CallLimits): Promise<string> {
     try {
       return await this.#mark(name, limits);
     } catch (cause) {
       if (!isLeaseholdError(cause) || !cause.code.startsWith("STORE_")) throw cause;
-      const message = `A quorum begins with all of its members: ${name} does not answer, so that nothing is written. ${cause.message}`;
-      const details = { store: "quorum", operation: "put", election: MARKER, mayHaveBeenApplied: false, cause };
-      throw new StoreError(cause.code as StoreErrorCode, message, details);
+      throw unfounded(cause.code as StoreErrorCode, [name], cause.message, cause);
     }
   }
 
@@ -200,16 +218,23 @@ export class Membership implements Admission {
    * Asks who the members are, and goes on where the call has no time left: to complete a roster that the members are split
    * over takes longer than a call while one is silent. The next call finds what has come of it.
    */
-  async #ask(consistent: boolean, { memberMs, signal, untilMs }: CallLimits): Promise<Proposal | undefined> {
+  async #ask(consistent: boolean, limits: CallLimits): Promise<Proposal | undefined> {
+    const { memberMs, signal } = limits;
     signal.throwIfAborted();
-    const nowMs = this.#clock.monotonicMs();
-    const ownLimits = { signal: new AbortController().signal, untilMs: nowMs + 2 * ROUND_TRIPS * memberMs, memberMs };
+    const ownUntilMs = this.#clock.monotonicMs() + 2 * ROUND_TRIPS * memberMs;
+    const ownLimits = { signal: new AbortController().signal, untilMs: ownUntilMs, memberMs };
+    const reading = this.#read(consistent, ownLimits, true);
+    return await this.#within(limits, reading, () => unknownMembers("STORE_TIMEOUT"));
+  }
+
+  /** Waits for work that goes on by itself, as long as the call may take. @throws {StoreError} what `late` says, after that. */
+  async #within<T>({ signal, untilMs }: CallLimits, work: Promise<T>, late: () => StoreError): Promise<T> {
     const over = Promise.withResolvers<never>();
     const onAbort = (): void => over.reject(signal.reason);
-    const timer = this.#clock.setTimer(() => over.reject(unknownMembers("STORE_TIMEOUT")), untilMs - nowMs);
+    const timer = this.#clock.setTimer(() => over.reject(late()), untilMs - this.#clock.monotonicMs());
     signal.addEventListener("abort", onAbort);
     try {
-      return await Promise.race([this.#read(consistent, ownLimits, true), over.promise]);
+      return await Promise.race([work, over.promise]);
     } finally {
       timer.cancel();
       signal.removeEventListener("abort", onAbort);
@@ -277,6 +302,13 @@ export class Membership implements Admission {
       mayTakeBack: (name, proposal) => this.#shown.get(name) === rosterOf(proposal).incarnations[name],
     };
   }
+}
+
+function unfounded(code: StoreErrorCode, missing: readonly string[], next: string, cause?: unknown): StoreError {
+  const why =
+    missing.length > 0 ? `${missing.join(" and ")} has not answered yet, and nothing is written` : "it is not written yet";
+  const details = { store: "quorum", operation: "put", election: MARKER, mayHaveBeenApplied: false, cause };
+  return new StoreError(code, `A quorum begins with all of its members: ${why}. ${next}`, details);
 }
 
 function unknownMembers(code: StoreErrorCode): StoreError {

@@ -1,4 +1,11 @@
-import { IMPOSSIBLE_VERSION, Journal, type LeaseRecord, type PutOutcome, type StoredRecord } from "@leasehold/core/provider";
+import {
+  IMPOSSIBLE_VERSION,
+  Journal,
+  type LeaseRecord,
+  type PutOutcome,
+  type RecordStore,
+  type StoredRecord,
+} from "@leasehold/core/provider";
 import {
   ProcessClock,
   promptNetwork,
@@ -8,6 +15,7 @@ import {
   type Passage,
   type SimulatedRecordServiceOptions,
 } from "@leasehold/core/testing";
+import { ConnectingRecords } from "@leasehold/test-kit/simulated/connecting-records";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
 import { MARKER, ROSTER } from "../src/roster.ts";
 
@@ -41,6 +49,10 @@ export class World {
   /** What becomes of a request; `undefined`: it is carried at once. */
   passage: (request: Sent) => Passage | undefined = () => undefined;
   readonly down: Set<string> = new Set();
+  /** The round trip to a member in milliseconds, where a process has to make its connections first. */
+  readonly roundTripMs: Map<string, number> = new Map();
+  /** The connections of all processes to such members. */
+  readonly connections: ConnectingRecords[] = [];
 
   /** @param options of each member's service. */
   constructor(options: SimulatedRecordServiceOptions = {}) {
@@ -64,12 +76,19 @@ export class World {
       ({ operation }) => {
         const request = { by, to, operation };
         this.sent.push(request);
-        return this.passage(request) ?? (this.down.has(to) ? SILENCE : promptNetwork()({ operation }));
+        const latencyMs = (this.roundTripMs.get(to) ?? 2) / 2;
+        return this.passage(request) ?? (this.down.has(to) ? SILENCE : promptNetwork(latencyMs)({ operation }));
       };
     const services: Readonly<Record<string, SimulatedRecordService>> = { ...this.services, ...other };
-    const members = Object.fromEntries(
-      names.map((name) => [name, (services[name] as SimulatedRecordService).connect(process, networkTo(name))]),
-    );
+    const connect = (name: string): RecordStore => {
+      const records = (services[name] as SimulatedRecordService).connect(process, networkTo(name));
+      const roundTripMs = this.roundTripMs.get(name);
+      if (roundTripMs === undefined) return records;
+      const connecting = new ConnectingRecords(records, process, roundTripMs);
+      this.connections.push(connecting);
+      return connecting;
+    };
+    const members = Object.fromEntries(names.map((name) => [name, connect(name)]));
     const warn = (message: string): void => void this.warnings.push(message);
     const journal = Journal.to({ debug() {}, info() {}, warn, error() {} });
     return new Client(this, new QuorumRecordStore(members, process, journal), process);
