@@ -1,5 +1,5 @@
 import { isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
-import { Journal } from "@leasehold/core/provider";
+import { Journal, sleep } from "@leasehold/core/provider";
 import { compareBallots } from "./ballot.ts";
 import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { topOf } from "./chosen.ts";
@@ -12,8 +12,12 @@ import { MARKER, newestOf, replaced, ROSTER, rosterOf, rosterRecord, type Admiss
 import type { Proposer } from "./rounds.ts";
 import { refuseTwins, Strangers } from "./strangers.ts";
 
-/** The least time between two attempts of one process to have stores taken in that were emptied. */
-const BETWEEN_ATTEMPTS_MS = 10_000;
+/** How long one process goes on to have stores taken in that were emptied; its next write begins again. */
+const HEALING_MS = 10_000;
+/** The time of each request for that, in one attempt after the other: a request may be lost, and a member may be slow. */
+const HEALING_REQUEST_MS = [500, 500, 2_000] as const;
+/** The pauses after the first attempts; later ones are as long as the last. */
+const HEALING_PAUSES_MS = [200, 400, 1_000] as const;
 
 /**
  * Which stores the members are. Each store has a marker, by which it is known again, and the quorum has a record, the roster,
@@ -32,7 +36,7 @@ export class Membership implements Admission {
   /** The roster that each store has shown last. */
   readonly #rosters = new Looks<Roster>();
   readonly #strangers: Strangers;
-  #healedMs = -Infinity;
+  #isHealing = false;
   /** The beginning of the quorum, while this process is at it. */
   #founding: Promise<void> | undefined;
 
@@ -118,16 +122,35 @@ export class Membership implements Admission {
     return this.#isIn(name);
   }
 
-  /** Has stores taken in that were emptied, or are new, and given the roster where they have missed it, in its own time. */
+  /**
+   * Has stores taken in that were emptied, or are new, and given the roster where they have missed it. It goes on by itself for
+   * {@link HEALING_MS}: a request that is lost is sent again, since another store may be emptied next.
+   */
   heal(): void {
-    const nowMs = this.#clock.monotonicMs();
+    if (this.#isHealing || this.#lacking().length === 0) return;
+    this.#isHealing = true;
+    void this.#heal().finally(() => {
+      this.#isHealing = false;
+    });
+  }
+
+  async #heal(): Promise<void> {
+    const untilMs = this.#clock.monotonicMs() + HEALING_MS;
+    const { signal } = new AbortController();
+    for (let times = 0; this.#clock.monotonicMs() < untilMs; times += 1) {
+      const names = this.#lacking();
+      if (names.length === 0) return;
+      const memberMs = HEALING_REQUEST_MS[times % HEALING_REQUEST_MS.length] as number;
+      const pauseMs = HEALING_PAUSES_MS[Math.min(times, HEALING_PAUSES_MS.length - 1)] as number;
+      await this.#takeIn(names, { signal, untilMs, memberMs }).catch(() => undefined);
+      await sleep(this.#clock, pauseMs * (0.5 + this.#clock.random()));
+    }
+  }
+
+  /** The members that answer, and have to be taken in, or lack the roster. */
+  #lacking(): readonly string[] {
     const lacks = (name: string): boolean => this.#isIn(name) && this.#numberAt(name) < this.roster.number;
-    const names = [...this.#shown].flatMap(([name, marker]) => (this.#isNew(name, marker) || lacks(name) ? [name] : []));
-    if (names.length === 0 || nowMs < this.#healedMs + BETWEEN_ATTEMPTS_MS) return;
-    this.#healedMs = nowMs;
-    const limits = callLimits(this.#clock, new AbortController().signal, BETWEEN_ATTEMPTS_MS);
-    // What fails is tried again by the next one who writes.
-    void this.#takeIn(names, limits).catch(() => undefined);
+    return [...this.#shown].flatMap(([name, marker]) => (this.#isNew(name, marker) || lacks(name) ? [name] : []));
   }
 
   /** @throws {ConfigurationError} if a member's store is one that the quorum has replaced, another member's, or another quorum's. */

@@ -170,8 +170,8 @@ export class Rounds {
       throw failure;
     };
     const catchUp: CatchUp = { ballot, proposal, confirmed: confirmed.promise };
-    const requests = this.#all(async (link) => {
-      let present = targets.get(link.member.name) ?? (await this.#toCatchUp(link, catchUp, limits));
+    const bring = async (link: Link, target?: Kept): Promise<void> => {
+      let present = target ?? (await this.#toCatchUp(link, catchUp, limits));
       // Where an accept made a record, one that arrives late would have a store that was emptied since pass for what it was.
       while (present.version === undefined) {
         await this.#write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits).catch(onFailure);
@@ -179,6 +179,21 @@ export class Rounds {
       }
       const own = await this.#write(link, state, present, datedAt !== undefined, limits).catch(onFailure);
       if (this.#ballot === ballot) link.own = own;
+    };
+    // A request that is lost costs a member this round, and then the next one may be emptied: it is sent again while there is time.
+    const mayTryAgain = async (failure: unknown): Promise<boolean> =>
+      isTimeout(failure) &&
+      (await confirmed.promise) &&
+      this.#ballot === ballot &&
+      this.#clock.monotonicMs() < limits.untilMs - limits.memberMs / 2;
+    const requests = this.#all(async (link) => {
+      for (let target = targets.get(link.member.name); ; target = undefined) {
+        try {
+          return await bring(link, target);
+        } catch (failure) {
+          if (!(await mayTryAgain(failure))) throw failure;
+        }
+      }
     });
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, ({ size }) => size >= this.#majority);
     const isConfirmed = answers.size >= this.#majority && !isRefused;
@@ -276,7 +291,12 @@ export class Rounds {
    */
   async #toCatchUp(link: Link, { ballot, proposal, confirmed }: CatchUp, limits: CallLimits): Promise<Kept> {
     const { name } = link.member;
-    const present = await link.send(this.#election, limits.untilMs, (timeoutMs) => this.#get(link, true, limits, timeoutMs));
+    // A slow member has half of the time that is left.
+    const nowMs = this.#clock.monotonicMs();
+    const untilMs = nowMs + Math.max(limits.memberMs, (limits.untilMs - nowMs) / 2);
+    const present = await link.send(this.#election, Math.min(untilMs, limits.untilMs), (timeoutMs) =>
+      this.#get(link, true, limits, timeoutMs),
+    );
     // The next round reads who the members are by now.
     if (present.roster > this.#admission.roster.number && (await confirmed)) this.#leads = undefined;
     if (!this.#admission.mayTakeBack(name, proposal)) throw PASSED_OVER;

@@ -35,8 +35,9 @@ test("a member that was caught up later shows less, and is not part of the major
   const one = world.open("one");
   world.down.add("c");
   const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
   world.down.delete("c");
-  await world.clock.advance(5_000);
+  await world.clock.advance(3_000);
   const kept = { ifVersion: first, keepsNonce: true, signal: new AbortController().signal, timeoutMs: 1_000 };
   await world.clock.runUntil(one.store.put(ELECTION, { ...recordOf("first"), broken: { reason: "any", id: "x" } }, kept));
   await world.clock.advance(1_000);

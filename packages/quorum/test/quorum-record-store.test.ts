@@ -122,6 +122,7 @@ test("catching a member up costs the next write nothing: it needs no prepare", a
   await world.clock.advance(2_000);
   world.down.add("c");
   version = versionOf(await one.put("second", version));
+  await world.clock.advance(2_000);
   world.down.delete("c");
   const requests: string[][] = [];
   for (const nonce of ["third", "fourth"]) {
