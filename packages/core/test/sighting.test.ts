@@ -2,6 +2,7 @@ import { instantOf, type LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { Sighting } from "../src/records/sighting.ts";
+import type { Reading } from "../src/records/store-age.ts";
 
 const record = { term: 1, termId: "t", nonce: "n", leaseDurationMs: 15_000, renewIntervalMs: 5_000 } as LeaseRecord;
 
@@ -13,4 +14,25 @@ test("sixteen versions are known to have passed", () => {
   const isPast = (version: number): boolean => sighting.isPast({ data: record, version: String(version) });
 
   expect([0, 1, 16, 17].map(isPast)).toEqual([false, true, true, false]);
+});
+
+test("a nonce counts from when this process knew of it, where its store says so: at first sight of it alone", async () => {
+  const clock = new VirtualClock();
+  const reading = (nonce: string, nonceKnownForMs?: number): Reading => ({
+    record: { ...record, nonce },
+    version: nonce,
+    sentAt: instantOf(clock),
+    nonceKnownForMs,
+  });
+  const sighting = new Sighting(clock, undefined, reading("first", 2_000));
+  const leastMs = (): number => sighting.ageMs("observed")[0];
+  expect(leastMs()).toBe(2_000);
+  await clock.advance(1_000);
+  sighting.update(reading("first", 9_000));
+  expect(leastMs()).toBe(3_000);
+
+  sighting.update(reading("second", 500));
+  expect(leastMs()).toBe(500);
+  sighting.update(reading("third"));
+  expect(leastMs()).toBe(0);
 });

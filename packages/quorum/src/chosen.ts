@@ -5,6 +5,8 @@ import type { Kept, Proposal } from "./kept.ts";
 export interface Chosen {
   readonly proposal: Proposal;
   readonly ageMs?: readonly [min: number, max: number] | undefined;
+  /** How long ago a member first showed it to this process, chosen or not. Its writer counts from before that. */
+  readonly knownForMs?: number | undefined;
 }
 
 /** The state that was accepted under the highest ballot. */

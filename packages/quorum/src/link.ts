@@ -12,6 +12,8 @@ export class Link {
   own: Kept | undefined;
   /** A promise to another proposer that the last round met there. */
   blockedBy: Ballot | undefined;
+  /** The nonce that the member has shown last, and since when, by the monotonic clock. */
+  #nonce: { readonly nonce: string; readonly sinceMs: number } | undefined;
   readonly #clock: Clock;
   #last: Promise<void> = Promise.resolve();
 
@@ -23,6 +25,18 @@ export class Link {
   /** Whether a state shows less than the member is known to have promised: it has forgotten, if it was asked since. */
   isBehind({ promised }: Kept): boolean {
     return compareBallots(promised, this.known) < 0;
+  }
+
+  /** Takes in what the member has just shown. */
+  observe({ proposal }: Kept): void {
+    const nonce = proposal?.record.nonce;
+    if (nonce === this.#nonce?.nonce) return;
+    this.#nonce = nonce === undefined ? undefined : { nonce, sinceMs: this.#clock.monotonicMs() };
+  }
+
+  /** How long ago the member first showed a nonce that it has shown ever since; 0 where it shows another one. */
+  knownForMs(nonce: string): number {
+    return this.#nonce?.nonce === nonce ? this.#clock.monotonicMs() - this.#nonce.sinceMs : 0;
   }
 
   learn(promised: Ballot | undefined): void {

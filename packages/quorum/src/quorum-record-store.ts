@@ -18,6 +18,7 @@ import {
 } from "@leasehold/core/provider";
 import type { Proposal } from "./kept.ts";
 import { Member } from "./member.ts";
+import type { Chosen } from "./chosen.ts";
 import { callLimits, ROUND_TRIPS } from "./call-limits.ts";
 import { Register } from "./register.ts";
 import { Membership } from "./membership.ts";
@@ -91,9 +92,10 @@ export class QuorumRecordStore implements RecordStore {
     });
     if (!isFounded || !found) return undefined;
     const { storeClock } = this.capabilities;
-    if (!storeClock) return storedOf(found.proposal);
+    const stored = storedOf(found);
+    if (!storeClock) return stored;
     const nonceWallMs = storeClock.exact ? undefined : found.proposal.wallMs;
-    return { ...storedOf(found.proposal), nonceAgeMs: found.ageMs, nonceWallMs };
+    return { ...stored, nonceAgeMs: found.ageMs, nonceWallMs };
   }
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
@@ -152,8 +154,8 @@ function isFenced({ records }: Member): boolean {
   return records.capabilities.fence !== "none";
 }
 
-function storedOf({ record, write }: Proposal): StoredRecord {
-  return { data: record, version: write };
+function storedOf({ proposal: { record, write }, knownForMs }: Chosen): StoredRecord {
+  return { data: record, version: write, nonceKnownForMs: knownForMs };
 }
 
 /**

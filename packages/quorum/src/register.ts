@@ -12,7 +12,7 @@ import { Rounds, type Proposer, type Reading } from "./rounds.ts";
 const LONGEST_PAUSE_MS = 100;
 
 /** What has become of a `put`. */
-export type Outcome = { readonly stored: true } | { readonly stored: false; readonly current: Proposal | undefined };
+export type Outcome = { readonly stored: true } | { readonly stored: false; readonly current: Chosen | undefined };
 
 /**
  * One election's record, replicated: a compare-and-swap register made of compare-and-swap registers (CASPaxos, D. Rystsov,
@@ -59,7 +59,7 @@ export class Register {
         const passed = found && { proposal: found };
         if (isKnown && !completes) return passed;
         const completed = await this.#inTurn(limits, () => this.#complete(limits));
-        if (completed) return { proposal: completed };
+        if (completed) return this.#known(completed);
         if (isKnown) return passed;
       }
       before = top?.accepted;
@@ -173,9 +173,13 @@ export class Register {
   /** What a put makes of another write, chosen in place of the one that it was to replace; or of its own. */
   #judge(proposal: Proposal, chosen: Proposal | undefined, sent: boolean): Outcome {
     if (chosen?.write === proposal.write) return { stored: true };
-    if (!sent || chosen?.base === proposal.base) return { stored: false, current: chosen };
+    if (!sent || chosen?.base === proposal.base) return { stored: false, current: this.#known(chosen) };
     const message = "Others have written since, so that nobody can tell any more whether this write was there between.";
     throw this.#rounds.error("STORE_CONFLICT", message, true);
+  }
+
+  #known(proposal: Proposal | undefined): Chosen | undefined {
+    return proposal && { proposal, knownForMs: this.#rounds.knownForMs(proposal) };
   }
 
   /** Rounds of one process follow each other. */

@@ -233,10 +233,16 @@ export class Rounds {
     return !isOwn && compareBallots(promised, accepted && forward(accepted)) > 0;
   }
 
+  /** How long ago any member first showed a proposal's nonce to this process. */
+  knownForMs({ record }: Proposal): number {
+    return Math.max(...[...this.#links.values()].map((link) => link.knownForMs(record.nonce)));
+  }
+
   /** What was chosen, where {@link isChosen} says so. */
   chosen(kept: ReadonlyMap<string, Kept>): Chosen | undefined {
     const proposal = topOf(kept)?.proposal;
-    return proposal && { proposal, ageMs: ageOf(proposal, kept, this.#majority) };
+    if (!proposal) return undefined;
+    return { proposal, ageMs: ageOf(proposal, kept, this.#majority), knownForMs: this.knownForMs(proposal) };
   }
 
   /** Whether a majority shows the highest ballot that any member shows. */
@@ -317,7 +323,10 @@ export class Rounds {
 
   async #get(link: Link, consistent: boolean, { signal }: CallLimits, timeoutMs: number): Promise<Kept> {
     const { member } = link;
-    const kept = member.get(this.#election, consistent, { timeoutMs, signal });
+    const kept = member.get(this.#election, consistent, { timeoutMs, signal }).then((shown) => {
+      link.observe(shown);
+      return shown;
+    });
     return await this.#admission.meet(member.name, kept, { timeoutMs, signal });
   }
 

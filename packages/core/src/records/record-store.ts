@@ -119,6 +119,11 @@ export interface StoredRecord {
    * no more than by the wall clocks; and see {@link StoreClock.mayStep}.
    */
   readonly nonceWallMs?: number | undefined;
+  /**
+   * The time since this process first knew that the present nonce had been written, by its monotonic clock, where an earlier
+   * answer of the service could not show it yet. Observed expiry counts from then.
+   */
+  readonly nonceKnownForMs?: number | undefined;
   /** The service tells the time, and the writer of the nonce did not know it: whoever needs its age has it counted anew. */
   readonly undated?: true | undefined;
   /**

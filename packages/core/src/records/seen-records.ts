@@ -224,8 +224,8 @@ export class SeenRecords {
       throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);
     }
     this.abandoned.settle(election, record, stored);
-    const { version, nonceAgeMs, nonceWallMs, undated } = stored;
-    const reading = { record, version, nonceAgeMs, nonceWallMs, undated, sentAt };
+    const { version, nonceAgeMs, nonceKnownForMs, nonceWallMs, undated } = stored;
+    const reading = { record, version, nonceAgeMs, nonceKnownForMs, nonceWallMs, undated, sentAt };
     if (known) {
       known.update(reading);
       return known;

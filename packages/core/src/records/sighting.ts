@@ -34,7 +34,7 @@ export class Sighting {
     this.#storeAge = new StoreAge(clock, storeClock);
     this.#record = reading.record;
     this.#version = reading.version;
-    this.#firstSeenMs = clock.monotonicMs();
+    this.#firstSeenMs = firstSeenMs(clock, reading);
     this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
     this.update(reading);
   }
@@ -99,7 +99,7 @@ export class Sighting {
     const changed = reading.record.nonce !== this.#record.nonce;
     const sameTerm = reading.record.termId === this.#record.termId;
     if (changed) {
-      this.#firstSeenMs = nowMs;
+      this.#firstSeenMs = firstSeenMs(this.#clock, reading);
       this.#writtenAfter = this.#lastReadAt;
     }
     if (changed || this.#storeAge.isBefore(reading)) this.#storeAge = new StoreAge(this.#clock, this.#storeClock);
@@ -142,6 +142,10 @@ export class Sighting {
     const past = this.#pastVersions.filter((one) => one !== version);
     this.#pastVersions = [...past, this.#version].slice(-PAST_VERSIONS);
   }
+}
+
+function firstSeenMs(clock: Clock, { nonceKnownForMs = 0 }: Reading): number {
+  return clock.monotonicMs() - nonceKnownForMs;
 }
 
 /** For what ages of a nonce somebody may wait: those at which it becomes another one's turn. */

@@ -5,6 +5,7 @@ const QUORUM: readonly StoreKind[] = ["quorum"];
 
 const REGISTER = "packages/quorum/src/register.ts";
 const ROUNDS = "packages/quorum/src/rounds.ts";
+const LINK = "packages/quorum/src/link.ts";
 const MEMBER = "packages/quorum/src/member.ts";
 const MEMBERSHIP = "packages/quorum/src/membership.ts";
 
@@ -64,6 +65,13 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule">> = [
       },
     ],
     stores: ["quorum with clocks"],
+  },
+  {
+    name: "known-by-another-nonce",
+    bug: "a standby counts a nonce from when a member showed it the one before",
+    within: 40,
+    patches: [{ file: LINK, find: "this.#nonce?.nonce === nonce ?", replace: "this.#nonce && nonce ?" }],
+    stores: QUORUM,
   },
   {
     name: "base-ignored",

@@ -87,6 +87,10 @@ export class QuorumService implements RecordService, MemberFaults {
   readonly #sentMs = new Map<string, number>();
   /** When each write came to each member first. */
   readonly #stored = new Map<string, Map<number, number>>();
+  /** When each write was shown to each process first. */
+  readonly #shownMs = new Map<string, Map<ProcessClock, number>>();
+  /** The process that has sent each write first. */
+  readonly #writers = new Map<string, ProcessClock>();
   readonly #chosen = new Map<string, Chosen>();
   readonly #past = new Set<string>();
   readonly #backups: RecordBackup[][] = NAMES.map(() => [undefined]);
@@ -121,9 +125,28 @@ export class QuorumService implements RecordService, MemberFaults {
     if (former) former.processes = new Set([...former.processes, process]);
     const members = this.#names.map((name, member) => {
       const service = former?.member === member ? former.service : (this.#services[member] as SimulatedRecordService);
-      return [name, service.connect(process, (request) => this.#passage(process, service, member, network(request)))] as const;
+      const connection = service.connect(process, (request) => this.#passage(process, service, member, network(request)));
+      return [name, this.#watched(connection, process)] as const;
     });
     return new QuorumLeaseStore({ members: Object.fromEntries(members), clock: process, logger: false }).records;
+  }
+
+  /** Notes which writes a member shows. */
+  #watched(records: RecordStore, process: ProcessClock): RecordStore {
+    const get: RecordStore["get"] = async (election, options) => {
+      const stored = await records.get(election, options);
+      const { write } = noteOf(stored?.data as LeaseRecord | undefined);
+      if (typeof write !== "string") return stored;
+      const shownMs = this.#shownMs.get(write) ?? new Map<ProcessClock, number>();
+      if (!shownMs.has(process)) this.#shownMs.set(write, shownMs.set(process, this.#world.monotonicMs()));
+      return stored;
+    };
+    const put: RecordStore["put"] = async (election, record, options) => {
+      const { write } = noteOf(record);
+      if (typeof write === "string" && !this.#writers.has(write)) this.#writers.set(write, process);
+      return await records.put(election, record, options);
+    };
+    return { name: records.name, capabilities: records.capabilities, get, put };
   }
 
   admits(election: string, { term, termId }: { readonly term: number; readonly termId: string }): boolean {
@@ -332,10 +355,15 @@ export class QuorumService implements RecordService, MemberFaults {
     }
     const sentMs = this.#sentMs.get(chosen.write) ?? atMs;
     // Since when a majority has it, under whichever ballots: that is what ages count from.
-    const sinceMs = [...(this.#stored.get(chosen.write) ?? [])].map(([, ms]) => ms).toSorted((one, other) => one - other)[
+    const heldMs = [...(this.#stored.get(chosen.write) ?? [])].map(([, ms]) => ms).toSorted((one, other) => one - other)[
       this.#majority - 1
     ];
-    this.onAccepted?.({ election, before: last?.record, record: chosen.record, atMs: sinceMs ?? atMs, sentMs });
+    // A process that was shown it by one member counts from then, while it lives. Its writer is none.
+    const writer = this.#writers.get(chosen.write);
+    const shown = [...(this.#shownMs.get(chosen.write) ?? [])].filter(([process]) => process.alive && process !== writer);
+    const shownMs = shown.map(([, ms]) => ms);
+    const sinceMs = Math.min(heldMs ?? atMs, ...shownMs);
+    this.onAccepted?.({ election, before: last?.record, record: chosen.record, atMs: sinceMs, sentMs });
   }
 
   /** A member that has forgotten is well again once it has promised more than ever, and each election's record there says whose it is. */
