@@ -334,9 +334,58 @@ await describeDatabases(SERVERS, (test, kind) => {
     await other.run("ROLLBACK");
     await guardedWrite(world, before.store, before.lease);
   });
+
+  test.for([
+    ["swallowed", true],
+    ["not awaited", false],
+  ] as const)(
+    "a fence that got no lock keeps the transaction from being committed where its error is %s",
+    async ([, isAwaited], { world }) => {
+      const { store, lease } = await led(world);
+      const other = await world.session();
+      await other.run("BEGIN");
+      await other.run("UPDATE leasehold_fences SET term = term WHERE election = ?", [world.name()]);
+      const session = await world.session();
+      await session.run(kind === "mysql" ? "SET SESSION innodb_lock_wait_timeout = 1" : "SET lock_timeout = 100");
+      await session.run("BEGIN");
+      const fencing = failureOf(store.fence(lease, session.connection));
+      if (isAwaited) await fencing;
+      await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "unguarded"]).catch(() => undefined);
+      await session.run("COMMIT").catch(() => undefined);
+      await fencing;
+      await session.close();
+      await other.run("ROLLBACK");
+      expect(await writes(world)).toEqual([]);
+    },
+  );
 });
 
 await describeDatabases(["mysql"], (test) => {
+  test("a fence in a deadlock ends the connection, since the server has ended the transaction: nothing commits by itself", async ({
+    world,
+  }) => {
+    const { store, lease } = await led(world);
+    const other = await world.session();
+    await other.run("CREATE TABLE IF NOT EXISTS locked (election VARCHAR(100) PRIMARY KEY)");
+    await other.run("INSERT INTO locked VALUES (?)", [world.election]);
+    await other.run("BEGIN");
+    // The server ends the transaction that has written less.
+    for (const who of ["a", "b", "c"]) await other.run("INSERT INTO locked VALUES (?)", [`${world.election} ${who}`]);
+    await other.run("UPDATE leasehold_fences SET term = term WHERE election = ?", [world.name()]);
+    const session = await world.session();
+    await session.run("BEGIN");
+    await session.run("UPDATE locked SET election = election WHERE election = ?", [world.election]);
+    const fencing = failureOf(store.fence(lease, session.connection));
+    const written = session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "unguarded"]).catch(() => undefined);
+    await expect.poll(async () => (await world.busy()).length).toBeGreaterThan(0);
+    await other.run("UPDATE locked SET election = election WHERE election = ?", [world.election]);
+    expect((await fencing)["code"]).toBe("ER_LOCK_DEADLOCK");
+    await written;
+    await session.close();
+    await other.run("ROLLBACK");
+    expect(await writes(world)).toEqual([]);
+  });
+
   test("a transaction begun by autocommit = 0 is one", async ({ world }) => {
     const { store, lease } = await led(world);
     const session = await world.session();

@@ -1,5 +1,5 @@
 /** The files that a SQLite store opens, by what Node is asked to do with them. */
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock, type Clock } from "@leasehold/core";
@@ -53,6 +53,20 @@ await describeDatabases(["sqlite"], (test) => {
 
     await rm(join(folder, "a.db-leasehold"), { recursive: true });
     await expect(store.read(world.election)).resolves.toBeUndefined();
+  });
+
+  test("are refused where the file has a second name, beside which there would be other leases", async ({ world }) => {
+    const other = `${world.place}-hard-link`;
+    const file = openFile(world.place);
+    file.close();
+    await link(world.place, other);
+    world.onEnd(() => rm(other, { force: true }));
+    for (const name of [world.place, other]) {
+      const error = await failureOf(world.store(name).read(world.election));
+      expect(error).toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("2 names (hard links)") });
+    }
+    await rm(other);
+    await expect(world.store().read(world.election)).resolves.toBeUndefined();
   });
 
   test("hold no lock between calls, since the leases are never in WAL mode", async ({ world }) => {

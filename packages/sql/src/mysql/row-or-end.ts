@@ -10,9 +10,10 @@ interface CallbackConnection {
 }
 
 /**
- * Sends a query that finds one row, and returns that. Where the row does not pass, the connection is ended, in the same turn in which
- * the row arrives. The driver sends one statement at a time. So nothing that a caller has sent meanwhile, a COMMIT least of all,
- * reaches the server, and the server rolls the transaction back.
+ * Sends a query that finds one row, and returns that. Where the row does not pass, or the query fails, the connection is ended in the same
+ * turn. The driver sends one statement at a time. So nothing that a caller has sent meanwhile, a COMMIT least of all, reaches the
+ * server, and the server rolls the transaction back. A failed query needs that too: after a lock timeout the server goes on with the
+ * transaction, and after a deadlock the next write commits by itself.
  */
 export async function rowOrEnd(connection: MySqlConnection, options: object, passes: (row: Row) => boolean): Promise<Row> {
   const core = ((connection as { readonly connection?: unknown }).connection ?? connection) as CallbackConnection;
@@ -20,7 +21,10 @@ export async function rowOrEnd(connection: MySqlConnection, options: object, pas
     // An event, since a callback comes a turn later.
     const query = core.query(options) as Partial<EventEmitter> & EventEmitter;
     if (typeof query?.once !== "function") throw new ConfigurationError("fence() needs a connection of mysql2, as it is.");
-    query.once("error", reject);
+    query.once("error", (error) => {
+      core.destroy();
+      reject(error);
+    });
     query.once("result", (row: Row) => {
       if (!passes(row)) core.destroy();
       resolve(row);

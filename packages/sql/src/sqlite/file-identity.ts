@@ -1,4 +1,5 @@
 import { fstatSync, statSync } from "node:fs";
+import { ConfigurationError } from "@leasehold/core";
 
 /** Names the file at a path, whatever its name; `undefined` where there is none. */
 export function identityAt(path: string): string | undefined {
@@ -10,4 +11,17 @@ export function identityAt(path: string): string | undefined {
 export function identityOfDescriptor(descriptor: number): string {
   const { dev, ino } = fstatSync(descriptor, { bigint: true });
   return `${dev}:${ino}`;
+}
+
+/**
+ * Refuses a file that has several names (hard links). The file of the leases, like SQLite's own journal, is beside a name. So each
+ * name would have leases of its own, and a leader.
+ * @throws {ConfigurationError}
+ */
+export function checkOnlyName(path: string): void {
+  const { nlink = 1 } = statSync(path, { throwIfNoEntry: false }) ?? {};
+  if (nlink <= 1) return;
+  throw new ConfigurationError(
+    `sqlite is '${path}', a file with ${nlink} names (hard links). SQLite and the leases keep files beside each name, so that each would have a leader of its own. Remove the other names: find them by find -samefile '${path}'.`,
+  );
 }

@@ -4,7 +4,7 @@ import { ConfigurationError } from "@leasehold/core";
 import { checkKeys } from "../layout.ts";
 import { FENCES, LAYOUT_CHECKS, type Row } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
-import { identityAt } from "./file-identity.ts";
+import { checkOnlyName, identityAt } from "./file-identity.ts";
 import { checkNoOtherLibrary, countOpening } from "./other-library.ts";
 import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
 import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE, UNIQUE_INDEXES } from "./sqlite-schema.ts";
@@ -113,6 +113,7 @@ export class SqliteFiles {
 
 /** Makes the tables that are missing, and checks the others. */
 function prepared(data: SqliteHandle, isOwn: boolean, openLeases: (path: string) => SqliteHandle, path: string): OpenFiles {
+  checkOnlyName(path);
   waitingForLocks(data, OPENING_WAIT_MS, () => {
     data.exec(FENCES_TABLE);
     data.exec(GUARDS_TABLE);
