@@ -1,3 +1,4 @@
+import { Elector } from "@leasehold/core";
 import { RecordLeaseStore, type StoredRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -46,6 +47,36 @@ describe("a record that is gone and whose fence remembers term 7", () => {
 
   test("is held for a minute by a process that never saw the lease", async () => {
     expect(await open("cold").read(ELECTION)).toMatchObject({ term: 7, bar: { kind: "hold", leftMs: UNKNOWN_LEASE_MS } });
+  });
+
+  test("is held for the lease of a candidate that never saw it, if that is longer, and the store keeps the hold", async () => {
+    const leaseDurationMs = 5 * UNKNOWN_LEASE_MS;
+    const cold = open("cold");
+    expect(await cold.acquire(acquiring({ leaseDurationMs }))).toMatchObject({ acquired: false });
+    expect(service.record(ELECTION)).toMatchObject({ term: 7, termId: null, holdMs: leaseDurationMs });
+    await clock.advance(leaseDurationMs - 1);
+    expect(await cold.acquire(acquiring())).toMatchObject({ acquired: false, current: { bar: { kind: "hold" } } });
+    await clock.advance(1);
+    expect(await cold.acquire(acquiring())).toMatchObject({ acquired: true, lease: { term: 8 } });
+  });
+
+  test("is led again by callers without a memory, since the first one has the store count the hold", async () => {
+    const outcome = await new Elector({ store: open("first"), election: ELECTION, clock, logger: false }).tryRun(() => "done");
+    expect(outcome).toMatchObject({ elected: false });
+    await clock.advance(UNKNOWN_LEASE_MS);
+    const storeClock = { toleranceMs: 100, exact: true };
+    const records = service.connect("next", { storeClock });
+    records.ageMs = [UNKNOWN_LEASE_MS, UNKNOWN_LEASE_MS];
+    const next = new RecordLeaseStore(records, { clock });
+    expect(await next.acquire(acquiring({ expiry: "store-clock" }))).toMatchObject({ acquired: true, lease: { term: 8 } });
+  });
+
+  test("is held anew when it is lost a second time, at a later term", async () => {
+    const standby = open("b");
+    await standby.read(ELECTION);
+    await clock.advance(UNKNOWN_LEASE_MS);
+    lostTerm = 9;
+    expect(await standby.read(ELECTION)).toMatchObject({ term: 9, bar: { kind: "hold", leftMs: UNKNOWN_LEASE_MS } });
   });
 
   test("is a loss for its leader", async () => {

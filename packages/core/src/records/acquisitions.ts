@@ -7,6 +7,7 @@ import { ANY_VERSION, type Condition } from "./abandoned-terms.ts";
 import { hasMetTransaction } from "./record-requests.ts";
 import type { HeldLeases } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
+import { heldLostRecord } from "./lost-record.ts";
 import { isOpen, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
@@ -34,6 +35,11 @@ export class Acquisitions {
     const { election, candidateId, reservation, expiry } = request;
     const sighting = await this.#basis(request);
     const current = sighting && this.#seen.snapshot(election, sighting, expiry);
+    if (sighting?.isMissing) {
+      const record = heldLostRecord(sighting.record, request.leaseDurationMs);
+      await this.#seen.redate(election, { record, version: sighting.version }, request);
+      return { acquired: false, current };
+    }
     if (current && !mayAcquire(current, candidateId, reservation?.group)) {
       if (current.undated) await this.#seen.redate(election, sighting, request);
       return { acquired: false, current };

@@ -2,7 +2,8 @@ import type { LeaseRecord } from "./record-store.ts";
 
 /** The lease that is assumed of a record that this process has never seen. */
 const UNKNOWN_LEASE_MS = 60_000;
-const NONCE = "leasehold: the record is lost";
+/** The beginning of its nonce, which ends with the term. */
+const NONCE = "lost after term ";
 
 /**
  * Returns what stands for a record that is gone and whose term the fence remembers: vacated, and held for one lease. The former
@@ -17,7 +18,7 @@ export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseR
     term,
     termId: null,
     candidateId: known?.candidateId ?? null,
-    nonce: NONCE,
+    nonce: `${NONCE}${term}`,
     leaseDurationMs,
     renewIntervalMs: known?.renewIntervalMs ?? leaseDurationMs / 3,
     holdMs: leaseDurationMs,
@@ -26,7 +27,15 @@ export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseR
 
 /** Reports whether this stands for a record that is gone. */
 export function isLost({ nonce, termId }: LeaseRecord): boolean {
-  return nonce === NONCE && termId === null;
+  return nonce.startsWith(NONCE) && termId === null;
+}
+
+/**
+ * Returns the record to write in place of one that is gone, so that the store counts its hold, for processes without a memory too. The
+ * hold is as long as the candidate's own lease at least: nothing tells how long the former one was.
+ */
+export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): LeaseRecord {
+  return { ...lost, holdMs: Math.max(lost.holdMs ?? 0, leaseDurationMs) };
 }
 
 /** The lease that a repair holds the election for, where nothing tells the former one. */

@@ -30,7 +30,8 @@ export function snapshotOf(election: string, sighting: Sighting, { expiry, aband
     transferTo: transfer && freeForMs < transfer.timeoutMs ? transfer.candidateId : undefined,
     group: isReserved ? reservation.group : undefined,
   });
-  const isUndated = sighting.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && sighting.isUndated;
+  const isUndated =
+    sighting.isMissing || (sighting.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && sighting.isUndated);
   return {
     election,
     state,

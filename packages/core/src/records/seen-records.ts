@@ -225,7 +225,7 @@ export class SeenRecords {
     }
     this.abandoned.settle(election, record, stored);
     const { version, nonceAgeMs, nonceKnownForMs, nonceWallMs, undated } = stored;
-    const reading = { record, version, nonceAgeMs, nonceKnownForMs, nonceWallMs, undated, sentAt };
+    const reading = { record, version, nonceAgeMs, nonceKnownForMs, nonceWallMs, undated, lostTerm, sentAt };
     if (known) {
       known.update(reading);
       return known;

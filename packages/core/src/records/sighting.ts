@@ -25,6 +25,7 @@ export class Sighting {
   #storeAge: StoreAge;
   #phase: RenewalPhase;
   #outdated = false;
+  #isMissing = false;
   /** The versions that came before the present one, the latest last. */
   #pastVersions: readonly string[] = [];
 
@@ -45,6 +46,11 @@ export class Sighting {
 
   get version(): string {
     return this.#version;
+  }
+
+  /** There is no record in the store: {@link record} stands for one that is gone. */
+  get isMissing(): boolean {
+    return this.#isMissing;
   }
 
   /**
@@ -109,6 +115,7 @@ export class Sighting {
     this.#phase.looked(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
     this.#lastReadAt = reading.sentAt;
     this.#outdated = false;
+    this.#isMissing = reading.lostTerm !== undefined;
     this.#notePast(reading.version);
     this.#record = reading.record;
     this.#version = reading.version;

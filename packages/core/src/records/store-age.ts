@@ -3,7 +3,10 @@ import type { StoreClock } from "../store/capabilities.ts";
 import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 
 /** One reading of a record. */
-export interface Reading extends Pick<StoredRecord, "version" | "nonceAgeMs" | "nonceKnownForMs" | "nonceWallMs" | "undated"> {
+export interface Reading extends Pick<
+  StoredRecord,
+  "version" | "nonceAgeMs" | "nonceKnownForMs" | "nonceWallMs" | "undated" | "lostTerm"
+> {
   readonly record: LeaseRecord;
   /** The instant at which the reading was asked for. */
   readonly sentAt: Instant;
