@@ -24,6 +24,8 @@ interface Order {
   carriedOutMs: number | undefined;
   /** It was carried out while no write was acknowledged. */
   unacknowledged: boolean;
+  /** The same, whatever became of it: then its call lacked more replies than the network lost. */
+  lackedReply: boolean;
   /** Its call has said that it was carried out. */
   told: boolean;
   /** Its call has said that it was not carried out, and will not be. */
@@ -129,6 +131,7 @@ export class Orders {
       terms: new Set<number>(),
       carriedOutMs: undefined,
       unacknowledged: false,
+      lackedReply: false,
       told: false,
       denied: false,
     };
@@ -143,6 +146,7 @@ export class Orders {
     this.#world.note("service", `carries out '${mark}' on term ${term}`);
     order.terms.add(term);
     order.unacknowledged ||= this.#world.store.isCutOff === true;
+    order.lackedReply ||= order.unacknowledged;
     if (mark.startsWith(BREAK)) this.#world.referee.broken(term);
     order.carriedOutMs ??= this.#world.nowMs;
     if (order.terms.size > 1) this.#violate(order, `it has hit the terms ${[...order.terms].join(" and ")}`);
@@ -161,7 +165,7 @@ export class Orders {
     const { troubles } = order.line;
     const [only] = troubles;
     const wasReply = only?.operation === "put" && only.fault === "losesReply";
-    if (wasReply && troubles.length === 1) this.#violate(order, "one reply was lost, and its call fails without looking for it");
+    if (wasReply && troubles.length === 1 && !order.lackedReply) this.#violate(order, "one reply was lost, and its call fails without looking for it");
   }
 
   /** Its call says that it was not carried out: then it is not later, either. */
