@@ -94,7 +94,10 @@ export class Link {
     const there = this.#latencyMs();
     const back = this.#latencyMs();
     if (CONTROL_REQUESTS.has(request.operation)) return this.#toControlPlane(request, { there, back });
-    if (nowMs < this.#refusesUntilMs && request.operation !== "watch") return this.#broken("refused", request, []);
+    if (nowMs < this.#refusesUntilMs && request.operation !== "watch") {
+      this.#note("backoff", request);
+      return this.#broken("refused", request, []);
+    }
     if (nowMs >= this.#plan.calmAtMs) return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
     if (this.#windows.length > 0) this.#windows = this.#windows.filter(({ untilMs }) => untilMs > nowMs);
     // One that is to be confirmed goes well, too.

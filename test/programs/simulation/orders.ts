@@ -165,7 +165,8 @@ export class Orders {
     const { troubles } = order.line;
     const [only] = troubles;
     const wasReply = only?.operation === "put" && only.fault === "losesReply";
-    if (wasReply && troubles.length === 1 && !order.lackedReply) this.#violate(order, "one reply was lost, and its call fails without looking for it");
+    if (wasReply && troubles.length === 1 && !order.lackedReply)
+      this.#violate(order, "one reply was lost, and its call fails without looking for it");
   }
 
   /** Its call says that it was not carried out: then it is not later, either. */
