@@ -2,6 +2,8 @@
 const VALID = /^VALID (\w) (\d+) (\d+)$/;
 /** By how much the clocks of A and B have gone on, each as a holder's and as a rival's: `TICK 90 100 90 100`. */
 const TICK = /^TICK (\d+) (\d+) (\d+) (\d+)$/;
+/** What befalls the store: `STORE fails over`. */
+const STORE = /^STORE (.+)$/;
 const STEP = /^STEP (\w) (.+)$/;
 
 /** Tells a run of the model that a search has found so that a person can follow it: who did what, in which tick. */
@@ -16,6 +18,8 @@ export function account(run: readonly string[]): readonly string[] {
     }
     const [, who, age, end] = VALID.exec(line) ?? [];
     if (who !== undefined) return `  ${who} is valid: ${age} of its ${end} units have passed by its clock`;
+    const [, befallen] = STORE.exec(line) ?? [];
+    if (befallen !== undefined) return `  -- the store ${befallen} --`;
     const [, actor, text = ""] = STEP.exec(line) ?? [];
     if (text === "its acquisition is stored") term += 1;
     return `  ${actor}: ${text}${text === "its acquisition is stored" ? `, as term ${term}` : ""}`;

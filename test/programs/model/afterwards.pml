@@ -15,7 +15,7 @@
 #define AFTERWARDS drop_the_past(); name_ids_anew(); name_terms_anew(); MUTUAL_EXCLUSION
 
 c_decl {
-  /* Twelve of each candidate and two of the record: no more ids are known at any time than the bits of an int. */
+  /* Twelve of each candidate and four of the record: no more ids are known at any time than the bits of an int. */
   static unsigned char newId[32], newTerm[32];
   static int idCount;
 
@@ -41,10 +41,16 @@ c_decl {
 #else
 #define IS_KEPT 0
 #endif
+/* A failover may bring the durable record back. */
+#ifdef UNDURABLE
+#define MAY_RETURN(nonce_) (nonce_ == now.durable.nonce)
+#else
+#define MAY_RETURN(nonce_) 0
+#endif
 #ifdef NONCE_IGNORED_BY_RIVAL
 #define HAS_PASSED(candidate) (candidate->seenTerm != now.record.term)
 #else
-#define HAS_PASSED(candidate) (candidate->seenNonce != now.record.nonce)
+#define HAS_PASSED(candidate) (candidate->seenNonce != now.record.nonce && !MAY_RETURN(candidate->seenNonce))
 #endif
 
 #ifdef NO_FENCE
@@ -61,7 +67,8 @@ inline drop_the_past() {
       struct Write *writes[] = { &candidate->latest, &candidate->earlier };
       for (nth = 0; nth < 2; nth++) {
         struct Write *write = writes[nth];
-        if (!IS_KEPT && write->flying && write->ifVersion != now.record.nonce && !IS_UNCONDITIONAL(write->kind)) {
+        if (!IS_KEPT && write->flying && write->ifVersion != now.record.nonce && !MAY_RETURN(write->ifVersion) &&
+            !IS_UNCONDITIONAL(write->kind)) {
           write->flying = 0;
           if (write->kind == RENEW && write->term < now.record.term) MET("a late renewal kept out by a newer term")
           if (write->kind == RELEASE && write->term < now.record.term) MET("a late release kept out by a newer term")
@@ -73,7 +80,8 @@ inline drop_the_past() {
         candidate->seenTerm = candidate->seenOwner = candidate->seenNonce = candidate->seenVacant = 0;
         candidate->seenAge = 0;
       }
-      if (!IS_KEPT && candidate->phase == STANDBY && candidate->replied && candidate->reply.nonce != now.record.nonce) {
+      if (!IS_KEPT && candidate->phase == STANDBY && candidate->replied && candidate->reply.nonce != now.record.nonce &&
+          !MAY_RETURN(candidate->reply.nonce)) {
         candidate->replied = 0;
         memset(&candidate->reply, 0, sizeof(candidate->reply));
       }
@@ -98,11 +106,19 @@ inline name_ids_anew() {
     idCount = 0;
     nameId(&now.record.termId);
     nameId(&now.record.nonce);
+#ifdef UNDURABLE
+    unsigned char durableTermId = now.durable.termId;
+    nameId(&now.durable.termId);
+    nameId(&now.durable.nonce);
+#endif
     for (who = 0; who < CANDIDATES; who++) {
       struct Candidate *candidate = &now.cand[who];
       struct Write *writes[] = { &candidate->latest, &candidate->earlier };
       int before = candidate->abandoned;
       int abandoned = (before >> recordTermId & 1) << now.record.termId;
+#ifdef UNDURABLE
+      abandoned |= (before >> durableTermId & 1) << now.durable.termId;
+#endif
       nameId(&candidate->termId);
       nameId(&candidate->version);
       nameId(&candidate->seenNonce);
@@ -123,10 +139,14 @@ inline name_ids_anew() {
 
 inline name_terms_anew() {
   c_code {
-    unsigned char *terms[2 + 6 * CANDIDATES], **end = terms, **term;
+    unsigned char *terms[4 + 6 * CANDIDATES], **end = terms, **term;
     int who, value;
     *end++ = &now.record.term;
     *end++ = &now.acceptedTerm;
+#ifdef UNDURABLE
+    *end++ = &now.durable.term;
+    *end++ = &now.ledTerm;
+#endif
     for (who = 0; who < CANDIDATES; who++) {
       struct Candidate *candidate = &now.cand[who];
       *end++ = &candidate->term;

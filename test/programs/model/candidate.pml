@@ -1,6 +1,10 @@
 /* What a candidate does, and what it knows. */
 
+#ifdef UNDURABLE
+#define FORGET(write) write.remembered = false; write.stored = false; write.acknowledged = false; write.age = 0
+#else
 #define FORGET(write) write.remembered = false; write.stored = false; write.age = 0
+#endif
 #define FORGET_WRITES FORGET(C.latest); FORGET(C.earlier)
 #define FORGET_REPLY \
   C.replied = false; C.reply.term = 0; C.reply.owner = 0; C.reply.termId = 0; C.reply.nonce = 0; FORGET_QUESTION
@@ -120,6 +124,9 @@ inline send(kind_, term_, termId_, version_) {
      C.earlier.ifVersion = C.latest.ifVersion; C.earlier.age = C.latest.age
   :: else
   fi;
+#ifdef UNDURABLE
+  C.latest.acknowledged = false;
+#endif
   C.latest.kind = kind_; C.latest.flying = true; C.latest.remembered = true; C.latest.stored = false;
   C.latest.term = term_; C.latest.termId = termId_; C.latest.nonce = usedIds + 1; C.latest.ifVersion = version_;
   C.latest.age = 0
@@ -172,6 +179,14 @@ inline acquire() {
 }
 
 inline lead(version_) {
+#ifdef UNDURABLE
+  if
+  :: GRANT_AGE(C.latest) < VALID(me) ->
+     CLAIM(C.latest.term > ledTerm, "a term is led twice");
+     ledTerm = C.latest.term
+  :: else
+  fi;
+#endif
   C.phase = LEADING; C.term = C.latest.term; C.termId = C.latest.termId; C.version = version_;
   C.age = GRANT_AGE(C.latest);
   FORGET_WRITES
@@ -180,12 +195,22 @@ inline lead(version_) {
 /* It could not wait for the reply, or was refused, which may be the answer to a second delivery: only a read can tell. */
 inline resolve_acquisition() {
   if
+#if defined(UNDURABLE) && !defined(ACQUIRED_BY_READING)
+  :: FOUND(C.latest.termId) ->
+     SHOWN("an acquisition found by reading, and written again")
+     TELL("finds its acquisition by reading, and writes it again");
+     SEE_REPLY;
+     FORGET_WRITES;
+     send(RENEW, C.reply.term, C.reply.termId, C.reply.nonce);
+     FORGET_REPLY
+#else
   :: FOUND(C.latest.termId) ->
      SHOWN("an acquisition found by reading")
      TELL("finds its acquisition by reading, sent %d units ago: it leads", C.latest.age);
      SEE_REPLY;
      lead(C.reply.nonce);
      FORGET_REPLY
+#endif
   :: else ->
      TELL("does not find its acquisition: nobody leads on it, even should it arrive");
      abandon(C.latest.termId);
@@ -224,6 +249,11 @@ inline resolve_renewal() {
   :: FOUND(C.termId) && C.age < VALID(me) && C.latest.remembered ->
      TELL("reads that its term is there still, and counts from its latest renewal, sent %d units ago", C.latest.age);
      extend(C.latest, C.reply.nonce)
+#elif defined(UNDURABLE) && !defined(RENEWED_BY_READING)
+  :: FOUND(C.termId) && C.age < VALID(me) && C.latest.remembered && C.latest.nonce == C.reply.nonce ->
+     SHOWN("the latest renewal found by reading, which counts for nothing")
+     TELL("finds its latest renewal by reading, which counts for nothing");
+     C.phase = LEADING; C.version = C.reply.nonce
 #else
   :: FOUND(C.termId) && C.age < VALID(me) && C.latest.remembered && C.latest.nonce == C.reply.nonce ->
      SHOWN("the latest renewal found by reading")

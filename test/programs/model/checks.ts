@@ -4,6 +4,7 @@ import { VOTING_LONG, VOTING_RIGHT, VOTING_WRONG } from "./voting-checks.ts";
 
 const OLD_GUARDED_WRITE = "a guarded write is of an older term than one before";
 const OLD_RENEWAL = "a renewal of an old term is stored";
+const LED_TWICE = "a term is led twice";
 
 /** What happens in some run of the protocol as it is. */
 const MET = [
@@ -23,11 +24,27 @@ const MET = [
 ];
 const MET_WITH_FENCE = ["a late guarded write kept out by the fence", "guarded writes of two terms accepted"];
 
+/** What happens besides where the store shows what it may lose. */
+const MET_UNDURABLE = [
+  "a failover that loses what was shown",
+  "a renewal confirmed",
+  "a renewal confirmed too late",
+  "a takeover from a leader that has not released",
+  "an acquisition found by reading, and written again",
+  "the latest renewal found by reading, which counts for nothing",
+];
+
 const NO_GUARDED_WRITES = "NO_GUARDED_WRITES";
 const ONE_WRITE = "ONE_WRITE_UNDER_WAY";
+/** A store that shows what a failover may lose. Reads take no time, and leases are short, since what is durable is a second record. */
+const UNDURABLE = ["UNDURABLE", NO_GUARDED_WRITES, ONE_WRITE, "INSTANT_READS", "TICKS=1"];
+const SMALL_UNDURABLE = [...UNDURABLE, "NO_RESTARTS", "NO_RELEASES"];
 
 /** The protocol as it is, in a part that is small enough for every change. */
-const RIGHT: readonly Check[] = [{ name: "leases, two writes under way", macros: [NO_GUARDED_WRITES], shows: MET }];
+const RIGHT: readonly Check[] = [
+  { name: "leases, two writes under way", macros: [NO_GUARDED_WRITES], shows: MET },
+  { name: "writes that a failover may lose", macros: SMALL_UNDURABLE, shows: MET_UNDURABLE },
+];
 
 /** Only a full search takes these: they take long, or need much memory. */
 const LONG: readonly Check[] = [
@@ -36,6 +53,11 @@ const LONG: readonly Check[] = [
   { name: "leases and guarded writes", macros: [ONE_WRITE], shows: MET_WITH_FENCE },
   { name: "clocks at every rate, suspended or not", macros: [NO_GUARDED_WRITES, ONE_WRITE, "EVERY_RATE"] },
   { name: "finer ticks, 4 and 5 to a lease", macros: [NO_GUARDED_WRITES, ONE_WRITE, "TICKS=4"] },
+  {
+    name: "writes that a failover may lose, releases and restarts",
+    macros: UNDURABLE,
+    shows: [...MET_UNDURABLE, "a release confirmed"],
+  },
 ];
 
 /** The protocol with one rule broken. */
@@ -53,6 +75,9 @@ const WRONG: readonly Check[] = [
   { name: "releases are unconditional", macros: ["UNCONDITIONAL_RELEASE"], violates: TWO_VALID },
   { name: "renewals are unconditional", macros: ["UNCONDITIONAL_RENEWAL"], violates: OLD_RENEWAL },
   { name: "guarded writes without a fence", macros: ["NO_FENCE"], violates: OLD_GUARDED_WRITE },
+  { name: "an acquisition counts by reading", macros: [...SMALL_UNDURABLE, "ACQUIRED_BY_READING"], violates: LED_TWICE },
+  { name: "a renewal counts by reading", macros: [...SMALL_UNDURABLE, "RENEWED_BY_READING"], violates: TWO_VALID, tells: true },
+  { name: "a cancelled wait counts as acknowledged", macros: [...SMALL_UNDURABLE, "ACKNOWLEDGED_EARLY"], violates: LED_TWICE },
 ];
 
 /** @param full whether to take the long ones, too. They come first, since they take longest. */

@@ -52,6 +52,9 @@ typedef Write {
   bool flying; /* may still be delivered, for the first time or once more */
   bool remembered; /* the time of its sending may still count */
   bool stored; /* a reply that says so is under way to the sender, who waits for it */
+#ifdef UNDURABLE
+  bool acknowledged; /* that reply may arrive: the write outlasts a failover */
+#endif
   byte term;
   byte termId;
   byte nonce;
@@ -90,6 +93,12 @@ typedef Candidate {
 }
 
 Record record;
+#ifdef UNDURABLE
+/* The record as a failover would leave it. */
+Record durable;
+/* The highest term that anybody has led. */
+byte ledTerm;
+#endif
 Candidate cand[CANDIDATES];
 /* The highest term of a guarded write that has been accepted. */
 byte acceptedTerm;
@@ -105,14 +114,18 @@ byte usedIds = 1;
 
 #include "claims.pml"
 #include "candidate.pml"
+#include "durability.pml"
 #include "store.pml"
 #include "time.pml"
 #include "afterwards.pml"
 
 init {
-  d_step { record.term = 1; record.nonce = 1 }
+  d_step { record.term = 1; record.nonce = 1; ALL_IS_DURABLE }
   atomic {
     run time();
+#ifdef UNDURABLE
+    run replica();
+#endif
     run store(1); run candidate(1);
     run store(0); run candidate(0)
   }
@@ -127,14 +140,20 @@ end:
   :: d_step { C.replied -> receive(); AFTERWARDS }
   :: d_step { MAY_ACQUIRE -> acquire(); AFTERWARDS }
   :: d_step { MAY_RENEW -> renew(); AFTERWARDS }
+#ifndef NO_RELEASES
   :: d_step { MAY_RELEASE -> release(); AFTERWARDS }
-  :: d_step { C.latest.stored -> hear(); AFTERWARDS }
+#endif
+  :: d_step { C.latest.stored && IS_ACKNOWLEDGED(C.latest) -> hear(); AFTERWARDS }
 #ifndef NO_GUARDED_WRITES
   :: d_step { MAY_GUARD -> guard(); AFTERWARDS }
 #endif
+#ifndef NO_RELEASES
   :: d_step { MAY_FINISH -> finish(); AFTERWARDS }
+#endif
   :: d_step { MAY_STOP -> stop(); AFTERWARDS }
+#ifndef NO_RESTARTS
   :: d_step { true -> crash(); AFTERWARDS }
+#endif
   od
 }
 
@@ -142,13 +161,27 @@ end:
 proctype store(byte me) {
 end:
   do
+#ifdef INSTANT_READS
+  :: d_step { MAY_ANSWER -> answer(); receive(); AFTERWARDS }
+#else
   :: d_step { MAY_ANSWER -> answer(); AFTERWARDS }
+#endif
   :: d_step { C.latest.flying -> deliver(C.latest, AWAITS); AFTERWARDS }
   :: d_step { C.earlier.flying -> deliver(C.earlier, false); AFTERWARDS }
   :: d_step { MAY_LOSE_EARLIER -> lose_earlier(); AFTERWARDS }
   :: d_step { C.guardTermId != 0 -> deliver_guarded(); AFTERWARDS }
   od
 }
+
+#ifdef UNDURABLE
+proctype replica() {
+end:
+  do
+  :: d_step { durable.nonce != record.nonce -> replicate(); AFTERWARDS }
+  :: d_step { durable.nonce != record.nonce -> fail_over(); AFTERWARDS }
+  od
+}
+#endif
 
 proctype time() {
 end:

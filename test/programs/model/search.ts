@@ -58,7 +58,7 @@ export async function search(check: Check, programs: Programs, folder: string): 
     memoryMb: numberIn(printed, /([\d.]+)\s+total actual memory usage/),
     run: replayed
       .split("\n")
-      .filter((line) => /^(?:STEP|TICK|VALID) /.test(line))
+      .filter((line) => /^(?:STEP|TICK|VALID|STORE) /.test(line))
       // Spin's own listing of the run follows on the same lines.
       .map((line) => line.replace(/\s*\d+:\s+proc\s.*$/, "").trimEnd()),
     seconds: (performance.now() - startMs) / 1_000,

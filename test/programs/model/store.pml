@@ -35,6 +35,9 @@ inline answer() {
   C.replied = true;
   C.reply.term = record.term; C.reply.owner = record.owner; C.reply.termId = record.termId; C.reply.nonce = record.nonce;
   C.latest.stored = false;
+#ifdef UNDURABLE
+  C.latest.acknowledged = false;
+#endif
   if
   :: C.phase == RELEASING -> FORGET_WRITES
   :: else
@@ -68,7 +71,7 @@ inline deliver(write, awaited) {
      fi;
      record.nonce = write.nonce;
      /* A write that no version holds back is delivered once, and its sender cannot know what it has overwritten. */
-     write.flying = !IS_UNCONDITIONAL(write.kind);
+     write.flying = !IS_UNCONDITIONAL(write.kind) && IS_DELIVERED_AGAIN;
      write.stored = awaited && write.remembered && !IS_READING && !IS_UNCONDITIONAL(write.kind)
   :: else
   fi
