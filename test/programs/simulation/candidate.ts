@@ -157,7 +157,8 @@ export class Candidate {
         else await this.#leadByHand(signal);
         if (candidate.way === "run" && !signal.aborted && !this.#leaves) referee.gaveUp(this, new Error("run resolved"));
       } catch (error) {
-        const isAborted = this.#leaves ? (error as Error).name === "AbortError" : signal.aborted && error === signal.reason;
+        // It may be told to stop twice, in both ways.
+        const isAborted = (signal.aborted && error === signal.reason) || (this.#leaves && (error as Error).name === "AbortError");
         const told = isAborted || ((signal.aborted || this.#leaves) && isLeaseholdError(error, "DRAIN_TIMEOUT"));
         if (world.restartsWithPresentStore(this.process, error)) return;
         if (!told && !(error instanceof TaskError)) referee.gaveUp(this, error);
