@@ -1,9 +1,11 @@
 import type { Firestore } from "@google-cloud/firestore";
 import { StoreWarnings, type Journal } from "@leasehold/core/provider";
 
-/** A client that waits for no longer before it connects again is not warned of. */
-const ACCEPTED_MS = 10_000;
-const OPTION = "grpc.max_reconnect_backoff_ms";
+/** A client whose options are no longer than these is not warned of. */
+const ACCEPTED_MS: Readonly<Record<string, number>> = {
+  "grpc.keepalive_time_ms": 60_000,
+  "grpc.max_reconnect_backoff_ms": 10_000,
+};
 
 /** The settings of a `Firestore`, which it does not publish. */
 interface Internals {
@@ -27,16 +29,22 @@ export class ReconnectWarnings extends StoreWarnings {
 }
 
 /**
- * Returns the warning that a client may wait for two minutes before it connects again after an outage; `undefined` if it does not,
- * if its settings cannot be read, or if it is an emulator's.
+ * Returns the warning that a client may keep a connection that a gateway has forgotten, or may wait for two minutes before it connects
+ * again after an outage. `undefined` if it does neither, if its settings cannot be read, or if it is an emulator's.
  */
 export function slowReconnectWarning(firestore: Firestore): string | undefined {
   const settings = (firestore as unknown as Internals)._settings;
   if (!settings || settings.ssl === false) return undefined;
-  const ms = settings.grpcOptions?.[OPTION];
-  if (typeof ms === "number" && ms <= ACCEPTED_MS) return undefined;
+  const { grpcOptions = {} } = settings;
+  const lacking = Object.entries(ACCEPTED_MS).filter(([option, acceptedMs]) => !isWithin(grpcOptions[option], acceptedMs));
+  if (lacking.length === 0) return undefined;
   return (
-    "The Firestore that the store was given may wait for up to two minutes before it connects again after an outage, and nobody leads " +
-    `meanwhile. Make it with the gRPC options of @leasehold/firestore: new Firestore({ ...KEEPALIVE, … }). It lacks ${OPTION}.`
+    "The Firestore that the store was given may lose its connection for minutes, and nobody leads meanwhile: it keeps one that a gateway has " +
+    "forgotten, or waits for up to two minutes before it connects again after an outage. Make it with the gRPC options of " +
+    `@leasehold/firestore: new Firestore({ ...KEEPALIVE, … }). It lacks ${lacking.map(([option]) => option).join(" and ")}.`
   );
+}
+
+function isWithin(value: unknown, acceptedMs: number): boolean {
+  return typeof value === "number" && value <= acceptedMs;
 }

@@ -53,14 +53,14 @@ afterEach(() => {
 const KINDS = {
   mysql: {
     connections: () => new MySqlConnections("mysql://u@h/d"),
-    options: { uri: "mysql://u@h/d", connectionLimit: 4, connectTimeout: 10_000 },
+    options: { uri: "mysql://u@h/d", connectionLimit: 4, connectTimeout: 5_000 },
   },
   postgres: {
     connections: () => new PostgresConnections("postgres://u@h/d"),
     options: {
       connectionString: "postgres://u@h/d",
       max: 5,
-      connectionTimeoutMillis: 10_000,
+      connectionTimeoutMillis: 5_000,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       application_name: "leasehold",

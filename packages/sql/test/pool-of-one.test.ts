@@ -10,7 +10,7 @@ function poolOfOne(world: SqlWorld): unknown {
   const pool =
     world.kind === "mysql"
       ? createPool({ uri: world.place, connectionLimit: 1 })
-      : new Pool({ connectionString: world.place, max: 1 });
+      : new Pool({ connectionString: world.place, max: 1, connectionTimeoutMillis: 5_000 });
   world.onEnd(() => pool.end());
   return pool;
 }
@@ -75,5 +75,17 @@ await describeDatabases(SERVERS, (test, kind) => {
       const two = new Pool({ connectionString: world.place, max: 2 });
       world.onEnd(() => two.end());
       for (const place of [world.place, two]) expect(world.store(place).capabilities).toMatchObject({ watch: "push" });
+    });
+
+  if (kind === "postgres")
+    test("a pool that waits for a connection for ever is told of by check()", async ({ world }) => {
+      const warningsOf = async (options: object): Promise<unknown> => {
+        const pool = new Pool({ connectionString: world.place, max: 2, ...options });
+        world.onEnd(() => pool.end());
+        return (await world.store(pool).check({ election: world.election })).warnings;
+      };
+      const said = expect.stringMatching(/no connectionTimeoutMillis.*Give the pool connectionTimeoutMillis: 5000\.$/) as string;
+      for (const options of [{}, { connectionTimeoutMillis: 0 }]) await expect(warningsOf(options)).resolves.toEqual([said]);
+      await expect(warningsOf({ connectionTimeoutMillis: 1_000 })).resolves.toEqual([]);
     });
 });

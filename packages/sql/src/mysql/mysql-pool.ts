@@ -38,6 +38,8 @@ WHERE w.trx_mysql_thread_id = ? ORDER BY t.trx_started LIMIT 1`;
 });
 /** Finds a statement of ours that runs under that number. */
 const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE '%leasehold\\_%'";
+/** The longest that making a connection takes in a pool of our own: while all are being made no call has one. */
+const CONNECT_TIMEOUT_MS = 5_000;
 /** Enough for a lease call, a read beside it, and a cancellation. */
 const OWN_CONNECTIONS = 4;
 
@@ -193,7 +195,7 @@ async function openPool(uri: string, trust: PoolTrust): Promise<MySqlPool> {
     throw new ConfigurationError("mysql needs the package mysql2: install it.", { cause });
   }
   try {
-    const pool = mysql.createPool({ uri, connectionLimit: OWN_CONNECTIONS, connectTimeout: 10_000 });
+    const pool = mysql.createPool({ uri, connectionLimit: OWN_CONNECTIONS, connectTimeout: CONNECT_TIMEOUT_MS });
     trust.listenTo(pool, NEW_CONNECTION);
     // The driver sends it before whatever a call asks for. One that fails breaks its connection, or does not matter.
     pool.on(

@@ -18,6 +18,9 @@ const CREATED_MEANWHILE: ReadonlySet<string> = new Set(["23505", "42P07", "42710
 const POOL_OF_ONE =
   "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys poll for a release every retryPeriodMs instead of being notified; give the pool a max of 3, or the store a URL.";
 
+const CONNECTS_FOR_EVER =
+  "The pool given as postgres has no connectionTimeoutMillis: a connection that a network swallows while it is made keeps its place in the pool for ever, and once all do, nobody here leads again. Give the pool connectionTimeoutMillis: 5000.";
+
 /** PostgreSQL through `pg`. */
 export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = POSTGRES_MIGRATION;
@@ -76,7 +79,8 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     return await this.#requests.run(label, limits, async (client) => {
       await this.#connections.checkKeys(client);
       const ofServer = postgresWarnings(settingsOf((await client.query(statement(SETTINGS))).rows));
-      return this.watch ? ofServer : [...ofServer, POOL_OF_ONE];
+      const ofPool = [...(this.watch ? [] : [POOL_OF_ONE]), ...(this.#connections.boundsConnecting ? [] : [CONNECTS_FOR_EVER])];
+      return [...ofServer, ...ofPool];
     });
   }
 

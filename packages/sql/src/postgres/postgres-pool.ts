@@ -58,8 +58,11 @@ const OWN_CONNECTIONS = 5;
 
 /** The settings that a pool of `pg` shows. */
 interface PoolOptions {
-  readonly options?: { readonly max?: unknown };
+  readonly options?: { readonly max?: unknown; readonly connectionTimeoutMillis?: unknown };
 }
+
+/** The longest that making a connection takes in a pool of our own: while all are being made no call has one. */
+const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Connections to the user's database: through the user's pool, or one of our own for a URL. */
 export class PostgresConnections implements Connections<PostgresPoolClient> {
@@ -84,6 +87,13 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   /** There is a connection left for lease calls while one listens. */
   get canListen(): boolean {
     return typeof this.#given === "string" || (this.#given as PoolOptions).options?.max !== 1;
+  }
+
+  /** A connection that gets no answer while it is made is given up. A pool that does not show its settings may do that. */
+  get boundsConnecting(): boolean {
+    if (typeof this.#given === "string") return true;
+    const { options } = this.#given as PoolOptions;
+    return options === undefined || Number(options.connectionTimeoutMillis) > 0;
   }
 
   async get(): Promise<PostgresPoolClient> {
@@ -282,7 +292,7 @@ async function openPool(connectionString: string, trust: PoolTrust): Promise<Pos
   const pool = new pg.default.Pool({
     connectionString,
     max: OWN_CONNECTIONS,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     // Else the connection that listens may be lost without a word.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
