@@ -49,9 +49,8 @@ export async function seeRecovery(world: World): Promise<void> {
 /** What `timing()` promises from the last renewal on, by the slowest clock, after what may still be pending when the calm begins. */
 function recoveryMs(world: World): number {
   const { plan, leaseMs, seated, orders } = world;
-  // A transfer to nobody is broken in the calm. Of servers that vote, a minority may keep one that the break does not find: a known bug.
-  const isKept = (to: unknown): boolean => to !== NOBODY || plan.store === "voting";
-  const reserved = plan.mishaps.map((mishap) => (mishap.kind === "transfer" && isKept(mishap.to) ? mishap.timeoutMs : 0));
+  // A transfer to nobody is broken in the calm.
+  const reserved = plan.mishaps.map((mishap) => (mishap.kind === "transfer" && mishap.to !== NOBODY ? mishap.timeoutMs : 0));
   const promised = seated.map(({ elector: { timing } }) => {
     const { crashFailoverMs, leaseDurationMs, retryPeriodMs, attemptTimeoutMs, cooldownMs } = timing;
     // What the promise counts from is the lease of whoever led last.

@@ -1,4 +1,4 @@
-import { isLeaseholdError, type BreakOptions, type StoreError } from "@leasehold/core";
+import { isLeaseholdError, type BreakOptions, type LeaseSnapshot, type StoreError } from "@leasehold/core";
 import { Line } from "./line.ts";
 import { LAST_ARRIVALS_MS } from "./network.ts";
 import { ELECTION } from "./stores/simulated-store.ts";
@@ -52,7 +52,11 @@ export class Orders {
     return LAST_ARRIVALS_MS + this.timeoutMs + AGAIN_MS;
   }
 
-  break(options: Pick<BreakOptions, "immediate" | "ifTerm">): void {
+  /** @param onRefused receives what the answer shows, where there was nothing to break. */
+  break(
+    options: Pick<BreakOptions, "immediate" | "ifTerm">,
+    onRefused: (current: LeaseSnapshot | undefined) => void = () => undefined,
+  ): void {
     const { referee } = this.#world;
     const order = this.#order("breaks", (index) => `${BREAK}${index}`);
     const { timeoutMs } = this;
@@ -62,8 +66,10 @@ export class Orders {
         settled();
         this.#settled(order, outcome.broken ? `broke term ${outcome.term}` : "broke nothing");
         order.told = outcome.broken;
-        if (!outcome.broken) this.#denies(order);
-        else if (!this.#isClosed(outcome.term)) this.#lies(order, `term ${outcome.term} is broken`);
+        if (!outcome.broken) {
+          this.#denies(order);
+          onRefused(outcome.current);
+        } else if (!this.#isClosed(outcome.term)) this.#lies(order, `term ${outcome.term} is broken`);
       },
       (error: unknown) => {
         settled();
@@ -117,8 +123,18 @@ export class Orders {
   #undo(): void {
     const { highestTerm } = this.#world.referee;
     const isUnderWay = this.#orders.some(({ toNobody, terms }) => toNobody && (terms.has(highestTerm) || !this.#isSeen));
+    if (!isUnderWay) return;
     // A blob may be handed over that nobody has led on: then there is no term to name.
-    if (isUnderWay) this.break(highestTerm > 0 ? { ifTerm: highestTerm } : {});
+    this.break(highestTerm > 0 ? { ifTerm: highestTerm } : {}, (current) => this.#undoLater(highestTerm, current));
+  }
+
+  /**
+   * The transfer may stand at a later term than the last that anybody led on: that of a claim which came to nothing. The refused
+   * break says so, and an administrator names that term.
+   */
+  #undoLater(term: number, current: LeaseSnapshot | undefined): void {
+    if (!current || current.term <= term) return;
+    if (current.bar?.kind === "transfer" && current.bar.candidateId === NOBODY) this.break({ ifTerm: current.term });
   }
 
   #order(what: string, markOf: (index: number) => string, toNobody = false): Order {
