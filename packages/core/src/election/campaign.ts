@@ -95,7 +95,7 @@ export class Campaign {
     const { candidacy, contact, standingBack } = this.#options;
     const isProven = this.#isProvenFree;
     if (!isProven) {
-      const paceMs = this.#pollPace.waitMs;
+      const paceMs = this.#paceMs(this.#pollPace);
       if (paceMs > 0) return { pauseMs: paceMs };
       const won = await this.#poll();
       if (won) return won.lease ? { lease: won.lease } : { waitMs: this.#nextPollMs() };
@@ -118,7 +118,7 @@ export class Campaign {
     if (!this.#isFirst) {
       const sinceMs = expiresMs === Infinity ? knownMs : expiresMs;
       const place = this.#order.placeAfter(snapshot?.term ?? 0, { sinceMs, isWoken, isPushed: this.#polls.isPushed });
-      const turnInMs = Math.max(place.atMs - clock.monotonicMs(), this.#attemptPace.waitMs);
+      const turnInMs = Math.max(place.atMs - clock.monotonicMs(), this.#paceMs(this.#attemptPace));
       if (turnInMs > 0) await this.#polls.pause(turnInMs);
       const isPolled = sentMs >= place.atMs;
       const wouldKnow = this.#polls.isPushed && this.#polls.wokenMs === undefined;
@@ -167,6 +167,11 @@ export class Campaign {
    */
   get #mayTakeAtOnce(): boolean {
     return this.#isFirst && this.#options.standingBack.leftMs(undefined) === 0;
+  }
+
+  /** The wait that a pace asks for, and more: candidates with equal options would else ask and attempt at the same instants. */
+  #paceMs({ waitMs }: LookPace): number {
+    return waitMs * (1 + this.#options.clock.random() / 2);
   }
 
   /** See {@link Polled}. A store that judges expiry by itself has to be asked. */
