@@ -247,6 +247,12 @@ export const mutants: readonly Mutant[] = [
   writes("a transfer drops a hold", "transfer-keeps-hold", (record, present) =>
     record.transfer && present?.holdMs ? { ...record, holdMs: undefined } : record,
   ),
+  behaves("a refused break does not say what it has found", "break-refused-shows-transfer", (store) => ({
+    break: async (election, options) => {
+      const outcome = await store.break(election, options);
+      return outcome.broken ? outcome : { broken: false };
+    },
+  })),
   behaves("a transfer may be too long, and is cut", "transfer-at-most", (store) => ({
     transfer: (election, to, options) =>
       store.transfer(election, to, { ...options, transferTimeoutMs: Math.min(options.transferTimeoutMs ?? 30_000, 600_000) }),

@@ -43,6 +43,23 @@ export const lifting: readonly Case[] = [
     },
   },
   {
+    id: "break-refused-shows-transfer",
+    title: "a break of an earlier term is refused, and its answer shows the later term and the transfer that blocks candidates",
+    needs: ["transfer"],
+    async run(scene) {
+      const [a, other, admin] = await scene.connect(3);
+      const earlier = await scene.leadOnce(a);
+      const term = await scene.leadOnce(a);
+      await handOver(scene, admin, "nobody");
+      const outcome = await admin.break(scene.election, { reason: REASON, ifTerm: earlier, ...scene.limits });
+      assert.ok(!outcome.broken, `term ${term} was broken by a break of term ${earlier}`);
+      assert.equal(outcome.current?.term, term);
+      assert.equal(outcome.current?.bar?.kind, "transfer");
+      await scene.lose(other, "other");
+      await isLifted(scene, admin, other, term);
+    },
+  },
+  {
     id: "transfer-again",
     title: "a hand-over to a candidate that never comes gives way to one to another candidate",
     needs: ["transfer"],
