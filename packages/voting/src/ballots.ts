@@ -88,8 +88,17 @@ export class Ballots {
     return Object.fromEntries(ordered.map(([election, { broken, handover }]) => [election, { broken, handover }]));
   }
 
-  get longestLeaseMs(): number {
-    return Math.max(0, ...[...this.#ballots.values()].map(({ leaseDurationMs }) => leaseDurationMs));
+  /**
+   * The longest lease that another server may have acknowledged. One that was released counts for a while: another server may
+   * have acknowledged the next one since.
+   */
+  longestLeaseMs(nowMs: number): number {
+    const standing = [...this.#ballots.values()].map(({ leaseDurationMs }) => leaseDurationMs);
+    const released = [...this.#memories.values()].map(({ lead }) => {
+      const isRecent = lead?.released === true && nowMs < lead.heardMs + lead.leaseDurationMs + GRACE_MS;
+      return isRecent ? lead.leaseDurationMs : 0;
+    });
+    return Math.max(0, ...standing, ...released);
   }
 
   /** The term that it has voted in, or has learnt of. */
@@ -198,9 +207,13 @@ export class Ballots {
     const last = this.#memories.get(election)?.lead;
     const heard = last?.term === term ? last : undefined;
     if (term >= this.termOf(election)) {
-      this.#take(election, { term, leaseDurationMs: Math.max(leaseDurationMs, holdMs) }, nowMs);
-      const memory = this.#memory(election);
       if (!heard?.released) {
+        const ballot = this.#ballotOf(election, term);
+        // After a start nobody is voted for during the hold; the lease is over for good.
+        if (ballot?.leaseDurationMs !== holdMs) {
+          this.#keep(election, { ...(ballot ?? { term, votedFor: null }), leaseDurationMs: holdMs }, nowMs);
+        }
+        const memory = this.#memory(election);
         memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
         memory.barredUntilMs = nowMs;
       }

@@ -9,6 +9,8 @@ export const CAPABILITIES: Omit<LeaseStoreCapabilities, "maxLeaseMs"> = {
   watch: "push",
   minLeaseMs: 100,
   leaseGranularityMs: 1,
+  // A trial, ELECT, and the first LEAD.
+  roundTrips: 3,
   maxValueBytes: MAX_VALUE_BYTES,
   fence: "none",
   transfer: { drain: "full" },

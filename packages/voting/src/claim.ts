@@ -14,8 +14,6 @@ import { poll, type PollResult } from "./poll.ts";
 import { Reign } from "./reign.ts";
 import type { Server } from "./server.ts";
 
-/** The longest that answers to a trial are held, so that voters have something to choose among. */
-const HOLD_MS = 50;
 /** No vote is counted later: its voter may have lost it, and have been let in again. */
 const COUNTING_MS = LONGEST_CLAIM_MS * (1 - SAFETY_MARGIN);
 
@@ -32,53 +30,107 @@ export type ClaimOutcome =
  * @throws {StoreError} where no majority answers.
  */
 export async function claim(server: Server, request: AcquireRequest, hasFailed: boolean): Promise<ClaimOutcome> {
+  const trial = trialOf(server, request, hasFailed);
+  const granting = new Set<string>();
+  let state: "under way" | "won" | "over" = "under way";
+  const withdraw = (name: string): void => {
+    server.ask(name, { ...trial, claimMs: 0 }, request.timeoutMs).catch(() => undefined);
+  };
+  const onGranted = (name: string): void => {
+    if (state === "over") withdraw(name);
+    else granting.add(name);
+  };
+  try {
+    const outcome = await attempt(server, request, trial, onGranted);
+    if (outcome.won) state = "won";
+    return outcome;
+  } finally {
+    // Other claims do not have to wait for one that has come to nothing.
+    if (state === "under way") {
+      state = "over";
+      granting.forEach(withdraw);
+    }
+  }
+}
+
+function trialOf(
+  server: Server,
+  { election, candidateId, leaseDurationMs, timeoutMs }: AcquireRequest,
+  hasFailed: boolean,
+): Elect {
+  const { ballots, clock, name, pace } = server;
+  const { term = 0, number = 0 } = ballots.sign(election, clock.monotonicMs()) ?? {};
+  return {
+    kind: "ELECT",
+    election,
+    trial: true,
+    term: Number.MAX_SAFE_INTEGER,
+    termId: clock.randomUuid(),
+    candidateId,
+    leaseDurationMs,
+    heard: { term, number },
+    hasLed: ballots.lastLeader(election) === name,
+    hasFailed,
+    holdMs: Math.min(timeoutMs / 4, pace.holdMs),
+    claimMs: Math.min(3 * timeoutMs, pace.claimMs),
+  };
+}
+
+/** @param onGranted receives each server that grants the trial, also after the claim is over. */
+async function attempt(
+  server: Server,
+  request: AcquireRequest,
+  asked: Elect,
+  onGranted: (name: string) => void,
+): Promise<ClaimOutcome> {
   const { election, leaseDurationMs, timeoutMs, candidateId, value } = request;
-  const termId = server.clock.randomUuid();
-  const { clock } = server;
+  const { termId, hasFailed, holdMs } = asked;
+  const { clock, pace } = server;
   // Its own disk may hang as well as a network.
   const within = <T>(operation: string, act: () => Promise<T>): Promise<T> =>
     sendRequest({ clock, store: "voting", election, operation, timeoutMs, writes: true }, act);
-  const nowMs = server.clock.monotonicMs();
-  const { term: heardTerm = 0, number = 0 } = server.ballots.sign(election, nowMs) ?? {};
-  const elect = {
-    kind: "ELECT",
-    election,
-    termId,
-    candidateId,
-    leaseDurationMs,
-    heard: { term: heardTerm, number },
-    hasFailed,
-    holdMs: Math.min(timeoutMs / 4, HOLD_MS),
-  } as const;
-  const asked: Elect = { ...elect, trial: true, term: Number.MAX_SAFE_INTEGER };
-  const trial = await poll(server, { request: asked, timeoutMs, isAnswer: isVote, isYes: isGranted });
-  if (trial.outcome === "no") return { won: false, hasFailed, votes: trial.answers };
-  if (trial.outcome === "open") throw unanswered(election, "a trial", trial, false);
+  const graceMs = holdMs + 2 * pace.answerMs;
+  const trial = await poll(server, {
+    request: asked,
+    timeoutMs,
+    graceMs,
+    isAnswer: isVote,
+    isYes: isGranted,
+    onAnswer: (name, { granted }) => void (granted && onGranted(name)),
+  });
+  const lost = isLost(server, trial);
+  if (trial.outcome === "open" && !lost) throw unanswered(election, "a trial", trial, false);
 
   // One that has a term which nobody else could vote for is left out.
   const terms = [...trial.answers].filter(([name, vote]) => name === server.name || vote.term < server.highestTerm);
   const term = Math.max(request.minTerm ?? 1, ...terms.map(([, vote]) => vote.term + 1));
   const { aboveTerm = 0 } = request;
   if (term <= aboveTerm) throw new TermRegressedError(election, term, aboveTerm);
-  const claimed: Elect = { ...elect, trial: false, term };
+  if (lost) return { won: false, hasFailed, votes: trial.answers };
+  const claimed: Elect = { ...asked, trial: false, term };
   const own = await within("ELECT", () => server.ask(server.name, claimed, timeoutMs));
   if (!isVote(own) || !own.granted) return { won: false, hasFailed: true, votes: trial.answers };
   const sentAt = instantOf(clock);
   const countingMs = Math.min(timeoutMs, COUNTING_MS);
-  const ballot = await poll(server, { request: claimed, timeoutMs: countingMs, isAnswer: isVote, isYes: isGranted });
-  if (ballot.outcome === "no") return { won: false, hasFailed: true, votes: ballot.answers };
+  const ballot = await poll(server, { request: claimed, timeoutMs: countingMs, graceMs, isAnswer: isVote, isYes: isGranted });
+  if (isLost(server, ballot)) return { won: false, hasFailed: true, votes: ballot.answers };
   // A process that was frozen finds the votes before it finds its time limit.
   if (ballot.outcome === "open" || holderElapsedMs(clock, sentAt) > COUNTING_MS)
     throw unanswered(election, "ELECT", ballot, false);
 
   await within("remember", () => server.remember());
   const reign = new Reign(server, { election, term, termId, candidateId, leaseDurationMs }, value);
-  const lead = await reign.lead(timeoutMs);
+  const lead = await reign.lead(timeoutMs, graceMs);
   if (lead.outcome === "yes") return { won: true, reign };
   // Whoever has taken it is barred for nothing.
   void reign.release(0, timeoutMs);
-  if (lead.outcome === "no") return { won: false, hasFailed: true, votes: ballot.answers };
+  if (isLost(server, lead)) return { won: false, hasFailed: true, votes: ballot.answers };
   throw unanswered(election, "LEAD", lead, false);
+}
+
+/** Reports whether a majority has answered, and not granted. The others may be down: nothing is gained by waiting for them. */
+function isLost({ majority }: Server, { outcome, answers }: PollResult<Answer>): boolean {
+  return outcome === "no" || (outcome === "open" && answers.size >= majority);
 }
 
 /** The failure of a call that no majority has answered. */

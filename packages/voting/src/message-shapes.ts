@@ -9,6 +9,7 @@ import type {
   Heard,
   Lead,
   OrderNumber,
+  Pong,
   Read,
   Release,
   Request,
@@ -81,8 +82,10 @@ const ELECT: ShapeOf<Elect> = {
   candidateId: isText,
   trial: isFlag,
   heard: isHeard,
+  hasLed: isFlag,
   hasFailed: isFlag,
   holdMs: isNumber,
+  claimMs: isNumber,
 };
 const LEAD: ShapeOf<Lead> = { ...TITLE, number: isCount, candidateId: isText, value: optional(isText) };
 const RELEASE: ShapeOf<Release> = { ...TITLE, number: isCount, holdMs: isNumber, handover: optional(isHandover) };
@@ -90,7 +93,11 @@ const BREAK: ShapeOf<Break> = { ...BROKEN, election: isText, term: isCount };
 const TRANSFER: ShapeOf<Transfer> = { ...HANDOVER, election: isText, term: isCount };
 const READ: ShapeOf<Read> = { election: isText };
 const NOTHING: Shape = {};
-const REQUESTS: Readonly<Record<Request["kind"], Shape>> = { ELECT, LEAD, RELEASE, BREAK, TRANSFER, READ, TELL: NOTHING };
+const REQUESTS: Readonly<Record<Request["kind"], Shape>> = {
+  ...{ ELECT, LEAD, RELEASE, BREAK, TRANSFER, READ },
+  TELL: NOTHING,
+  PING: NOTHING,
+};
 
 const VOTE: ShapeOf<Vote> = { granted: isFlag, term: isCount, waitMs: isNumber, sign: optional(isSign) };
 const ACKNOWLEDGEMENT: ShapeOf<Acknowledgement> = {
@@ -110,6 +117,7 @@ const TOLD: ShapeOf<Told> = {
   longestLeaseMs: isNumber,
   wallMs: isNumber,
 };
+const PONG: ShapeOf<Pong> = { takesPart: isFlag, syncMs: isNumber };
 const ANSWERS: Readonly<Record<Answer["kind"], Shape>> = {
   VOTE,
   LEAD: ACKNOWLEDGEMENT,
@@ -118,6 +126,7 @@ const ANSWERS: Readonly<Record<Answer["kind"], Shape>> = {
   TRANSFER: ACKNOWLEDGEMENT,
   READ: SIGHTED,
   TELL: TOLD,
+  PING: PONG,
   SILENT: NOTHING,
 };
 

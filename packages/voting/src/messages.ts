@@ -11,10 +11,17 @@ export interface Elect {
   readonly leaseDurationMs: number;
   /** The latest LEAD that the claimant's own server has heard. */
   readonly heard: Heard;
+  /** That LEAD was its own. */
+  readonly hasLed: boolean;
   /** Its last claim came to nothing though it was not refused: so may this one, and others are preferred. */
   readonly hasFailed: boolean;
   /** The longest that the answer to a trial may be held, in milliseconds. */
   readonly holdMs: number;
+  /**
+   * The time that the claim takes, as far as the claimant can know, in milliseconds: until then no other trial is granted. A trial
+   * with 0 withdraws the one before it.
+   */
+  readonly claimMs: number;
 }
 
 /** The latest sign of a leader that a server has heard; zeros for none. */
@@ -99,7 +106,14 @@ export interface Tell {
   readonly kind: "TELL";
 }
 
-export type Request = Elect | Lead | Release | Break | Transfer | Read | Tell;
+/** Is the server there, and does it take part? Servers ask each other every few seconds. */
+export interface Ping {
+  readonly kind: "PING";
+}
+
+/** A request about one election. */
+export type ElectionRequest = Elect | Lead | Release | Break | Transfer | Read;
+export type Request = ElectionRequest | Tell | Ping;
 
 /** The answer to ELECT. */
 export interface Vote {
@@ -149,12 +163,20 @@ export interface Told {
   readonly wallMs: number;
 }
 
+/** The answer to PING. */
+export interface Pong {
+  readonly kind: "PING";
+  readonly takesPart: boolean;
+  /** The time that a sync of its disk takes, in milliseconds. */
+  readonly syncMs: number;
+}
+
 /** It may not say anything: it has lost its disk, or does not know yet whether it has. */
 export interface Silent {
   readonly kind: "SILENT";
 }
 
-export type Answer = Vote | Acknowledgement | Sighted | Told | Silent;
+export type Answer = Vote | Acknowledgement | Sighted | Told | Pong | Silent;
 
 /** The last leader that a server has heard. */
 export interface Sign {

@@ -1,6 +1,6 @@
-import type { Clock } from "@leasehold/core";
+import type { Clock, Timer } from "@leasehold/core";
 import { sendRequest } from "@leasehold/core/provider";
-import type { Answer, Request, Tell } from "./messages.ts";
+import type { Answer, ElectionRequest, Request } from "./messages.ts";
 
 /** Who can be asked: every server, by one of them or by somebody else. */
 export interface Electorate {
@@ -17,8 +17,10 @@ export interface Electorate {
 
 /** One request to every server, and what they say. */
 export interface PollOptions<A extends Answer> {
-  readonly request: Exclude<Request, Tell>;
+  readonly request: ElectionRequest;
   readonly timeoutMs: number;
+  /** The wait for the other answers once a majority has answered, and its answers decide nothing. @defaultValue all of the time */
+  readonly graceMs?: number | undefined;
   /** The answers are of no use any more after it aborts. */
   readonly signal?: AbortSignal | undefined;
   /** Tells an answer that may be counted from silence. */
@@ -31,7 +33,7 @@ export interface PollOptions<A extends Answer> {
 /**
  * - `yes`: a majority has said yes.
  * - `no`: so many have said no that no majority can say yes any more.
- * - `open`: neither was so when the time was over.
+ * - `open`: neither was so when the time was over, or the grace after the answers of a majority.
  */
 export interface PollResult<A> {
   readonly outcome: "yes" | "no" | "open";
@@ -68,19 +70,22 @@ export async function pollToKeep<A extends Answer>(server: Electorate, options: 
 
 /** Asks every server, and resolves as soon as it is decided. Each server counts once, by its name. */
 export async function poll<A extends Answer>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
-  const { request, timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
+  const { request, timeoutMs, graceMs = timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
   signal?.throwIfAborted();
   const answers = new Map<string, A>();
   const failures: unknown[] = [];
   const { everyone, majority } = server;
   return await new Promise((resolve, reject) => {
+    let grace: Timer | undefined;
     const callOff = (): void => {
       timer.cancel();
+      grace?.cancel();
       reject(signal?.reason as Error);
     };
     signal?.addEventListener("abort", callOff, { once: true });
     const end = (outcome: PollResult<A>["outcome"]): void => {
       timer.cancel();
+      grace?.cancel();
       signal?.removeEventListener("abort", callOff);
       // What comes later is no part of the result.
       resolve({ outcome, answers: new Map(answers), failures: [...failures] });
@@ -93,6 +98,7 @@ export async function poll<A extends Answer>(server: Electorate, options: PollOp
       if (yes >= majority) end("yes");
       else if (everyone.length - no < majority) end("no");
       else if (answers.size + failures.length === everyone.length) end("open");
+      else if (answers.size >= majority) grace ??= server.clock.setTimer(() => end("open"), graceMs);
     };
     for (const name of everyone) {
       ask(server, name, request, timeoutMs).then(

@@ -75,8 +75,8 @@ export class Reign {
     return number === undefined ? undefined : this.#sent.get(number);
   }
 
-  /** Sends one LEAD to all, and waits for a majority, for all the time at most. */
-  async lead(timeoutMs: number): Promise<PollResult<Acknowledgement>> {
+  /** Sends one LEAD to all, and waits for a majority, for all the time at most; for `graceMs`, see {@link poll}. */
+  async lead(timeoutMs: number, graceMs?: number): Promise<PollResult<Acknowledgement>> {
     this.#number += 1;
     const number = this.#number;
     this.#sent.set(number, instantOf(this.#server.clock));
@@ -86,6 +86,7 @@ export class Reign {
     return await poll(this.#server, {
       request,
       timeoutMs,
+      graceMs,
       isAnswer: isLead,
       isYes: ({ taken }) => taken,
       onAnswer: (name, { taken, term, broken, handover }) => {

@@ -5,20 +5,37 @@ import { Ballots } from "./ballots.ts";
 import type { Disk } from "./disk.ts";
 import { Forgetfulness } from "./forgetfulness.ts";
 import { keptOf, textOf } from "./memory-on-disk.ts";
-import type { Acknowledgement, Answer, Break, Elect, Envelope, Lead, Release, Request, Told, Transfer } from "./messages.ts";
+import type {
+  Acknowledgement,
+  Answer,
+  Break,
+  Elect,
+  ElectionRequest,
+  Envelope,
+  Lead,
+  Release,
+  Request,
+  Told,
+  Transfer,
+  Vote,
+} from "./messages.ts";
 import type { Transport } from "./transport.ts";
 import { OBSERVER } from "./messages.ts";
-import { Trials } from "./trials.ts";
+import { Pace } from "./pace.ts";
+import { PreVotes } from "./pre-votes.ts";
 import type { Troubles } from "./troubles.ts";
 
 /** The wait before a server that does not take part yet asks the others once more, and how long each has to answer. */
 const ASK_AGAIN_MS = 250;
 const TELL_TIMEOUT_MS = 1_000;
+const PING_EVERY_MS = 10_000;
+/** The requests whose answers are held, or wait for a sync: they tell nothing of the way. */
+const WAITS: ReadonlySet<Request["kind"]> = new Set(["ELECT", "RELEASE", "BREAK", "TRANSFER"]);
 const NOTHING = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
 
 export interface ServerOptions {
   readonly name: string;
-  /** All of them, in the order in which they are preferred. */
+  /** All of them, in any order. */
   readonly names: readonly string[];
   /** What the names of all servers come to; see `clusterOf`. */
   readonly cluster: string;
@@ -51,7 +68,9 @@ export class Server {
   readonly #remembered = new Map<string, number>();
   readonly #watchers = new Set<(election: string) => void>();
   readonly #closed = new AbortController();
-  readonly #trials: Trials;
+  /** What round trips and syncs take. */
+  readonly pace: Pace = new Pace();
+  readonly #preVotes: PreVotes;
   readonly #forgetfulness: Forgetfulness | undefined;
   #ballots: Ballots;
   #admission: Admission;
@@ -77,7 +96,7 @@ export class Server {
     this.#forgetfulness = longestLeaseMs === undefined ? undefined : new Forgetfulness(clock, longestLeaseMs);
     this.#ballots = new Ballots(NOTHING, clock.monotonicMs());
     this.#admission = this.#admit({ forgot: true });
-    this.#trials = new Trials(clock, names);
+    this.#preVotes = new PreVotes(clock);
   }
 
   /** Reads the disk, and begins to listen. It takes part as soon as it may. */
@@ -90,6 +109,7 @@ export class Server {
     this.#admission = this.#admit({ forgot: kept === undefined, isMoved: this.#options.isMoved });
     await this.#options.transport.listen((message) => this.receive(message), this.#start);
     void this.#join();
+    void this.#pingOthers();
   }
 
   /** All servers, this one first. */
@@ -150,7 +170,7 @@ export class Server {
     this.#meet(message);
     if (toStart !== undefined && toStart !== this.#start) return this.#envelope(from, start, { kind: "SILENT" });
     // What does not say for which start it is may be from before it: it only learns of the present one.
-    if (toStart === undefined && content.kind !== "TELL") return this.#envelope(from, start, { kind: "SILENT" });
+    if (toStart === undefined && !isOfNoStart(content)) return this.#envelope(from, start, { kind: "SILENT" });
     return this.#envelope(from, start, await this.#answer(content, from));
   }
 
@@ -164,18 +184,20 @@ export class Server {
   async #send(to: string, content: Request, timeoutMs: number): Promise<Answer | undefined> {
     const toStart = this.#starts.get(to);
     const restarts = this.#restarts.get(to);
+    const sentMs = this.clock.monotonicMs();
     const answer = await this.#options.transport.send(this.#envelope(to, toStart, content), timeoutMs);
     if (answer.cluster !== this.#options.cluster || answer.from !== to || answer.to !== this.name) {
       throw new Error(`The answer is not ${to}'s to ${this.name}.`);
     }
     if (answer.toStart !== this.#start) throw new Error("The answer is to an earlier start.");
+    if (!WAITS.has(content.kind)) this.pace.answered(to, this.clock.monotonicMs() - sentMs);
     const wasRestarted = this.#restarts.get(to) !== restarts;
     // What it says counts nothing any more, nor has the present start lost anything by not knowing of it.
     if (wasRestarted && answer.start === toStart) return undefined;
     this.#meet(answer);
     // What an earlier start has said does not count once the present one was told what there is: it may have forgotten that.
     if (wasRestarted) return undefined;
-    return toStart === answer.start || content.kind === "TELL" ? answer.content : undefined;
+    return toStart === answer.start || isOfNoStart(content) ? answer.content : undefined;
   }
 
   #envelope<Content>(to: string, toStart: string | undefined, content: Content): Envelope<Content> {
@@ -211,6 +233,7 @@ export class Server {
 
   async #answer(request: Request, from: string): Promise<Answer> {
     if (request.kind === "TELL") return this.#told();
+    if (request.kind === "PING") return { kind: "PING", takesPart: this.takesPart, syncMs: this.pace.syncMs(this.name) };
     if (!this.takesPart) return { kind: "SILENT" };
     const answer = await this.#judge(request, from);
     // Not for what other elections have changed: heartbeats would wait for votes.
@@ -218,23 +241,35 @@ export class Server {
     return this.takesPart ? answer : { kind: "SILENT" };
   }
 
-  async #judge(request: Exclude<Request, { kind: "TELL" }>, from: string): Promise<Answer> {
+  async #judge(request: ElectionRequest, from: string): Promise<Answer> {
     const nowMs = this.clock.monotonicMs();
     const { election } = request;
     if (request.kind === "READ") return { kind: "READ", sign: this.#ballots.sign(election, nowMs) };
     if (this.#forgetfulness?.forbids(request)) return this.#refusal(request, nowMs);
-    if (request.kind === "ELECT") {
-      const vote = this.#ballots.elect(request, nowMs);
-      if (!request.trial || !vote.granted) return vote;
-      const isPreferred = await this.#trials.isPreferred(request, from, this.#ballots.lastLeader(election));
-      // It may have heard a leader meanwhile.
-      return isPreferred
-        ? this.#ballots.elect(request, this.clock.monotonicMs())
-        : this.#ballots.vote(request, false, this.clock.monotonicMs());
-    }
+    if (request.kind === "ELECT") return request.trial ? await this.#try(request, from) : this.#vote(request, from);
     const answer = this.#take(request, from, nowMs);
+    if (answer.taken && (request.kind === "LEAD" || request.kind === "RELEASE")) this.#preVotes.ended(election);
     for (const watcher of this.#watchers) watcher(election);
     return answer;
+  }
+
+  #vote(elect: Elect, from: string): Vote {
+    const vote = this.#ballots.elect(elect, this.clock.monotonicMs());
+    if (vote.granted) this.#preVotes.voted(elect, from);
+    return vote;
+  }
+
+  async #try(elect: Elect, from: string): Promise<Vote> {
+    const { election } = elect;
+    const nowMs = this.clock.monotonicMs();
+    if (elect.claimMs === 0) this.#preVotes.withdrawn(election, from);
+    const vote = this.#ballots.elect(elect, nowMs);
+    if (!vote.granted || elect.claimMs === 0) return vote;
+    const isGranted = await this.#preVotes.grants(elect, from, this.#ballots.sign(election, nowMs)?.term ?? 0);
+    // It may have heard a leader meanwhile.
+    const laterMs = this.clock.monotonicMs();
+    if (isGranted) return this.#ballots.elect(elect, laterMs);
+    return this.#ballots.vote(elect, false, laterMs);
   }
 
   #take(request: Lead | Release | Break | Transfer, from: string, nowMs: number): Acknowledgement {
@@ -251,7 +286,8 @@ export class Server {
   }
 
   #told(): Told {
-    const { longestLeaseMs, kept, orders } = this.#ballots;
+    const { kept, orders } = this.#ballots;
+    const longestLeaseMs = this.#ballots.longestLeaseMs(this.clock.monotonicMs());
     const { floor, clockFloor, isFresh, elections } = kept;
     const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
     const { forgot } = this.#admission;
@@ -271,10 +307,12 @@ export class Server {
     const { version } = this.#ballots;
     this.#writes += 1;
     const writes = this.#writes;
+    const sentMs = this.clock.monotonicMs();
     try {
       await this.#options.disk.write(textOf({ writes, seen: Object.fromEntries(this.#seen), ...this.#ballots.kept }));
       this.#syncedVersion = version;
       this.#written = writes;
+      this.pace.synced(this.name, this.clock.monotonicMs() - sentMs);
     } catch {
       this.#isBroken = true;
     } finally {
@@ -290,6 +328,24 @@ export class Server {
       if (await this.#mayTakePart()) return;
       this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#admission.waitsFor(this.others)}`);
       await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
+    }
+  }
+
+  /** Asks the others every few seconds whether they are there. */
+  async #pingOthers(): Promise<void> {
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      await Promise.all(this.others.map((other) => this.#ping(other)));
+      await sleep(this.clock, PING_EVERY_MS, signal).catch(() => undefined);
+    }
+  }
+
+  async #ping(other: string): Promise<void> {
+    try {
+      const answer = await this.#send(other, { kind: "PING" }, TELL_TIMEOUT_MS);
+      if (answer?.kind === "PING") this.pace.synced(other, answer.syncMs);
+    } catch {
+      // It is asked again.
     }
   }
 
@@ -314,7 +370,7 @@ export class Server {
 
   async #mayTakePart(): Promise<boolean> {
     const nowMs = this.clock.monotonicMs();
-    if (this.#admission.isIntact(this.#ballots.longestLeaseMs, nowMs)) {
+    if (this.#admission.isIntact(this.#ballots.longestLeaseMs(nowMs), nowMs)) {
       const movedOn = this.#admission.movedOn(this.#ballots.kept);
       if (movedOn) await this.#beginWith(new Ballots(movedOn, nowMs));
       else this.#takesPart = true;
@@ -338,4 +394,9 @@ export class Server {
     // It may have found meanwhile that it has lost more.
     this.#takesPart = !this.#admission.forgot;
   }
+}
+
+/** A request that any start of the receiver may answer. */
+function isOfNoStart({ kind }: Request): boolean {
+  return kind === "TELL" || kind === "PING";
 }

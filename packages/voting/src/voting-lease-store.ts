@@ -244,8 +244,10 @@ export class VotingLeaseStore implements LeaseStore {
       candidateId: "",
       leaseDurationMs: 0,
       heard: NOTHING,
+      hasLed: false,
       hasFailed: false,
       holdMs: 0,
+      claimMs: 0,
     } as const;
     const probe = async (): Promise<void> => {
       const result = await poll(this.#server, { request: vain, timeoutMs, isAnswer: isVote, isYes: () => true });

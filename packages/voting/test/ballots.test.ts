@@ -1,7 +1,7 @@
 /** The rules by which one server votes. */
 import { describe, expect, test } from "vitest";
 import { Ballots } from "../src/ballots.ts";
-import { again, breakOf, elect, EMPTY, lead, release } from "./one-election.ts";
+import { again, breakOf, elect, EMPTY, lead, LEASE, release } from "./one-election.ts";
 
 describe("one vote a term", () => {
   test("is for one claim, also after a start, and is repeated to that one", () => {
@@ -112,6 +112,17 @@ describe("a RELEASE", () => {
     expect(ballots.waitMs("e", 1_000)).toBe(2_010);
     expect(again(ballots, 1_000).waitMs("e", 1_000)).toBe(3_000);
   });
+});
+
+test("a lease that was released blocks nobody after a start, and counts for others no longer than the next one may stand", () => {
+  const ballots = new Ballots(EMPTY, 0);
+  ballots.lead(lead(1, 1), "a", 0);
+  expect(ballots.longestLeaseMs(0)).toBe(LEASE);
+  ballots.release(release(1, 1), "a", 100);
+  expect(again(ballots, 200).elect(elect(2, "x"), 200).granted).toBe(true);
+  expect(again(ballots, 200).longestLeaseMs(200)).toBe(0);
+  expect(ballots.longestLeaseMs(LEASE + 59_000)).toBe(LEASE);
+  expect(ballots.longestLeaseMs(LEASE + 60_000)).toBe(0);
 });
 
 test("what the clock has given bars votes up to it, and no LEAD", () => {

@@ -20,8 +20,10 @@ test("it takes no longer lease, and votes for no term above its clock's, but ans
       trial: false,
       term,
       heard: { term: 0, number: 0 },
+      hasLed: false,
       hasFailed: false,
       holdMs: 0,
+      claimMs: 0,
     },
     ...more,
   });

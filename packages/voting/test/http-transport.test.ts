@@ -117,7 +117,7 @@ test("ELECT and LEAD for an earlier start, or for none, get nothing but the pres
   const heard = { term: 0, number: 0 };
   const title = { election: "e", term: 7, termId: "t", leaseDurationMs: 1_000 };
   const captured: Request[] = [
-    { kind: "ELECT", ...title, candidateId: "c", trial: false, heard, hasFailed: false, holdMs: 0 },
+    { kind: "ELECT", ...title, candidateId: "c", trial: false, heard, hasLed: false, hasFailed: false, holdMs: 0, claimMs: 0 },
     { kind: "LEAD", ...title, number: 1, candidateId: "c" },
   ];
   await store.close();

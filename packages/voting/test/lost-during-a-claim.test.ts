@@ -182,7 +182,9 @@ test("one that was let in with an older file has lost nothing by an answer of be
     candidateId: "c",
     leaseDurationMs: 60_000,
   } as const;
-  const vote = cluster.server("a").ask("c", { ...elect, heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 0 }, 20_000);
+  const vote = cluster
+    .server("a")
+    .ask("c", { ...elect, heard: { term: 0, number: 0 }, hasLed: false, hasFailed: false, holdMs: 0, claimMs: 0 }, 20_000);
   await cluster.clock.advance(100);
   expect(cluster.disks.get("c")).not.toBe(older);
   cluster.fate = () => "arrives";

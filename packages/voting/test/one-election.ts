@@ -12,8 +12,10 @@ export const elect = (term: number, termId: string, trial = false, candidateId =
   candidateId,
   leaseDurationMs: LEASE,
   heard: { term: 0, number: 0 },
+  hasLed: false,
   hasFailed: false,
   holdMs: 0,
+  claimMs: 0,
 });
 export const lead = (term: number, number: number, leaseDurationMs = LEASE): Lead => ({
   kind: "LEAD",

@@ -13,8 +13,10 @@ const TRIAL: Elect = {
   candidateId: "c",
   leaseDurationMs: 1,
   heard: { term: 0, number: 0 },
+  hasLed: false,
   hasFailed: false,
   holdMs: 0,
+  claimMs: 0,
 };
 const read = (election: string): Request => ({ kind: "READ", election });
 

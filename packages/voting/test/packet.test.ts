@@ -9,7 +9,16 @@ const HANDOVER = { id: "i", number: 1, candidateId: "x", timeoutMs: 0.5 };
 const SIGN = { term: 1, number: 2, candidateId: "x", leaseDurationMs: 1.5, ageMs: 0, released: false, holdMs: 0 };
 
 const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  ELECT: { ...TITLE, candidateId: "x", trial: true, heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 50 },
+  ELECT: {
+    ...TITLE,
+    candidateId: "x",
+    trial: true,
+    heard: { term: 0, number: 0 },
+    hasLed: false,
+    hasFailed: false,
+    holdMs: 50,
+    claimMs: 0,
+  },
   LEAD: { ...TITLE, number: 1, candidateId: "x" },
   RELEASE: { ...TITLE, number: 1, holdMs: 0 },
   BREAK: { ...BROKEN, election: "e", term: 1 },

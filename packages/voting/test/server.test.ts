@@ -122,6 +122,8 @@ test("after a failed sync a server is silent until it is started again", async (
   });
   cluster.broken.clear();
   expect(cluster.server("a").takesPart).toBe(false);
+  // The others have granted its trial, and wait for its claim.
+  await cluster.clock.advance(1_000);
   const other = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
   expect(other.acquired).toBe(true);
 });
@@ -440,7 +442,7 @@ async function won(cluster: Cluster, name: string): Promise<{ readonly store: Vo
 function electOf(election: string, term: number): Elect {
   const heard = { term: 0, number: 0 };
   const title = { election, term, termId: "x", candidateId: "c", leaseDurationMs: 1_000 };
-  return { kind: "ELECT", ...title, trial: false, heard, hasFailed: false, holdMs: 0 };
+  return { kind: "ELECT", ...title, trial: false, heard, hasLed: false, hasFailed: false, holdMs: 0, claimMs: 0 };
 }
 
 test("an even number of servers, and one alone, elect as well", async () => {
@@ -471,7 +473,7 @@ test("a server that finds its file to be an older one writes nothing of that any
   const term = Math.floor(cluster.clock.wallMs() / 1_000) + 10;
   const elect = (election: string): Request => ({
     ...{ kind: "ELECT", election, trial: false, term, termId: "t", candidateId: "c", leaseDurationMs: 1_000 },
-    ...{ heard: { term: 0, number: 0 }, hasFailed: false, holdMs: 0 },
+    ...{ heard: { term: 0, number: 0 }, hasLed: false, hasFailed: false, holdMs: 0, claimMs: 0 },
   });
   const votes = [];
   for (const election of ["e", "f"]) {

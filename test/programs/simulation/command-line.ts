@@ -16,7 +16,7 @@ export interface CommandLine {
 }
 
 export const USAGE = `Usage: npm run simulate [-- --runs <n>] [-- --seed <s>] [-- --store <kind>] [-- --threads <n>] [-- --json]
-       npm run simulate -- --voters|--quorums [-- --runs <n>] [-- --seed <s>] [-- --threads <n>] [-- --json]
+       npm run simulate -- --voters|--failovers|--quorums [-- --runs <n>] [-- --seed <s>] [-- --threads <n>] [-- --json]
        npm run simulate -- --mutants [-- --runs <n>] [-- --seed <s>]
 
 Runs elections in virtual time: real electors on real lease stores, over a network, clocks, processes and a service to
@@ -28,6 +28,7 @@ Ctrl-C ends it early, with what the runs so far have come to.
   --seed <s>      the first seed, a whole number; default 1
   --store <kind>  only this kind of store: ${STORE_KINDS.map((kind) => `'${kind}'`).join(", ")}
   --voters        servers that vote, alone: without electors, which makes a run short, and with every fault of theirs
+  --failovers     servers that vote, with electors: each run is one failover with round trips and syncs of any length
   --quorums       the leases of a quorum, alone, in the same way
   --threads <n>   default: one for each core, here ${availableParallelism()}
   --mutants       puts each known bug into the sources in turn, and tells how many runs it takes to catch it
@@ -48,6 +49,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       threads: { type: "string", default: String(availableParallelism()) },
       mutants: { type: "boolean", default: false },
       voters: { type: "boolean", default: false },
+      failovers: { type: "boolean", default: false },
       quorums: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -55,9 +57,10 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   });
   const store = values.store === undefined ? undefined : oneOf("store", values.store, STORE_KINDS);
   if (store && values.mutants) throw new TypeError("Option '--store' does not go with '--mutants': each has its own stores.");
-  const { voters, quorums, ...others } = values;
-  const alone = voters ? "voters" : quorums ? "quorums" : undefined;
-  const beside = store ? "store" : values.mutants ? "mutants" : voters && quorums ? "quorums" : undefined;
+  const { voters, failovers, quorums, ...others } = values;
+  const worlds = Object.entries({ voters, failovers, quorums }).flatMap(([name, is]) => (is ? [name as Alone] : []));
+  const [alone, another] = worlds;
+  const beside = store ? "store" : values.mutants ? "mutants" : another;
   if (alone && beside) throw new TypeError(`Option '--${alone}' does not go with '--${beside}'.`);
   return {
     ...others,

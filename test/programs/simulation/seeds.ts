@@ -1,4 +1,5 @@
 import { playQuorum } from "../../../packages/quorum/test/random-quorum.ts";
+import { playFailover } from "../../../packages/voting/test/random-failovers.ts";
 import { playVoters } from "../../../packages/voting/test/random-voters.ts";
 import { drawPlan, storeOf } from "./plan.ts";
 import { simulate } from "./simulation.ts";
@@ -17,11 +18,11 @@ export interface Seeds {
   readonly alone?: Alone | undefined;
 }
 
-/** What is played by itself: servers that vote, or the leases of a quorum. */
+/** What is played by itself: servers that vote, their failovers in time, or the leases of a quorum. */
 export type Alone = keyof typeof PLAYED_ALONE;
 
-/** Plays one run of what has no electors. */
-export const PLAYED_ALONE = { voters: playVoters, quorums: playQuorum } as const;
+/** Plays one run of a world of its own. */
+export const PLAYED_ALONE = { voters: playVoters, failovers: playFailover, quorums: playQuorum } as const;
 
 /** Runs them one after another. */
 export async function runSeeds(seeds: Seeds): Promise<Tally> {

@@ -135,6 +135,7 @@ describe("a wrong argument", () => {
     [["--mutants", "--store", "blob"], "does not go with '--mutants'"],
     [["--voters", "--store", "blob"], "does not go with '--store'"],
     [["--voters", "--mutants"], "does not go with '--mutants'"],
+    [["--voters", "--failovers"], "does not go with '--failovers'"],
     [["--threads", "1.5"], "Option '--threads' is '1.5'"],
     [["--fast"], "--fast"],
   ])("%j is refused by name", (args, message) => {

@@ -2,6 +2,8 @@ import type { Mutant } from "./mutant.ts";
 
 const BALLOTS = "packages/voting/src/ballots.ts";
 const SERVER = "packages/voting/src/server.ts";
+const PRE_VOTES = "packages/voting/src/pre-votes.ts";
+const PACE = "packages/voting/src/pace.ts";
 const REIGN = "packages/voting/src/reign.ts";
 
 const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
@@ -125,8 +127,74 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     patches: [
       {
         file: BALLOTS,
-        find: "{ term, leaseDurationMs: Math.max(leaseDurationMs, holdMs) }",
-        replace: "{ term, leaseDurationMs }",
+        find: "(ballot ?? { term, votedFor: null }), leaseDurationMs: holdMs }",
+        replace: "(ballot ?? { term, votedFor: null }), leaseDurationMs: 0 }",
+      },
+    ],
+  },
+];
+
+/** Bugs that show in failovers alone, where round trips and syncs take their time. */
+const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
+  {
+    name: "lost-claim-wakes",
+    bug: "a claim that was lost wakes its own campaign, which claims again at once",
+    within: 2_000,
+    patches: [
+      {
+        file: "packages/voting/src/voting-lease-store.ts",
+        find: "        if (hasWon) this.#wakers",
+        replace: "        if (hasWon || !hasWon) this.#wakers",
+      },
+    ],
+  },
+  {
+    name: "trial-right-after-a-vote",
+    bug: "a voter grants a trial while the claim that it has granted or voted for is under way",
+    within: 500,
+    patches: [
+      {
+        file: PRE_VOTES,
+        find: "if (!preVote || preVote.from === from) return 0;",
+        replace: "if (!preVote || preVote.from !== undefined) return 0;",
+      },
+    ],
+  },
+  {
+    name: "hold-is-fixed",
+    bug: "a voter holds trials for 50 ms, however long a round trip takes",
+    within: 500,
+    patches: [
+      { file: PACE, find: "return Math.max(SHORTEST_HOLD_MS, longest(this.#roundTripsMs));", replace: "return SHORTEST_HOLD_MS;" },
+    ],
+  },
+  {
+    name: "waits-for-the-dead",
+    bug: "a claim that cannot be won any more waits for the answers of servers that are down",
+    within: 500,
+    patches: [
+      {
+        file: "packages/voting/src/poll.ts",
+        find: "else if (answers.size >= majority) grace",
+        replace: "else if (answers.size > everyone.length) grace",
+      },
+    ],
+  },
+  {
+    name: "order-of-the-list",
+    bug: "servers whose lists name the same servers in another order do not work together",
+    within: 50,
+    patches: [{ file: "packages/voting/src/roster.ts", find: "names.toSorted()", replace: "names" }],
+  },
+  {
+    name: "one-claim-at-a-time",
+    bug: "a server that claims one election claims no other one",
+    within: 500,
+    patches: [
+      {
+        file: "packages/voting/src/voting-lease-store.ts",
+        find: "if (this.#claiming.has(election)) return { acquired",
+        replace: "if (this.#claiming.size > 0) return { acquired",
       },
     ],
   },
@@ -162,6 +230,7 @@ const UNLIFTED: Mutant = {
 export const VOTING_MUTANTS: readonly Mutant[] = [
   ...BUGS.map((bug) => ({ ...bug, rule: "votes are kept", stores: ["voting"] as const })),
   ...OF_VOTERS.map((bug) => ({ ...bug, rule: "votes are kept", alone: "voters" as const })),
+  ...OF_FAILOVERS.map((bug) => ({ ...bug, rule: "an outage is not the end", alone: "failovers" as const })),
   ...OF_TRANSFERS.map((bug) => ({ ...bug, rule: "a transfer is for one candidate", alone: "voters" as const })),
   UNLIFTED,
 ];
