@@ -8,7 +8,7 @@ import {
   type StoreRequest,
   type TimingReport,
 } from "@leasehold/core";
-import { asSentence } from "@leasehold/core/provider";
+import { asSentence, membersText } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
 import { barText, look } from "./standing.ts";
 import { creationOf, localWarningsOf } from "./store-url/store-from-url.ts";
@@ -55,10 +55,17 @@ export async function* diagnose(patient: Patient, surroundings: Surroundings): A
 
   using members = new FailingMembers(store);
   const checked = await tried("access", async () => await store.check({ election }));
-  if ("failure" in checked) return yield withAdvice(checked.failure, url, store);
-  yield accessOf(checked.result, timed.result);
-  for (const message of checked.result.warnings ?? []) yield { check: "settings", outcome: "warning", message };
+  if ("failure" in checked) {
+    // Of servers that elect one of themselves, this process is none: it can look, and give orders.
+    if (!isLeaseholdError(checked.failure.error, "UNSUPPORTED")) return yield withAdvice(checked.failure, url, store);
+    yield { check: "access", outcome: "ok", message: checked.failure.message };
+  } else {
+    yield accessOf(checked.result, timed.result);
+    for (const message of checked.result.warnings ?? []) yield { check: "settings", outcome: "warning", message };
+  }
   yield* members.findings();
+  const absent = store.members && membersText(store.members, "members of the store");
+  if (absent !== undefined) yield { check: "member", outcome: "warning", message: printable(absent) };
 
   const seen = await tried("election", async () => await look(store, election));
   yield "failure" in seen ? seen.failure : standingOf(election, seen.result);

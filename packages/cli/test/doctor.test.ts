@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConfigurationError, StoreError, timing } from "@leasehold/core";
+import { ConfigurationError, StoreError, timing, UnsupportedError } from "@leasehold/core";
 import { QuorumLeaseStore } from "@leasehold/quorum";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -86,6 +86,17 @@ test("members that fail behind a majority are warnings, with their names", async
   expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
   expect(command.stdout).toMatch(
     /\nok       access .*\nwarning  member    c \(sqlite\) fails: .*unable to open database file\. .* The others will do once .* all\.\nok       election/,
+  );
+});
+
+test("servers that take no part are warnings, though this process is none of them", async () => {
+  const command = new CapturedCommand();
+  const members = { total: 3, needed: 2, absent: [{ name: "worker-3", why: "takes no part", forMs: 12_345 }] };
+  const check = (): Promise<never> => Promise.reject(new UnsupportedError("This process is no server."));
+  Object.assign(command.store, { members, check });
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
+  expect(command.stdout).toMatch(
+    /\nok       access    This process is no server\.\nwarning  member    2 of 3 .* worker-3 takes no part, since 12 s at least\.\n/,
   );
 });
 

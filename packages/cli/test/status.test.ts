@@ -153,3 +153,13 @@ test("a store that fails is exit code 69, and says what to do", async () => {
     stderr: "leasehold: STORE_DENIED of old.\n",
   });
 });
+
+test("it tells which members of the store do not count, and since when", async () => {
+  const command = new CapturedCommand();
+  await lead(command, "billing", "worker-1");
+  const members = { total: 3, needed: 2, absent: [{ name: "worker-3", why: "takes no part", forMs: 12_345 }] };
+  Object.assign(command.store, { members });
+  const { stderr, exitCode } = await command.run("status", "billing");
+  expect(stderr).toContain("2 of 3 members of the store count: worker-3 takes no part, since 12 s at least.");
+  expect(exitCode).toBe(0);
+});

@@ -63,6 +63,7 @@ export type {
   TransferOptions,
   TransferOutcome,
 } from "./store/lease-store.ts";
+export type { AbsentMember, StoreMembers } from "./store/store-members.ts";
 export { MemoryLeaseStore } from "./records/memory-lease-store.ts";
 // What is reported.
 export {

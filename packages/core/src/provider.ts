@@ -19,6 +19,7 @@ export { barOf, mayAcquire, type Claims } from "./store/bar.ts";
 export type { Bar } from "./store/lease-snapshot.ts";
 export { Administration, type Administered, type Order, type OrderLimits, type Standing } from "./store/administration.ts";
 // A store of records, whose leases core looks after.
+export { membersText } from "./store/store-members.ts";
 export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { RecordOccurrenceStore } from "./records/record-occurrence-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";

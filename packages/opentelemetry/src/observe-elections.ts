@@ -55,17 +55,22 @@ function observeFigures(meter: api.Meter): () => void {
     description: "For how much longer this process may lead without another renewal.",
     unit: "s",
   });
+  const absent = meter.createObservableGauge("leasehold.store.members.absent", {
+    description: "The servers or stores that the store is made of and that do not count at present.",
+    unit: "{member}",
+  });
   const measurement = measureElections(metersOf(meter));
   const observe: api.BatchObservableCallback = (result) => {
-    for (const { election, isLeader, remainingMs } of measurement.elections()) {
+    for (const { election, isLeader, remainingMs, absentMembers } of measurement.elections()) {
       const attributes = { "leasehold.election": election };
       result.observe(leader, isLeader ? 1 : 0, attributes);
       result.observe(remaining, remainingMs / 1_000, attributes);
+      if (absentMembers !== undefined) result.observe(absent, absentMembers, attributes);
     }
   };
-  meter.addBatchObservableCallback(observe, [leader, remaining]);
+  meter.addBatchObservableCallback(observe, [leader, remaining, absent]);
   return () => {
-    meter.removeBatchObservableCallback(observe, [leader, remaining]);
+    meter.removeBatchObservableCallback(observe, [leader, remaining, absent]);
     measurement.stop();
   };
 }

@@ -9,6 +9,7 @@ import type {
   Heard,
   Lead,
   OrderNumber,
+  PeerState,
   Pong,
   Read,
   Release,
@@ -106,7 +107,10 @@ const ACKNOWLEDGEMENT: ShapeOf<Acknowledgement> = {
   broken: optional(isBroken),
   handover: optional(isHandover),
 };
-const SIGHTED: ShapeOf<Sighted> = { sign: optional(isSign) };
+const PEER: ShapeOf<PeerState> = { name: isText, why: isText, forMs: isNumber };
+const arePeers: Check = (value) => Array.isArray(value) && value.every((each) => isRecordOf(each, PEER));
+const SIGHTED: ShapeOf<Sighted> = { sign: optional(isSign), absent: arePeers };
+const PONG: ShapeOf<Pong> = { takesPart: isFlag, syncMs: isNumber, absent: arePeers };
 const TOLD: ShapeOf<Told> = {
   forgot: isFlag,
   isFresh: isFlag,
@@ -117,7 +121,6 @@ const TOLD: ShapeOf<Told> = {
   longestLeaseMs: isNumber,
   wallMs: isNumber,
 };
-const PONG: ShapeOf<Pong> = { takesPart: isFlag, syncMs: isNumber };
 const ANSWERS: Readonly<Record<Answer["kind"], Shape>> = {
   VOTE,
   LEAD: ACKNOWLEDGEMENT,

@@ -142,6 +142,8 @@ export interface Acknowledgement {
 export interface Sighted {
   readonly kind: "READ";
   readonly sign?: Sign | undefined;
+  /** The other servers that take no part, as it knows them. */
+  readonly absent: readonly PeerState[];
 }
 
 /** The answer to TELL. */
@@ -163,12 +165,21 @@ export interface Told {
   readonly wallMs: number;
 }
 
+/** A server that takes no part. */
+export interface PeerState {
+  readonly name: string;
+  readonly why: string;
+  readonly forMs: number;
+}
+
 /** The answer to PING. */
 export interface Pong {
   readonly kind: "PING";
   readonly takesPart: boolean;
   /** The time that a sync of its disk takes, in milliseconds. */
   readonly syncMs: number;
+  /** The other servers that take no part, as it knows them. */
+  readonly absent: readonly PeerState[];
 }
 
 /** It may not say anything: it has lost its disk, or does not know yet whether it has. */

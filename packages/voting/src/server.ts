@@ -1,5 +1,5 @@
-import type { Clock } from "@leasehold/core";
-import { instantOf, sleep } from "@leasehold/core/provider";
+import type { Clock, StoreMembers } from "@leasehold/core";
+import { instantOf, membersText, sleep } from "@leasehold/core/provider";
 import { Admission, majorityOf } from "./admission.ts";
 import { Ballots } from "./ballots.ts";
 import type { Disk } from "./disk.ts";
@@ -13,6 +13,7 @@ import type {
   ElectionRequest,
   Envelope,
   Lead,
+  Pong,
   Release,
   Request,
   Told,
@@ -22,13 +23,17 @@ import type {
 import type { Transport } from "./transport.ts";
 import { OBSERVER } from "./messages.ts";
 import { Pace } from "./pace.ts";
+import { Peers } from "./peers.ts";
 import { PreVotes } from "./pre-votes.ts";
 import type { Troubles } from "./troubles.ts";
 
 /** The wait before a server that does not take part yet asks the others once more, and how long each has to answer. */
 const ASK_AGAIN_MS = 250;
 const TELL_TIMEOUT_MS = 1_000;
+/** The wait before a write that has failed is made again, as a whole: until then nothing of it was said. */
+const WRITE_AGAIN_MS = 1_000;
 const PING_EVERY_MS = 10_000;
+const PING_ABSENT_EVERY_MS = 2_000;
 /** The requests whose answers are held, or wait for a sync: they tell nothing of the way. */
 const WAITS: ReadonlySet<Request["kind"]> = new Set(["ELECT", "RELEASE", "BREAK", "TRANSFER"]);
 const NOTHING = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
@@ -49,7 +54,7 @@ export interface ServerOptions {
   /** Where its disk keeps nothing: the longest lease that anybody may have; see {@link Forgetfulness}. */
   readonly longestLeaseMs?: number | undefined;
   /** Are told to a person. */
-  readonly troubles?: Pick<Troubles, "tell" | "lasts"> | undefined;
+  readonly troubles?: Pick<Troubles, "tell" | "lasts" | "ends"> | undefined;
 }
 
 /** One server: votes by the rules of {@link Ballots}, once what it has to keep is on its disk, and asks the others. */
@@ -71,6 +76,7 @@ export class Server {
   /** What round trips and syncs take. */
   readonly pace: Pace = new Pace();
   readonly #preVotes: PreVotes;
+  readonly #peers: Peers;
   readonly #forgetfulness: Forgetfulness | undefined;
   #ballots: Ballots;
   #admission: Admission;
@@ -97,6 +103,7 @@ export class Server {
     this.#ballots = new Ballots(NOTHING, clock.monotonicMs());
     this.#admission = this.#admit({ forgot: true });
     this.#preVotes = new PreVotes(clock);
+    this.#peers = new Peers(clock);
   }
 
   /** Reads the disk, and begins to listen. It takes part as soon as it may. */
@@ -121,7 +128,13 @@ export class Server {
     return this.#takesPart && !this.#isSilent;
   }
 
-  /** For good. */
+  /** All servers, as this one knows them. */
+  get members(): StoreMembers {
+    const own = this.takesPart ? [] : [{ name: this.name, why: "takes no part", forMs: 0 }];
+    return { total: this.others.length + 1, needed: this.majority, absent: [...own, ...this.#peers.absent] };
+  }
+
+  /** Until its disk takes what it has decided; or for good, once it is closed. */
   get #isSilent(): boolean {
     return this.#isBroken || this.#closed.signal.aborted;
   }
@@ -221,7 +234,7 @@ export class Server {
     this.#admission.loses(this.clock.monotonicMs());
     const took = this.#takesPart;
     this.#takesPart = false;
-    this.#writing = this.#writing.then(() => this.#options.disk.write("")).catch(() => void (this.#isBroken = true));
+    this.#writing = this.#writing.then(() => this.#options.disk.write("")).catch(() => undefined);
     if (took) void this.#join();
   }
 
@@ -233,7 +246,7 @@ export class Server {
 
   async #answer(request: Request, from: string): Promise<Answer> {
     if (request.kind === "TELL") return this.#told();
-    if (request.kind === "PING") return { kind: "PING", takesPart: this.takesPart, syncMs: this.pace.syncMs(this.name) };
+    if (request.kind === "PING") return this.#pong();
     if (!this.takesPart) return { kind: "SILENT" };
     const answer = await this.#judge(request, from);
     // Not for what other elections have changed: heartbeats would wait for votes.
@@ -244,7 +257,9 @@ export class Server {
   async #judge(request: ElectionRequest, from: string): Promise<Answer> {
     const nowMs = this.clock.monotonicMs();
     const { election } = request;
-    if (request.kind === "READ") return { kind: "READ", sign: this.#ballots.sign(election, nowMs) };
+    if (request.kind === "READ") {
+      return { kind: "READ", sign: this.#ballots.sign(election, nowMs), absent: this.#peers.absent };
+    }
     if (this.#forgetfulness?.forbids(request)) return this.#refusal(request, nowMs);
     if (request.kind === "ELECT") return request.trial ? await this.#try(request, from) : this.#vote(request, from);
     const answer = this.#take(request, from, nowMs);
@@ -294,7 +309,7 @@ export class Server {
     return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, orders, longestLeaseMs, wallMs: this.clock.wallMs() };
   }
 
-  /** Resolves once all that this server had decided by then is on its disk. After a failure it is silent for good. */
+  /** Resolves once all that this server had decided by then is on its disk. After a failure it is silent until a write succeeds. */
   async #synced(version: number): Promise<void> {
     while (!this.#isSilent && !this.#admission.forgot && this.#syncedVersion < version) {
       this.#writing = this.#isWriting ? this.#writing : this.#write();
@@ -304,19 +319,31 @@ export class Server {
 
   async #write(): Promise<void> {
     this.#isWriting = true;
-    const { version } = this.#ballots;
-    this.#writes += 1;
-    const writes = this.#writes;
-    const sentMs = this.clock.monotonicMs();
     try {
+      const { version } = this.#ballots;
+      this.#writes += 1;
+      const writes = this.#writes;
+      const sentMs = this.clock.monotonicMs();
       await this.#options.disk.write(textOf({ writes, seen: Object.fromEntries(this.#seen), ...this.#ballots.kept }));
       this.#syncedVersion = version;
       this.#written = writes;
+      this.#isBroken = false;
       this.pace.synced(this.name, this.clock.monotonicMs() - sentMs);
     } catch {
-      this.#isBroken = true;
+      if (!this.#isBroken) void this.#writeAgain();
     } finally {
       this.#isWriting = false;
+    }
+  }
+
+  /** Writes until that succeeds. Nothing was said that is not on the disk: the server is silent meanwhile. */
+  async #writeAgain(): Promise<void> {
+    this.#isBroken = true;
+    while (this.#isBroken && !this.#closed.signal.aborted) {
+      await sleep(this.clock, WRITE_AGAIN_MS, this.#closed.signal).catch(() => undefined);
+      // One that has lost its file writes once it begins again.
+      if (this.#admission.forgot) this.#isBroken = false;
+      else if (!this.#closed.signal.aborted && !this.#isWriting) await (this.#writing = this.#write());
     }
   }
 
@@ -336,17 +363,25 @@ export class Server {
     const { signal } = this.#closed;
     while (!signal.aborted) {
       await Promise.all(this.others.map((other) => this.#ping(other)));
-      await sleep(this.clock, PING_EVERY_MS, signal).catch(() => undefined);
+      const text = membersText(this.members, "servers");
+      if (text === undefined) this.#options.troubles?.ends("members");
+      else if (this.takesPart) this.#options.troubles?.lasts("members", text);
+      const areAllThere = this.#peers.absent.length === 0;
+      await sleep(this.clock, areAllThere ? PING_EVERY_MS : PING_ABSENT_EVERY_MS, signal).catch(() => undefined);
     }
   }
 
   async #ping(other: string): Promise<void> {
-    try {
-      const answer = await this.#send(other, { kind: "PING" }, TELL_TIMEOUT_MS);
-      if (answer?.kind === "PING") this.pace.synced(other, answer.syncMs);
-    } catch {
-      // It is asked again.
-    }
+    const answer = await this.ask(other, { kind: "PING" }, TELL_TIMEOUT_MS).catch(() => undefined);
+    this.#peers.heard(other, answer);
+    if (answer?.kind !== "PING") return;
+    this.pace.synced(other, answer.syncMs);
+    this.#peers.told(answer.absent);
+  }
+
+  #pong(): Pong {
+    const { takesPart } = this;
+    return { kind: "PING", takesPart, syncMs: this.pace.syncMs(this.name), absent: this.#peers.absent };
   }
 
   #admit({ forgot, isMoved }: { readonly forgot: boolean; readonly isMoved?: boolean | undefined }): Admission {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { open, readFile, rename } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Disk } from "./disk.ts";
 import { asRoster, type Roster } from "./roster.ts";
@@ -65,7 +65,9 @@ export class StateFile implements Disk {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       const why = code ?? message;
-      this.#tell(`${this.#directory} cannot be written (${why}): this server is silent until it is started again.`);
+      this.#tell(
+        `${this.#directory} cannot be written (${why}): this server takes no part until it can. It tries again every second.`,
+      );
       throw error;
     }
   }
@@ -110,7 +112,9 @@ function checksum(text: string): string {
 
 async function replace(directory: string, content: string): Promise<void> {
   const [path, beside] = [join(directory, NAME), join(directory, `${NAME}.new`)];
-  const file = await open(beside, "w", 0o600);
+  // A file of its own for each write: of one whose sync has failed nobody knows what is on the disk.
+  await rm(beside, { force: true });
+  const file = await open(beside, "wx", 0o600);
   try {
     await file.writeFile(content);
     await file.sync();

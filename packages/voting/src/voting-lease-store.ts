@@ -12,6 +12,7 @@ import {
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
+  type StoreMembers,
   type TransferOptions,
   type TransferOutcome,
   type StoreWarnings,
@@ -110,6 +111,11 @@ export class VotingLeaseStore implements LeaseStore {
 
   get warnings(): StoreWarnings | undefined {
     return this.#troubles?.warnings;
+  }
+
+  /** All servers, and those that take no part, as this one knows them: it asks the others every ten seconds. */
+  get members(): StoreMembers {
+    return this.#server.members;
   }
 
   /** How many packets were dropped since the start, for each reason; each is published on {@link DROPPED_CHANNEL} too. */

@@ -13,6 +13,7 @@ import {
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
+  type StoreMembers,
   type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
@@ -24,6 +25,7 @@ import { Poster, secretsDiffer } from "./http-post.ts";
 import { OBSERVER, type Answer, type Request } from "./messages.ts";
 import { checkAddress, checkSecret, LONGEST_LEASE_MS } from "./options.ts";
 import { replyOf, Seal, type Packet, type Reply } from "./packet.ts";
+import { Peers } from "./peers.ts";
 import type { Electorate } from "./poll.ts";
 
 export interface VotingObserverOptions {
@@ -56,6 +58,7 @@ export class VotingObserver implements LeaseStore {
   readonly #electorate: Electorate;
   readonly #administration: Administration;
   readonly #poster: Poster;
+  readonly #line: Line;
 
   constructor({ servers, secret, ca, clock = systemClock }: VotingObserverOptions) {
     checkSecret(secret);
@@ -67,6 +70,7 @@ export class VotingObserver implements LeaseStore {
     this.clock = clock;
     this.#poster = new Poster(ca);
     const line = new Line(urls, new Seal(secret), this.#poster, clock);
+    this.#line = line;
     this.#electorate = {
       name: OBSERVER,
       everyone: [...urls.keys()],
@@ -76,6 +80,11 @@ export class VotingObserver implements LeaseStore {
       remember: () => Promise.resolve(),
     };
     this.#administration = administrationOf(this.#electorate);
+  }
+
+  /** All servers, and those that take no part, as the last answers have told. */
+  get members(): StoreMembers {
+    return { total: this.#electorate.everyone.length, needed: this.#electorate.majority, absent: this.#line.peers.absent };
   }
 
   /** What only a minority of the servers has heard is `unknown`: it may be an election that is under way. */
@@ -159,6 +168,7 @@ class Line {
   /** Which server has answered at each address. */
   readonly #found = new Map<string, string>();
   readonly #clock: Clock;
+  readonly peers: Peers;
   #id = 0;
 
   constructor(urls: ReadonlyMap<string, URL>, seal: Seal, poster: Poster, clock: Clock) {
@@ -167,6 +177,7 @@ class Line {
     this.#poster = poster;
     this.#clock = clock;
     this.#start = clock.randomUuid();
+    this.peers = new Peers(clock);
   }
 
   async ask(address: string, request: Request, timeoutMs: number): Promise<Answer> {
@@ -175,7 +186,10 @@ class Line {
     try {
       const { from, servers, contents } = await this.#post(address, request, timeout.signal);
       this.#check(address, from, servers);
-      return contents[0] ?? { kind: "SILENT" };
+      const answer = contents[0] ?? { kind: "SILENT" };
+      this.peers.heard(from, answer);
+      if (answer.kind === "READ") this.peers.told(answer.absent);
+      return answer;
     } finally {
       timer.cancel();
     }

@@ -73,7 +73,7 @@ test("a server with another list waits until it is a majority with those that ha
     names,
     cluster: clusterOf(names),
     isMoved: true,
-    troubles: { tell: () => undefined, lasts: (_, words) => void waits.push(words) },
+    troubles: { ends: () => undefined, tell: () => undefined, lasts: (_, words) => void waits.push(words) },
   });
   for (const name of ["a", "b"]) {
     await cluster.server(name).close();

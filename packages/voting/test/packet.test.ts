@@ -25,6 +25,7 @@ const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   TRANSFER: { ...HANDOVER, election: "e", term: 1 },
   READ: { election: "e" },
   TELL: {},
+  PING: {},
 };
 const ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   VOTE: { granted: true, term: 1, waitMs: 0 },
@@ -32,7 +33,8 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   RELEASE: { taken: true, term: 1 },
   BREAK: { taken: false, term: 1 },
   TRANSFER: { taken: false, term: 1 },
-  READ: {},
+  READ: { absent: [] },
+  PING: { takesPart: true, syncMs: 0.5, absent: [{ name: "c", why: "w", forMs: 0.5 }] },
   TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, orders: {}, longestLeaseMs: 0, wallMs: 0 },
   SILENT: {},
 };
@@ -86,7 +88,7 @@ describe.each([
   });
 
   test("comes with a whole header", () => {
-    const content = { kind: "READ", election: "e" };
+    const content = { kind: "READ", election: "e", absent: [] };
     for (const name of Object.keys(HEADER)) expect(read(content, { [name]: undefined }), name).toBeUndefined();
     expect(read(content, { toStart: "t" })).toMatchObject({ toStart: "t" });
     for (const wrong of [{ toStart: 5 }, { servers: "a" }, { servers: [5] }, { id: -1 }, { id: 0.5 }, { contents: {} }]) {
@@ -97,7 +99,7 @@ describe.each([
 
 test("a sign is taken with all of its fields", () => {
   for (const name of Object.keys(SIGN)) {
-    expect(reply({ kind: "READ", sign: { ...SIGN, [name]: undefined } }), name).toBeUndefined();
+    expect(reply({ kind: "READ", absent: [], sign: { ...SIGN, [name]: undefined } }), name).toBeUndefined();
   }
 });
 

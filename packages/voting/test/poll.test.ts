@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Answer, Sighted } from "../src/messages.ts";
 import { poll, pollToKeep, type PollResult } from "../src/poll.ts";
 
-const YES = { kind: "READ", sign: undefined } as const;
+const YES = { kind: "READ", sign: undefined, absent: [] } as const;
 const SIGN = {
   term: 1,
   number: 1,
@@ -15,7 +15,7 @@ const SIGN = {
   released: false,
   holdMs: 0,
 } as const;
-const NO = { kind: "READ", sign: SIGN } as const;
+const NO = { kind: "READ", sign: SIGN, absent: [] } as const;
 
 function world(everyone: readonly string[], signal?: AbortSignal) {
   const clock = new VirtualClock();

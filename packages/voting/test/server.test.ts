@@ -113,7 +113,7 @@ test("a server that was cut off deposes nobody when it returns", async () => {
   expect(cluster.server("c").ballots.termOf("e")).toBe(outcome.lease.term);
 });
 
-test("after a failed sync a server is silent until it is started again", async () => {
+test("after a failed write a server is silent until a write succeeds, which it tries again", async () => {
   const cluster = new Cluster();
   await cluster.start();
   cluster.broken.add("a");
@@ -126,6 +126,43 @@ test("after a failed sync a server is silent until it is started again", async (
   await cluster.clock.advance(1_000);
   const other = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
   expect(other.acquired).toBe(true);
+  await cluster.clock.advance(1_000);
+  expect(cluster.server("a").takesPart).toBe(true);
+  // What it had decided is on the disk.
+  expect(cluster.disks.get("a")).toContain('"e":{"term":');
+});
+
+test("a server knows which others take no part, and since when, and another one tells it of a longer time", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  await cluster.clock.advance(2_000);
+  const { members } = new VotingLeaseStore(cluster.server("a"));
+  expect(members).toEqual({ total: 3, needed: 2, absent: [] });
+  await cluster.server("c").close();
+  await cluster.clock.advance(12_000);
+  expect(cluster.server("a").members.absent).toMatchObject([{ name: "c", why: "does not answer" }]);
+  await cluster.server("a").close();
+  cluster.startOne("a");
+  await cluster.clock.advance(40_000);
+  const [absent] = cluster.server("a").members.absent;
+  expect(absent).toMatchObject({ name: "c", why: "does not answer" });
+  expect(absent?.forMs).toBeGreaterThanOrEqual(cluster.server("b").members.absent[0]!.forMs - 1_000);
+  cluster.startOne("c");
+  await cluster.clock.advance(15_000);
+  expect(cluster.server("a").members.absent).toEqual([]);
+});
+
+test("a server whose disk takes nothing is told of as one that takes no part", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  cluster.broken.add("a");
+  await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST));
+  await cluster.clock.advance(10_000);
+  expect(cluster.server("b").members.absent).toMatchObject([{ name: "a", why: "takes no part" }]);
+  expect(cluster.server("a").members.absent).toMatchObject([{ name: "a", why: "takes no part" }]);
+  cluster.broken.delete("a");
+  await cluster.clock.advance(11_000);
+  expect(cluster.server("b").members.absent).toEqual([]);
 });
 
 test("a disk that hangs holds nobody up for longer than an attempt", async () => {
@@ -214,7 +251,13 @@ test.each([
 test("what a server waits for is said: an answer, or where two of three have lost their files, that the third begins anew as well", async () => {
   const cluster = new Cluster();
   const waits: Record<string, string> = {};
-  cluster.others = () => ({ troubles: { tell: expect.unreachable, lasts: (name, words) => void (waits[name] = words) } });
+  cluster.others = () => ({
+    troubles: {
+      tell: expect.unreachable,
+      ends: () => undefined,
+      lasts: (name, words) => void (name !== "members" && (waits[name] = words)),
+    },
+  });
   await cluster.start();
   expect(waits).toEqual({});
   const { lease } = await won(cluster, "c");

@@ -121,7 +121,9 @@ test("a write that fails rejects, says so to a person, and is not the last one",
   const file = await fileIn(directory, told);
   await rm(directory, { recursive: true });
   await expect(file.write("one")).rejects.toThrow("ENOENT");
-  expect(told).toEqual([`${directory} cannot be written (ENOENT): this server is silent until it is started again.`]);
+  expect(told).toEqual([
+    `${directory} cannot be written (ENOENT): this server takes no part until it can. It tries again every second.`,
+  ]);
 });
 
 test("a directory is one server's, until its process ends, however that ends", async () => {

@@ -23,6 +23,7 @@ class Forgetful extends Cluster {
       disk: { read: () => Promise.resolve(undefined), write: () => Promise.resolve() },
       clock: shifted(this.clock, () => this.offMs[name] ?? 0),
       troubles: {
+        ends: () => undefined,
         tell: (words) => void this.told.add(`${name}: ${words}`),
         lasts: (_, words) => void (this.waits[name] = words),
       },

@@ -39,6 +39,8 @@ export interface MeasuredElection {
   readonly isLeader: boolean;
   /** For how much longer that is valid without another renewal; 0 where none leads. */
   readonly remainingMs: number;
+  /** The number of members of the store that do not count; undefined where it is not made of several. */
+  readonly absentMembers?: number | undefined;
 }
 
 /** What goes on until it is stopped. */
@@ -104,13 +106,20 @@ export function measureElections(meters: ElectionMeters): Measurement {
 
 function measured(electors: Iterable<WeakRef<ElectorHandle>>): MeasuredElection[] {
   const remaining = new Map<string, number>();
+  const absent = new Map<string, number | undefined>();
   for (const reference of electors) {
     const elector = reference.deref();
     if (!elector) continue;
     const election = withoutOccurrence(elector.election);
-    remaining.set(election, Math.max(remaining.get(election) ?? 0, elector.health().validForMs));
+    const { validForMs, members } = elector.health();
+    remaining.set(election, Math.max(remaining.get(election) ?? 0, validForMs));
+    absent.set(election, members?.absent.length ?? absent.get(election));
   }
-  return [...remaining].map(([election, remainingMs]) => ({ election, isLeader: remainingMs > 0, remainingMs }));
+  return [...remaining].map(([election, remainingMs]) => {
+    const absentMembers = absent.get(election);
+    const measured = { election, isLeader: remainingMs > 0, remainingMs };
+    return absentMembers === undefined ? measured : { ...measured, absentMembers };
+  });
 }
 
 function reasonOf(error: Error): string {

@@ -2,6 +2,7 @@ import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { Clock, Instant } from "../time/clock.ts";
 import type { LossReason } from "../reporting/errors.ts";
+import type { StoreMembers } from "./store-members.ts";
 import type { LeaseStoreCapabilities } from "./capabilities.ts";
 import type { JoinOptions, Place } from "./place.ts";
 
@@ -19,6 +20,8 @@ export interface LeaseStore {
   readonly capabilities: LeaseStoreCapabilities;
   /** What the store itself has to warn a person of: it leaves by the loggers of the electors and observers on it. */
   readonly warnings?: StoreWarnings | undefined;
+  /** The servers or stores that it is made of, where there are several, as this process has last known them. */
+  readonly members?: StoreMembers | undefined;
   /** The clock by which it says when a lease was granted; whoever uses it goes by the same. @defaultValue the system's */
   readonly clock?: Clock | undefined;
 
