@@ -117,8 +117,8 @@ function measured(electors: Iterable<WeakRef<ElectorHandle>>): MeasuredElection[
   }
   return [...remaining].map(([election, remainingMs]) => {
     const absentMembers = absent.get(election);
-    const measured = { election, isLeader: remainingMs > 0, remainingMs };
-    return absentMembers === undefined ? measured : { ...measured, absentMembers };
+    const figures = { election, isLeader: remainingMs > 0, remainingMs };
+    return absentMembers === undefined ? figures : { ...figures, absentMembers };
   });
 }
 
