@@ -4,7 +4,7 @@ import { conditionFailed, failureOf, lossOf, STORE_NAME } from "./azure-blob-err
 import type { StoreParts } from "./parts.ts";
 import { BREAK_AT_EXPIRY_S, BREAK_NOW_S, type BlobRequests } from "./requests.ts";
 import { decodeNote, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type OrderNote } from "./schema.ts";
-import { isFree, orderOf, reservationLeft, type Reading } from "./sighting.ts";
+import { isFree, orderOf, type Reading } from "./sighting.ts";
 
 /** An order for the term that a read has found. */
 interface OrderWrite {
@@ -68,15 +68,11 @@ async function breakLease({ requests, election, found, order, limits }: OrderWri
   await requests.break(election, found.etag, endsAtOnce(found, order) ? BREAK_NOW_S : BREAK_AT_EXPIRY_S, limits);
 }
 
-/**
- * Writes the order in place of the value that the last leader published: nobody leads. A break ends a reservation. A
- * transfer leaves the rest of it, and no more: an administrator's write is no sign of life of the group.
- */
+/** Writes the order in place of what the last leader published and reserved: nobody leads, and the administrator decides who may. */
 async function writeOrder({ requests, election, found, order, limits }: OrderWrite): Promise<void> {
   const { metadata, etag } = found;
   const { term, termId, candidateId, leaseDurationMs } = found.term;
-  const reservation = order.kind === "break" ? undefined : reservationLeft(found, found.seenMs);
-  const ordered = { term, termId, candidateId, leaseDurationMs, reservation, order: noteOf(order) };
+  const ordered = { term, termId, candidateId, leaseDurationMs, order: noteOf(order) };
   await requests.setMetadata("order", election, undefined, etag, encodeTerm(ordered, metadata), limits);
 }
 

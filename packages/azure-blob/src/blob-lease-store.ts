@@ -21,6 +21,7 @@ import {
   type TransferOutcome,
 } from "@leasehold/core";
 import {
+  cannotPause,
   Administration,
   checkName,
   checkReservation,
@@ -197,6 +198,15 @@ export class BlobLeaseStore implements LeaseStore {
       "A blob's term is written by the holder of its lease alone. Start the candidates with a minTerm above every term that was seen.",
       { election },
     );
+  }
+
+  /** @throws {UnsupportedError} always: this store keeps no pause. */
+  async pause(election: string): Promise<never> {
+    return cannotPause(this.name, election);
+  }
+
+  async resume(election: string): Promise<never> {
+    return cannotPause(this.name, election);
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { LeaseSnapshot, LeaseState, Reservation } from "@leasehold/core";
-import { barOf, type Bar } from "@leasehold/core/provider";
+import { blockerOf, type Blocker } from "@leasehold/core/provider";
 import type { BlobProperties } from "./requests.ts";
 import type { BreakNote, OrderNote, TermMetadata } from "./schema.ts";
 
@@ -50,7 +50,7 @@ export function snapshotOf(election: string, sighting: Sighting, isOurs: boolean
     state === "unknown" &&
     (sighting.infinite || sighting.term.holdMs !== undefined || sighting.leasedSinceMs === undefined);
   const shown = state !== "vacant" && !over;
-  const bar = barOf({
+  const bar = blockerOf({
     state,
     holdMs: holdLeftMs(sighting, nowMs),
     transferTo: transferTarget(sighting, nowMs),
@@ -73,9 +73,9 @@ export function snapshotOf(election: string, sighting: Sighting, isOurs: boolean
  * Returns what bars an acquisition if nobody has the lease. The service says whether somebody has it, when the lease is
  * requested.
  */
-export function barOfFree(sighting: Sighting, nowMs: number): Bar | undefined {
+export function barOfFree(sighting: Sighting, nowMs: number): Blocker | undefined {
   const transferTo = transferTarget(sighting, nowMs);
-  return barOf({ state: "vacant", transferTo, group: reservationLeft(sighting, nowMs)?.group });
+  return blockerOf({ state: "vacant", transferTo, group: reservationLeft(sighting, nowMs)?.group });
 }
 
 /** Returns an administrator's last order that concerns the term. */
@@ -85,11 +85,12 @@ export function orderOf({ term, note }: Reading): OrderNote | undefined {
 
 /**
  * Returns the part of the last term's reservation that is left, whether or not anybody holds its lease at present. It
- * counts from the last write of the metadata, by the least time that can have passed since. An administrator's break ends it.
+ * counts from the last write of the metadata, by the least time that can have passed since. A break ends it, and a transfer takes
+ * its place.
  */
 export function reservationLeft(reading: Reading, nowMs: number): Reservation | undefined {
   const { reservation } = reading.term;
-  if (!reservation || orderOf(reading)?.reason !== undefined) return undefined;
+  if (!reservation || orderOf(reading)) return undefined;
   const durationMs = Math.ceil(reservation.durationMs - unchangedMs(reading, nowMs));
   return durationMs > 0 ? { ...reservation, durationMs } : undefined;
 }

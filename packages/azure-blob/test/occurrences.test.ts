@@ -45,7 +45,7 @@ describe("an occurrence", () => {
     const { contentType, leaseState, metadata } = await blob.getProperties();
     expect([contentType, leaseState, metadata]).toEqual(["application/json", "available", {}]);
     expect(JSON.parse((await blob.downloadToBuffer()).toString())).toMatchObject({
-      schema: 1,
+      schema: 3,
       term: 1,
       termId: null,
       done: true,

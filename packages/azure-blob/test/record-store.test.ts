@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { BlobRecordStore } from "../src/blob-record-store.ts";
 import type { BlobPlace } from "../src/options.ts";
 
-const RECORD = { schema: 1, term: 1, value: "ü" } as unknown as LeaseRecord;
+const RECORD = { schema: 3, term: 1, value: "ü" } as unknown as LeaseRecord;
 const DATES = { date: new Date(1_750_000_010_000), lastModified: new Date(1_750_000_000_000) };
 
 describe("the records in a container", () => {

@@ -338,29 +338,10 @@ describe("a break", () => {
 describe("a transfer to a candidate that does not come", () => {
   const TO_NOBODY = { transferTimeoutMs: 5_000 };
 
-  test("brings no reservation back that has run out", async ({ world }) => {
+  test("takes the place of a reservation: after it, it is any group's turn", async ({ world }) => {
     await leadInWest(world);
-    await world.forward(RESERVED_MS + LATE_MS);
     await world.settled(world.store().transfer(ELECTION, "nobody", TO_NOBODY));
 
-    await expect(admits(world, of("east"))).resolves.toBe(true);
-  });
-
-  test("nor one that was broken", async ({ world }) => {
-    await win(world.store(), of("west"));
-    await world.store().break(ELECTION, { reason: "west is down", immediate: true });
-    await world.settled(world.store().transfer(ELECTION, "nobody", TO_NOBODY));
-
-    await expect(admits(world, of("east"))).resolves.toBe(true);
-  });
-
-  test("lets a reservation end when it would have ended", async ({ world }) => {
-    await leadInWest(world);
-    await world.forward(RESERVED_MS - 20_000);
-    await world.settled(world.store().transfer(ELECTION, "nobody", TO_NOBODY));
-
-    await expect(admits(world, of("east"))).resolves.toBe(false);
-    await world.forward(20_000);
     await expect(admits(world, of("east"))).resolves.toBe(true);
   });
 });

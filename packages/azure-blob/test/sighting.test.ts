@@ -140,11 +140,11 @@ describe("the rest of a reservation", () => {
     expect(barOfFree(sighting, SEEN_MS + 6_001)).toBeUndefined();
   });
 
-  it("is none where there was none, or an administrator has broken the term; a transfer leaves it", () => {
+  it("is none where there was none, or an administrator has broken the term or transfers it", () => {
     expect(reservationLeft(seen(), SEEN_MS)).toBeUndefined();
     expect(reservationLeft(seen({ term: { reservation, order: { id: "1", reason: "over" } } }), SEEN_MS)).toBeUndefined();
     const transfer = { candidateId: "b", timeoutMs: 1_000 };
-    expect(reservationLeft(seen({ term: { reservation, order: { id: "1", transfer } } }), SEEN_MS)).toBeDefined();
+    expect(reservationLeft(seen({ term: { reservation, order: { id: "1", transfer } } }), SEEN_MS)).toBeUndefined();
   });
 });
 

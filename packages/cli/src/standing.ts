@@ -1,4 +1,5 @@
 import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import { isoOf } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
 import { printable } from "./text.ts";
 
@@ -25,6 +26,9 @@ export function barText({ bar, endingReason }: LeaseSnapshot): string {
   switch (bar?.kind) {
     case "done":
       words.push("done");
+      break;
+    case "pause":
+      words.push(`paused: ${printable(bar.reason)}${bar.sinceMs === undefined ? "" : `, since ${isoOf(bar.sinceMs)}`}`);
       break;
     case "hold":
       words.push(`held free for ${formatDuration(bar.leftMs)} more`);

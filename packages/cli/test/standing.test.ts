@@ -22,6 +22,8 @@ test.for([
   [{}, ""],
   [{ bar: { kind: "lease" } }, ""],
   [{ bar: { kind: "done" } }, "done"],
+  [{ bar: { kind: "pause", reason: "a\nrestore" } }, "paused: a\\u{a}restore"],
+  [{ bar: { kind: "pause", reason: "restore", sinceMs: 0 } }, "paused: restore, since 1970-01-01T00:00:00.000Z"],
   [{ bar: { kind: "hold", leftMs: 4_000 } }, "held free for 4 s more"],
   [{ bar: { kind: "transfer", candidateId: "two\u202e" } }, "for two\\u{202e} alone"],
   [{ bar: { kind: "reservation", group: "blue" } }, "for the group blue alone"],

@@ -10,10 +10,15 @@ import {
   type StoreRequest,
 } from "@leasehold/core";
 import {
+  barOf,
   instantOf,
+  kindOf,
+  RECORD_SCHEMA,
   RecordLeaseStore,
   RecordOccurrenceStore,
+  withBars,
   type AcquireRequest,
+  type Bar,
   type Lease,
   type LeaseRecord,
   type PutOptions,
@@ -51,19 +56,17 @@ export const mutants: readonly Mutant[] = [
   }),
   // Writes that the service decides on.
   opens("what is led counts as open", "unseen-barred", (found) => ({ ...found, termId: null })),
-  opens("what is held back counts as open", "unseen-barred", ({ holdMs: _, ...found }) => found),
-  opens("what is handed over counts as open", "unseen-barred", ({ transfer: _, ...found }) => found),
-  opens("another group's turn counts as open", "unseen-reservation", ({ reservation: _, ...found }) => found),
-  opens("the own group's turn does not count as open", "unseen-reservation", (found) =>
-    found.reservation ? { ...found, done: true } : found,
-  ),
+  opens("what is held back counts as open", "unseen-barred", without("hold")),
+  opens("what is handed over counts as open", "unseen-barred", without("transfer")),
+  opens("a reservation counts as open", "unseen-reservation", without("reservation")),
   opens("what is done counts as open", "unseen-occurrence", ({ done: _, ...found }) => found),
   opens("a term may be too low", "unseen-terms", (found) => ({ ...found, term: Number.MAX_SAFE_INTEGER - 1 })),
   mutant("a record that was lost is made anew", "unseen-terms", {
     isOpen: (found, bid) => isOpenTo(found, bid, true),
   }),
   mutant("data of somebody else's counts as open", "unseen-foreign", {
-    isOpen: (found, bid, mayCreate) => (found as Partial<LeaseRecord>)?.schema !== 1 || isOpenTo(found, bid, mayCreate),
+    isOpen: (found, bid, mayCreate) =>
+      (found as Partial<LeaseRecord>)?.schema !== RECORD_SCHEMA || isOpenTo(found, bid, mayCreate),
   }),
   mutant("all that take it unseen have it", "unseen-contention", { isOpen: () => true }),
   mutant("the fence does not open for who has taken the lease unseen", "unseen-fence", { fence: () => false }),
@@ -110,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     record.broken ? { ...record, nonce: crypto.randomUUID() } : record,
   ),
   writes("a transfer moves the nonce", "transfer-from-the-dead", (record) =>
-    record.transfer && record.termId !== null ? { ...record, nonce: crypto.randomUUID() } : record,
+    barOf(record, "transfer") && record.termId !== null ? { ...record, nonce: crypto.randomUUID() } : record,
   ),
   writes("a break raises the term", "break-waits", (record) => (record.broken ? { ...record, term: record.term + 1 } : record)),
   writes("a renewal drops the value", "renew-keeps-term", (record, present) => {
@@ -135,22 +138,18 @@ export const mutants: readonly Mutant[] = [
     leaseDurationMs: record.leaseDurationMs / 2,
   })),
   reads("a break does not close renewal", "break-closes-renewal", ({ broken: _, ...record }) => record),
-  reads("a reservation is not heeded", "transfer-accepted", ({ transfer, ...record }) =>
-    transfer && record.termId !== null ? { ...record, transfer } : record,
+  reads("a transfer of a vacant lease is not heeded", "transfer-accepted", (record) =>
+    record.termId === null ? without("transfer")(record) : record,
   ),
-  reads("a reservation never ends", "transfer-expired", (record) =>
-    record.transfer ? { ...record, transfer: { ...record.transfer, timeoutMs: 1e9 } } : record,
-  ),
-  reads("a reservation is for somebody else", "transfer-accepted", (record) =>
-    record.transfer ? { ...record, transfer: { ...record.transfer, candidateId: "other" } } : record,
-  ),
+  reads("a transfer never ends", "transfer-expired", changing("transfer", { untilMs: 1e9 })),
+  reads("a transfer is to another candidate", "transfer-accepted", changing("transfer", { except: { candidateId: "other" } })),
   wrong("an exact age is overstated", "expiry-store-clock", { get: aged(8_000) }, { storeClock: EXACT }),
   wrong("an age that may step is overstated", "expiry-store-clock", { get: aged(8_000) }, { storeClock: STEPPING }),
   wrong("an exact age is understated", "expiry-store-clock", { get: aged(-4_000) }, { storeClock: EXACT }),
   wrong("foreign data is taken for nothing, and overwritten", "foreign-record", {
     get: (get) => async (election) => {
       const stored = await get(election);
-      return (stored?.data as Partial<LeaseRecord> | undefined)?.schema === 1 ? stored : undefined;
+      return (stored?.data as Partial<LeaseRecord> | undefined)?.schema === RECORD_SCHEMA ? stored : undefined;
     },
     put: (put, get) => (election, record, options) =>
       (options.ifVersion === undefined ? unconditionally(put, get) : put)(election, record, options),
@@ -159,7 +158,7 @@ export const mutants: readonly Mutant[] = [
     get: (get) => async (election) => {
       const stored = await get(election);
       if ((stored?.data as { schema?: unknown } | undefined)?.schema !== 2) return stored;
-      const base = { schema: 1, term: 7, termId: null, candidateId: null, nonce: "n" };
+      const base = { schema: RECORD_SCHEMA, term: 7, termId: null, candidateId: null, nonce: "n" };
       return stored && { ...stored, data: { ...base, leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3 } };
     },
   }),
@@ -233,19 +232,19 @@ export const mutants: readonly Mutant[] = [
     },
   })),
   writes("a break leaves the hand-over of a leader that has gone", "break-lifts-transfer", (record, present) =>
-    record.broken && present?.transfer ? { ...record, transfer: present.transfer } : record,
+    record.broken ? keeping("transfer", record, present) : record,
   ),
   writes("a break leaves the hand-over of a free lease", "break-lifts-transfer-of-a-free-lease", (record, present) =>
-    record.broken && present?.transfer ? { ...record, transfer: present.transfer } : record,
+    record.broken ? keeping("transfer", record, present) : record,
   ),
   writes("a break leaves a hold", "break-lifts-hold", (record, present) =>
-    record.broken && present?.holdMs ? { ...record, holdMs: present.holdMs } : record,
+    record.broken ? keeping("hold", record, present) : record,
   ),
   writes("a second transfer leaves the first", "transfer-again", (record, present) =>
-    record.transfer && present?.transfer ? { ...record, transfer: { ...present.transfer, id: record.transfer.id } } : record,
+    changing("transfer", { except: present ? (barOf(present, "transfer")?.except ?? null) : null })(record),
   ),
   writes("a transfer drops a hold", "transfer-keeps-hold", (record, present) =>
-    record.transfer && present?.holdMs ? { ...record, holdMs: undefined } : record,
+    barOf(record, "transfer") && present?.termId === null ? without("hold")(record) : record,
   ),
   behaves("a refused break does not say what it has found", "break-refused-shows-transfer", (store) => ({
     break: async (election, options) => {
@@ -258,7 +257,7 @@ export const mutants: readonly Mutant[] = [
       store.transfer(election, to, { ...options, transferTimeoutMs: Math.min(options.transferTimeoutMs ?? 30_000, 600_000) }),
   })),
   writes("a repair does not hold the lease back", "repair", (record) =>
-    record.term > 999_999 ? { ...record, holdMs: undefined } : record,
+    record.term > 999_999 ? without("hold")(record) : record,
   ),
   behaves("a repair does not raise the term", "repair", (store) => ({
     repair: async (election, options) => {
@@ -562,8 +561,19 @@ export const mutants: readonly Mutant[] = [
     return { read: async (election, options) => (last = (await store.read(election, options)) ?? last) };
   }),
 
+  // Pauses.
+  writes("a release drops a pause", "pause", (record) => (record.termId === null ? without("pause")(record) : record)),
+  writes("a renewal drops a pause", "pause", (record, present) =>
+    record.termId !== null && record.nonce !== present?.nonce ? without("pause")(record) : record,
+  ),
+  writes("a break lifts a pause", "pause", (record) => (record.broken ? without("pause")(record) : record)),
+  reads("a pause is not heeded", "pause-of-nothing", without("pause")),
+  behaves("a pause says that it is new, always", "pause", (store) => ({
+    pause: async (election, options) => ({ ...(await store.pause(election, options)), isNew: true }),
+  })),
+
   // Turns.
-  writes("a hold is forgotten", "hold", ({ holdMs: _, ...record }) => record),
+  writes("a hold is forgotten", "hold", without("hold")),
   behaves("a hold never ends", "hold", (store) => ({
     release: async (lease, options) =>
       await store.release(lease, options.holdMs === undefined ? options : { ...options, holdMs: 100 * options.holdMs }),
@@ -572,19 +582,15 @@ export const mutants: readonly Mutant[] = [
     release: async (lease, options) => (options.holdMs === undefined ? await store.release(lease, options) : "released"),
   })),
   mutant("a late hold is carried out", "hold-late", {
-    ignoresVersion: (record) => record.termId === null && record.holdMs !== undefined,
+    ignoresVersion: (record) => record.termId === null && barOf(record, "hold") !== undefined,
   }),
   turns("a release ends the reservation", "reservation", (record) =>
-    record.termId === null ? { ...record, reservation: undefined } : record,
+    record.termId === null ? without("reservation")(record) : record,
   ),
-  turns("a reservation is anybody's", "reservation", (record) =>
-    record.reservation ? { ...record, reservation: { ...record.reservation, group: "east" } } : record,
-  ),
-  turns("a reservation lasts ten times as long", "reservation-ends", ({ reservation, ...record }) =>
-    reservation ? { ...record, reservation: { ...reservation, durationMs: 10 * reservation.durationMs } } : record,
-  ),
+  turns("a reservation is anybody's", "reservation", changing("reservation", { except: { group: "east" } })),
+  turns("a reservation lasts ten times as long", "reservation-ends", changing("reservation", { untilMs: 20 * LEASE_MS })),
   turns("a break leaves the reservation", "reservation-broken", (record, present) =>
-    present?.termId === null && record.broken ? { ...record, broken: undefined, reservation: present.reservation } : record,
+    present?.termId === null && record.broken ? keeping("reservation", { ...record, broken: undefined }, present) : record,
   ),
 
   // Occurrences.
@@ -654,6 +660,31 @@ function turns(
   return mutant(name, caughtBy, { ...options, storeClock: EXACT });
 }
 
+type BarKind = ReturnType<typeof kindOf>;
+
+/** Drops a record's bar of this kind. */
+function without(kind: BarKind): (record: LeaseRecord) => LeaseRecord {
+  return (record) =>
+    withBars(
+      record,
+      (record.bars ?? []).filter((bar) => kindOf(bar) !== kind),
+    );
+}
+
+/** Changes a record's bar of this kind, where it has one. */
+function changing(kind: BarKind, changes: Partial<Bar>): (record: LeaseRecord) => LeaseRecord {
+  return (record) =>
+    withBars(
+      record,
+      (record.bars ?? []).map((bar) => (kindOf(bar) === kind ? { ...bar, ...changes } : bar)),
+    );
+}
+
+/** Keeps the bar of this kind that the record before has. */
+function keeping(kind: BarKind, record: LeaseRecord, before: LeaseRecord | undefined): LeaseRecord {
+  return withBars(record, [...(record.bars ?? []), before && barOf(before, kind)]);
+}
+
 function reads(name: string, caughtBy: string, change: (record: LeaseRecord) => LeaseRecord): Mutant {
   return wrong(name, caughtBy, {
     get: (get) => async (election) => {
@@ -661,7 +692,7 @@ function reads(name: string, caughtBy: string, change: (record: LeaseRecord) => 
       return (
         stored && {
           ...stored,
-          data: (stored.data as Partial<LeaseRecord>).schema === 1 ? change(stored.data as LeaseRecord) : stored.data,
+          data: (stored.data as Partial<LeaseRecord>).schema === RECORD_SCHEMA ? change(stored.data as LeaseRecord) : stored.data,
         }
       );
     },
@@ -719,6 +750,8 @@ function whole(store: LeaseStore): LeaseStore {
     break: (election, options) => store.break(election, options),
     transfer: (election, to, options) => store.transfer(election, to, options),
     repair: (election, options) => store.repair(election, options),
+    pause: (election, options) => store.pause(election, options),
+    resume: (election, options) => store.resume(election, options),
     ...(store.watch ? { watch: (election, options) => store.watch?.(election, options) as never } : {}),
   };
 }

@@ -15,20 +15,23 @@ export type {
   WatchOptions,
 } from "./store/lease-store.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
-export { barOf, mayAcquire, type Claims } from "./store/bar.ts";
-export type { Bar } from "./store/lease-snapshot.ts";
+export { cannotPause } from "./store/cannot-pause.ts";
+export { blockerOf, mayAcquire, type Claims } from "./store/blocker.ts";
+export type { Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type Administered, type Order, type OrderLimits, type Standing } from "./store/administration.ts";
 // A store of records, whose leases core looks after.
 export { membersText } from "./store/store-members.ts";
 export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { RecordOccurrenceStore } from "./records/record-occurrence-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
+export { barOf, kindOf, withBars, type Bar } from "./records/bars.ts";
 export {
   fenceOfRecord,
   IMPOSSIBLE_VERSION,
   isOpen,
   LEASE_RECORD_FIELDS,
   parseLeaseRecord,
+  RECORD_SCHEMA,
   type Fence,
   type GetOptions,
   type LeaseRecord,
@@ -75,6 +78,7 @@ export {
 export { toldError } from "./reporting/told-error.ts";
 // Time.
 export { holderElapsedMs, instantOf, sleep, type Instant } from "./time/clock.ts";
+export { isoOf } from "./time/iso.ts";
 export type { Interval } from "./time/interval.ts";
 export { Recent } from "./time/recent.ts";
 export { DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";

@@ -161,7 +161,7 @@ describe("a transfer", () => {
     const outcome = admin.transfer(ELECTION, "nobody");
     await clock.settle();
 
-    expect(service.record(ELECTION)).toMatchObject({ transfer: { timeoutMs: 30_000 } });
+    expect(service.record(ELECTION)).toMatchObject({ bars: [{ untilMs: LEASE_MS + 30_000, except: { candidateId: "nobody" } }] });
     await expect(clock.runUntil(outcome)).resolves.toBe("expired");
   });
 
@@ -175,7 +175,7 @@ describe("a transfer", () => {
     expect(service.log).toHaveLength(sent);
 
     await handOver();
-    expect(service.record(ELECTION)).toMatchObject({ transfer: { timeoutMs: 10 * MINUTE_MS } });
+    expect(service.record(ELECTION)).toMatchObject({ bars: [{ untilMs: LEASE_MS + 10 * MINUTE_MS }] });
   });
 
   test("of a lease that is held back leaves what is left of the hold, and the named candidate its whole time after it", async () => {

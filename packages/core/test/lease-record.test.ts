@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parseLeaseRecord } from "../src/records/record-store.ts";
 
 const good = {
-  schema: 1,
+  schema: 3,
   term: 3,
   termId: "t",
   candidateId: "a",
@@ -17,8 +17,16 @@ describe("what can be read as a lease", () => {
     { ...good, value: "http://a" },
     { ...good, value: "" },
     { ...good, term: 0, termId: null, candidateId: null },
-    { ...good, broken: { reason: "", id: "order" }, transfer: { candidateId: "b", timeoutMs: 1, id: "order" } },
-    { ...good, holdMs: 1, reservation: { group: "west", durationMs: 1 }, done: true },
+    { ...good, broken: { reason: "", id: "order" }, bars: [{ untilMs: 1, except: { candidateId: "b" }, id: "order" }] },
+    {
+      ...good,
+      bars: [
+        { untilMs: 1, except: null },
+        { untilMs: 0.5, except: { group: "west" } },
+      ],
+      done: true,
+    },
+    { ...good, bars: [{ untilMs: null, except: null, reason: "", id: "order", sinceMs: 5 }] },
     { ...good, somethingNewer: true },
   ])("%j", (data) => {
     expect(parseLeaseRecord(data)).toBe(data);
@@ -28,8 +36,8 @@ describe("what can be read as a lease", () => {
     [undefined, "it is not an object"],
     [null, "it is not an object"],
     ["lease", "it is not an object"],
-    [{}, "its schema is missing, and this version reads schema 1"],
-    [{ ...good, schema: 3 }, "its schema is 3, and this version reads schema 1"],
+    [{}, "its schema is missing, and this version reads schema 3"],
+    [{ ...good, schema: 1 }, "its schema is 1, and this version reads schema 3"],
     [{ ...good, schema: 2, quorum: "{}" }, "a quorum of stores keeps it, of which this is one: open it as a QuorumLeaseStore"],
     [{ ...good, quorum: "{}" }, "its quorum is not valid"],
     [{ ...good, term: -1 }, "its term is not valid"],
@@ -46,17 +54,36 @@ describe("what can be read as a lease", () => {
     [{ ...good, leaseDurationMs: Infinity }, "its leaseDurationMs is not valid"],
     [{ ...good, renewIntervalMs: NaN }, "its renewIntervalMs is not valid"],
     [{ ...good, broken: { reason: "" } }, "its broken is not valid"],
-    [{ ...good, transfer: { candidateId: "b", timeoutMs: 1 } }, "its transfer is not valid"],
     [{ ...good, broken: {} }, "its broken is not valid"],
     [{ ...good, broken: null }, "its broken is not valid"],
-    [{ ...good, transfer: { candidateId: "", timeoutMs: 1, id: "order" } }, "its transfer is not valid"],
-    [{ ...good, transfer: { candidateId: "b", timeoutMs: null, id: "order" } }, "its transfer is not valid"],
-    [{ ...good, transfer: "b" }, "its transfer is not valid"],
-    [{ ...good, holdMs: 0 }, "its holdMs is not valid"],
-    [{ ...good, reservation: { group: "west" } }, "its reservation is not valid"],
-    [{ ...good, reservation: { group: "", durationMs: 1 } }, "its reservation is not valid"],
     [{ ...good, done: false }, "its done is not valid"],
   ])("%j is not one", (data, problem) => {
     expect(parseLeaseRecord(data)).toEqual({ problem });
+  });
+
+  const bar = { untilMs: 1, except: null };
+  test.each<[unknown]>([
+    ["none"],
+    [null],
+    [bar],
+    [[]],
+    [[bar, bar, bar, bar]],
+    [[null]],
+    [["hold"]],
+    [[{ ...bar, untilMs: 0 }]],
+    [[{ ...bar, untilMs: "1" }]],
+    [[{ ...bar, untilMs: Infinity }]],
+    [[{ untilMs: 1 }]],
+    [[{ ...bar, except: {} }]],
+    [[{ ...bar, except: "b" }]],
+    [[{ ...bar, except: { candidateId: "" } }]],
+    [[{ ...bar, except: { group: 7 } }]],
+    [[{ untilMs: null, except: { candidateId: "b" } }]],
+    [[{ ...bar, reason: null }]],
+    [[{ ...bar, id: "" }]],
+    [[{ ...bar, sinceMs: "now" }]],
+    [[{ ...bar, sinceMs: 8.65e15 }]],
+  ])("with the bars %j it is not one", (bars) => {
+    expect(parseLeaseRecord({ ...good, bars })).toEqual({ problem: "its bars is not valid" });
   });
 });

@@ -69,14 +69,14 @@ class Neighbourhood {
     this.#written += 1;
     const term = newTerms ? this.#written : 1;
     const record: LeaseRecord = {
-      schema: 1,
+      schema: 3,
       term,
       termId: held ? `t${term}` : null,
       candidateId: "stranger",
       nonce: `n${this.#written}`,
       leaseDurationMs,
       renewIntervalMs,
-      transfer: { candidateId: "stranger", timeoutMs: 1e9, id: "order" },
+      bars: [{ untilMs: 1e9, except: { candidateId: "stranger" }, id: "order" }],
     };
     const ifVersion = this.#service.get(ELECTION)?.version;
     this.#service.put(ELECTION, record, { ifVersion, keepsNonce: false, fence: fenceOfRecord(record) });

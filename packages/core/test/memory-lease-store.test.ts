@@ -11,7 +11,7 @@ beforeEach(() => {
 
 describe("MemoryRecordStore", () => {
   const record: LeaseRecord = {
-    schema: 1,
+    schema: 3,
     term: 1,
     termId: "t",
     candidateId: "a",
@@ -74,6 +74,7 @@ describe("MemoryLeaseStore", () => {
       fence: "none",
       transfer: { drain: "full" },
       repair: true,
+      pause: true,
       storeClock: { toleranceMs: 0, exact: true },
       reservation: { toleranceMs: 0 },
     });

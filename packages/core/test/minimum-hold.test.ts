@@ -33,14 +33,18 @@ describe("minimumHoldMs", () => {
   test("closes the fence at the release all the same", async () => {
     await candidate(HOLD_MS).tryRun(() => "quick");
 
-    expect((await records.get(ELECTION))?.data).toMatchObject({ term: 1, termId: null, holdMs: HOLD_MS });
+    expect((await records.get(ELECTION))?.data).toMatchObject({
+      term: 1,
+      termId: null,
+      bars: [{ untilMs: HOLD_MS, except: null }],
+    });
   });
 
   test("adds nothing to a task that takes longer", async () => {
     await candidate(HOLD_MS).tryRun(() => clock.advance(HOLD_MS));
     await candidate(0).tryRun(() => "quick");
 
-    expect((await records.get(ELECTION))?.data).not.toHaveProperty("holdMs");
+    expect((await records.get(ELECTION))?.data).not.toHaveProperty("bars");
     await expect(candidate().tryRun(() => "next")).resolves.toMatchObject({ elected: true });
   });
 
@@ -89,6 +93,6 @@ describe("minimumHoldMs", () => {
   test("may be the whole lease, or a millisecond", async () => {
     expect(() => candidate(LEASE_MS)).not.toThrow();
     await candidate(1).tryRun(() => "quick");
-    expect((await records.get(ELECTION))?.data).toMatchObject({ holdMs: 1 });
+    expect((await records.get(ELECTION))?.data).toMatchObject({ bars: [{ untilMs: 1, except: null }] });
   });
 });

@@ -221,6 +221,14 @@ export class QueueLeaseStore implements LeaseStore {
     return Promise.reject(new Error("not here"));
   }
 
+  pause(): Promise<never> {
+    return Promise.reject(new Error("A queue has no pause."));
+  }
+
+  resume(): Promise<never> {
+    return Promise.reject(new Error("A queue has no pause."));
+  }
+
   repair(): Promise<never> {
     return Promise.reject(new Error("A queue has no terms to repair."));
   }

@@ -25,7 +25,7 @@ describe("acquire", () => {
 
     expect(lease).toMatchObject({ election: ELECTION, candidateId: "a", term: 1, leaseDurationMs: LEASE_MS });
     expect(service.record(ELECTION)).toEqual({
-      schema: 1,
+      schema: 3,
       term: 1,
       termId: lease.termId,
       candidateId: "a",

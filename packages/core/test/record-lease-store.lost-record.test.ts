@@ -53,7 +53,7 @@ describe("a record that is gone and whose fence remembers term 7", () => {
     const leaseDurationMs = 5 * UNKNOWN_LEASE_MS;
     const cold = open("cold");
     expect(await cold.acquire(acquiring({ leaseDurationMs }))).toMatchObject({ acquired: false });
-    expect(service.record(ELECTION)).toMatchObject({ term: 7, termId: null, holdMs: leaseDurationMs });
+    expect(service.record(ELECTION)).toMatchObject({ term: 7, termId: null, bars: [{ untilMs: leaseDurationMs, except: null }] });
     await clock.advance(leaseDurationMs - 1);
     expect(await cold.acquire(acquiring())).toMatchObject({ acquired: false, current: { bar: { kind: "hold" } } });
     await clock.advance(1);
@@ -95,11 +95,15 @@ describe("a record that is gone and whose fence remembers term 7", () => {
     const admin = open("admin");
 
     expect(await admin.break(ELECTION, { reason: "stuck" })).toEqual({ broken: true, term: 7 });
-    expect(service.record(ELECTION)).toMatchObject({ term: 7, termId: null, holdMs: UNKNOWN_LEASE_MS });
+    expect(service.record(ELECTION)).toMatchObject({
+      term: 7,
+      termId: null,
+      bars: [{ untilMs: UNKNOWN_LEASE_MS, except: null }],
+    });
 
     service.remove(ELECTION);
     expect(await admin.break(ELECTION, { reason: "stuck", immediate: true })).toEqual({ broken: true, term: 7 });
-    expect(service.record(ELECTION)).not.toHaveProperty("holdMs");
+    expect(service.record(ELECTION)).not.toHaveProperty("bars");
   });
 
   test("is repaired a thousand terms above", async () => {

@@ -29,7 +29,7 @@ describe("repair of a record that is gone", () => {
     const outcome = await admin.repair(ELECTION, { minTerm: 100, leaseDurationMs: LEASE_MS });
 
     expect(outcome).toEqual({ repaired: true, minTerm: 100, holdMs: LEASE_MS });
-    expect(service.record(ELECTION)).toMatchObject({ term: 99, termId: null, holdMs: LEASE_MS });
+    expect(service.record(ELECTION)).toMatchObject({ term: 99, termId: null, bars: [{ untilMs: LEASE_MS, except: null }] });
     await candidate.read(ELECTION);
     await clock.advance(LEASE_MS - 1);
     expect(await candidate.acquire(acquiring())).toMatchObject({ acquired: false });
@@ -74,7 +74,7 @@ describe("repair of a record that is there", () => {
     expect(await admin.repair(ELECTION, { minTerm: 100 })).toEqual({ repaired: true, minTerm: 100, holdMs: LEASE_MS });
 
     const after = service.record(ELECTION);
-    expect(after).toMatchObject({ term: 99, termId: null, holdMs: LEASE_MS });
+    expect(after).toMatchObject({ term: 99, termId: null, bars: [{ untilMs: LEASE_MS, except: null }] });
     expect(after).not.toHaveProperty("broken");
   });
 

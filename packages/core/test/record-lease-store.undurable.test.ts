@@ -188,7 +188,8 @@ describe("an administrator's order whose reply was lost", () => {
 
     const orders = service.log.slice(sent).filter(({ operation }) => operation === "put");
     expect(orders).toHaveLength(2);
-    expect(orders[1]?.record?.transfer).toEqual(orders[0]?.record?.transfer);
+    expect(orders[0]?.record?.bars).toHaveLength(1);
+    expect(orders[1]?.record?.bars).toEqual(orders[0]?.record?.bars);
     expect(orders[1]?.record?.nonce).toBe(orders[0]?.record?.nonce);
   });
 

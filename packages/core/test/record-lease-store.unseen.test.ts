@@ -26,7 +26,7 @@ beforeEach(() => {
 
 /** A record on which nobody leads. */
 function vacant(overrides: Partial<LeaseRecord> = {}): LeaseRecord {
-  const record = { schema: 1, term: 7, termId: null, candidateId: "b", nonce: "n", leaseDurationMs: LEASE_MS } as const;
+  const record = { schema: 3, term: 7, termId: null, candidateId: "b", nonce: "n", leaseDurationMs: LEASE_MS } as const;
   return { ...record, renewIntervalMs: 5_000, ...overrides };
 }
 
@@ -54,7 +54,7 @@ describe("one request is all that it takes", () => {
   test("where there is no record: the first term, or the administrator's", async () => {
     const lease = await winUnseen();
     expect(lease).toMatchObject({ term: 1, candidateId: "a" });
-    expect(service.record(ELECTION)).toMatchObject({ schema: 1, term: 1, termId: lease.termId, candidateId: "a" });
+    expect(service.record(ELECTION)).toMatchObject({ schema: 3, term: 1, termId: lease.termId, candidateId: "a" });
     expect(await winUnseen({ election: "another", minTerm: 40, aboveTerm: 12 })).toMatchObject({ term: 40 });
     expect(sent()).toEqual(["put", "put"]);
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
@@ -63,7 +63,6 @@ describe("one request is all that it takes", () => {
   test.each([
     ["released", {}],
     ["broken, and released since", { broken: { reason: "it hung", id: "order" } }],
-    ["kept for the candidate's own group", { reservation: { group: "east", durationMs: LEASE_MS } }],
   ] as const)("where the lease was %s: the term after it, and nothing is left of the record", async (_, found) => {
     service.overwrite(ELECTION, vacant(found));
 
@@ -76,7 +75,7 @@ describe("one request is all that it takes", () => {
       termId: lease.termId,
       candidateId: "a",
       nonce: expect.any(String) as string,
-      reservation: { group: "east", durationMs: 2 * LEASE_MS },
+      bars: [{ untilMs: 2 * LEASE_MS, except: { group: "east" } }],
     });
     expect(sent()).toEqual(["put"]);
   });
@@ -92,12 +91,12 @@ describe("one request is all that it takes", () => {
 describe("nothing is written where a clock, or a memory, has to decide", () => {
   test.each<readonly [string, Partial<LeaseRecord>, Partial<AcquireRequest>]>([
     ["somebody leads", { termId: "t" }, {}],
-    ["a hold, over or not", { holdMs: 1 }, {}],
-    ["a hand-over, also to this candidate", { transfer: { candidateId: "a", timeoutMs: 1, id: "order" } }, {}],
-    ["another group's turn", { reservation: { group: "west", durationMs: 1 } }, {}],
+    ["a hold, over or not", { bars: [{ untilMs: 1, except: null }] }, {}],
+    ["a hand-over, also to this candidate", { bars: [{ untilMs: 1, except: { candidateId: "a" }, id: "order" }] }, {}],
+    ["a reservation", { bars: [{ untilMs: 1, except: { group: "west" } }] }, {}],
     [
-      "another group's turn, for one that has a group",
-      { reservation: { group: "west", durationMs: 1 } },
+      "a reservation for the candidate's own group",
+      { bars: [{ untilMs: 1, except: { group: "east" } }] },
       { reservation: { group: "east", durationMs: 1 } },
     ],
     ["an occurrence that is done", { done: true }, {}],
@@ -127,7 +126,7 @@ describe("nothing is written where a clock, or a memory, has to decide", () => {
     expect(service.record(ELECTION)).toBeUndefined();
   });
 
-  test.each([{ schema: 1, term: "seven" }, { schema: 2, quorum: "{}" }, { some: "data" }])(
+  test.each([{ schema: 3, term: "seven" }, { schema: 2, quorum: "{}" }, { some: "data" }])(
     "what is no lease of ours is an error: %j",
     async (foreign) => {
       service.overwrite(ELECTION, foreign);

@@ -8,7 +8,7 @@ const ELECTION = "nightly-billing";
 const signal = new AbortController().signal;
 
 function record(fields: Partial<LeaseRecord> = {}): LeaseRecord {
-  const held = { schema: 1, term: 1, termId: "t", candidateId: "a", nonce: "n" } as const;
+  const held = { schema: 3, term: 1, termId: "t", candidateId: "a", nonce: "n" } as const;
   return { ...held, leaseDurationMs: 15_000, renewIntervalMs: 5_000, ...fields };
 }
 

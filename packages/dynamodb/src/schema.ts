@@ -85,13 +85,10 @@ export function updateOf(record: LeaseRecord, version: string, ifVersion: string
  * it may be made. See {@link writtenOver}.
  */
 export function openUpdateOf(record: LeaseRecord, version: string, mayCreate: boolean, stamps: Stamps): ItemUpdate {
-  const { group } = record.reservation ?? {};
-  const isFree = group === undefined ? NO_RESERVATION : `(${NO_RESERVATION} OR #reservation.#group = :group)`;
-  const isOpen = `${VACATED} AND ${isFree}`;
   const condition = {
     // AND binds closer.
-    expression: mayCreate ? `${ABSENT} OR ${isOpen}` : isOpen,
-    names: [...LEASE_RECORD_FIELDS, "version", ...(mayCreate ? [PARTITION_KEY] : []), ...(group === undefined ? [] : ["group"])],
+    expression: mayCreate ? `${ABSENT} OR ${VACATED}` : VACATED,
+    names: [...LEASE_RECORD_FIELDS, "version", ...(mayCreate ? [PARTITION_KEY] : [])],
     computed: OF_BEFORE,
   };
   return itemUpdate(record, { version, ...stamps }, condition, {
@@ -102,7 +99,6 @@ export function openUpdateOf(record: LeaseRecord, version: string, mayCreate: bo
     one: 1,
     before: record.term - 1,
     last: Number.MAX_SAFE_INTEGER,
-    ...(group === undefined ? {} : { group }),
   });
 }
 
@@ -120,10 +116,9 @@ interface Written {
 }
 
 const ABSENT = `attribute_not_exists(#${PARTITION_KEY})`;
-const NO_RESERVATION = "attribute_not_exists(#reservation)";
 /** What {@link writtenOver} returns, by the item that it is written over. */
 const OF_BEFORE = { term: "if_not_exists(#term, :before) + :one", version: "if_not_exists(#nonce, :version)" };
-/** A lease of ours on which nobody leads, and which nothing bars but a reservation. */
+/** A lease of ours on which nobody leads, and which nothing bars. */
 const VACATED = [
   "#schema = :ours",
   "attribute_type(#version, :text)",
@@ -133,7 +128,7 @@ const VACATED = [
   "#term < :last",
   "#leaseDurationMs > :zero",
   "#renewIntervalMs > :zero",
-  ...["value", "holdMs", "transfer", "done", "quorum"].map((field) => `attribute_not_exists(#${field})`),
+  ...["value", "bars", "done", "quorum"].map((field) => `attribute_not_exists(#${field})`),
 ].join(" AND ");
 
 /** The condition of an update; its names are without the sign before them. */

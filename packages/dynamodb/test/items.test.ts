@@ -12,7 +12,7 @@ import { test } from "./world-test.ts";
 
 const { signal } = new AbortController();
 const HELD: LeaseRecord = {
-  schema: 1,
+  schema: 3,
   term: 1,
   termId: "term-id",
   candidateId: "host-1-abc",
@@ -29,16 +29,19 @@ const RECORDS: Readonly<Record<string, LeaseRecord>> = {
   "one that is vacated": { ...HELD, termId: null },
   "one that nobody ever had": { ...HELD, term: 0, termId: null, candidateId: null },
   "one that is broken": { ...HELD, broken: { reason: "", id: "order" } },
-  "one that is to be handed over": { ...HELD, transfer: { candidateId: "b", timeoutMs: 30_000, id: "order" } },
-  "one that is held back": { ...HELD, termId: null, holdMs: 1_500 },
-  "one that is kept to a group": { ...HELD, reservation: { group: "eu-west-1", durationMs: 60_000 } },
+  "one that is to be handed over": { ...HELD, bars: [{ untilMs: 30_000, except: { candidateId: "b" }, id: "order" }] },
+  "one that is held back": { ...HELD, termId: null, bars: [{ untilMs: 1_500, except: null }] },
+  "one that is kept to a group": { ...HELD, bars: [{ untilMs: 60_000, except: { group: "eu-west-1" } }] },
+  "one that is paused": { ...HELD, bars: [{ untilMs: null, except: null, reason: "", id: "order", sinceMs: 1_764_000_000_000 }] },
   "one with everything": {
     ...HELD,
     value: "x",
     broken: { reason: "why", id: "order" },
-    transfer: { candidateId: "b", timeoutMs: 0.25, id: "order" },
-    holdMs: 0.5,
-    reservation: { group: "группа", durationMs: 1 },
+    bars: [
+      { untilMs: 0.25, except: null },
+      { untilMs: 1, except: { group: "группа" } },
+      { untilMs: null, except: null, reason: "why", id: "order", sinceMs: 0 },
+    ],
     done: true,
   },
   "one with numbers as large and as fine as there are": {

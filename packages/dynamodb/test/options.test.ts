@@ -78,6 +78,7 @@ test("without a client it makes one", () => {
     fence: "atomic",
     transfer: { drain: "full" },
     repair: true,
+    pause: true,
     storeClock: { toleranceMs: 4_000, exact: false },
     reservation: { toleranceMs: 4_000 },
   });

@@ -80,7 +80,7 @@ describe("how many requests a step takes", () => {
     const table = new LeaseTable(world.client, world.tableName, world.clock);
     const records = new DynamoDBRecordStore(table, { keyOf: leaseKey });
     const record = {
-      schema: 1,
+      schema: 3,
       term: 1,
       termId: "the-id-of-a-term",
       candidateId: "a",

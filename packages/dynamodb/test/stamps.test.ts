@@ -52,9 +52,7 @@ test("an update sets what a record has and removes what it has not, if there is 
     leaseDurationMs: 2,
     renewIntervalMs: 1,
     broken: { reason: "r", id: "o" },
-    transfer: { candidateId: "b", timeoutMs: 1, id: "o" },
-    holdMs: 1,
-    reservation: { group: "g", durationMs: 1 },
+    bars: [{ untilMs: 1, except: null }],
     done: true,
     quorum: "{}",
   };

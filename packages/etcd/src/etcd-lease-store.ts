@@ -18,6 +18,7 @@ import {
   type TransferOutcome,
 } from "@leasehold/core";
 import {
+  cannotPause,
   Administration,
   checkName,
   checkTerm,
@@ -186,6 +187,15 @@ export class EtcdLeaseStore implements LeaseStore {
       "On etcd a term is a revision, which only etcd can raise: restore it with `etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`.",
       { election },
     );
+  }
+
+  /** @throws {UnsupportedError} always: this store keeps no pause. */
+  async pause(election: string): Promise<never> {
+    return cannotPause(this.name, election);
+  }
+
+  async resume(election: string): Promise<never> {
+    return cannotPause(this.name, election);
   }
 
   /** @throws {UnsupportedError} always: the next in the queue leads, whoever it is. */

@@ -1,4 +1,4 @@
-import type { LeaseRecord } from "@leasehold/core/provider";
+import type { Bar, LeaseRecord } from "@leasehold/core/provider";
 
 /** What a candidate of ours tells beside its key, in JSON. Its termId is the hex of its lease. */
 export interface CandidateInfo {
@@ -36,9 +36,10 @@ export function decodeRecord(text: string): Partial<LeaseRecord> | undefined {
 }
 
 /** The durations that somebody may have to wait for after a record's nonce. */
-export function durationsOf({ termId, leaseDurationMs, holdMs, reservation }: Partial<LeaseRecord> = {}): readonly number[] {
-  const waits = [termId === null ? undefined : leaseDurationMs, holdMs, reservation?.durationMs];
-  return [...new Set(waits.filter((ms): ms is number => typeof ms === "number"))];
+export function durationsOf({ termId, leaseDurationMs, bars }: Partial<LeaseRecord> = {}): readonly number[] {
+  const untilMs = Array.isArray(bars) ? (bars as readonly (Partial<Bar> | null)[]).map((bar) => bar?.untilMs) : [];
+  const waits = [termId === null ? undefined : leaseDurationMs, ...untilMs];
+  return [...new Set(waits.filter((ms) => typeof ms === "number"))];
 }
 
 function parsed(text: string | undefined): object | undefined {

@@ -1,5 +1,5 @@
 import { ForeignRecordError, type LeaseSnapshot } from "@leasehold/core";
-import { barOf } from "@leasehold/core/provider";
+import { blockerOf } from "@leasehold/core/provider";
 import { lastPart, type ElectionKeys } from "./keys.ts";
 import { decodeInfo, decodeNote, type CandidateInfo, type Note } from "./schema.ts";
 import type { Json } from "./transport.ts";
@@ -88,7 +88,7 @@ export function snapshotOf({ election, head }: Sighting, lastTerm: number, holdL
   const { term, info, note } = head;
   const lease = info ? { leaseDurationMs: info.leaseDurationMs } : {};
   if (note?.kind === "hold") {
-    const bar = barOf({ state: "vacant", holdMs: holdLeftMs ?? note.holdMs });
+    const bar = blockerOf({ state: "vacant", holdMs: holdLeftMs ?? note.holdMs });
     return { election, state: "vacant", term, ...lease, ...(bar ? { bar } : {}) };
   }
   return {

@@ -88,9 +88,17 @@ describe("what candidates tell", () => {
 
 describe("the durations that somebody may wait for after a record", () => {
   it("are each named once, and the lease's only while that is held", () => {
-    const record = { termId: "t", leaseDurationMs: 5, holdMs: 7, reservation: { group: "g", durationMs: 5 } };
+    const record = {
+      termId: "t",
+      leaseDurationMs: 5,
+      bars: [
+        { untilMs: 7, except: null },
+        { untilMs: 5, except: { group: "g" } },
+        { untilMs: null, except: null },
+      ],
+    };
     expect(durationsOf(record)).toEqual([5, 7]);
-    expect(durationsOf({ ...record, termId: null, reservation: null } as never)).toEqual([7]);
+    expect(durationsOf({ ...record, termId: null, bars: [null, { untilMs: "7" }, { untilMs: 9 }] } as never)).toEqual([9]);
     expect(durationsOf()).toEqual([]);
   });
 });

@@ -12,6 +12,7 @@ export interface WireValue {
   readonly doubleValue?: number | null;
   readonly booleanValue?: boolean | null;
   readonly timestampValue?: WireTime | null;
+  readonly arrayValue?: { readonly values?: readonly WireValue[] | null } | null;
   readonly mapValue?: { readonly fields: WireFields } | null;
 }
 export type WireFields = Readonly<Record<string, WireValue>>;
@@ -32,6 +33,7 @@ export function encode(value: unknown): WireValue {
   if (typeof value === "boolean") return { booleanValue: value };
   if (typeof value === "bigint") return { timestampValue: wireTime(value) };
   if (typeof value === "number") return Number.isSafeInteger(value) ? { integerValue: String(value) } : { doubleValue: value };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(encode) } };
   return { mapValue: { fields: encodeFields(value as Readonly<Record<string, unknown>>) } };
 }
 
@@ -44,6 +46,7 @@ export function encodeFields(fields: Readonly<Record<string, unknown>>): WireFie
 /** Decodes what a lease record may be made of; anything else becomes undefined, and then is no lease record. */
 export function decode(value: WireValue): unknown {
   if (value.nullValue !== undefined) return null;
+  if (value.arrayValue) return (value.arrayValue.values ?? []).map(decode);
   if (value.mapValue) return decodeFields(value.mapValue.fields);
   if (value.timestampValue) return nanosOf(value.timestampValue);
   if (value.integerValue !== undefined && value.integerValue !== null) return Number(String(value.integerValue));

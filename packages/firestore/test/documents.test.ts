@@ -15,7 +15,7 @@ describe("a lease document", () => {
     const lease = await win(store, { value: "http://a:8080/?q=ü😀", candidateId: "host-1-α" });
 
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toEqual({
-      schema: 1,
+      schema: 3,
       term: 1,
       termId: lease.termId,
       candidateId: "host-1-α",
@@ -63,7 +63,9 @@ describe("a lease document", () => {
       .store({ clock })
       .transfer(ELECTION, "b", { transferTimeoutMs: 7_000, signal: stopping.signal })
       .catch(() => "aborted");
-    await expect.poll(() => world.fieldsAt(LEASE_PATH)).toMatchObject({ transfer: { candidateId: "b", timeoutMs: 7_000 } });
+    await expect
+      .poll(() => world.fieldsAt(LEASE_PATH))
+      .toMatchObject({ bars: [{ untilMs: 7_000, except: { candidateId: "b" } }] });
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({
       state: "vacant",
       bar: { kind: "transfer", candidateId: "b" },
@@ -75,7 +77,7 @@ describe("a lease document", () => {
     // And what a term before had is not carried over.
     await win(world.store(), { candidateId: "b" });
     const fresh = await world.fieldsAt(LEASE_PATH);
-    for (const gone of ["transfer", "broken", "value", "nonceTime"]) expect(fresh).not.toHaveProperty(gone);
+    for (const gone of ["bars", "broken", "value", "nonceTime"]) expect(fresh).not.toHaveProperty(gone);
     expect(fresh).toMatchObject({ term: 2, candidateId: "b" });
   });
 
@@ -113,7 +115,7 @@ describe("a document that is none of ours", () => {
     empty: {},
     "of a later version": { schema: 2, term: 7, leader: { id: "x" } },
     "with a term that is no number": {
-      schema: 1,
+      schema: 3,
       term: "7",
       termId: null,
       candidateId: null,
@@ -122,7 +124,7 @@ describe("a document that is none of ours", () => {
       renewIntervalMs: 1,
     },
     "with a duration that is a list": {
-      schema: 1,
+      schema: 3,
       term: 7,
       termId: null,
       candidateId: null,
@@ -146,7 +148,7 @@ describe("a document that is none of ours", () => {
       const error = await world.witness.failureOf(attempt());
       expect(error).toMatchObject({ code: "FOREIGN_RECORD", election: ELECTION });
       expect(error.message).toMatch(
-        name === "of a later version" ? /its schema is 2, and this version reads schema 1/ : /cannot be read/,
+        name === "of a later version" ? /its schema is 2, and this version reads schema 3/ : /cannot be read/,
       );
     }
     expect(world.commits).toEqual([]);

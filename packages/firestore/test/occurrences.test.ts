@@ -40,7 +40,7 @@ describe("an occurrence", () => {
     const lease = await win(store, claiming());
 
     await expect(world.fieldsAt(TICK_PATH)).resolves.toEqual({
-      schema: 1,
+      schema: 3,
       term: 1,
       termId: lease.termId,
       candidateId: "a",
@@ -215,7 +215,7 @@ describe("the expiry of an occurrence's document", () => {
       clock: undefined,
     });
     const record: LeaseRecord = {
-      schema: 1,
+      schema: 3,
       term: 1,
       termId: "termId",
       candidateId: "a",

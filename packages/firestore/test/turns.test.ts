@@ -26,30 +26,36 @@ async function tryCold(world: FirestoreWorld, reservation?: typeof WEST): Promis
 describe("a reservation", () => {
   test("is a map in the lease document, is read as it was written, and is replaced by the next term", async ({ world }) => {
     await ledInWest(world);
-    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ termId: null, reservation: WEST });
+    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({
+      termId: null,
+      bars: [{ untilMs: WEST.durationMs, except: { group: WEST.group } }],
+    });
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ bar: { kind: "reservation", group: WEST.group } });
 
     world.moveServerClock(WEST.durationMs + 1);
     await win(world.store());
-    expect(await world.fieldsAt(LEASE_PATH)).not.toHaveProperty("reservation");
+    expect(await world.fieldsAt(LEASE_PATH)).not.toHaveProperty("bars");
   });
 });
 
 describe("a hold", () => {
   test("is a number in the lease document, and ends for a cold process by Firestore's clock, exactly", async ({ world }) => {
     await ledInWest(world, HOLD_MS);
-    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ termId: null, holdMs: HOLD_MS });
+    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({
+      termId: null,
+      bars: [{ untilMs: HOLD_MS, except: null }, {}],
+    });
     world.moveServerClock(HOLD_MS - 1);
     const held = await tryCold(world, WEST);
     expect(held).toMatchObject({ state: "vacant", bar: { kind: "hold", leftMs: expect.closeTo(1, 0) as number } });
     world.moveServerClock(2);
     await expect(tryCold(world, WEST)).resolves.toBe("acquired");
-    expect(await world.fieldsAt(LEASE_PATH)).not.toHaveProperty("holdMs");
+    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ bars: [{ except: { group: WEST.group } }] });
   });
 
   test("that is not whole is kept as it is", async ({ world }) => {
     await ledInWest(world, 1_500.25);
-    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ holdMs: 1_500.25 });
+    await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ bars: [{ untilMs: 1_500.25 }, {}] });
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({
       bar: { kind: "hold", leftMs: expect.closeTo(1_500, 0) as number },
     });

@@ -36,6 +36,6 @@ test("a field without a value is left out, which removes it", () => {
 });
 
 test("what no lease record is made of becomes undefined", () => {
-  const theirs = { arrayValue: { values: [] } } as WireValue;
+  const theirs = { geoPointValue: {} } as WireValue;
   expect(decodeFields({ tags: theirs })).toEqual({ tags: undefined });
 });

@@ -1,5 +1,5 @@
 import { ForeignRecordError, ConfigurationError } from "@leasehold/core";
-import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
+import { RECORD_SCHEMA, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import type { Ballot } from "./ballot.ts";
 import type { Roster } from "./roster.ts";
 
@@ -63,7 +63,7 @@ interface Note {
 
 /** What a member holds that has promised, and accepted nothing yet: nobody's record. */
 export const UNACCEPTED: LeaseRecord = {
-  schema: 1,
+  schema: RECORD_SCHEMA,
   term: 0,
   termId: null,
   candidateId: null,
@@ -106,7 +106,8 @@ export function keptOf(election: string, { name, place, names }: Place, stored: 
   const { data, version, nonceAgeMs: ageMs } = stored;
   const record = (typeof data === "object" && data !== null ? data : {}) as Partial<LeaseRecord>;
   if (record.schema !== 2) {
-    const problem = record.schema === 1 ? "a store has written it that is used by itself" : "no quorum has written it";
+    const problem =
+      record.schema === RECORD_SCHEMA ? "a store has written it that is used by itself" : "no quorum has written it";
     throw new ForeignRecordError(election, place, problem);
   }
   const note = noteOf(record.quorum);
@@ -128,7 +129,9 @@ export function keptOf(election: string, { name, place, names }: Place, stored: 
     promised: promised ?? undefined,
     accepted: accepted ?? undefined,
     proposal:
-      write === null ? undefined : { write, base, record: { ...kept, schema: 1 } as LeaseRecord, wallMs: wallMs ?? undefined },
+      write === null
+        ? undefined
+        : { write, base, record: { ...kept, schema: RECORD_SCHEMA } as LeaseRecord, wallMs: wallMs ?? undefined },
     seen,
   };
 }

@@ -56,7 +56,7 @@ describe("a record is refused, and named,", () => {
     ).quorum ?? "",
   ) as Record<string, unknown>;
 
-  test.for([null, undefined, "a text", 5, {}, { schema: 3 }])("that no quorum has written: %j", (data) => {
+  test.for([null, undefined, "a text", 5, {}, { schema: 4 }])("that no quorum has written: %j", (data) => {
     expect(() => read(data)).toThrow(expect.objectContaining({ code: "FOREIGN_RECORD", election: "e" }));
     expect(() => read(data)).toThrow(/b \(memory\).*no quorum has written it/);
   });

@@ -14,7 +14,7 @@ test("what a process writes others read, and it is nothing before that", async (
   expect(await one.get()).toBeUndefined();
   const first = versionOf(await one.put("first"));
 
-  expect(await other.get(false)).toMatchObject({ data: { schema: 1, nonce: "first" }, version: first });
+  expect(await other.get(false)).toMatchObject({ data: { schema: 3, nonce: "first" }, version: first });
 });
 
 test("a put that follows one's own is one write a member, and is done with the second fastest", async () => {
@@ -387,11 +387,11 @@ test("a member of another list is refused by name; one that a store uses by itse
     message: expect.stringMatching(/^b .*quorum of a, b, z, and this one is of a, b, c/),
   });
 
-  world.services.b.overwrite("nightly-billing", { schema: 1, term: 7 });
+  world.services.b.overwrite("nightly-billing", { schema: 3, term: 7 });
   expect(nonceOf(await one.get())).toBe("first");
-  world.services.c.overwrite("nightly-billing", { schema: 1, term: 7 });
+  world.services.c.overwrite("nightly-billing", { schema: 3, term: 7 });
   await expect(one.get()).rejects.toMatchObject({ code: "FOREIGN_RECORD", message: expect.stringContaining("used by itself") });
-  expect(world.services.b.record("nightly-billing")).toEqual({ schema: 1, term: 7 });
+  expect(world.services.b.record("nightly-billing")).toEqual({ schema: 3, term: 7 });
 });
 
 test("a prepare that one member refuses starts over: it reads all of them again before anything is accepted", async () => {

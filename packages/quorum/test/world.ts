@@ -27,7 +27,7 @@ export type Name = (typeof NAMES)[number];
 
 /** A record whose nonce says which write it is. */
 export function recordOf(nonce: string, term = 1): LeaseRecord {
-  return { schema: 1, term, termId: "t", candidateId: "x", nonce, leaseDurationMs: LEASE_MS, renewIntervalMs: 5_000 };
+  return { schema: 3, term, termId: "t", candidateId: "x", nonce, leaseDurationMs: LEASE_MS, renewIntervalMs: 5_000 };
 }
 
 /** A request of one process to one member. */

@@ -17,7 +17,7 @@ export const NO_VERSION = "";
  */
 export const NONCE_COLUMNS: readonly string[] = ["nonce_at", "nonce_clock", "nonce_wall_ms"];
 
-/** The columns of a lease record, in the order of {@link columnValues}. Beside them are the key, `version` and {@link NONCE_COLUMNS}. */
+/** The columns of a lease record, in the order of {@link columnValues}; `bars` is JSON text. Beside them are the key, `version` and {@link NONCE_COLUMNS}. */
 export const COLUMNS: readonly string[] = [
   "schema_version",
   "term",
@@ -29,12 +29,7 @@ export const COLUMNS: readonly string[] = [
   "renew_interval_ms",
   "broken_reason",
   "broken_id",
-  "transfer_to",
-  "transfer_timeout_ms",
-  "transfer_id",
-  "hold_ms",
-  "reserved_group",
-  "reserved_ms",
+  "bars",
   "done",
   "quorum",
 ];
@@ -88,7 +83,7 @@ export const OWN_FENCE: string = "term, CASE WHEN broken_reason IS NULL THEN ter
 export type ColumnValue = string | number | null;
 
 export function columnValues(record: LeaseRecord): ColumnValue[] {
-  const { broken, transfer, reservation } = record;
+  const { broken, bars } = record;
   return [
     record.schema,
     record.term,
@@ -100,12 +95,7 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
     record.renewIntervalMs,
     broken?.reason ?? null,
     broken?.id ?? null,
-    transfer?.candidateId ?? null,
-    transfer?.timeoutMs ?? null,
-    transfer?.id ?? null,
-    record.holdMs ?? null,
-    reservation?.group ?? null,
-    reservation?.durationMs ?? null,
+    bars ? JSON.stringify(bars) : null,
     record.done ? 1 : null,
     record.quorum ?? null,
   ];
@@ -133,9 +123,7 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
   const wallMs = numberOf(row["nonce_wall_ms"]);
   const value = textOf(row["value"]);
   const reason = textOf(row["broken_reason"]);
-  const transferTo = textOf(row["transfer_to"]);
-  const holdMs = numberOf(row["hold_ms"]);
-  const group = textOf(row["reserved_group"]);
+  const bars = textOf(row["bars"]);
   const done = numberOf(row["done"]);
   const quorum = textOf(row["quorum"]);
   const data = {
@@ -148,13 +136,7 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
     leaseDurationMs: numberOf(row["lease_duration_ms"]),
     renewIntervalMs: numberOf(row["renew_interval_ms"]),
     ...(reason === null ? {} : { broken: { reason, id: textOf(row["broken_id"]) } }),
-    ...(transferTo === null
-      ? {}
-      : {
-          transfer: { candidateId: transferTo, timeoutMs: numberOf(row["transfer_timeout_ms"]), id: textOf(row["transfer_id"]) },
-        }),
-    ...(holdMs === null ? {} : { holdMs }),
-    ...(group === null ? {} : { reservation: { group, durationMs: numberOf(row["reserved_ms"]) } }),
+    ...(bars === null ? {} : { bars: parsed(bars) }),
     // We write no other number.
     ...(done === null ? {} : { done: done === 1 ? true : done }),
     ...(quorum === null ? {} : { quorum }),
@@ -165,6 +147,15 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
     ...(ageMs === null ? {} : { nonceAgeMs: [ageMs, ageMs] }),
     ...(wallMs === null ? {} : { nonceWallMs: wallMs }),
   };
+}
+
+/** Returns the value of a JSON text; a text that is none stays one, which the engine refuses. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 export function textOf(value: unknown): string | null {

@@ -12,7 +12,7 @@ const RECORD: LeaseRecord = recordOf({
   candidateId: "κ👩‍🚀\\'",
   value: "\0 é 👩‍🚀 \\ ' \" `",
   broken: { reason: "wörds\\", id: "order" },
-  transfer: { candidateId: "to' \\", timeoutMs: 1.5, id: "order" },
+  bars: [{ untilMs: 1.5, except: { candidateId: "to' \\" }, reason: "wörds\\ \0", id: "order" }],
 });
 
 /** Writes and reads what is hardest to write and read, through that pool. */

@@ -106,9 +106,10 @@ await describeDatabases(ALL, (test, kind) => {
       const full: LeaseRecord = recordOf({
         value: "a\0b",
         broken: { reason: "disk full\0", id: "order" },
-        transfer: { candidateId: "b", timeoutMs: 0.5, id: "order" },
-        holdMs: 0.25,
-        reservation: { group: "group ", durationMs: 1 / 3 },
+        bars: [
+          { untilMs: 0.25, except: null },
+          { untilMs: 1 / 3, except: { group: "group " } },
+        ],
         done: true,
       });
       let version: string | undefined;

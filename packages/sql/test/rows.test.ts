@@ -19,17 +19,26 @@ const RECORDS: Readonly<Record<string, Partial<LeaseRecord>>> = {
   "a broken one": { broken: { reason: "disk full\0 💥", id: "order" } },
   "one broken without a word": { broken: { reason: "", id: "order" } },
   "one broken with the longest reason": { broken: { reason: "r".repeat(500), id: "order" } },
-  "one to be handed over": { transfer: { candidateId: "é".repeat(127), timeoutMs: 0.5, id: "order" } },
-  "one that is held back": { termId: null, holdMs: 0.25 },
-  "one that is reserved": { reservation: { group: "é".repeat(127), durationMs: 1e-9 } },
+  "one to be handed over": { bars: [{ untilMs: 0.5, except: { candidateId: "é".repeat(127) }, id: "order" }] },
+  "one that is held back": { termId: null, bars: [{ untilMs: 0.25, except: null }] },
+  "one that is reserved": { bars: [{ untilMs: 1e-9, except: { group: "é".repeat(127) } }] },
+  "one that is paused": { bars: [{ untilMs: null, except: null, reason: "disk full\0 💥", id: "order", sinceMs: 1 }] },
+  "the longest bars": {
+    bars: [
+      { untilMs: 1 / 3, except: null },
+      { untilMs: 1 / 3, except: { candidateId: "\u0001".repeat(255) }, id: "i".repeat(36) },
+      { untilMs: null, except: null, reason: "\u0001".repeat(500), id: "i".repeat(36), sinceMs: 1_764_000_000_000 },
+    ],
+  },
   "one that is done": { termId: null, done: true },
   "one that a quorum keeps": { schema: 2, quorum: '{"members":["é\\u0000"]}' },
   "everything at once": {
     value: "v",
     broken: { reason: "r", id: "order" },
-    transfer: { candidateId: "b", timeoutMs: 30_000, id: "order" },
-    holdMs: 2_147_483_647,
-    reservation: { group: "g", durationMs: 60_000 },
+    bars: [
+      { untilMs: 2_147_483_647, except: null },
+      { untilMs: 60_000, except: { group: "g" } },
+    ],
     done: true,
   },
   "the highest term": { term: Number.MAX_SAFE_INTEGER },
@@ -64,9 +73,7 @@ await describeDatabases(ALL, (test) => {
       term: 0,
       value: "before",
       broken: { reason: "before", id: "order" },
-      transfer: { candidateId: "before", timeoutMs: 1, id: "order" },
-      holdMs: 1,
-      reservation: { group: "before", durationMs: 1 },
+      bars: [{ untilMs: 1, except: { candidateId: "before" }, id: "order" }],
       done: true,
     });
     const version = await put(rows, world, first);
@@ -87,8 +94,7 @@ await describeDatabases(ALL, (test) => {
       const record = recordOf({
         candidateId: name,
         value: name,
-        transfer: { candidateId: name, timeoutMs: index + 1, id: "order" },
-        reservation: { group: name, durationMs: index + 1 },
+        bars: [{ untilMs: index + 1, except: { group: name } }],
       });
       const fence = { term: index + 1, termId: name.slice(0, 9) };
       const options = { ifVersion: undefined, keepsNonce: false, fence, signal };
@@ -99,8 +105,7 @@ await describeDatabases(ALL, (test) => {
       expect(found?.data, name).toMatchObject({
         candidateId: name,
         value: name,
-        transfer: { candidateId: name, timeoutMs: index + 1, id: "order" },
-        reservation: { group: name, durationMs: index + 1 },
+        bars: [{ untilMs: index + 1, except: { group: name } }],
       });
       expect(await world.fenceRow(name), name).toMatchObject({ term: index + 1 });
     }
@@ -187,11 +192,9 @@ await describeDatabases(ALL, (test) => {
       "without a duration": "lease_duration_ms = NULL",
       "with a negative interval": "renew_interval_ms = -1",
       "with an empty candidate": "candidate_id = ''",
-      "to be handed over to nobody": "transfer_to = '', transfer_timeout_ms = 5, transfer_id = 'order'",
-      "to be handed over, but for how long": "transfer_to = 'b', transfer_timeout_ms = NULL, transfer_id = 'order'",
-      "held back for no time": "hold_ms = 0",
-      "reserved for nobody": "reserved_group = '', reserved_ms = 5",
-      "reserved, but for how long": "reserved_group = 'g', reserved_ms = NULL",
+      "with bars that are no JSON": "bars = '[{'",
+      "with bars that are no list": "bars = '{}'",
+      "held back for no time": `bars = '[{"untilMs":0,"except":null}]'`,
       "done, perhaps": "done = 0",
     };
 

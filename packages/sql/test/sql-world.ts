@@ -295,7 +295,7 @@ export async function failOver(world: SqlWorld, table = "leasehold_leases"): Pro
 /** A record with every optional part left out. */
 export function recordOf(parts: Partial<LeaseRecord> = {}): LeaseRecord {
   return {
-    schema: 1,
+    schema: 3,
     term: 1,
     termId: randomUUID(),
     candidateId: "a",

@@ -51,7 +51,7 @@ async function holdingGate(world: SqlWorld): Promise<Session> {
 }
 
 const INSERT_LEASE = `INSERT INTO leasehold_leases (election, version, schema_version, term, term_id, candidate_id, nonce, lease_duration_ms, renew_interval_ms)
-  VALUES (?, 'theirs', 1, ?, ?, 'rival', 'their nonce', 15000, 5000)`;
+  VALUES (?, 'theirs', 3, ?, ?, 'rival', 'their nonce', 15000, 5000)`;
 const UPDATE_LEASE =
   "UPDATE leasehold_leases SET version = 'theirs', nonce = 'their nonce', term = ?, term_id = ? WHERE election = ?";
 const SET_FENCE =
@@ -65,7 +65,7 @@ await describeDatabases(["postgres"], (test) => {
   describe("one statement takes what is open, as core has it, and shows what is not", () => {
     const BIDS: readonly Partial<LeaseRecord>[] = [
       { term: 1 },
-      { term: 8, reservation: { group: "east", durationMs: 5 } },
+      { term: 8, bars: [{ untilMs: 5, except: { group: "east" } }] },
       { term: 9 },
     ];
     const ROWS: Readonly<Record<string, string>> = {
@@ -75,15 +75,9 @@ await describeDatabases(["postgres"], (test) => {
       "broken without a word, and released": "broken_reason = '', broken_id = 'order'",
       "broken by nobody": "broken_reason = 'r', broken_id = ''",
       "broken, by whom is missing": "broken_reason = 'r'",
-      "handed over": "transfer_to = 'taker', transfer_timeout_ms = 1, transfer_id = 'order'",
-      "handed over to nobody": "transfer_to = '', transfer_timeout_ms = 1, transfer_id = 'order'",
-      "held back": "hold_ms = 1",
-      "held back for no time": "hold_ms = 0",
-      reserved: "reserved_group = 'east', reserved_ms = 1",
-      "reserved for others": "reserved_group = 'west', reserved_ms = 1",
-      "reserved for nobody": "reserved_group = '', reserved_ms = 1",
-      "reserved for how long": "reserved_group = 'east'",
-      "reserved for ever": "reserved_group = 'east', reserved_ms = 'Infinity'",
+      "held back": `bars = '[{"untilMs":1,"except":null}]'`,
+      reserved: `bars = '[{"untilMs":1,"except":{"group":"east"}}]'`,
+      "with bars that are no JSON": "bars = ''",
       done: "done = 1",
       "done, perhaps": "done = 0",
       "of a quorum": "schema_version = 2, quorum = '{}'",
@@ -281,9 +275,8 @@ await describeDatabases(["postgres"], (test) => {
       },
     };
     for (const [bar, set] of Object.entries({
-      "is handed over": "transfer_to = 'b', transfer_timeout_ms = 5, transfer_id = 'order'",
-      "is held back": "hold_ms = 5",
-      "is reserved": "reserved_group = 'west', reserved_ms = 5",
+      "is handed over": `bars = '[{"untilMs":5,"except":{"candidateId":"b"}}]'`,
+      "is held back": `bars = '[{"untilMs":5,"except":null}]'`,
       "is done": "done = 1",
       "goes to a quorum": "schema_version = 2, quorum = '{}'",
     })) {
@@ -349,19 +342,21 @@ await describeDatabases(["postgres"], (test) => {
     const administrator = await world.session();
     await administrator.run("BEGIN");
     await administrator.run(
-      "UPDATE leasehold_leases SET version = 'theirs', transfer_to = 'b', transfer_timeout_ms = 5, transfer_id = 'order' WHERE election = ? AND version = ?",
+      `UPDATE leasehold_leases SET version = 'theirs', bars = '[{"untilMs":5,"except":{"candidateId":"b"}}]' WHERE election = ? AND version = ?`,
       [world.name(), version],
     );
     const first = await waiting(world, take(rows, world));
     await administrator.run("COMMIT");
     await expect(first.outcome).resolves.toEqual({ stored: false, current: undefined });
-    expect(await world.leaseRow()).toMatchObject({ term: 7, transfer_to: "b" });
+    expect(await world.leaseRow()).toMatchObject({ term: 7, bars: expect.stringContaining("candidateId") as string });
     expect(await world.fenceRow()).toMatchObject({ term: 7 });
 
     // Rolled back, it is as if that had never been.
-    await world.run("UPDATE leasehold_leases SET transfer_to = NULL WHERE election = ?", [world.name()]);
+    await world.run("UPDATE leasehold_leases SET bars = NULL WHERE election = ?", [world.name()]);
     await administrator.run("BEGIN");
-    await administrator.run("UPDATE leasehold_leases SET hold_ms = 5 WHERE election = ?", [world.name()]);
+    await administrator.run(`UPDATE leasehold_leases SET bars = '[{"untilMs":5,"except":null}]' WHERE election = ?`, [
+      world.name(),
+    ]);
     const second = await waiting(world, take(rows, world));
     await administrator.run("ROLLBACK");
     await expect(second.outcome).resolves.toMatchObject({ stored: true, term: 8 });

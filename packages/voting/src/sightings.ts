@@ -1,5 +1,5 @@
 import type { Clock, LeaseSnapshot } from "@leasehold/core";
-import { barOf } from "@leasehold/core/provider";
+import { blockerOf } from "@leasehold/core/provider";
 import type { Sign } from "./messages.ts";
 import { isOrderedLater } from "./orders.ts";
 
@@ -52,7 +52,7 @@ export class Sightings {
     const isOver = ageMs + sinceMs >= leaseDurationMs || broken?.immediate === true;
     const state = released ? "vacant" : isOver ? "expired" : broken || handover ? "ending" : "held";
     const transferTo = handover && handover.leftMs > nowMs - ordered.atMs ? handover.candidateId : undefined;
-    const bar = barOf({ state, holdMs: Math.max(holdMs - sinceMs, 0), transferTo });
+    const bar = blockerOf({ state, holdMs: Math.max(holdMs - sinceMs, 0), transferTo });
     const isNobodys = released || candidateId === "";
     return {
       election,

@@ -18,6 +18,7 @@ import {
   type StoreWarnings,
 } from "@leasehold/core";
 import {
+  cannotPause,
   checkLease,
   checkName,
   checkTerm,
@@ -273,6 +274,15 @@ export class VotingLeaseStore implements LeaseStore {
       "Servers that vote raise terms by themselves: no administrator sets them. Start the candidates with a minTerm above every term that a fenced resource has seen.",
       { election },
     );
+  }
+
+  /** @throws {UnsupportedError} always: this store keeps no pause. */
+  async pause(election: string): Promise<never> {
+    return cannotPause(this.name, election);
+  }
+
+  async resume(election: string): Promise<never> {
+    return cannotPause(this.name, election);
   }
 
   async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {

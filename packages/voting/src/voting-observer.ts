@@ -17,7 +17,7 @@ import {
   type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
-import { checkName, DEFAULT_REQUEST_TIMEOUT_MS, timedCheck, type Administration } from "@leasehold/core/provider";
+import { cannotPause, checkName, DEFAULT_REQUEST_TIMEOUT_MS, timedCheck, type Administration } from "@leasehold/core/provider";
 import { administrationOf, sightedBy } from "./administration.ts";
 import { majorityOf } from "./admission.ts";
 import { CAPABILITIES, NAME } from "./capabilities.ts";
@@ -119,6 +119,15 @@ export class VotingObserver implements LeaseStore {
       "Servers that vote raise terms by themselves: no administrator sets them. Start the candidates with a minTerm above every term that a fenced resource has seen.",
       { election },
     );
+  }
+
+  /** @throws {UnsupportedError} always: this store keeps no pause. */
+  async pause(election: string): Promise<never> {
+    return cannotPause(this.name, election);
+  }
+
+  async resume(election: string): Promise<never> {
+    return cannotPause(this.name, election);
   }
 
   async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {

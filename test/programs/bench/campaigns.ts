@@ -81,7 +81,7 @@ function bareWrites(): () => Promise<void> {
     term += 1;
     for (const termId of ["held", null]) {
       const record: LeaseRecord = {
-        schema: 1,
+        schema: 3,
         term,
         termId,
         candidateId: "bench",

@@ -156,7 +156,7 @@ function putter(): (election: string) => Promise<void> {
   return async (election) => {
     const nonce = crypto.randomUUID();
     const record: LeaseRecord = {
-      schema: 1,
+      schema: 3,
       term: 1,
       termId: "term",
       candidateId: "bench",

@@ -1,7 +1,7 @@
 import { isLeaseholdError, type BreakOptions, type LeaseSnapshot, type StoreError } from "@leasehold/core";
 import { Line } from "./line.ts";
 import { LAST_ARRIVALS_MS } from "./network.ts";
-import { ELECTION } from "./stores/simulated-store.ts";
+import { ELECTION, transferMark } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
 /** An order whose reply is lost is given again after a pause, a look and a write. */
@@ -81,7 +81,7 @@ export class Orders {
 
   transfer(candidateId: string, transferTimeoutMs: number): void {
     // The time-out tells this order from any other.
-    const order = this.#order(`hands over to ${candidateId}`, () => `for ${transferTimeoutMs} ms`, candidateId === NOBODY);
+    const order = this.#order(`hands over to ${candidateId}`, () => transferMark(transferTimeoutMs), candidateId === NOBODY);
     void order.line.access.store.transfer(ELECTION, candidateId, { transferTimeoutMs, timeoutMs: this.timeoutMs }).then(
       (outcome) => {
         this.#settled(order, outcome);

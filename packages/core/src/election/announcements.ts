@@ -1,13 +1,14 @@
 import { publishState, type ElectorState } from "../reporting/diagnostics.ts";
 import { Listeners } from "../reporting/listeners.ts";
 import type { Journal } from "../reporting/journal.ts";
+import { isoOf } from "../time/iso.ts";
 import { holderElapsedMs, instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { publishEvent, publishLook, type ElectorHandle, type Published, type PublishedEvent } from "./elector-channels.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import { lineOf } from "./event-lines.ts";
 import type { Leader } from "./leadership.ts";
 import { leaderOf } from "./observer.ts";
-import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { Blocker, LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 export interface AnnouncementsOptions {
   /** The elector whose announcements they are. */
@@ -43,6 +44,8 @@ export class Announcements {
   #state: ElectorState = "stopped";
   /** The last line that a person was to see. */
   #warned: string | undefined;
+  /** The pause that was seen last, as it was warned of. */
+  #pause: string | undefined;
   /** Made once somebody listens to the channels. */
   #weakly: WeakRef<ElectorHandle> | undefined;
 
@@ -85,6 +88,7 @@ export class Announcements {
   /** Takes in what a look, an attempt or a push has shown. */
   saw(snapshot: LeaseSnapshot | undefined): void {
     this.setLeader(leaderOf(snapshot));
+    this.#setPause(snapshot?.bar?.kind === "pause" ? snapshot.bar : undefined);
     publishLook(() => ({ election: this.#options.elector.election, snapshot, ...this.#published }));
   }
 
@@ -94,6 +98,18 @@ export class Announcements {
     this.#seenAt = instantOf(this.#options.clock);
     if (before?.candidateId === leader?.candidateId && before?.term === leader?.term) return;
     this.emit("newLeader", { leader });
+  }
+
+  /** Warns once of each pause: until it is lifted, nobody leads once the present leader is gone. */
+  #setPause(pause: Extract<Blocker, { kind: "pause" }> | undefined): void {
+    const { elector, journal } = this.#options;
+    const { election, candidateId } = elector;
+    const since = pause?.sinceMs === undefined ? "" : ` since ${isoOf(pause.sinceMs)}`;
+    const message = pause && `'${election}' is paused${since}: ${pause.reason}. No candidate may acquire it until it is resumed.`;
+    if (message !== undefined && message !== this.#pause) {
+      journal.warn("LEASEHOLD_PAUSED", "warn", message, { election, candidateId, event: "paused" });
+    }
+    this.#pause = message;
   }
 
   setState({ state, term, reason }: Reached): void {

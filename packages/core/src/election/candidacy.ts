@@ -1,4 +1,4 @@
-import { mayAcquire } from "../store/bar.ts";
+import { mayAcquire } from "../store/blocker.ts";
 import { holderElapsedMs, type Clock } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import { isStoreFailure, TermRegressedError } from "../reporting/errors.ts";

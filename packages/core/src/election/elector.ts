@@ -1,6 +1,6 @@
 import { ConfigurationError, isLeaseholdError, LeadershipEndedError } from "../reporting/errors.ts";
 import { Journal } from "../reporting/journal.ts";
-import type { Bar } from "../store/lease-snapshot.ts";
+import type { Blocker } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import { sleep, type Clock } from "../time/clock.ts";
@@ -54,7 +54,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #standingBack: StandingBack;
   readonly #leading: Leading<LeadershipOf<Store>>;
   /** What was seen last to keep candidates out. */
-  #bar: Bar | undefined;
+  #bar: Blocker | undefined;
 
   /** @throws {ConfigurationError} for anything that cannot work, before any request. */
   constructor(options: ElectorOptions<Store>) {

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { checkName } from "../store/names.ts";
+import { isoOf } from "../time/iso.ts";
 
 /** One occurrence of a schedule: every delivery of it, on whichever host, names the same two. */
 export interface Occurrence {
@@ -57,10 +58,4 @@ export function scheduledMsOf(text: unknown, where: string, advice: string): num
   throw new ConfigurationError(
     `${where} is ${JSON.stringify(text) ?? "missing"}, not a time in ISO 8601 with its zone. ${advice}`,
   );
-}
-
-/** Returns an instant in ISO 8601. */
-export function isoOf(ms: number): string {
-  // oxlint-disable-next-line eslint/no-restricted-globals -- writes a text, and reads no clock
-  return new Date(ms).toISOString();
 }

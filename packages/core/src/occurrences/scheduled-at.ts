@@ -1,7 +1,8 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import { DEFAULT_RETENTION_MS } from "./kept-occurrences.ts";
-import { isoOf, LAST_MS, scheduledMsOf } from "./occurrence.ts";
+import { isoOf } from "../time/iso.ts";
+import { LAST_MS, scheduledMsOf } from "./occurrence.ts";
 
 const PASS_WHEN_DUE = "Pass the time at which the occurrence was due: a Date, such a text, or milliseconds since 1970.";
 /** The most by which an occurrence may be done before it was due, by a clock that is ahead. */

@@ -1,7 +1,7 @@
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
-import { isoOf } from "./occurrence.ts";
+import { isoOf } from "../time/iso.ts";
 
 /** The occurrences of one schedule, the newest, that a host polls at their own pace. The older ones share the pace of as many. */
 const AT_OWN_PACE = 2;

@@ -1,14 +1,15 @@
 import { isUnknown, TermRegressedError } from "../reporting/errors.ts";
-import { mayAcquire } from "../store/bar.ts";
+import { mayAcquire } from "../store/blocker.ts";
 import type { AcquireOutcome, AcquireRequest } from "../store/lease-store.ts";
 import { checkTerm } from "../store/names.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
+import { reservationFor } from "./bars.ts";
 import { ANY_VERSION, type Condition } from "./abandoned-terms.ts";
 import { hasMetTransaction } from "./record-requests.ts";
 import type { HeldLeases } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
 import { heldLostRecord } from "./lost-record.ts";
-import { isOpen, type LeaseRecord } from "./record-store.ts";
+import { isOpen, RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
 
@@ -135,7 +136,7 @@ export class Acquisitions {
     if (term <= aboveTerm) throw new TermRegressedError(election, term - 1, aboveTerm);
     checkTerm("the next term", term);
     return {
-      schema: 1,
+      schema: RECORD_SCHEMA,
       term,
       termId: clock.randomUuid(),
       candidateId,
@@ -143,7 +144,7 @@ export class Acquisitions {
       nonce: clock.randomUuid(),
       leaseDurationMs,
       renewIntervalMs,
-      ...(reservation ? { reservation } : {}),
+      ...(reservation ? { bars: [reservationFor(reservation)] } : {}),
     };
   }
 

@@ -2,6 +2,7 @@ import { ConfigurationError, isUnknown, StoreError } from "../reporting/errors.t
 import { shareLimits } from "../store/call-limits.ts";
 import type { Lease, ReleaseOptions, ReleaseOutcome, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
+import { transferTarget } from "./bars.ts";
 import { Holding, type Found } from "./holding.ts";
 import { isLost } from "./lost-record.ts";
 import { vacate } from "./record-orders.ts";
@@ -77,7 +78,7 @@ export class HeldLeases {
   }
 
   /** Ends our term. Whatever becomes of the request, nobody leads on it any more. */
-  async vacate(lease: Lease, { holdMs, done, ...given }: Vacating): Promise<ReleaseOutcome> {
+  async vacate(lease: Lease, { holdMs = 0, done, ...given }: Vacating): Promise<ReleaseOutcome> {
     const { election } = lease;
     const holding = this.#holding(lease);
     const limits = shareLimits(this.#seen.clock, given);
@@ -96,9 +97,8 @@ export class HeldLeases {
         return this.#seen.showsUndurable ? "unconfirmed" : "released";
       }
       const vacated: LeaseRecord = {
-        ...vacate(holding.record, this.#seen.clock.randomUuid()),
         // A break lifts a hold, also one that begins only now.
-        ...(holdMs === undefined || holdMs <= 0 || holding.record.broken ? {} : { holdMs }),
+        ...vacate(holding.record, this.#seen.clock.randomUuid(), holding.record.broken ? 0 : holdMs),
         ...(done ? { done } : {}),
       };
       holding.releasing(vacated.nonce);
@@ -171,8 +171,8 @@ export class HeldLeases {
 
 function extended(holding: Holding, extendedAt: Instant): RenewOutcome {
   holding.report();
-  const { transfer } = holding.record;
-  return { held: true, extendedAt, ...(transfer ? { transferTo: transfer.candidateId } : {}) };
+  const transferTo = transferTarget(holding.record);
+  return { held: true, extendedAt, ...(transferTo === undefined ? {} : { transferTo }) };
 }
 
 function lost(reason: Lost["reason"], barredUntilExpiry: boolean, explanation: string): Lost {

@@ -1,4 +1,5 @@
-import type { LeaseRecord } from "./record-store.ts";
+import { holdFor } from "./bars.ts";
+import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 
 /** The lease that is assumed of a record that this process has never seen. */
 const UNKNOWN_LEASE_MS = 60_000;
@@ -14,14 +15,14 @@ export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseR
   if (known && isLost(known) && known.term === term) return known;
   const leaseDurationMs = known?.leaseDurationMs ?? UNKNOWN_LEASE_MS;
   return {
-    schema: 1,
+    schema: RECORD_SCHEMA,
     term,
     termId: null,
     candidateId: known?.candidateId ?? null,
     nonce: `${NONCE}${term}`,
     leaseDurationMs,
     renewIntervalMs: known?.renewIntervalMs ?? leaseDurationMs / 3,
-    holdMs: leaseDurationMs,
+    bars: holdFor(leaseDurationMs),
   };
 }
 
@@ -35,7 +36,7 @@ export function isLost({ nonce, termId }: LeaseRecord): boolean {
  * hold is as long as the candidate's own lease at least: nothing tells how long the former one was.
  */
 export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): LeaseRecord {
-  return { ...lost, holdMs: Math.max(lost.holdMs ?? 0, leaseDurationMs) };
+  return { ...lost, bars: holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)) };
 }
 
 /** The lease that a repair holds the election for, where nothing tells the former one. */

@@ -14,6 +14,8 @@ import type {
   CheckReport,
   Lease,
   LeaseStore,
+  PauseOptions,
+  PauseOutcome,
   ReadOptions,
   ReleaseOptions,
   ReleaseOutcome,
@@ -21,16 +23,20 @@ import type {
   RepairOptions,
   RepairOutcome,
   RequestLimits,
+  ResumeOptions,
+  ResumeOutcome,
   TransferOptions,
   TransferOutcome,
   WatchOptions,
 } from "../store/lease-store.ts";
 import { checkName, checkReservation, checkTerm, checkValue } from "../store/names.ts";
 import { systemClock, type Clock } from "../time/clock.ts";
+import { barOf } from "./bars.ts";
 import { Acquisitions } from "./acquisitions.ts";
 import { HeldLeases, type Vacating } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
 import { ordered } from "./record-orders.ts";
+import { pauseRecord, resumeRecord } from "./record-pause.ts";
 import { snapshotOf } from "./record-snapshot.ts";
 import { repairRecord } from "./record-repair.ts";
 import type { RecordStore } from "./record-store.ts";
@@ -168,21 +174,28 @@ export class RecordLeaseStore implements LeaseStore {
     return await repairRecord(this.#seen, election, options);
   }
 
+  async pause(election: string, options: PauseOptions): Promise<PauseOutcome> {
+    return await pauseRecord(this.#seen, election, options);
+  }
+
+  async resume(election: string, options?: ResumeOptions): Promise<ResumeOutcome> {
+    return await resumeRecord(this.#seen, election, options);
+  }
+
   /** The election as an administrator finds it: by the record alone, as everybody else does. */
   async #standing(election: string, limits: OrderLimits): Promise<Standing | undefined> {
-    let sighting = await this.#seen.read(election, limits);
-    // What is reserved runs out by the store's clock, of which two readings may have to agree.
-    if (sighting?.record.reservation && sighting.wantsConfirmation) sighting = await this.#seen.read(election, limits);
+    const sighting = await this.#seen.read(election, limits);
     if (!sighting) return undefined;
-    const snapshot = snapshotOf(election, sighting, { expiry: "observed" });
     const { record, version } = sighting;
-    const [ageMs] = sighting.ageMs("store-clock");
+    const view = { expiry: "observed" } as const;
+    const snapshot = snapshotOf(election, sighting, view);
     return {
       snapshot,
+      ...(barOf(record, "pause") ? { beneathPause: snapshotOf(election, sighting, { ...view, ignoresPause: true }) } : {}),
       lastHolder: record.candidateId ?? undefined,
-      isCarriedOut: ({ id }) => record.broken?.id === id || record.transfer?.id === id,
+      isCarriedOut: ({ id }) => record.broken?.id === id || barOf(record, "transfer")?.id === id,
       carryOut: async (order) => {
-        const changed = ordered(record, { snapshot, ageMs }, order, this.clock.randomUuid());
+        const changed = ordered(record, snapshot, order, this.clock.randomUuid());
         return (await this.#seen.write(election, changed, { record, version }, limits)) !== undefined;
       },
       ...(this.#seen.showsUndurable ? { confirm: () => this.#rewrite(election, { record, version }, limits) } : {}),
@@ -218,6 +231,7 @@ function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
     fence,
     transfer: { drain: "full" },
     repair: true,
+    pause: true,
     storeClock,
     reservation: storeClock && { toleranceMs: storeClock.toleranceMs },
   };

@@ -1,51 +1,38 @@
-import { ConfigurationError, isUnknown, StoreError } from "../reporting/errors.ts";
-import { DEFAULT_REQUEST_TIMEOUT_MS } from "../store/lease-limits.ts";
+import { ConfigurationError } from "../reporting/errors.ts";
 import type { RepairOptions, RepairOutcome } from "../store/lease-store.ts";
 import { checkName, checkTerm } from "../store/names.ts";
+import { barOf, holdFor, withBars } from "./bars.ts";
 import { leaseToWaitMs } from "./lost-record.ts";
-import type { LeaseRecord } from "./record-store.ts";
+import { changeRecord } from "./record-change.ts";
+import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
 
-/** The number of times that a repair is tried against others who write, and against lost replies. */
-const TRIES = 4;
 /** The default of `minTerm` is so far above what can be seen: others may have seen more. */
 const ROOM = 1_000;
 /** The terms that a repair leaves for the elections to come. */
 const TERMS_LEFT = 2 ** 32;
 
-/**
- * Mends the record of an election that was deleted or restored. Each try is one conditional write on what was just read. A
- * reply that was lost is resolved by reading: a record with this repair's nonce is this repair's.
- */
+/** Mends the record of an election that was deleted or restored. A record with this repair's nonce is this repair's. */
 export async function repairRecord(seen: SeenRecords, election: string, options: RepairOptions = {}): Promise<RepairOutcome> {
   checkName("election", election);
   checkTerm("minTerm", options.minTerm);
-  const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
   const nonce = seen.clock.randomUuid();
   const before = seen.last(election)?.record;
-  let unanswered: unknown;
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    let isSent = false;
-    try {
-      const found = await seen.read(election, limits);
-      const isOurs = found?.record.nonce === nonce;
-      if (found && !isOurs && isHeld(found)) return { repaired: false, current: seen.snapshot(election, found, "observed") };
-      const record = isOurs ? found.record : vacated(election, nonce, found?.record, before, options);
-      const done = { repaired: true, minTerm: record.term + 1, holdMs: record.holdMs ?? 0 } as const;
-      // What a read shows counts once it is written again, where a failover may undo it.
-      if (isOurs && !seen.showsUndurable) return done;
-      isSent = true;
-      if ((await seen.write(election, record, found, limits)) !== undefined) return done;
-    } catch (error) {
-      if (!isSent || !isUnknown(error)) {
-        if (unanswered === undefined || !isSent) throw error;
-      } else unanswered = error;
-    }
-  }
-  const message = `${seen.name}: no reply tells what became of the repair of '${election}'. Repeat it with the same minTerm.`;
-  const details = { store: seen.name, operation: "repair", election, mayHaveBeenApplied: true, cause: unanswered };
-  throw new StoreError("STORE_CONFLICT", message, details);
+  return await changeRecord<RepairOutcome>(seen, election, {
+    operation: "repair",
+    advice: "Repeat it with the same minTerm.",
+    timeoutMs: options.timeoutMs,
+    change: (found) => {
+      const isThere = found?.record.nonce === nonce;
+      if (found && !isThere && isHeld(found)) {
+        return { outcome: { repaired: false, current: seen.snapshot(election, found, "observed") } };
+      }
+      const record = isThere ? found.record : vacated(election, nonce, found?.record, before, options);
+      const holdMs = barOf(record, "hold")?.untilMs ?? 0;
+      return { outcome: { repaired: true, minTerm: record.term + 1, holdMs }, record, isThere };
+    },
+  });
 }
 
 /** A broken term is no longer renewed, and an expired one may be acquired by anybody. */
@@ -82,14 +69,15 @@ function vacated(
     );
   }
   const leaseDurationMs = options.leaseDurationMs ?? leaseToWaitMs(found ?? before);
-  return {
-    schema: 1,
+  const record: LeaseRecord = {
+    schema: RECORD_SCHEMA,
     term: minTerm - 1,
     termId: null,
     candidateId: found?.candidateId ?? before?.candidateId ?? null,
     nonce,
     leaseDurationMs,
     renewIntervalMs: leaseDurationMs / 3,
-    holdMs: leaseDurationMs,
   };
+  // A repair does not resume an election: operators pause it before they restore a backup.
+  return withBars(record, [...holdFor(leaseDurationMs), found && barOf(found, "pause")]);
 }

@@ -1,6 +1,7 @@
-import { barOf } from "../store/bar.ts";
+import { blockerOf, type Claims } from "../store/blocker.ts";
 import type { LeaseSnapshot, LeaseState } from "../store/lease-snapshot.ts";
 import type { Expiry } from "../store/lease-store.ts";
+import { barOf, type Bar } from "./bars.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { Sighting } from "./sighting.ts";
 
@@ -9,26 +10,25 @@ export interface SnapshotView {
   readonly expiry: Expiry | undefined;
   /** The rest of the hold of a term of which this process alone knows that nobody leads on it. */
   readonly abandonedHoldMs?: number | undefined;
+  /** True for the election as it would be without a pause. */
+  readonly ignoresPause?: boolean | undefined;
 }
 
 /** Returns the election as a sighting shows it. */
-export function snapshotOf(election: string, sighting: Sighting, { expiry, abandonedHoldMs }: SnapshotView): LeaseSnapshot {
+export function snapshotOf(election: string, sighting: Sighting, view: SnapshotView): LeaseSnapshot {
+  const { expiry, abandonedHoldMs } = view;
   const { record } = sighting;
-  const { transfer, reservation, done, holdMs = 0 } = record;
   const ageMs = sighting.ageMs(expiry);
   const isAbandoned = abandonedHoldMs !== undefined;
   const vacant = record.termId === null || isAbandoned;
   const state = vacant ? "vacant" : leaseState(record, ageMs);
-  // A vacated record's nonce is as old as the release, and then there may be a hold; any other's is as old as the last
-  // renewal, and nobody else knows of a term that was abandoned here.
-  const freeForMs = ageMs[0] - (record.termId === null ? holdMs : record.leaseDurationMs);
-  const isReserved = reservation !== undefined && ageMs[0] < reservation.durationMs;
-  const bar = barOf({
+  const bar = blockerOf({
     state,
-    done,
-    holdMs: isAbandoned && !record.broken ? abandonedHoldMs : holdMs - ageMs[0],
-    transferTo: transfer && freeForMs < transfer.timeoutMs ? transfer.candidateId : undefined,
-    group: isReserved ? reservation.group : undefined,
+    done: record.done,
+    ...claimsOf(record.bars ?? [], ageMs[0]),
+    // Nobody else knows of a term that was abandoned here.
+    ...(isAbandoned && !record.broken ? { holdMs: abandonedHoldMs } : {}),
+    ...(view.ignoresPause ? { pause: undefined } : {}),
   });
   const isUndated =
     sighting.isMissing || (sighting.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && sighting.isUndated);
@@ -46,8 +46,21 @@ export function snapshotOf(election: string, sighting: Sighting, { expiry, aband
   };
 }
 
+/** The bars that are in force at this age of the nonce. */
+function claimsOf(bars: readonly Bar[], ageMs: number): Omit<Claims, "state" | "done"> {
+  return Object.assign({}, ...bars.map((bar) => claimOf(bar, ageMs))) as Omit<Claims, "state" | "done">;
+}
+
+function claimOf({ untilMs, except, reason = "", sinceMs }: Bar, ageMs: number): Omit<Claims, "state" | "done"> {
+  if (untilMs === null) return { pause: { kind: "pause", reason, ...(sinceMs === undefined ? {} : { sinceMs }) } };
+  const leftMs = untilMs - ageMs;
+  if (leftMs <= 0) return {};
+  if (!except) return { holdMs: leftMs };
+  return "candidateId" in except ? { transferTo: except.candidateId } : { group: except.group };
+}
+
 function leaseState(record: LeaseRecord, [min, max]: readonly [number, number]): LeaseState {
   if (min >= record.leaseDurationMs) return "expired";
   if (max >= record.leaseDurationMs) return "unknown";
-  return record.broken || record.transfer ? "ending" : "held";
+  return record.broken || barOf(record, "transfer") ? "ending" : "held";
 }

@@ -1,6 +1,7 @@
 import type { LeaseStoreCapabilities, StoreClock } from "../store/capabilities.ts";
 import type { StoreWarnings } from "../reporting/store-warnings.ts";
-import type { Reservation, WatchOptions } from "../store/lease-store.ts";
+import type { WatchOptions } from "../store/lease-store.ts";
+import { areBars, type Bar } from "./bars.ts";
 
 /**
  * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
@@ -135,12 +136,12 @@ export interface StoredRecord {
 
 /**
  * The record of one election. It is never deleted, so that terms survive release, expiry and break.
- * What administrators write (`broken`, `transfer`) never changes the nonce that standbys time. It has the `id` of the
- * request that wrote it, by which an administrator whose reply was lost knows it again.
+ * What administrators write (`broken`, a transfer or a pause among the `bars`) never changes the nonce that standbys time. It has the
+ * `id` of the order that wrote it, by which an administrator whose reply was lost knows it again.
  */
 export interface LeaseRecord {
   /** 2 where the record is kept by a quorum of stores, of which this one is a member: no other may read or write it. */
-  readonly schema: 1 | 2;
+  readonly schema: typeof RECORD_SCHEMA | 2;
   /** The fencing token of the present or last leadership; 0 before the first. */
   readonly term: number;
   /** Random, one per acquisition; null once the lease is vacated. */
@@ -156,17 +157,16 @@ export interface LeaseRecord {
   readonly renewIntervalMs: number;
   /** Renewal is closed: an administrator has broken this term. */
   readonly broken?: { readonly reason: string; readonly id: string } | undefined;
-  /** The holder of this term is asked to drain; afterwards only `candidateId` may acquire, for `timeoutMs`. */
-  readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number; readonly id: string } | undefined;
-  /** Vacated early: nobody may acquire before this long after the nonce. */
-  readonly holdMs?: number | undefined;
-  /** The group whose turn it is until so long after the nonce, once nobody holds the lease. */
-  readonly reservation?: Reservation | undefined;
+  /** What keeps candidates out beside the lease; absent where nothing does. While the lease is held, a transfer asks its holder to drain. */
+  readonly bars?: readonly Bar[] | undefined;
   /** The occurrence is done: nobody may acquire it any more. An election's record never has it. */
   readonly done?: true | undefined;
   /** The note of a quorum, as JSON text, beside what its member keeps; only with schema 2. */
   readonly quorum?: string | undefined;
 }
+
+/** The schema of a record that one store keeps. It rises with whatever an older version must not overlook, such as the bars. */
+export const RECORD_SCHEMA = 3;
 
 /** Every field that a lease record may have, for stores that write field by field: what a record leaves out is removed. */
 export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
@@ -179,22 +179,18 @@ export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
   "leaseDurationMs",
   "renewIntervalMs",
   "broken",
-  "transfer",
-  "holdMs",
-  "reservation",
+  "bars",
   "done",
   "quorum",
 ];
 
 /**
  * Reports whether a candidate that has seen nothing may put its record in place of this one: nobody leads, because it was
- * released, and nothing bars. Whatever takes a clock or a memory to decide does not count as open: a lease that may have
- * expired, a hold or a hand-over that may be over, a term that may be too low. The new term is one above the one found,
- * and at least `bid.term`.
+ * released, and it has no bars. Whatever takes a clock or a memory to decide does not count as open: a lease that may have
+ * expired, a bar that may be over, a term that may be too low. The new term is one above the one found, and at least `bid.term`.
  */
-export function isOpen({ term, termId, holdMs, transfer, reservation, done }: LeaseRecord, bid: LeaseRecord): boolean {
-  if (termId !== null || done || holdMs !== undefined || transfer) return false;
-  if (reservation && reservation.group !== bid.reservation?.group) return false;
+export function isOpen({ term, termId, bars, done }: LeaseRecord, bid: LeaseRecord): boolean {
+  if (termId !== null || done || bars) return false;
   return term >= bid.term - 1 && term < Number.MAX_SAFE_INTEGER;
 }
 
@@ -210,7 +206,9 @@ export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly proble
   if (record.schema === 2 && isText(record.quorum)) {
     return { problem: "a quorum of stores keeps it, of which this is one: open it as a QuorumLeaseStore" };
   }
-  if (record.schema !== 1) return { problem: `its schema is ${describeSchema(record.schema)}, and this version reads schema 1` };
+  if (record.schema !== RECORD_SCHEMA) {
+    return { problem: `its schema is ${describeSchema(record.schema)}, and this version reads schema ${RECORD_SCHEMA}` };
+  }
   const bad = LEASE_RECORD_FIELDS.find((name) => !MAY_BE[name](record[name]));
   return bad ? { problem: `its ${bad} is not valid` } : (data as LeaseRecord);
 }
@@ -219,7 +217,7 @@ type Check = (field: unknown) => boolean;
 
 /** What each field of a lease record may be. */
 const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
-  schema: (field) => field === 1,
+  schema: (field) => field === RECORD_SCHEMA,
   term: (field) => Number.isSafeInteger(field) && (field as number) >= 0,
   termId: (field) => field === null || isText(field),
   candidateId: (field) => field === null || isText(field),
@@ -228,9 +226,7 @@ const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
   leaseDurationMs: isDuration,
   renewIntervalMs: isDuration,
   broken: isNote({ reason: isString, id: isText }),
-  transfer: isNote({ candidateId: isText, timeoutMs: isDuration, id: isText }),
-  holdMs: (field) => field === undefined || isDuration(field),
-  reservation: isNote({ group: isText, durationMs: isDuration }),
+  bars: areBars,
   done: (field) => field === undefined || field === true,
   quorum: (field) => field === undefined,
 };

@@ -12,6 +12,7 @@ import {
   fenceOfRecord,
   IMPOSSIBLE_VERSION,
   parseLeaseRecord,
+  RECORD_SCHEMA,
   type GetOptions,
   type LeaseRecord,
   type RecordStore,
@@ -21,7 +22,7 @@ import { Sighting } from "./sighting.ts";
 
 /** A record of nobody's, which is never stored. */
 const PROBE: LeaseRecord = {
-  schema: 1,
+  schema: RECORD_SCHEMA,
   term: 0,
   termId: null,
   candidateId: null,

@@ -156,7 +156,7 @@ function firstSeenMs(clock: Clock, { nonceKnownForMs = 0 }: Reading): number {
 }
 
 /** For what ages of a nonce somebody may wait: those at which it becomes another one's turn. */
-function waitsOf({ termId, leaseDurationMs, holdMs, reservation, transfer }: LeaseRecord): number[] {
-  const waits = [termId === null ? undefined : leaseDurationMs, holdMs, reservation?.durationMs, transfer?.timeoutMs];
-  return waits.filter((ms) => ms !== undefined);
+function waitsOf({ termId, leaseDurationMs, bars = [] }: LeaseRecord): number[] {
+  const waits = [termId === null ? null : leaseDurationMs, ...bars.map(({ untilMs }) => untilMs)];
+  return waits.filter((ms) => ms !== null);
 }

@@ -12,6 +12,7 @@ export type LeaseholdErrorCode =
   | "UNSUPPORTED"
   | "NOT_RECORDED"
   | "ALREADY_CLAIMED"
+  | "PAUSED"
   | StoreErrorCode;
 
 /** The codes of {@link StoreError}. */
@@ -266,6 +267,17 @@ export class ForeignRecordError extends LeaseholdError {
 export class UnsupportedError extends LeaseholdError {
   constructor(message: string, details?: LeaseholdErrorDetails) {
     super("UNSUPPORTED", message, details);
+  }
+}
+
+/** A transfer was refused because an administrator has paused the election. */
+export class PausedError extends LeaseholdError {
+  constructor(election: string, reason: string) {
+    super(
+      "PAUSED",
+      `'${election}' is paused ("${reason}"), so that no candidate may acquire it. Resume it first: store.resume('${election}').`,
+      { election },
+    );
   }
 }
 

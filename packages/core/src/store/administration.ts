@@ -1,5 +1,12 @@
 import { sleep, type Clock } from "../time/clock.ts";
-import { ConfigurationError, isLeaseholdError, isUnknown, StoreError, type StoreErrorCode } from "../reporting/errors.ts";
+import {
+  ConfigurationError,
+  isLeaseholdError,
+  isUnknown,
+  PausedError,
+  StoreError,
+  type StoreErrorCode,
+} from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { BreakOptions, BreakOutcome, RequestLimits, TransferOptions, TransferOutcome } from "./lease-store.ts";
 import { checkBreak, checkName, checkTerm } from "./names.ts";
@@ -30,6 +37,8 @@ export interface OrderLimits extends RequestLimits {
 /** An election as an administrator's look has found it. */
 export interface Standing {
   readonly snapshot: LeaseSnapshot;
+  /** The same without the pause, where the election is paused: a break lifts everything else. */
+  readonly beneathPause?: LeaseSnapshot | undefined;
   /** The candidate that leads, or led last. */
   readonly lastHolder: string | undefined;
   /** Reports whether that very order stands there already: no other has its id. */
@@ -38,7 +47,7 @@ export interface Standing {
   isClaiming?(candidateId: string): boolean;
   /**
    * Writes the order, on the condition that nobody has written since this look; returns whether that was so. What bars an
-   * acquisition is over with a break, but for the rest of the lease of a holder that may still believe in itself.
+   * acquisition is over with a break, but for a pause and for the rest of the lease of a holder that may still believe in itself.
    */
   carryOut(order: Order): Promise<boolean>;
   /**
@@ -113,7 +122,8 @@ export class Administration {
           unanswered ??= this.#conflict(election, order);
           continue;
         }
-        if (!standing || standing.snapshot.term !== term || !isDue(order, standing.snapshot)) {
+        if (order.kind === "transfer" && current?.bar?.kind === "pause") throw new PausedError(election, current.bar.reason);
+        if (!standing || standing.snapshot.term !== term || !isDue(order, standing.beneathPause ?? standing.snapshot)) {
           // Another's break of that term takes the place of ours in the record: the term is broken, as was ordered.
           const isBroken = order.kind === "break" && current?.term === term && current?.endingReason !== undefined;
           // A failover that has undone the term has undone the order, too.
@@ -165,11 +175,11 @@ export class Administration {
       if (standing?.snapshot.term !== term) return standing?.lastHolder === candidateId ? "accepted" : "lost";
       patienceMs = timeoutMs + remainsMs(standing.snapshot);
       const { bar, endingReason } = standing.snapshot;
-      if (bar?.kind === "done") return "lost";
+      if (bar?.kind === "done" || bar?.kind === "pause") return "lost";
       if (endingReason !== undefined || (bar?.kind === "transfer" && bar.candidateId !== candidateId)) return "lost";
       // What has kept the others out may end before anybody is known to lead.
       if (standing.isClaiming?.(candidateId)) continue;
-      if (bar === undefined || bar.kind === "reservation") return "expired";
+      if (bar === undefined) return "expired";
     }
   }
 

@@ -31,6 +31,8 @@ export interface LeaseStoreCapabilities {
   readonly transfer: { readonly drain: "full" | "remaining-lease" } | undefined;
   /** True where `repair` can set the term after which the next one comes. @defaultValue false */
   readonly repair?: boolean | undefined;
+  /** True where `pause` and `resume` are supported. @defaultValue false */
+  readonly pause?: boolean | undefined;
   /** The store's own clock as a judge of age, where it has one. */
   readonly storeClock: StoreClock | undefined;
   /**

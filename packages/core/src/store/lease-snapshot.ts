@@ -1,15 +1,18 @@
 /**
- * The bar that keeps candidates from acquiring:
+ * Why a candidate may not acquire at present:
  * - `done`: an occurrence that is done; nobody may, ever again.
  * - `lease`: somebody has the lease, or may have it; nobody may.
  * - `hold`: the lease was released before its minimum hold was over; nobody may for `leftMs` more.
- * - `transfer`: an administrator hands over; only this candidate may.
+ * - `pause`: an administrator has paused the election; nobody may until it is resumed. A present leader goes on.
+ * - `transfer`: an administrator transfers the leadership; only this candidate may.
  * - `reservation`: only candidates of this group may.
  */
-export type Bar =
+export type Blocker =
   | { readonly kind: "done" }
   | { readonly kind: "lease" }
   | { readonly kind: "hold"; readonly leftMs: number }
+  /** `sinceMs` is the time of the pause by the wall clock of its administrator, in milliseconds since the Unix epoch. */
+  | { readonly kind: "pause"; readonly reason: string; readonly sinceMs?: number | undefined }
   | { readonly kind: "transfer"; readonly candidateId: string }
   | { readonly kind: "reservation"; readonly group: string };
 
@@ -41,8 +44,8 @@ export interface LeaseSnapshot {
    * by the store's clock fails, and has the store count its age from then on.
    */
   readonly undated?: true | undefined;
-  /** The bar that keeps candidates from acquiring at present; absent where anyone may try. */
-  readonly bar?: Bar | undefined;
+  /** The blocker that keeps candidates from acquiring at present; absent where anyone may try. */
+  readonly bar?: Blocker | undefined;
   /** The reason for which an administrator broke it. */
   readonly endingReason?: string | undefined;
 }

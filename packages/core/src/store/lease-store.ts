@@ -98,7 +98,7 @@ export interface LeaseStore {
   /**
    * Forces a re-election: renewal is closed at once, and nobody may acquire until the old lease's remaining time has
    * passed, so that there are never two valid leaders. The next acquisition raises the term, not the break. Whatever else
-   * bars candidates is lifted, whoever holds the lease or nobody: a hand-over, a hold, a reservation.
+   * bars candidates is lifted, whoever holds the lease or nobody: a transfer, a hold, a reservation. A pause stays: `resume` lifts it.
    *
    * A lost reply is resolved by reading, and never becomes a second break of the successor.
    * @throws {StoreError} if it is not known in the end whether the term is broken; the message tells how to try again.
@@ -108,7 +108,8 @@ export interface LeaseStore {
   /**
    * Asks the present leader to drain and hand over to one candidate; settles when it is known how that went. Failures on
    * the way are waited out, for as long as the hand-over may still be under way.
-   * @throws {UnsupportedError} where `capabilities.transfer` is undefined.
+   * It takes the place of a reservation: once its time is over any group may acquire.
+   * @throws {UnsupportedError} where `capabilities.transfer` is undefined. {PausedError} while the election is paused.
    */
   transfer(election: string, candidateId: string, options: TransferOptions): Promise<TransferOutcome>;
 
@@ -120,6 +121,17 @@ export interface LeaseStore {
    * {ConfigurationError} for a `minTerm` that is not above every term that can be seen.
    */
   repair(election: string, options?: RepairOptions): Promise<RepairOutcome>;
+
+  /**
+   * Pauses an election: no candidate may acquire until `resume`. A present leader goes on, and `break` ends it; a break lifts no
+   * pause. The occurrences of a schedule are claimed all the same. An election that is paused already keeps its first pause.
+   * A candidate of an older version refuses the record of a paused election as foreign.
+   * @throws {UnsupportedError} unless `capabilities.pause`.
+   */
+  pause(election: string, options: PauseOptions): Promise<PauseOutcome>;
+
+  /** Lifts a pause, and nothing else. It needs no term, and makes no record where there is none. @throws as `pause`. */
+  resume(election: string, options?: ResumeOptions): Promise<ResumeOutcome>;
 
   /**
    * Returns the occurrences of the schedule of `election`, where this service can keep them: a new store each time, which
@@ -291,6 +303,29 @@ export type BreakOutcome =
   | { readonly broken: true; readonly term: number }
   | { readonly broken: false; readonly current?: LeaseSnapshot | undefined };
 
+export interface PauseOptions {
+  /** The reason, of at most 500 bytes, recorded for people who ask later. */
+  readonly reason: string;
+  /** The longest that each of its requests may take, in milliseconds. @defaultValue 5_000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The pause that is in force. */
+export interface PauseOutcome {
+  /** False where the election was paused already. */
+  readonly isNew: boolean;
+  readonly reason: string;
+  /** The time of the pause by the wall clock of its administrator, in milliseconds since the Unix epoch. */
+  readonly sinceMs?: number | undefined;
+}
+
+export type ResumeOptions = Omit<PauseOptions, "reason">;
+
+export interface ResumeOutcome {
+  /** False where the election was not paused. */
+  readonly resumed: boolean;
+}
+
 export interface RepairOptions {
   /**
    * The least that the next term may be: above every term that a process or a fenced resource has seen. Round it up generously.
@@ -331,6 +366,6 @@ export interface TransferOptions {
 /**
  * - `accepted`: the named candidate leads.
  * - `expired`: it did not acquire in time; anyone may.
- * - `lost`: the term was no longer the one to end, or somebody else leads.
+ * - `lost`: the term was no longer the one to end, or somebody else leads, or the election was paused meanwhile.
  */
 export type TransferOutcome = "accepted" | "expired" | "lost";

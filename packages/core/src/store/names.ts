@@ -49,11 +49,16 @@ export function checkTerm(what: string, term: number | undefined): void {
  * @throws {ConfigurationError} saying what is wrong with it.
  */
 export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: number | undefined }): void {
-  const { reason, ifTerm } = options;
-  if (typeof reason !== "string")
-    throw new ConfigurationError(`reason must be a string, not ${describe(reason)}: say why it is broken.`);
+  checkReason(options.reason, "say why it is broken");
+  checkTerm("ifTerm", options.ifTerm);
+}
+
+/** @throws {ConfigurationError} unless an administrator's reason is a text of at most 500 bytes; `advice` ends its message. */
+export function checkReason(reason: unknown, advice: string): asserts reason is string {
+  if (typeof reason !== "string") {
+    throw new ConfigurationError(`reason must be a string, not ${describe(reason)}: ${advice}.`);
+  }
   checkText("reason", reason, MAX_REASON_BYTES);
-  checkTerm("ifTerm", ifTerm);
 }
 
 /** @throws {ConfigurationError} unless the group has a name and the duration is one. */

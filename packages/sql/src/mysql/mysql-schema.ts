@@ -14,12 +14,7 @@ const RECORD = `version VARBINARY(36) NOT NULL DEFAULT '',
   renew_interval_ms DOUBLE,
   broken_reason VARBINARY(500),
   broken_id VARBINARY(36),
-  transfer_to VARBINARY(255),
-  transfer_timeout_ms DOUBLE,
-  transfer_id VARBINARY(36),
-  hold_ms DOUBLE,
-  reserved_group VARBINARY(255),
-  reserved_ms DOUBLE,
+  bars BLOB,
   done TINYINT,
   quorum BLOB`;
 

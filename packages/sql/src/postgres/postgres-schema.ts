@@ -14,12 +14,7 @@ const RECORD = `version TEXT NOT NULL DEFAULT '',
   renew_interval_ms DOUBLE PRECISION,
   broken_reason BYTEA,
   broken_id TEXT,
-  transfer_to TEXT,
-  transfer_timeout_ms DOUBLE PRECISION,
-  transfer_id TEXT,
-  hold_ms DOUBLE PRECISION,
-  reserved_group TEXT,
-  reserved_ms DOUBLE PRECISION,
+  bars TEXT,
   done SMALLINT,
   quorum TEXT`;
 

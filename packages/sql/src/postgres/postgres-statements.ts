@@ -1,3 +1,4 @@
+import { RECORD_SCHEMA } from "@leasehold/core/provider";
 import { COLUMNS, FENCES, FREE_TEXT, LEASE_TABLE, LEASES, NO_VERSION, type RecordTable } from "../schema.ts";
 import { CHANNEL } from "./postgres-listener.ts";
 
@@ -169,7 +170,7 @@ function takingOf(table: RecordTable, lockTimeoutMs: number, mayCreate: boolean)
   const whereRow = key.map((column, index) => `${column} = $${index + 1}`).join(" AND ");
   const parameterOf = (column: string): string => `$${given.indexOf(column) + 1}`;
   const given = [...key, "version", ...COLUMNS, "nonce_wall_ms"];
-  const bid = { term: `${parameterOf("term")}::bigint`, group: `${parameterOf("reserved_group")}::text`, mayCreate };
+  const bid = { term: `${parameterOf("term")}::bigint`, mayCreate };
   const made = [
     ...given.map((column) => [column, parameterOf(column)]),
     ["nonce_at", "clock_timestamp()"],
@@ -206,20 +207,16 @@ const OPEN_FENCE = `INSERT INTO ${FENCES} AS fence (election, term, term_id) SEL
     RETURNING pg_notify('${CHANNEL}', $1)`;
 
 /** The condition by which a row is a record that this bid may replace, or, where one may be made, the place of one. */
-function openTo(
-  { term, group, mayCreate }: { readonly term: string; readonly group: string; readonly mayCreate: boolean },
-  row: string,
-): string {
+function openTo({ term, mayCreate }: { readonly term: string; readonly mayCreate: boolean }, row: string): string {
   const vacated = [
     `${row}.version <> '${NO_VERSION}'`,
-    `${row}.schema_version = 1`,
+    `${row}.schema_version = ${RECORD_SCHEMA}`,
     `${row}.nonce <> ''`,
     `${row}.candidate_id <> '' IS NOT FALSE`,
     `${row}.term BETWEEN ${term} - 1 AND ${Number.MAX_SAFE_INTEGER - 1}`,
     ...["lease_duration_ms", "renew_interval_ms"].map((column) => isDuration(`${row}.${column}`)),
     `(${row}.broken_reason IS NULL OR ${row}.broken_id <> '')`,
-    `(${row}.reserved_group IS NULL OR (${row}.reserved_group = ${group} AND ${isDuration(`${row}.reserved_ms`)}))`,
-    ...["term_id", "transfer_to", "hold_ms", "done", "quorum"].map((column) => `${row}.${column} IS NULL`),
+    ...["term_id", "bars", "done", "quorum"].map((column) => `${row}.${column} IS NULL`),
   ].join(" AND ");
   return mayCreate ? `${row}.version = '${NO_VERSION}' OR (${vacated})` : vacated;
 }

@@ -15,12 +15,7 @@ const RECORD = `version TEXT NOT NULL DEFAULT '',
   renew_interval_ms REAL,
   broken_reason TEXT,
   broken_id TEXT,
-  transfer_to TEXT,
-  transfer_timeout_ms REAL,
-  transfer_id TEXT,
-  hold_ms REAL,
-  reserved_group TEXT,
-  reserved_ms REAL,
+  bars TEXT,
   done INTEGER,
   quorum TEXT`;
 

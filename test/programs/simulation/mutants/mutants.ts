@@ -14,7 +14,7 @@ import { VOTING_MUTANTS } from "./voting-mutants.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
 
-const BAR = "packages/core/src/store/bar.ts";
+const BAR = "packages/core/src/store/blocker.ts";
 const CLOCK = "packages/core/src/time/clock.ts";
 const CANDIDACY = "packages/core/src/election/candidacy.ts";
 const LEADING = "packages/core/src/election/leading.ts";
@@ -330,8 +330,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "  return { ...record, termId: null, nonce }",
-        replace: "  return { ...record, term: 0, termId: null, nonce }",
+        find: "withBars({ ...record, termId: null, nonce }, bars)",
+        replace: "withBars({ ...record, term: 0, termId: null, nonce }, bars)",
       },
     ],
   },

@@ -58,8 +58,8 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "  { transfer: _, holdMs, reservation: ___, ...record }: LeaseRecord,",
-        replace: "  { holdMs, reservation: ___, ...record }: LeaseRecord,",
+        find: 'withBars(record, [hold, barOf(record, "pause")])',
+        replace: 'withBars(record, [hold, barOf(record, "transfer"), barOf(record, "pause")])',
       },
     ],
     stores: RECORDS,
@@ -72,8 +72,8 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "  { transfer: _, holdMs, reservation: ___, ...record }: LeaseRecord,",
-        replace: "  { transfer: _, reservation: ___, ...record }: LeaseRecord,",
+        find: 'withBars(record, [hold, barOf(record, "pause")])',
+        replace: 'withBars(record, [barOf(record, "hold"), barOf(record, "pause")])',
       },
     ],
     stores: RECORDS,
@@ -86,8 +86,8 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "  { transfer: _, holdMs, reservation: ___, ...record }: LeaseRecord,",
-        replace: "  { transfer: _, holdMs, ...record }: LeaseRecord,",
+        find: 'withBars(record, [hold, barOf(record, "pause")])',
+        replace: 'withBars(record, [hold, barOf(record, "reservation"), barOf(record, "pause")])',
       },
     ],
     stores: RECORDS,
@@ -98,8 +98,11 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
     bug: "a transfer of a lease that is free drops what is left of a minimum hold",
     within: 4_000,
     patches: [
-      { file: ORDERS, find: 'const hold = bar?.kind === "hold" ?', replace: 'const hold = bar?.kind === "lease" ?' },
-      { file: ORDERS, find: "{ holdMs: Math.ceil(bar.leftMs) } : {};", replace: "{} : {};" },
+      {
+        file: ORDERS,
+        find: 'const holdMs = bar?.kind === "hold" ? Math.ceil(bar.leftMs) : 0;',
+        replace: "const holdMs = bar ? 0 : 0;",
+      },
     ],
     stores: RECORDS,
   },

@@ -5,7 +5,7 @@ import type { Mutant } from "./mutant.ts";
 const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
 const RECORDS: readonly StoreKind[] = ["records", ...CLOCKED];
 
-const BAR = "packages/core/src/store/bar.ts";
+const BAR = "packages/core/src/store/blocker.ts";
 const SNAPSHOT = "packages/core/src/records/record-snapshot.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
 const TENURE = "packages/core/src/election/tenure.ts";
@@ -59,8 +59,8 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: SNAPSHOT,
-        find: "reservation !== undefined && ageMs[0] < reservation.durationMs",
-        replace: "reservation !== undefined && ageMs[0] >= 0",
+        find: "  if (leftMs <= 0) return {};",
+        replace: '  if (leftMs <= 0 && !(except && "group" in except)) return {};',
       },
     ],
     stores: CLOCKED,
@@ -73,8 +73,8 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ORDERS,
-        find: "{ value: _, holdMs: __, ...record }: LeaseRecord",
-        replace: "{ value: _, holdMs: __, reservation: ___, ...record }: LeaseRecord",
+        find: 'again ?? barOf(record, "reservation")',
+        replace: "again",
       },
     ],
     stores: CLOCKED,

@@ -11,41 +11,19 @@ const SERVICE = "packages/core/src/testing/simulated-record-service.ts";
 /** Bugs of an acquisition in one request, in which the service decides whether the election is open. */
 export const UNSEEN_MUTANTS: readonly Mutant[] = [
   {
-    name: "unseen-hold-forgotten",
+    name: "unseen-bars-forgotten",
     rule: "a bar holds, and ends",
     bug: "a lease that was released early, and is held back, counts as open",
     within: 1_000,
-    patches: [{ file: RECORD_STORE, find: "done || holdMs !== undefined || transfer", replace: "done || transfer" }],
+    patches: [{ file: RECORD_STORE, find: "done || bars) return false", replace: "done) return false" }],
     stores: RECORDS,
-  },
-  {
-    name: "unseen-transfer-forgotten",
-    rule: "a transfer is for one candidate",
-    bug: "a lease that is handed over to one candidate counts as open",
-    within: 2_000,
-    patches: [{ file: RECORD_STORE, find: "done || holdMs !== undefined || transfer", replace: "done || holdMs !== undefined" }],
-    stores: RECORDS,
-  },
-  {
-    name: "unseen-reservation-forgotten",
-    rule: "a bar holds, and ends",
-    bug: "a lease that is kept for another group counts as open",
-    within: 2_000,
-    patches: [
-      {
-        file: RECORD_STORE,
-        find: "  if (reservation && reservation.group !== bid.reservation?.group) return false;\n",
-        replace: "",
-      },
-    ],
-    stores: CLOCKED,
   },
   {
     name: "unseen-done-forgotten",
     rule: "done is done once",
     bug: "an occurrence that is done counts as open",
     within: 100,
-    patches: [{ file: RECORD_STORE, find: "termId !== null || done ||", replace: "termId !== null ||" }],
+    patches: [{ file: RECORD_STORE, find: "termId !== null || done || bars", replace: "termId !== null || bars" }],
     stores: CLOCKED,
   },
   {

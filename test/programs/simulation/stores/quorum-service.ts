@@ -332,7 +332,7 @@ export class QuorumService implements RecordService, MemberFaults {
     if (accepters.size !== this.#majority || this.#past.has(ballot)) return;
     this.#past.add(ballot);
     const { schema: _, quorum: __, ...kept } = record;
-    this.#choose(election, { ballot: accepted, write, record: { ...kept, schema: 1 } }, base, atMs);
+    this.#choose(election, { ballot: accepted, write, record: { ...kept, schema: 3 } }, base, atMs);
   }
 
   #choose(election: string, chosen: Chosen, base: string | null, atMs: number): void {

@@ -1,5 +1,5 @@
 import { StoreError } from "@leasehold/core";
-import { RecordLeaseStore, RecordOccurrenceStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
+import { barOf, RecordLeaseStore, RecordOccurrenceStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
 import {
   carry,
   type AcceptedWrite,
@@ -12,6 +12,7 @@ import {
   ELECTION,
   FASTEST_RATE,
   newServiceView,
+  transferMark,
   type Claim,
   type ConnectionFaults,
   type RequestFailure,
@@ -43,9 +44,12 @@ function claimOf({ term, termId, done }: LeaseRecord): Claim {
 
 /** The orders of administrators that a record shows. */
 function ordersOf(record: LeaseRecord | undefined): readonly string[] {
-  const { broken, transfer } = record ?? {};
-  if (!broken && !transfer) return [];
-  return [...(broken ? [broken.reason] : []), ...(transfer ? [`for ${transfer.timeoutMs} ms`] : [])];
+  if (!record) return [];
+  const { broken, termId, leaseDurationMs } = record;
+  const transfer = barOf(record, "transfer");
+  // The time of a transfer begins where the lease ends, or the hold.
+  const fromMs = (termId === null ? barOf(record, "hold")?.untilMs : leaseDurationMs) ?? 0;
+  return [...(broken ? [broken.reason] : []), ...(transfer ? [transferMark((transfer.untilMs ?? 0) - fromMs)] : [])];
 }
 
 /** A service that keeps records, of one machine or of several. */

@@ -194,3 +194,8 @@ export interface SimulatedStore {
   rejoin?(): void;
   readonly isCutOff?: boolean;
 }
+
+/** The mark of a transfer, by which its order is known again: its time-out, to the microsecond. */
+export function transferMark(timeoutMs: number): string {
+  return `for ${timeoutMs.toFixed(3)} ms`;
+}

@@ -1,4 +1,4 @@
-import type { LeaseRecord } from "@leasehold/core/provider";
+import { barOf, type Bar as RecordBar, type LeaseRecord } from "@leasehold/core/provider";
 import type { AcceptedWrite } from "@leasehold/core/testing";
 import { FASTEST_RATE, type Bar } from "./simulated-store.ts";
 
@@ -21,7 +21,7 @@ const NEVER: Since = { nonceMs: 0, aliveMs: 0, leftMs: -Infinity };
 export class Turn {
   readonly #toleranceMs: number;
   /** The reservation of the present or last term for its group. */
-  #reservation: LeaseRecord["reservation"];
+  #reservation: RecordBar | undefined;
   /** For how long its holder has left it held back. */
   #holdMs = 0;
   /** An administrator has lifted what bars. */
@@ -66,11 +66,13 @@ export class Turn {
   wrote(write: Write): void {
     const { before, record } = write;
     if (record.termId !== null && record.termId !== before?.termId) {
-      this.#reservation = record.reservation;
+      this.#reservation = barOf(record, "reservation");
       this.#holdMs = 0;
       this.#lifted = false;
     } else if (record.broken) this.#lifted = true;
-    if (isLeft(write)) this.#holdMs = record.holdMs ?? 0;
+    // An administrator's order takes the place of what the last leader has reserved.
+    if (transferIn(record)) this.#reservation = undefined;
+    if (isLeft(write)) this.#holdMs = barOf(record, "hold")?.untilMs ?? 0;
     const firstMs = this.#firstMs.get(record.nonce) ?? write.atMs;
     this.#firstMs.set(record.nonce, firstMs);
     this.#since = after(this.#since, write, firstMs);
@@ -88,18 +90,26 @@ export class Turn {
   /** What should have kept a new term from being given out, by the fastest of clocks. */
   barring({ before, record, atMs }: Write): Bar | undefined {
     const isWithin = (fromMs: number, forMs: number): boolean => atMs < fromMs + forMs / FASTEST_RATE - this.#toleranceMs;
-    const { transfer, termId, leaseDurationMs = 0 } = before ?? {};
     const { nonceMs, aliveMs, leftMs } = this.#since;
     if (!this.#lifted && isWithin(leftMs, this.#holdMs)) return { kind: "hold", by: "a minimum hold" };
-    // From the release on, or, if the lease was left to expire, from its end.
-    const freeAtMs = nonceMs + (termId ? leaseDurationMs / FASTEST_RATE : 0);
+    const transfer = before && transferIn(before);
+    const to = exceptionOf(transfer);
     // What its candidate sent in time may arrive late.
-    if (transfer?.candidateId === record.candidateId) return undefined;
-    if (transfer && isWithin(freeAtMs, transfer.timeoutMs)) return { kind: "turn", by: transfer.candidateId };
-    const { group, durationMs = 0 } = this.#reservation ?? {};
-    const isGroups = group !== undefined && !this.#lifted && isWithin(aliveMs, durationMs);
-    return isGroups && record.reservation?.group !== group ? { kind: "turn", by: `group ${group}` } : undefined;
+    if (transfer && to === record.candidateId) return undefined;
+    if (transfer && isWithin(nonceMs, transfer.untilMs ?? 0)) return { kind: "turn", by: to };
+    const group = exceptionOf(this.#reservation);
+    const isGroups = this.#reservation && !this.#lifted && isWithin(aliveMs, this.#reservation.untilMs ?? 0);
+    return isGroups && exceptionOf(barOf(record, "reservation")) !== group ? { kind: "turn", by: `group ${group}` } : undefined;
   }
+}
+
+function transferIn(record: LeaseRecord): RecordBar | undefined {
+  return barOf(record, "transfer");
+}
+
+/** The candidate, or the group, that a bar makes an exception of. */
+function exceptionOf(bar: RecordBar | undefined): string {
+  return Object.values(bar?.except ?? {}).join();
 }
 
 /** The term has been left, and is nobody's any more. */
@@ -110,7 +120,7 @@ function isLeft({ before, record }: Write): boolean {
 function after(since: Since, write: Write, atMs: number): Since {
   const { before, record } = write;
   const keepsNonce = before?.nonce === record.nonce;
-  const isOrder = record.transfer !== undefined && record.transfer.id !== before?.transfer?.id;
+  const isOrder = transferIn(record) !== undefined && transferIn(record)?.id !== (before && transferIn(before)?.id);
   return {
     nonceMs: keepsNonce ? since.nonceMs : atMs,
     aliveMs: keepsNonce || isOrder ? since.aliveMs : atMs,

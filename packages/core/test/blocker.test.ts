@@ -1,13 +1,15 @@
 import type { LeaseSnapshot } from "@leasehold/core";
-import { barOf, mayAcquire, type Bar } from "@leasehold/core/provider";
+import { blockerOf, mayAcquire, type Blocker } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 
 describe("what bars an acquisition", () => {
-  const all = { done: true, holdMs: 5, transferTo: "b", group: "west" };
+  const pause = { kind: "pause", reason: "restore" } as const;
+  const all = { done: true, pause: undefined as typeof pause | undefined, holdMs: 5, transferTo: "b", group: "west" };
 
   // From what bars most to what bars least: each line leaves out the one before.
   test.each([
     [{ ...all, state: "held" }, { kind: "done" }],
+    [{ ...all, state: "held", done: false, pause }, pause],
     [{ ...all, state: "held", done: false }, { kind: "lease" }],
     [{ ...all, state: "ending", done: false }, { kind: "lease" }],
     [{ ...all, state: "unknown", done: false }, { kind: "lease" }],
@@ -26,7 +28,7 @@ describe("what bars an acquisition", () => {
     [{ state: "vacant" }, undefined],
     [{ state: "expired", holdMs: -1 }, undefined],
   ] as const)("of %j", (claims, bar) => {
-    expect(barOf(claims)).toEqual(bar);
+    expect(blockerOf(claims)).toEqual(bar);
   });
 });
 
@@ -38,10 +40,11 @@ describe("who may acquire", () => {
     ["c", "west"],
   ] as const;
 
-  test.each<[Bar | undefined, boolean[]]>([
+  test.each<[Blocker | undefined, boolean[]]>([
     [undefined, [true, true, true, true]],
     [{ kind: "done" }, [false, false, false, false]],
     [{ kind: "lease" }, [false, false, false, false]],
+    [{ kind: "pause", reason: "restore" }, [false, false, false, false]],
     [{ kind: "hold", leftMs: 1 }, [false, false, false, false]],
     [{ kind: "transfer", candidateId: "b" }, [true, true, false, false]],
     [{ kind: "reservation", group: "west" }, [false, true, false, true]],

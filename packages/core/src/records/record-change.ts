@@ -1,0 +1,57 @@
+import { isUnknown, StoreError } from "../reporting/errors.ts";
+import { DEFAULT_REQUEST_TIMEOUT_MS } from "../store/lease-limits.ts";
+import type { LeaseRecord } from "./record-store.ts";
+import type { SeenRecords } from "./seen-records.ts";
+import type { Sighting } from "./sighting.ts";
+
+/** The number of times that a change is tried against others who write, and against lost replies. */
+const TRIES = 4;
+
+/** What an administrator makes of a record that was just read. */
+export interface Change<Outcome> {
+  readonly outcome: Outcome;
+  /** The record to write; absent where nothing is to be changed. */
+  readonly record?: LeaseRecord | undefined;
+  /** True where the record is there already, since an earlier try has arrived. */
+  readonly isThere?: boolean | undefined;
+}
+
+/** An administrator's change that needs no term. */
+export interface ChangeRequest<Outcome> {
+  /** For messages: `repair`, `pause`, `resume`. */
+  readonly operation: string;
+  /** What to do where no reply tells the outcome: a sentence. */
+  readonly advice: string;
+  readonly timeoutMs: number | undefined;
+  /** @param isSent true once a write of this request may have arrived. */
+  readonly change: (found: Sighting | undefined, isSent: boolean) => Change<Outcome>;
+}
+
+/**
+ * Changes the record of an election. Each try is one conditional write on what was just read, and a lost reply is resolved by
+ * reading. What a read shows counts only once it is written again where a failover may undo it.
+ */
+export async function changeRecord<Outcome>(
+  seen: SeenRecords,
+  election: string,
+  { operation, advice, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, change }: ChangeRequest<Outcome>,
+): Promise<Outcome> {
+  let unanswered: unknown;
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    let isSent = false;
+    try {
+      const found = await seen.read(election, { timeoutMs });
+      const { outcome, record, isThere } = change(found, tries > 0);
+      if (!record || (isThere && !seen.showsUndurable)) return outcome;
+      isSent = true;
+      if ((await seen.write(election, record, found, { timeoutMs })) !== undefined) return outcome;
+    } catch (error) {
+      if (!isSent || !isUnknown(error)) {
+        if (unanswered === undefined || !isSent) throw error;
+      } else unanswered = error;
+    }
+  }
+  const message = `${seen.name}: no reply tells what became of the ${operation} of '${election}'. ${advice}`;
+  const details = { store: seen.name, operation, election, mayHaveBeenApplied: true, cause: unanswered };
+  throw new StoreError("STORE_CONFLICT", message, details);
+}

@@ -1,0 +1,67 @@
+import type { PauseOptions, PauseOutcome, ResumeOptions, ResumeOutcome } from "../store/lease-store.ts";
+import { checkName, checkReason } from "../store/names.ts";
+import { barOf, withBars, type Bar } from "./bars.ts";
+import { leaseToWaitMs } from "./lost-record.ts";
+import { changeRecord, type Change } from "./record-change.ts";
+import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
+import type { SeenRecords } from "./seen-records.ts";
+import type { Sighting } from "./sighting.ts";
+
+/** Bars every candidate until the election is resumed. The nonce stays: a present leader goes on. */
+export async function pauseRecord(seen: SeenRecords, election: string, options: PauseOptions): Promise<PauseOutcome> {
+  checkName("election", election);
+  const { reason, timeoutMs } = options;
+  checkReason(reason, "say why the election is paused");
+  const { clock } = seen;
+  const pause = { untilMs: null, except: null, reason, id: clock.randomUuid(), sinceMs: clock.wallMs() } as const;
+  const nonce = clock.randomUuid();
+  return await changeRecord(seen, election, {
+    operation: "pause",
+    advice: "Repeat it.",
+    timeoutMs,
+    change: (found) => {
+      const present = found && barOf(found.record, "pause");
+      if (present) return { ...there(found), outcome: outcomeOf(present, present.id === pause.id) };
+      const record = found?.record ?? neverHeld(nonce, seen.last(election)?.record);
+      return { outcome: outcomeOf(pause, true), record: withBars(record, [...(record.bars ?? []), pause]) };
+    },
+  });
+}
+
+/** Lifts a pause, and nothing else. */
+export async function resumeRecord(seen: SeenRecords, election: string, options: ResumeOptions = {}): Promise<ResumeOutcome> {
+  checkName("election", election);
+  return await changeRecord(seen, election, {
+    operation: "resume",
+    advice: "Repeat it.",
+    timeoutMs: options.timeoutMs,
+    change: (found, isSent) => {
+      const present = found && barOf(found.record, "pause");
+      if (!present) return { ...(found && isSent ? there(found) : {}), outcome: { resumed: isSent } };
+      const left = found.record.bars?.filter((bar) => bar !== present) ?? [];
+      return { outcome: { resumed: true }, record: withBars(found.record, left) };
+    },
+  });
+}
+
+function there({ record }: Sighting): Pick<Change<unknown>, "record" | "isThere"> {
+  return { record, isThere: true };
+}
+
+function outcomeOf({ reason = "", sinceMs }: Bar, isNew: boolean): PauseOutcome {
+  return { isNew, reason, ...(sinceMs === undefined ? {} : { sinceMs }) };
+}
+
+/** The record of an election that nobody has led, so far as the store tells. */
+function neverHeld(nonce: string, before: LeaseRecord | undefined): LeaseRecord {
+  const leaseDurationMs = leaseToWaitMs(before);
+  return {
+    schema: RECORD_SCHEMA,
+    term: 0,
+    termId: null,
+    candidateId: null,
+    nonce,
+    leaseDurationMs,
+    renewIntervalMs: leaseDurationMs / 3,
+  };
+}
