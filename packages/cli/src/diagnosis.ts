@@ -1,13 +1,4 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import {
-  isLeaseholdError,
-  REQUEST_CHANNEL,
-  timing,
-  type LeaseSnapshot,
-  type LeaseStore,
-  type StoreRequest,
-  type TimingReport,
-} from "@leasehold/core";
+import { isLeaseholdError, timing, type LeaseSnapshot, type LeaseStore, type TimingReport } from "@leasehold/core";
 import { asSentence, membersText } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
 import { barText, look } from "./standing.ts";
@@ -53,7 +44,6 @@ export async function* diagnose(patient: Patient, surroundings: Surroundings): A
   if ("failure" in timed) return yield timed.failure;
   yield { check: "lease", outcome: "ok", message: leaseText(timed.result) };
 
-  using members = new FailingMembers(store);
   const checked = await tried("access", async () => await store.check({ election }));
   if ("failure" in checked) {
     // Of servers that elect one of themselves, this process is none: it can look, and give orders.
@@ -63,9 +53,8 @@ export async function* diagnose(patient: Patient, surroundings: Surroundings): A
     yield accessOf(checked.result, timed.result);
     for (const message of checked.result.warnings ?? []) yield { check: "settings", outcome: "warning", message };
   }
-  yield* members.findings();
-  const absent = store.members && membersText(store.members, "members of the store");
-  if (absent !== undefined) yield { check: "member", outcome: "warning", message: printable(absent) };
+  const absent = store.members && membersText(store.members(), "members of the store");
+  if (absent !== undefined) yield { check: "member", outcome: "warning", message: printable(withoutPasswords(absent)) };
 
   const seen = await tried("election", async () => await look(store, election));
   yield "failure" in seen ? seen.failure : standingOf(election, seen.result);
@@ -76,31 +65,6 @@ const NO_PROCESS_GROUPS: Finding = {
   outcome: "warning",
   message: "`leasehold run` needs process groups, which Windows has not; the other verbs work here.",
 };
-
-/** What the stores that one is made of have failed with: it goes on without a minority of them, and says nothing. */
-class FailingMembers implements Disposable {
-  readonly #problems = new Map<string, string>();
-  readonly #listen: (message: unknown) => void;
-
-  constructor({ name }: LeaseStore) {
-    this.#listen = (message) => {
-      const { store, outcome, message: problem = "" } = message as StoreRequest;
-      if (store !== name && outcome !== "ok") this.#problems.set(store, problem);
-    };
-    subscribe(REQUEST_CHANNEL, this.#listen);
-  }
-
-  *findings(): Generator<Finding, void, undefined> {
-    for (const [member, problem] of this.#problems) {
-      const message = `${member} fails: ${asSentence(withoutPasswords(oneLine(problem)))} The others will do once the quorum has begun, which takes all.`;
-      yield { check: "member", outcome: "warning", message };
-    }
-  }
-
-  [Symbol.dispose](): void {
-    unsubscribe(REQUEST_CHANNEL, this.#listen);
-  }
-}
 
 type Tried<Result> = { readonly result: Result } | { readonly failure: Finding };
 

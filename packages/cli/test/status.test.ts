@@ -157,9 +157,14 @@ test("a store that fails is exit code 69, and says what to do", async () => {
 test("it tells which members of the store do not count, and since when", async () => {
   const command = new CapturedCommand();
   await lead(command, "billing", "worker-1");
-  const members = { total: 3, needed: 2, absent: [{ name: "worker-3", why: "takes no part", forMs: 12_345 }] };
-  Object.assign(command.store, { members });
+  const member = { store: "sql", forMs: 12_345, counts: true, waitsFor: undefined };
+  const members = [
+    { ...member, name: "a" },
+    { ...member, name: "b" },
+    { ...member, name: "c", counts: false, waitsFor: "it is empty." },
+  ];
+  Object.assign(command.store, { members: () => members });
   const { stderr, exitCode } = await command.run("status", "billing");
-  expect(stderr).toContain("2 of 3 members of the store count: worker-3 takes no part, since 12 s at least.");
+  expect(stderr).toContain("2 of 3 members of the store count. c has not for 12 s: it is empty.");
   expect(exitCode).toBe(0);
 });

@@ -67,7 +67,7 @@ export type {
   TransferOptions,
   TransferOutcome,
 } from "./store/lease-store.ts";
-export type { AbsentMember, StoreMembers } from "./store/store-members.ts";
+export type { StoreMember } from "./store/store-members.ts";
 export { MemoryLeaseStore } from "./records/memory-lease-store.ts";
 // What is reported.
 export {

@@ -1,22 +1,20 @@
-import { Elector, measureElections, MemoryLeaseStore, type StoreMembers } from "@leasehold/core";
+import { Elector, measureElections, MemoryLeaseStore, type StoreMember } from "@leasehold/core";
 import { membersText } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 
-const MEMBERS: StoreMembers = {
-  total: 3,
-  needed: 2,
-  absent: [{ name: "c", why: "does not answer", forMs: 12_900 }],
-};
+const B: StoreMember = { name: "b", store: "sql", counts: true, forMs: 60_000, waitsFor: undefined };
+const C: StoreMember = { ...B, name: "c", counts: false, forMs: 12_900, waitsFor: "it does not answer." };
+const MEMBERS = [{ ...B, name: "a" }, B, C];
 
 test("says which members do not count, and nothing where all do", () => {
-  expect(membersText(MEMBERS, "servers")).toBe("2 of 3 servers count: c does not answer, since 12 s at least.");
-  expect(membersText({ ...MEMBERS, absent: [] }, "servers")).toBeUndefined();
+  expect(membersText(MEMBERS, "servers")).toBe("2 of 3 servers count. c has not for 12 s: it does not answer.");
+  expect(membersText([B], "servers")).toBeUndefined();
 });
 
 test("the health and the figures of an elector tell of its store's members", async () => {
   const meters = { transition: () => {}, renewal: () => {}, takeover: () => {}, overrun: () => {}, request: () => {} };
   const measurement = measureElections(meters);
-  const store = Object.assign(new MemoryLeaseStore(), { members: MEMBERS });
+  const store = Object.assign(new MemoryLeaseStore(), { members: () => MEMBERS });
   const elector = new Elector({ store, election: "e", logger: false });
   await using _ = await elector.campaign();
   expect(elector.health()).toMatchObject({ leading: true, members: MEMBERS });

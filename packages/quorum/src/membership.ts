@@ -7,6 +7,7 @@ import { NOTHING, UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import { Looks } from "./looks.ts";
 import { CONNECT_TIMEOUT_MS } from "./overdue-reads.ts";
 import type { Member, MemberLimits } from "./member.ts";
+import { MemberStates } from "./member-states.ts";
 import { Register } from "./register.ts";
 import { MARKER, newestOf, replaced, ROSTER, rosterOf, rosterRecord, type Admission, type Roster } from "./roster.ts";
 import type { Proposer } from "./rounds.ts";
@@ -25,6 +26,8 @@ const HEALING_PAUSES_MS = [200, 400, 1_000] as const;
  * to all before anything else is. A store without one has been emptied, or is new: the others take it in.
  */
 export class Membership implements Admission {
+  /** Which members count, as this process knows. */
+  readonly states: MemberStates;
   readonly #members: ReadonlyMap<string, Member>;
   readonly #register: Register;
   readonly #clock: Clock;
@@ -46,7 +49,8 @@ export class Membership implements Admission {
     this.#clock = clock;
     const incarnations = Object.fromEntries(members.map(({ name }) => [name, ""]));
     this.#nobody = { number: 0, incarnations, later: [], past: [] };
-    this.#strangers = new Strangers(members, this.#shown, this.#rosters, journal);
+    this.#strangers = new Strangers(members, this.#shown, this.#rosters);
+    this.states = new MemberStates(members, clock, journal);
     this.#register = new Register(ROSTER, members, proposer, clock, this.#ofRosters());
   }
 
@@ -153,9 +157,14 @@ export class Membership implements Admission {
     return [...this.#shown].flatMap(([name, marker]) => (this.#isNew(name, marker) || lacks(name) ? [name] : []));
   }
 
-  /** @throws {ConfigurationError} if a member's store is one that the quorum has replaced, another member's, or another quorum's. */
+  /** @throws {ConfigurationError} if the store of one member was given under another one's name. */
   refuseOthers(): void {
     this.#strangers.refuse(this.#roster);
+  }
+
+  report(name: string, election: string, why: string | undefined, isSilent: boolean): void {
+    if (why === undefined) this.states.counts(name, election);
+    else this.states.lacks(name, election, why, isSilent);
   }
 
   whyAbsent(name: string): string | undefined {
@@ -164,10 +173,7 @@ export class Membership implements Admission {
 
   /** It has no marker, or one that no roster has had: whoever has given it that may not have come further. */
   #isNew(name: string, marker: string | null): boolean {
-    return (
-      marker === null ||
-      (marker !== this.roster.incarnations[name] && this.#strangers.mistakeOf(name, this.#roster) === undefined)
-    );
+    return marker === null || (marker !== this.roster.incarnations[name] && !this.#strangers.isStranger(name, this.#roster));
   }
 
   /** The number of the roster that a store has shown last. */
@@ -233,7 +239,6 @@ export class Membership implements Admission {
     const note = this.#shown.begin(name);
     const kept = await (this.#members.get(name) as Member).get(MARKER, true, limits);
     note(kept.proposal?.write ?? null);
-    this.#strangers.tell(this.#roster);
     return kept;
   }
 
@@ -281,7 +286,6 @@ export class Membership implements Admission {
     const note = this.#rosters.begin(name);
     const kept = await answer;
     note(kept.proposal && rosterOf(kept.proposal));
-    this.#strangers.tell(this.#roster);
     return kept;
   }
 
@@ -307,6 +311,8 @@ export class Membership implements Admission {
       },
       follow: () => Promise.resolve(),
       whyAbsent: (name) => this.whyAbsent(name),
+      // Each election's record says so as well, and more often.
+      report: () => undefined,
       counting: (answers, all, ballot) => {
         const isAll = all.size === this.#members.size;
         if (isAll && [...all.values()].every(({ accepted }) => !accepted)) return all;

@@ -1,4 +1,4 @@
-import { systemClock, type LeaseStore, type OccurrenceOptions } from "@leasehold/core";
+import { systemClock, type LeaseStore, type OccurrenceOptions, type StoreMember } from "@leasehold/core";
 import { checkOptions, Journal, RecordLeaseStore, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import { checkMembers, OPTIONS, recordsOf, type QuorumLeaseStoreOptions, type QuorumMember } from "./options.ts";
 import { QuorumRecordStore, type SealOptions } from "./quorum-record-store.ts";
@@ -38,6 +38,11 @@ export class QuorumLeaseStore extends RecordLeaseStore {
         return new RecordOccurrenceStore(quorum.beside(Object.fromEntries(records)), { clock });
       };
     }
+  }
+
+  /** Returns each member, whether it counts, for how long, and what it waits for. As this process has found it last; sends nothing. */
+  members(): readonly StoreMember[] {
+    return this.#quorum.members();
   }
 
   /**

@@ -1,4 +1,11 @@
-import { ConfigurationError, FencedError, UnsupportedError, type Clock, type StoreClock } from "@leasehold/core";
+import {
+  ConfigurationError,
+  FencedError,
+  UnsupportedError,
+  type Clock,
+  type StoreClock,
+  type StoreMember,
+} from "@leasehold/core";
 import {
   checkSignal,
   DEFAULT_REQUEST_TIMEOUT_MS,
@@ -72,6 +79,11 @@ export class QuorumRecordStore implements RecordStore {
       roundTrips: ROUND_TRIPS,
       showsUndurable: this.#members.some(({ records }) => records.capabilities.showsUndurable) || undefined,
     };
+  }
+
+  /** Each member, and whether it counts, as this process knows. */
+  members(): readonly StoreMember[] {
+    return this.#membership.states.all();
   }
 
   /** Returns a quorum of other records in the same stores. */

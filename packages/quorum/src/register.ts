@@ -126,7 +126,7 @@ export class Register {
         }
         // While it is silent there is nothing to be repaired for it.
         if (reading.answers.has(name)) await this.#repair(reading, limits);
-        const why = reading.kept.has(name) ? "it was found to keep something else." : rounds.whyMissing(reading, name);
+        const why = reading.kept.has(name) ? "it was found to keep something else." : rounds.absences.whyMissing(reading, name);
         await this.#pause(limits, false, 1, `${name} has not shown this leadership for the whole time: ${why}`);
       }
     });
@@ -166,7 +166,7 @@ export class Register {
       return reading;
     } catch (error) {
       if (!sent || !isLeaseholdError(error) || !error.code.startsWith("STORE_")) throw error;
-      throw this.#rounds.error(error.code as StoreErrorCode, error.message, true, error);
+      throw this.#rounds.absences.error(error.code as StoreErrorCode, error.message, true, error);
     }
   }
 
@@ -175,7 +175,7 @@ export class Register {
     if (chosen?.write === proposal.write) return { stored: true };
     if (!sent || chosen?.base === proposal.base) return { stored: false, current: this.#known(chosen) };
     const message = "Others have written since, so that nobody can tell any more whether this write was there between.";
-    throw this.#rounds.error("STORE_CONFLICT", message, true);
+    throw this.#rounds.absences.error("STORE_CONFLICT", message, true);
   }
 
   #known(proposal: Proposal | undefined): Chosen | undefined {
@@ -205,7 +205,7 @@ export class Register {
     const pauseMs = (0.2 + 0.8 * this.#clock.random()) * Math.min(LONGEST_PAUSE_MS, memberMs / 2);
     await sleep(this.#clock, times * pauseMs, signal);
     if (this.#clock.monotonicMs() < untilMs) return;
-    throw this.#rounds.error("STORE_TIMEOUT", why, mayHaveBeenApplied);
+    throw this.#rounds.absences.error("STORE_TIMEOUT", why, mayHaveBeenApplied);
   }
 }
 

@@ -93,6 +93,8 @@ export interface Admission {
   ): ReadonlyMap<string, Kept>;
   /** Why a member that has answered does not count, in a sentence, where it is for whose store it is. */
   whyAbsent(name: string): string | undefined;
+  /** Takes in whether a member counts for an election: `why` not, in a sentence, or undefined. A silent one has not answered. */
+  report(name: string, election: string, why: string | undefined, isSilent: boolean): void;
   /** Whether a member may be given a proposal though what it keeps does not count. */
   mayTakeBack(name: string, proposal: Proposal): boolean;
 }

@@ -1,5 +1,6 @@
-import { isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
+import { isLeaseholdError, type Clock } from "@leasehold/core";
 import { holderElapsedMs, SAFETY_MARGIN, type Instant } from "@leasehold/core/provider";
+import { Absences, isTimeout } from "./absences.ts";
 import { compareBallots, forward, highest, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { ageOf, topOf, type Chosen } from "./chosen.ts";
@@ -44,20 +45,14 @@ interface CatchUp {
   readonly confirmed: Promise<boolean>;
 }
 
-/** What was asked of the members, and did not come about. */
-interface Failed extends Pick<Reading, "failures" | "memberMs"> {
-  readonly kept: ReadonlyMap<string, unknown>;
-  readonly answers: ReadonlyMap<string, unknown>;
-}
-
 /** A write's condition has failed. */
 const REFUSED = new Error("Somebody else has written there.");
 /** A member is not given a write, by what it was found to keep. */
 const PASSED_OVER = new Error("It keeps what this write may not replace.");
-const FORGOTTEN = "it has forgotten what it had promised, and counts again once the others have written it anew.";
-
 /** The rounds of one process on one election's record: what it asks of the members, and what it makes of their answers. */
 export class Rounds {
+  /** What is said of members that do not count. */
+  readonly absences: Absences;
   readonly #election: string;
   readonly #clock: Clock;
   readonly #proposer: Proposer;
@@ -78,6 +73,7 @@ export class Rounds {
     this.#links = new Map(members.map((member) => [member.name, new Link(member, clock)]));
     this.#majority = (members.length + 1) / 2;
     this.#admission = admission;
+    this.absences = new Absences(election, [...this.#links.keys()], admission);
   }
 
   /**
@@ -105,18 +101,25 @@ export class Rounds {
     const kept = this.#counting(first.answers);
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name));
     const { memberMs } = limits;
-    if (behind.length === 0 || isEnough(kept)) return { kept, ...first, memberMs };
+    if (isEnough(kept)) return { kept, ...first, memberMs };
+    if (behind.length === 0) {
+      const reading = { kept, ...first, memberMs };
+      this.absences.report(reading);
+      return reading;
+    }
     // What was read before it was known that the member has promised more may have been written since: it is read again.
     // One that is behind even then has forgotten, and counts as absent.
     const again = await gather(this.#clock, ask(behind, true), limits.memberMs, () => false);
     // One that was written since may say that another store has come in place of one of those that have answered.
     await this.#admission.follow(this.#newestRoster(again.answers), limits);
-    return {
+    const reading = {
       kept: this.#counting(new Map([...kept, ...again.answers])),
       answers: new Map([...first.answers, ...again.answers]),
       failures: new Map([...first.failures, ...again.failures]),
       memberMs,
     };
+    this.absences.report(reading);
+    return reading;
   }
 
   /** Has all members that have answered promise a ballot above every other: all of them, or it starts over. */
@@ -179,6 +182,7 @@ export class Rounds {
       }
       const own = await this.#write(link, state, present, datedAt !== undefined, limits).catch(onFailure);
       if (this.#ballot === ballot) link.own = own;
+      this.absences.answered(link.member.name, true);
     };
     // A request that is lost costs a member this round, and then the next one may be emptied: it is sent again while there is time.
     const mayTryAgain = async (failure: unknown): Promise<boolean> =>
@@ -191,7 +195,9 @@ export class Rounds {
         try {
           return await bring(link, target);
         } catch (failure) {
-          if (!(await mayTryAgain(failure))) throw failure;
+          if (await mayTryAgain(failure)) continue;
+          if (!isRefusal(failure)) this.absences.failed(link.member.name, failure);
+          throw failure;
         }
       }
     });
@@ -215,7 +221,7 @@ export class Rounds {
     );
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
     const reading = { kept: answers, answers, failures, memberMs: limits.memberMs };
-    if (answers.size < this.#majority) throw this.#unavailable(reading, false);
+    if (answers.size < this.#majority) throw this.absences.unavailable(reading, false);
     return [...answers].find(([, refused]) => !refused)?.[0];
   }
 
@@ -252,42 +258,7 @@ export class Rounds {
   }
 
   demandMajority(reading: Reading, mayHaveBeenApplied: boolean): void {
-    if (reading.kept.size < this.#majority) throw this.#unavailable(reading, mayHaveBeenApplied);
-  }
-
-  error(code: StoreErrorCode, message: string, mayHaveBeenApplied: boolean, cause?: unknown): StoreError {
-    return new StoreError(code, message, {
-      store: "quorum",
-      operation: "round",
-      election: this.#election,
-      mayHaveBeenApplied,
-      cause,
-    });
-  }
-
-  /** Why a member does not count, in a sentence. */
-  whyMissing({ answers, failures }: Pick<Failed, "answers" | "failures">, name: string): string {
-    if (answers.has(name)) return this.#admission.whyAbsent(name) ?? FORGOTTEN;
-    const failure = failures.get(name);
-    if (isTimeout(failure)) return "no answer in time.";
-    return isLeaseholdError(failure) ? failure.message : "it has refused.";
-  }
-
-  #unavailable({ kept, answers, failures, memberMs }: Failed, mayHaveBeenApplied: boolean): Error {
-    const [cause] = failures.values();
-    if (isLeaseholdError(cause, "FOREIGN_RECORD")) return cause;
-    const names = [...this.#links.keys()];
-    const others = names.filter((name) => !kept.has(name));
-    // Where all that are missing answer, and are other stores, nobody but a person can mend it.
-    const isMistake = others.every((name) => answers.has(name) && this.#admission.whyAbsent(name) !== undefined);
-    const failed = isLeaseholdError(cause) && cause.code.startsWith("STORE_") ? (cause.code as StoreErrorCode) : "STORE_TIMEOUT";
-    const code = isMistake ? "STORE_REJECTED" : failed;
-    const told = others.map((name) => `${name}: ${this.whyMissing({ answers, failures }, name)}`);
-    if (others.some((name) => !answers.has(name) && isTimeout(failures.get(name)))) {
-      const has = `Each member has ${Math.round(memberMs)} ms for each request, a quarter of attemptTimeoutMs`;
-      told.push(`${has}: raise that, or the lease, where they need longer.`);
-    }
-    return this.error(code, `No majority of ${names.join(", ")} answers. ${told.join(" ")}`, mayHaveBeenApplied, cause);
+    if (reading.kept.size < this.#majority) throw this.absences.unavailable(reading, mayHaveBeenApplied);
   }
 
   /**
@@ -305,8 +276,12 @@ export class Rounds {
     );
     // The next round reads who the members are by now.
     if (present.roster > this.#admission.roster.number && (await confirmed)) this.#leads = undefined;
-    if (!this.#admission.mayTakeBack(name, proposal)) throw PASSED_OVER;
+    if (!this.#admission.mayTakeBack(name, proposal)) {
+      this.absences.answered(name, this.#counting(new Map([[name, present]])).size > 0);
+      throw PASSED_OVER;
+    }
     const counts = this.#counting(new Map([[name, present]])).size > 0;
+    if (!counts) this.absences.answered(name, false);
     if (!counts && !(await confirmed)) throw PASSED_OVER;
     // It has promised more than this round brings it, and forgotten that: it counts again once a round goes above it.
     if (!counts && compareBallots(link.known, forward(ballot)) > 0) this.#leads = undefined;
@@ -389,10 +364,6 @@ export class Rounds {
 
 function isRefusal(failure: unknown): boolean {
   return failure === REFUSED || failure === PASSED_OVER;
-}
-
-function isTimeout(failure: unknown): boolean {
-  return failure === undefined || isLeaseholdError(failure, "STORE_TIMEOUT");
 }
 
 /** Of two lists of members each would have a majority of its own: that is no failure of one member. */

@@ -1,5 +1,8 @@
-import type { AbsentMember, Clock } from "@leasehold/core";
+import type { Clock, StoreMember } from "@leasehold/core";
 import type { Answer, PeerState } from "./messages.ts";
+
+/** What is said of a server that answers, and does not vote yet or any more. */
+export const TAKES_NO_PART = "it takes no part.";
 
 interface Peer {
   /** What keeps it from taking part; undefined where it does. */
@@ -11,15 +14,17 @@ interface Peer {
 export class Peers {
   readonly #clock: Clock;
   readonly #peers = new Map<string, Peer>();
+  readonly #startedMs: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#startedMs = clock.monotonicMs();
   }
 
   /** A server has answered, or not. */
   heard(name: string, answer: Answer | undefined): void {
     const takesPart = answer?.kind === "PING" ? answer.takesPart : answer !== undefined && answer.kind !== "SILENT";
-    const why = takesPart ? undefined : answer ? "takes no part" : "does not answer";
+    const why = takesPart ? undefined : answer ? TAKES_NO_PART : "it does not answer.";
     const known = this.#peers.get(name);
     if (!known || known.why !== why) this.#peers.set(name, { why, sinceMs: this.#clock.monotonicMs() });
   }
@@ -35,10 +40,17 @@ export class Peers {
   }
 
   /** Those that take no part. */
-  get absent(): readonly AbsentMember[] {
+  get absent(): readonly PeerState[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#peers].flatMap(([name, { why, sinceMs }]) =>
       why === undefined ? [] : [{ name, why, forMs: nowMs - sinceMs }],
     );
+  }
+
+  /** The state of one server. One that was never asked counts. */
+  member(name: string): StoreMember {
+    const { why, sinceMs } = this.#peers.get(name) ?? { why: undefined, sinceMs: this.#startedMs };
+    const forMs = this.#clock.monotonicMs() - sinceMs;
+    return { name, store: "voting", counts: why === undefined, forMs, waitsFor: why };
   }
 }

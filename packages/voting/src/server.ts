@@ -1,4 +1,4 @@
-import type { Clock, StoreMembers } from "@leasehold/core";
+import type { Clock, StoreMember } from "@leasehold/core";
 import { instantOf, membersText, sleep } from "@leasehold/core/provider";
 import { Admission, majorityOf } from "./admission.ts";
 import { Ballots } from "./ballots.ts";
@@ -23,7 +23,7 @@ import type {
 import type { Transport } from "./transport.ts";
 import { OBSERVER } from "./messages.ts";
 import { Pace } from "./pace.ts";
-import { Peers } from "./peers.ts";
+import { Peers, TAKES_NO_PART } from "./peers.ts";
 import { PreVotes } from "./pre-votes.ts";
 import type { Troubles } from "./troubles.ts";
 
@@ -129,9 +129,10 @@ export class Server {
   }
 
   /** All servers, as this one knows them. */
-  get members(): StoreMembers {
-    const own = this.takesPart ? [] : [{ name: this.name, why: "takes no part", forMs: 0 }];
-    return { total: this.others.length + 1, needed: this.majority, absent: [...own, ...this.#peers.absent] };
+  members(): readonly StoreMember[] {
+    const counts = this.takesPart;
+    const own = { name: this.name, store: "voting", counts, forMs: 0, waitsFor: counts ? undefined : TAKES_NO_PART };
+    return [own, ...this.others.map((other) => this.#peers.member(other))];
   }
 
   /** Until its disk takes what it has decided; or for good, once it is closed. */
@@ -363,7 +364,7 @@ export class Server {
     const { signal } = this.#closed;
     while (!signal.aborted) {
       await Promise.all(this.others.map((other) => this.#ping(other)));
-      const text = membersText(this.members, "servers");
+      const text = membersText(this.members(), "servers");
       if (text === undefined) this.#options.troubles?.ends("members");
       else if (this.takesPart) this.#options.troubles?.lasts("members", text);
       const areAllThere = this.#peers.absent.length === 0;

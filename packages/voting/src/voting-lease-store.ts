@@ -12,7 +12,7 @@ import {
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
-  type StoreMembers,
+  type StoreMember,
   type TransferOptions,
   type TransferOutcome,
   type StoreWarnings,
@@ -115,8 +115,8 @@ export class VotingLeaseStore implements LeaseStore {
   }
 
   /** All servers, and those that take no part, as this one knows them: it asks the others every ten seconds. */
-  get members(): StoreMembers {
-    return this.#server.members;
+  members(): readonly StoreMember[] {
+    return this.#server.members();
   }
 
   /** How many packets were dropped since the start, for each reason; each is published on {@link DROPPED_CHANNEL} too. */

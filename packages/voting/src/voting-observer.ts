@@ -13,7 +13,7 @@ import {
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
-  type StoreMembers,
+  type StoreMember,
   type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
@@ -83,8 +83,8 @@ export class VotingObserver implements LeaseStore {
   }
 
   /** All servers, and those that take no part, as the last answers have told. */
-  get members(): StoreMembers {
-    return { total: this.#electorate.everyone.length, needed: this.#electorate.majority, absent: this.#line.peers.absent };
+  members(): readonly StoreMember[] {
+    return this.#line.members();
   }
 
   /** What only a minority of the servers has heard is `unknown`: it may be an election that is under way. */
@@ -187,6 +187,13 @@ class Line {
     this.#clock = clock;
     this.#start = clock.randomUuid();
     this.peers = new Peers(clock);
+  }
+
+  /** All servers. One that has never answered has the name that another one tells, or else its address. */
+  members(): readonly StoreMember[] {
+    const names = new Set([...this.#found.values(), ...this.peers.absent.map(({ name }) => name)]);
+    const unheard = [...this.#urls.keys()].filter((address) => !this.#found.has(address));
+    return [...names, ...unheard].slice(0, this.#urls.size).map((name) => this.peers.member(name));
   }
 
   async ask(address: string, request: Request, timeoutMs: number): Promise<Answer> {

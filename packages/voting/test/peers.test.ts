@@ -13,11 +13,11 @@ test("a server is absent while it does not answer or takes no part, since it was
   peers.heard("b", undefined);
   await clock.advance(5_000);
   peers.heard("b", undefined);
-  expect(peers.absent).toEqual([{ name: "b", why: "does not answer", forMs: 5_000 }]);
+  expect(peers.absent).toEqual([{ name: "b", why: "it does not answer.", forMs: 5_000 }]);
   peers.heard("b", { ...PONG, takesPart: false });
   await clock.advance(1_000);
   peers.heard("b", { kind: "SILENT" });
-  expect(peers.absent).toEqual([{ name: "b", why: "takes no part", forMs: 1_000 }]);
+  expect(peers.absent).toEqual([{ name: "b", why: "it takes no part.", forMs: 1_000 }]);
   peers.heard("b", { kind: "READ", absent: [] });
   expect(peers.absent).toEqual([]);
 });
@@ -26,7 +26,7 @@ test("another server may know for longer that one is absent, and is not believed
   const peers = new Peers(new VirtualClock());
   peers.heard("b", undefined);
   peers.heard("c", PONG);
-  const told = (name: string, forMs: number) => ({ name, why: "does not answer", forMs });
+  const told = (name: string, forMs: number) => ({ name, why: "it does not answer.", forMs });
   peers.told([told("b", 60_000), told("c", 60_000), told("d", 1_000)]);
   peers.told([told("b", 30_000)]);
   expect(peers.absent).toEqual([told("b", 60_000), told("d", 1_000)]);

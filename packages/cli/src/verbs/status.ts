@@ -35,7 +35,7 @@ export const verb: Verb = {
     await using store = await openStore(command, surroundings);
     const found = await Promise.all(elections.map(async (election) => await standingOf(store, election, waitMs, surroundings)));
     surroundings.stdout.write(json ? `${JSON.stringify(found)}\n` : tableOf(found, surroundings));
-    const absent = store.members && membersText(store.members, "members of the store");
+    const absent = store.members && membersText(store.members(), "members of the store");
     if (absent !== undefined) teller(surroundings)(printable(absent));
     if (found.some(({ state }) => state === "vacant" || state === "expired")) return EXIT.nobodyLeads;
     return found.some(({ state }) => state === "unknown") ? EXIT.unknown : EXIT.done;

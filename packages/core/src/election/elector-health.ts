@@ -1,5 +1,5 @@
 import type { ElectorState } from "../reporting/diagnostics.ts";
-import type { StoreMembers } from "../store/store-members.ts";
+import type { StoreMember } from "../store/store-members.ts";
 import type { ContactHealth } from "./store-contact.ts";
 
 /** What a health check asks of an elector: computed from the clocks when it is asked, so that it is true after a freeze. */
@@ -12,5 +12,5 @@ export interface ElectorHealth extends ContactHealth {
   /** For how many milliseconds more the leadership is valid without another renewal; 0 for a standby. */
   readonly validForMs: number;
   /** The servers or stores that the store is made of, where there are several. */
-  readonly members?: StoreMembers | undefined;
+  readonly members?: readonly StoreMember[] | undefined;
 }

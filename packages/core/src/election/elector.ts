@@ -117,7 +117,6 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     const { tenure } = this.#leading;
     const validForMs = tenure?.leadership.remainingMs() ?? 0;
     const { state } = this.#announcements;
-    const { members } = this.#store;
     return {
       // By the clocks: after a freeze no timer has said so yet.
       state: state === "leading" && validForMs === 0 ? "ending" : state,
@@ -125,7 +124,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       ...(tenure ? { term: tenure.term } : {}),
       validForMs,
       ...this.#contact.health,
-      ...(members === undefined ? {} : { members }),
+      ...(this.#store.members ? { members: this.#store.members() } : {}),
     };
   }
 

@@ -113,7 +113,7 @@ function measured(electors: Iterable<WeakRef<ElectorHandle>>): MeasuredElection[
     const election = withoutOccurrence(elector.election);
     const { validForMs, members } = elector.health();
     remaining.set(election, Math.max(remaining.get(election) ?? 0, validForMs));
-    absent.set(election, members?.absent.length ?? absent.get(election));
+    absent.set(election, members?.filter(({ counts }) => !counts).length ?? absent.get(election));
   }
   return [...remaining].map(([election, remainingMs]) => {
     const absentMembers = absent.get(election);

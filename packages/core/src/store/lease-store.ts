@@ -2,7 +2,7 @@ import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { Clock, Instant } from "../time/clock.ts";
 import type { LossReason } from "../reporting/errors.ts";
-import type { StoreMembers } from "./store-members.ts";
+import type { StoreMember } from "./store-members.ts";
 import type { LeaseStoreCapabilities } from "./capabilities.ts";
 import type { JoinOptions, Place } from "./place.ts";
 
@@ -20,8 +20,6 @@ export interface LeaseStore {
   readonly capabilities: LeaseStoreCapabilities;
   /** What the store itself has to warn a person of: it leaves by the loggers of the electors and observers on it. */
   readonly warnings?: StoreWarnings | undefined;
-  /** The servers or stores that it is made of, where there are several, as this process has last known them. */
-  readonly members?: StoreMembers | undefined;
   /** The clock by which it says when a lease was granted; whoever uses it goes by the same. @defaultValue the system's */
   readonly clock?: Clock | undefined;
 
@@ -87,6 +85,11 @@ export interface LeaseStore {
    * @throws {StoreError} where the service does not answer, or its layout cannot hold leases.
    */
   inspect?(options: CheckOptions): Promise<readonly string[]>;
+
+  /**
+   * Returns the members of a store that is made of several, as this process has found them last. Sends nothing.
+   */
+  members?(): readonly StoreMember[];
 
   /**
    * Yields wake-ups, which carry nothing; only on stores whose `capabilities.watch` is `push`. The first comes once the watch stands: from

@@ -1,28 +1,24 @@
-/** The servers or stores that a store is made of, as this process knows them. In a form that JSON keeps. */
-export interface StoreMembers {
-  /** The number of all of them. */
-  readonly total: number;
-  /** The number that must answer: a majority. */
-  readonly needed: number;
-  /** Those that do not count at present. */
-  readonly absent: readonly AbsentMember[];
-}
-
-/** A member that does not count at present. */
-export interface AbsentMember {
+/** One of the servers or stores that a store is made of, as this process knows it. In a form that JSON keeps. */
+export interface StoreMember {
+  /** Its name in the configuration. */
   readonly name: string;
-  /** What keeps it out, as the end of a sentence that begins with its name: "does not answer". */
-  readonly why: string;
-  /** The time for which that has lasted at least, in milliseconds. */
+  /** Its kind, for instance `sql`. */
+  readonly store: string;
+  /** Whether its answers count. False also where that holds for one election alone. */
+  readonly counts: boolean;
+  /** The time for which that has been so, in milliseconds, as far as this process knows. */
   readonly forMs: number;
+  /** The reason why it does not count, and what it waits for, in a sentence; undefined where it counts. */
+  readonly waitsFor: string | undefined;
 }
 
 /**
- * Returns in words which members do not count, for instance: "2 of 3 servers count: c does not answer, since 12 s at least."
+ * Returns in words which members do not count, for instance: "2 of 3 servers count. c has not for 12 s: it does not answer."
  * Returns undefined where all of them count.
  */
-export function membersText({ total, absent }: StoreMembers, what: string): string | undefined {
+export function membersText(members: readonly StoreMember[], what: string): string | undefined {
+  const absent = members.filter(({ counts }) => !counts);
   if (absent.length === 0) return undefined;
-  const each = absent.map(({ name, why, forMs }) => `${name} ${why}, since ${Math.floor(forMs / 1_000)} s at least`);
-  return `${total - absent.length} of ${total} ${what} count: ${each.join("; ")}.`;
+  const each = absent.map(({ name, forMs, waitsFor }) => `${name} has not for ${Math.floor(forMs / 1_000)} s: ${waitsFor}`);
+  return `${members.length - absent.length} of ${members.length} ${what} count. ${each.join(" ")}`;
 }

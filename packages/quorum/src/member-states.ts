@@ -1,0 +1,65 @@
+import type { Clock, StoreMember } from "@leasehold/core";
+import type { Journal } from "@leasehold/core/provider";
+import type { Member } from "./member.ts";
+
+/** The most elections of one member of which it is known why it does not count there. */
+const MOST_ELECTIONS = 100;
+
+interface State {
+  readonly member: Member;
+  /** Why it does not count, by election, in a sentence each. */
+  readonly missing: Map<string, string>;
+  sinceMs: number;
+  isTold: boolean;
+}
+
+/** Which members count, as this process has found them last, and what the others wait for. */
+export class MemberStates {
+  readonly #clock: Clock;
+  readonly #journal: Journal;
+  readonly #states: ReadonlyMap<string, State>;
+
+  constructor(members: readonly Member[], clock: Clock, journal: Journal) {
+    this.#clock = clock;
+    this.#journal = journal;
+    const sinceMs = clock.monotonicMs();
+    this.#states = new Map(members.map((member) => [member.name, { member, missing: new Map(), sinceMs, isTold: false }]));
+  }
+
+  /** Each member, in the order of their names. */
+  all(): readonly StoreMember[] {
+    const nowMs = this.#clock.monotonicMs();
+    return [...this.#states].map(([name, { member, missing, sinceMs }]) => {
+      const [why] = missing.values();
+      return { name, store: member.records.name, counts: why === undefined, forMs: nowMs - sinceMs, waitsFor: why };
+    });
+  }
+
+  /** A member counts for an election. */
+  counts(name: string, election: string): void {
+    const state = this.#states.get(name) as State;
+    if (!state.missing.delete(election) || state.missing.size > 0) return;
+    if (state.isTold) {
+      const forS = ((this.#clock.monotonicMs() - state.sinceMs) / 1_000).toFixed(1);
+      const message = `The quorum's member ${state.member.place} counts again, after ${forS} s.`;
+      this.#journal.warn("LEASEHOLD_MEMBER_RECOVERED", "info", message, { store: state.member.place });
+    }
+    state.sinceMs = this.#clock.monotonicMs();
+    state.isTold = false;
+  }
+
+  /**
+   * A member does not count for an election.
+   * @param isSilent it does not answer, which the member itself tells.
+   */
+  lacks(name: string, election: string, why: string, isSilent: boolean): void {
+    const state = this.#states.get(name) as State;
+    const { missing, member } = state;
+    if (missing.size === 0) state.sinceMs = this.#clock.monotonicMs();
+    if (missing.has(election) || missing.size < MOST_ELECTIONS) missing.set(election, why);
+    if (isSilent || state.isTold) return;
+    state.isTold = true;
+    const message = `The quorum's member ${member.place} does not count: ${why} The others go on as long as they are a majority.`;
+    this.#journal.warn("LEASEHOLD_MEMBER_FAILED", "warn", message, { store: member.place });
+  }
+}

@@ -1,0 +1,98 @@
+/** Which members count, for how long, and what the others wait for: what a process knows, says and returns. */
+import { Elector, MemoryLeaseStore } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { expect, test } from "vitest";
+import { QuorumLeaseStore } from "../src/index.ts";
+import { MARKER, ROSTER } from "../src/roster.ts";
+import { ELECTION, LEASE_MS, OTHER_ELECTION, World, write } from "./world.ts";
+
+const RECORDS = [ELECTION, OTHER_ELECTION, MARKER, ROSTER];
+const EMPTY = "it is empty, and a majority of the others has to take it in.";
+
+test("a standby that starts beside a member restored from before it was replaced competes, and says that it does not count", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  const { c } = world.services;
+  const backups = RECORDS.map((record) => [record, c.backUp(record)] as const);
+  world.empty("c");
+  await write(world, one, ELECTION, 6);
+  for (const [record, backup] of backups) c.restore(record, backup);
+  const { store, clock } = world.open("standby");
+  const leases = new RecordLeaseStore(store, { clock });
+  const elector = new Elector({ store: leases, election: ELECTION, logger: false });
+  world.warnings.splice(0);
+  const run = elector.run(async ({ ended }) => void (await ended));
+  await world.clock.advance(2 * LEASE_MS);
+
+  expect(elector.isLeader).toBe(true);
+  expect(world.warnings).toEqual([
+    expect.stringMatching(/^The quorum's member c \(simulated\) does not count: its store is another one/),
+  ]);
+  expect(store.members()[2]).toMatchObject({ name: "c", counts: false, waitsFor: expect.stringContaining("or empty this one") });
+  // Then it is taken in.
+  world.empty("c");
+  await world.clock.advance(2 * LEASE_MS);
+  expect(store.members()[2]).toMatchObject({ name: "c", counts: true, waitsFor: undefined });
+  await world.clock.runUntil(elector.stop());
+  await run;
+});
+
+test("an emptied member is said to be so once, and to count again once it was taken in and written anew", async () => {
+  const world = await World.founded();
+  const [one, observer] = [world.open("one"), world.open("observer")];
+  await write(world, one, ELECTION, 2);
+  await observer.get();
+  expect(observer.store.members()).toMatchObject(["a", "b", "c"].map((name) => ({ name, store: "simulated", counts: true })));
+  world.empty("c");
+  world.warnings.splice(0);
+  await observer.get();
+  await world.clock.advance(3_000);
+  await observer.get();
+
+  const [, , c] = observer.store.members();
+  expect(c).toMatchObject({ name: "c", counts: false, waitsFor: EMPTY });
+  expect(c?.forMs).toBeGreaterThan(3_000);
+  expect(c?.forMs).toBeLessThan(3_100);
+  expect(world.warnings).toEqual([expect.stringContaining(`c (simulated) does not count: ${EMPTY}`)]);
+  await write(world, one, ELECTION, 5);
+  await observer.get();
+  expect(observer.store.members()[2]).toMatchObject({ counts: true, waitsFor: undefined });
+  expect(observer.store.members()[2]?.forMs).toBeLessThan(100);
+});
+
+test("a member that counts for one election and not for another one does not count", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  world.empty("c");
+  await write(world, one, OTHER_ELECTION, 5);
+  await one.get(true, OTHER_ELECTION);
+  expect(one.store.members()[2]).toMatchObject({ counts: true });
+  await one.get(true, ELECTION);
+  await one.get(true, OTHER_ELECTION);
+
+  expect(one.store.members()[2]).toMatchObject({ counts: false, waitsFor: expect.stringContaining("it has forgotten") });
+});
+
+test("a check finds each member that does not count, and an elector's health shows them", async () => {
+  const clock = new VirtualClock();
+  const [a, b, c] = [new MemoryLeaseStore({ clock }), new MemoryLeaseStore({ clock }), new MemoryLeaseStore({ clock })];
+  const first = new QuorumLeaseStore({ members: { a, b, c }, clock, logger: false });
+  const limits = { timeoutMs: 1_000 };
+  await clock.runUntil(
+    first.acquire({ election: "e", candidateId: "x", leaseDurationMs: 15_000, renewIntervalMs: 5_000, ...limits }),
+  );
+  const emptied = { a, b, c: new MemoryLeaseStore({ clock }) };
+  const store = new QuorumLeaseStore({ members: emptied, clock, logger: false });
+
+  await clock.runUntil(store.check({ election: "e", ...limits }));
+  expect(store.members()[2]).toMatchObject({ name: "c", store: "memory", waitsFor: EMPTY });
+  const { members } = new Elector({ store, election: "e", logger: false }).health();
+  expect(members?.map(({ name, counts }) => [name, counts])).toEqual([
+    ["a", true],
+    ["b", true],
+    ["c", false],
+  ]);
+});
