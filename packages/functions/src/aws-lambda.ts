@@ -109,7 +109,7 @@ function sourceOf(event: unknown): DeliverySource | undefined {
   const polled = nameIn(POLLED, source);
   if (polled !== undefined) {
     const advice = "returns the whole batch as failed ({ batchItemFailures }, with ReportBatchItemFailures) or throws";
-    return { name: polled, advice, isQueue: true };
+    return { name: polled, advice, isQueue: true, limit: source === "aws:sqs" ? "maxReceiveCount" : undefined };
   }
   return { name: nameIn(PUSHED, source) ?? sourceName(event), advice: "throws", isQueue: false };
 }

@@ -100,12 +100,19 @@ const QUEUES: Readonly<Record<string, string>> = {
   rabbitMQTrigger: "RabbitMQ",
 };
 
+/** After so many deliveries a message is set aside. https://learn.microsoft.com/azure/azure-functions/functions-bindings-errors */
+const LIMITS: Readonly<Record<string, string>> = {
+  serviceBusTrigger: "maxDeliveryCount",
+  queueTrigger: "maxDequeueCount",
+  blobTrigger: "poisonBlobThreshold",
+};
+
 /** Only a timer is a schedule. Its own shape tells one where no binding does. */
 function sourceOf(trigger: unknown, { options }: Partial<InvocationContext>): DeliverySource | undefined {
   const type = options?.trigger.type ?? (isTimer(trigger) ? TIMER : "unknown trigger");
   if (type === TIMER) return undefined;
   const queue = Object.hasOwn(QUEUES, type) ? QUEUES[type] : undefined;
-  if (queue !== undefined) return { name: queue, advice: "throws", isQueue: true };
+  if (queue !== undefined) return { name: queue, advice: "throws", isQueue: true, limit: LIMITS[type] };
   return {
     name: type === "eventGridTrigger" ? "Event Grid" : `a trigger that is no timer (${type})`,
     advice: "throws",

@@ -1,4 +1,5 @@
-import { ConfigurationError } from "@leasehold/core";
+import { ConfigurationError, type LoggerOption } from "@leasehold/core";
+import { Journal } from "@leasehold/core/provider";
 
 /** What delivers an event, where that is not known to be a schedule. A return counts as "processed" there. */
 export interface DeliverySource {
@@ -11,6 +12,8 @@ export interface DeliverySource {
    * pushed by itself, and only the delivery that has claimed it answers for it.
    */
   readonly isQueue: boolean;
+  /** The queue's setting after how many deliveries a message goes to the dead-letter queue, where it has one. */
+  readonly limit?: string | undefined;
 }
 
 /**
@@ -32,4 +35,21 @@ export function refuseUnscheduled(
     ? `Pass 'onStandby', which ${advice} unless its reason is 'done'.`
     : `Pass 'onStandby', which ${advice}, or returns if such events may be skipped. Or use the gate 'oncePerTick', with an 'occurrence' for each event.`;
   throw new ConfigurationError(`${cause} ${advised}`, { election });
+}
+
+/** The journals to which it was said: once is enough. */
+const said = new WeakSet<Journal>();
+
+/** Warns of a queue that counts each delivery to a standby, also of one that hands its messages back. */
+export function warnOfDeliveryLimit(
+  source: DeliverySource | undefined,
+  { waitMs = 0, logger }: { readonly waitMs?: number | undefined; readonly logger?: LoggerOption },
+  election: string,
+): void {
+  const journal = Journal.to(logger);
+  if (source?.limit === undefined || waitMs > 0 || said.has(journal)) return;
+  said.add(journal);
+  const { name, limit } = source;
+  const text = `A delivery of ${name} did not lead '${election}'. The queue counts it as one all the same: messages that wait for the leader reach ${limit}, and go to the dead-letter queue undone. Raise ${limit} above the number of deliveries in the longest run of a leader, or wait for the turn with waitMs.`;
+  journal.warn("LEASEHOLD_DELIVERY_COUNTED", "warn", text, { election });
 }

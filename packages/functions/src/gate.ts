@@ -20,7 +20,7 @@ import {
 import type { AttemptOptions } from "./attempt-in-time.ts";
 import { earlierOccurrences } from "./catch-up.ts";
 import { claimValue } from "./claim-value.ts";
-import { refuseUnscheduled } from "./delivery-source.ts";
+import { refuseUnscheduled, warnOfDeliveryLimit } from "./delivery-source.ts";
 import { functionLeadership, type FunctionLeadership } from "./function-leadership.ts";
 import { begin, budgetNow, type Invocation } from "./invocation.ts";
 import { InvocationReport } from "./invocation-report.ts";
@@ -98,6 +98,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     }
     const standby = notElected(outcome);
     report.skipped(standby);
+    if (standby.reason !== "done") warnOfDeliveryLimit(this.#platform.unscheduled?.(...args), this.#options, invocation.election);
     return onStandby ? await onStandby(standby, ...args) : (standby as Standby);
   }
 

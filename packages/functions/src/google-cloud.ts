@@ -224,8 +224,8 @@ function deliveryOfEvent({ id, source, data }: CloudEvent<unknown>): string {
 }
 
 const MESSAGE_PUBLISHED = "google.cloud.pubsub.topic.v1.messagePublished";
-const PUBSUB: DeliverySource = { name: "Pub/Sub", advice: "throws", isQueue: true };
-const CLOUD_TASKS: DeliverySource = { name: "Cloud Tasks", advice: "throws", isQueue: true };
+const PUBSUB: DeliverySource = { name: "Pub/Sub", advice: "throws", isQueue: true, limit: "maxDeliveryAttempts" };
+const CLOUD_TASKS: DeliverySource = { name: "Cloud Tasks", advice: "throws", isQueue: true, limit: "maxAttempts" };
 /** https://cloud.google.com/eventarc/docs/cloudevents */
 const JOB_EXECUTED = "google.cloud.scheduler.job.v1.executed";
 /** https://cloud.google.com/tasks/docs/creating-http-target-tasks#handler */

@@ -1,5 +1,5 @@
 /** What an invocation does about a claim that it finds: whose it is, whether it waits, and which election it is of. */
-import { ConfigurationError, MemoryLeaseStore, type LeaseholdError, type LeaseStore } from "@leasehold/core";
+import { ConfigurationError, MemoryLeaseStore, type LeaseholdError, type LeaseStore, type Logger } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
 import { onlyAsLeader as onLambda } from "@leasehold/functions/aws-lambda";
@@ -293,6 +293,19 @@ describe("what is not known to be a schedule, and would be lost with a standby t
     await expect(lambda(sqs, { onStandby: () => failed })).resolves.toEqual(failed);
   });
 
+  test("counts a delivery that does not lead, which is said once, unless it waits for its turn", async () => {
+    await dies(base("request-0"));
+    const logger = new Lines();
+    const options = { logger, onStandby: () => ({ batchItemFailures: [{ itemIdentifier: "1" }] }) };
+    await clock.runUntil(lambda(sqs, { ...options, waitMs: 1_000 }));
+    expect(logger.warnings).toEqual([]);
+    for (let delivery = 0; delivery < 3; delivery += 1) await lambda(sqs, options);
+    await lambda({ Records: [{ eventSource: "aws:kinesis" }] }, { ...options, logger: new Lines() });
+
+    expect(logger.warnings).toHaveLength(1);
+    expect(logger.warnings[0]).toMatch(/Amazon SQS did not lead.*reach maxReceiveCount.*dead-letter queue.*waitMs/);
+  });
+
   test("is taken by oncePerTick where it is pushed: each event has an occurrence of its own", async () => {
     const occurrence = () => ({ name: "upload-7", scheduledMs: clock.wallMs() });
     const s3 = { Records: [{ eventSource: "aws:s3" }] };
@@ -337,6 +350,17 @@ test("a task of a Cloud Run job has one name for all its tries", async () => {
   delete process.env["CLOUD_RUN_EXECUTION"];
   delete process.env["CLOUD_RUN_TASK_ATTEMPT"];
 });
+
+/** A logger that keeps what a person is to see. */
+class Lines implements Logger {
+  readonly warnings: string[] = [];
+  debug(): void {}
+  info(): void {}
+  error(): void {}
+  warn(message: string): void {
+    this.warnings.push(message);
+  }
+}
 
 function responseOf(): never {
   const response = {
