@@ -7,7 +7,7 @@ import { UnblockedOutput } from "./output/unblocked-output.ts";
 import { ownSurroundings } from "./own-surroundings.ts";
 
 /** How long it waits, at its end, for somebody who reads what it has said. */
-const LAST_WORDS_MS = 2_000;
+const LAST_WORDS_MS = 1_000;
 
 const stderr = new UnblockedOutput(stderrSink(), systemClock);
 takeOverConsole(stderr);

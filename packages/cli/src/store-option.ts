@@ -1,10 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import type { Command } from "commander";
 import { EXIT } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
 import { checkStoreUrl } from "./store-url/store-from-url.ts";
 import type { Surroundings } from "./surroundings.ts";
+
+/** How long it waits for a store to close its connections politely. */
+const CLOSE_MS = 250;
 
 interface StoreOptions {
   readonly store?: string;
@@ -29,7 +33,12 @@ export function namesStore(command: Command, { env }: Surroundings): boolean {
  * @throws {ConfigurationError} for a package that is not installed, and for what that refuses.
  */
 export async function openStore(command: Command, surroundings: Surroundings): Promise<LeaseStore & AsyncDisposable> {
-  return await surroundings.openStore(await storeUrl(command, surroundings));
+  const store = await surroundings.openStore(await storeUrl(command, surroundings));
+  const close = store[Symbol.asyncDispose].bind(store);
+  // The process ends then, and its connections with it.
+  return Object.assign(store, {
+    [Symbol.asyncDispose]: async () => await Promise.race([close(), sleep(surroundings.clock, CLOSE_MS)]),
+  });
 }
 
 /**

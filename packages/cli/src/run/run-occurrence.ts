@@ -4,6 +4,7 @@ import { EXIT } from "../exit-codes.ts";
 import { commandPath } from "./command-path.ts";
 import { checkPlan } from "./plan.ts";
 import { candidacyOf, type RunOptions } from "./run-options.ts";
+import { waitUnlessStopped } from "./stop-limit.ts";
 import { StopRequest, StopSignals } from "./stop-signals.ts";
 import { runTerm } from "./term.ts";
 import { exitCodeOfStop, tellHowItWent, type TermOutcome } from "./term-outcome.ts";
@@ -29,10 +30,13 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
   const { stopped } = signals;
   const overran = Promise.withResolvers<number>();
   const term = Promise.withResolvers<TermOutcome>();
+  let isRunning = false;
+  let exitCode: number | undefined;
   const task = async (leadership: OccurrenceLeadership): Promise<number> => {
+    isRunning = true;
     term.resolve(runTerm(leadership, { elector, path, signals, clock, run: options }));
     const outcome = await term.promise;
-    const exitCode = tellHowItWent(outcome, options);
+    exitCode = tellHowItWent(outcome, options);
     if (outcome.overran) {
       overran.resolve(exitCode);
       // What is still there has not settled: the claim is left to run out.
@@ -47,12 +51,16 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
   const endMs = clock.monotonicMs() + waitMs;
   for (let nextMs = FIRST_WAIT_MS; ; nextMs = Math.min(2 * nextMs, renewIntervalMs)) {
     const tried = attempt(elector, task, { clock, signal: stopped });
-    const outcome = await Promise.race([tried, overran.promise]).catch(async (error: unknown) => {
+    const idle = async (): Promise<unknown> => isRunning && (await term.promise);
+    const decided = waitUnlessStopped(Promise.race([tried, overran.promise]), { stopped, clock, idle });
+    const outcome = await decided.catch(async (error: unknown) => {
       // The elector waits no longer for the command, which is still being ended.
       if (isLeaseholdError(error, "DRAIN_TIMEOUT") && (await term.promise).overran) return await overran.promise;
       if (stopped.aborted) return exitCodeOfStop(stopped);
       throw error;
     });
+    // A command that has ended well is not done before the store says so.
+    if (outcome === undefined) return exitCode === EXIT.done ? exitCodeOfStop(stopped) : (exitCode ?? exitCodeOfStop(stopped));
     if (typeof outcome === "number") return outcome;
     if (outcome.elected) return outcome.result ?? exitCodeOfStop(stopped);
     if ("unavailable" in outcome) throw outcome.unavailable;

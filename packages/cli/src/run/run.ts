@@ -5,6 +5,7 @@ import { commandPath } from "./command-path.ts";
 import { checkPlan } from "./plan.ts";
 import { RestartWait } from "./restart-wait.ts";
 import { candidacyOf, type RunOptions } from "./run-options.ts";
+import { CANDIDATE_MS, waitUnlessStopped } from "./stop-limit.ts";
 import { StopSignals } from "./stop-signals.ts";
 import { runTerm } from "./term.ts";
 import { exitCodeOfStop, isLossOf, tellHowItWent } from "./term-outcome.ts";
@@ -24,11 +25,12 @@ export async function run(options: RunOptions): Promise<number> {
   const path = commandPath(options.command[0]);
   using signals = new StopSignals(options.ignoresHangup);
   await using _server = await options.serve?.(elector, signals.stopped);
+  const { stopped } = signals;
   const restartWait = new RestartWait();
   for (;;) {
-    const leadership = await elected(elector, options, signals.stopped);
+    const leadership = await waitUnlessStopped(elected(elector, options, stopped), { stopped, clock, mostMs: CANDIDATE_MS });
     if (!leadership) {
-      if (signals.stopped.aborted) return exitCodeOfStop(signals.stopped);
+      if (stopped.aborted) return exitCodeOfStop(stopped);
       tell(notElected(elector));
       return conflictExitCode;
     }
@@ -36,12 +38,12 @@ export async function run(options: RunOptions): Promise<number> {
     const outcome = await runTerm(leadership, { elector, path, signals, clock, run: options });
     const exitCode = tellHowItWent(outcome, options);
     if (outcome.overran) return exitCode;
-    await leadership.release();
-    const isOver = signals.stopped.aborted || outcome.exit?.failure !== undefined;
+    await waitUnlessStopped(leadership.release(), { stopped, clock });
+    const isOver = stopped.aborted || outcome.exit?.failure !== undefined;
     if (isOver || restart === "never" || (restart === "on-loss" && !isLossOf(outcome))) return exitCode;
     const waitMs = restartWait.after(clock.monotonicMs() - startedMs, elector.timing.leaseDurationMs);
-    await sleep(clock, waitMs, signals.stopped).catch(() => undefined);
-    if (signals.stopped.aborted) return exitCodeOfStop(signals.stopped);
+    await sleep(clock, waitMs, stopped).catch(() => undefined);
+    if (stopped.aborted) return exitCodeOfStop(stopped);
   }
 }
 

@@ -1,3 +1,5 @@
+import { systemClock } from "@leasehold/core";
+
 /** These ask the wrapper to stop; CMD gets the one that came. */
 const STOPPING = ["SIGTERM", "SIGINT", "SIGQUIT"] as const;
 /** These mean nothing to the wrapper. They are for CMD's own process: another that it has started may have no handler, and die. */
@@ -11,6 +13,8 @@ export function isStopping(signal: NodeJS.Signals): boolean {
 /** A signal asked this process to stop: the reason of an abort. */
 export class StopRequest extends Error {
   readonly signal: NodeJS.Signals;
+  /** When it was received, by the monotonic clock. */
+  readonly atMs: number = systemClock.monotonicMs();
 
   constructor(signal: NodeJS.Signals) {
     super(`${signal} was received.`);

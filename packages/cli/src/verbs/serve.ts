@@ -5,6 +5,7 @@ import { parseDuration } from "../duration.ts";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { loggerTo } from "../line-logger.ts";
+import { waitUnlessStopped } from "../run/stop-limit.ts";
 import { Candidate } from "../serve/candidate.ts";
 import { Figures } from "../serve/figures.ts";
 import { DEFAULT_ADDRESS, parseHttpAddress } from "../serve/http-address.ts";
@@ -78,7 +79,8 @@ export const verb: Verb = {
       // Where one can go on no more, none does: a supervisor is to see it.
       await elector.run(lead, { signal }).finally(() => ended.abort());
     });
-    const failure = (await Promise.allSettled(runs)).find((run) => run.status === "rejected");
+    const settled = await waitUnlessStopped(Promise.allSettled(runs), { stopped: signal, clock });
+    const failure = settled?.find((run) => run.status === "rejected");
     for (const candidate of candidates) candidate[Symbol.dispose]();
     if (failure) throw failure.reason as Error;
     return EXIT.done;

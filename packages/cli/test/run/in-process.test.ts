@@ -134,6 +134,24 @@ describe("the exit code", () => {
     expect(await ended).toBe(143);
   });
 
+  test("is 143 for who waits for a store that says nothing", async () => {
+    const read = vi.spyOn(here.store, "read").mockReturnValue(new Promise(() => {}));
+    const acquire = vi.spyOn(here.store, "acquire").mockReturnValue(new Promise(() => {}));
+    const ended = here.run("exit 1");
+    while (read.mock.calls.length + acquire.mock.calls.length === 0) await delay(10);
+    here.signal("SIGTERM");
+    expect(await ended).toBe(143);
+  });
+
+  test("is the command's where the store does not answer any more when the lease is released", async () => {
+    const release = vi.spyOn(here.store, "release").mockReturnValue(new Promise(() => {}));
+    const ended = here.run(`trap "exit 7" TERM; ${WAITING}`);
+    await here.wrote("up");
+    here.signal("SIGTERM");
+    expect(await ended).toBe(7);
+    expect(release).toHaveBeenCalled();
+  });
+
   test.runIf(onLinux)("is that of a loss without a guard, which people are told", async () => {
     const ended = here.run(WAITING);
     await here.wrote("up");
@@ -393,6 +411,20 @@ describe("run --occurrence", () => {
       expect(await here.runOnce("k", "exit 9")).toBe(75);
     },
   );
+
+  test.each([
+    [0, 143],
+    [5, 5],
+  ])("whose command ended with %i ends with %i after SIGTERM where the store answers no more", async (code, expected) => {
+    const occurrences = here.store.occurrences("e");
+    const mute = vi.fn(() => new Promise<never>(() => {}));
+    Object.assign(occurrences, { complete: mute, release: mute });
+    vi.spyOn(here.store, "occurrences").mockReturnValue(occurrences);
+    const ended = here.runOnce("k", `exit ${code}`);
+    while (mute.mock.calls.length === 0) await delay(10);
+    here.signal("SIGTERM");
+    expect(await ended).toBe(expected);
+  });
 
   test("in a store that is broken is an error, and no command is started", async () => {
     const broken = here.store.occurrences("e");
