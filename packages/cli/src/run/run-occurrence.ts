@@ -49,9 +49,9 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
   const endMs = clock.monotonicMs() + waitMs;
+  const idle = async (): Promise<unknown> => isRunning && (await term.promise);
   for (let nextMs = FIRST_WAIT_MS; ; nextMs = Math.min(2 * nextMs, renewIntervalMs)) {
     const tried = attempt(elector, task, { clock, signal: stopped });
-    const idle = async (): Promise<unknown> => isRunning && (await term.promise);
     const decided = waitUnlessStopped(Promise.race([tried, overran.promise]), { stopped, clock, idle });
     const outcome = await decided.catch(async (error: unknown) => {
       // The elector waits no longer for the command, which is still being ended.

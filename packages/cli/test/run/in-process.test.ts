@@ -417,7 +417,7 @@ describe("run --occurrence", () => {
     [5, 5],
   ])("whose command ended with %i ends with %i after SIGTERM where the store answers no more", async (code, expected) => {
     const occurrences = here.store.occurrences("e");
-    const mute = vi.fn(() => new Promise<never>(() => {}));
+    const mute = vi.fn<() => Promise<never>>(() => new Promise(() => {}));
     Object.assign(occurrences, { complete: mute, release: mute });
     vi.spyOn(here.store, "occurrences").mockReturnValue(occurrences);
     const ended = here.runOnce("k", `exit ${code}`);
