@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { systemClock } from "@leasehold/core";
+import { NpxWatch } from "./run/npx-watch.ts";
 import { storeFromUrl } from "./store-url/store-from-url.ts";
 import type { Output, Surroundings } from "./surroundings.ts";
 
@@ -14,6 +15,7 @@ export function ownSurroundings(stderr: Output): Surroundings {
     openStore: (url) => storeFromUrl(url),
     ask: process.stdin.isTTY && stderr.isTerminal ? ask : undefined,
     untilStopped,
+    watchNpx,
   };
 }
 
@@ -33,6 +35,14 @@ async function ask(question: string): Promise<boolean> {
   } finally {
     lines.close();
   }
+}
+
+function watchNpx(tell: (line: string) => void): Disposable {
+  const onGone = (): void => {
+    process.kill(process.pid, "SIGTERM");
+    tell("npx has ended, which started this process; it stops as well. Start leasehold without npx under a supervisor.");
+  };
+  return new NpxWatch({ env: process.env, clock: systemClock, parent: () => process.ppid, onGone });
 }
 
 let stopped: AbortController | undefined;

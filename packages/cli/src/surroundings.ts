@@ -21,4 +21,6 @@ export interface Surroundings {
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
   /** Returns a signal that aborts when the process is told to end (INT, TERM), from the first call on. */
   readonly untilStopped: () => AbortSignal;
+  /** Asks this process to end, and says so, once the npx that started it has ended. Does nothing where npx did not start it. */
+  readonly watchNpx: (tell: (line: string) => void) => Disposable;
 }

@@ -96,6 +96,7 @@ export class CapturedCommand {
       },
       ask: this.answer === undefined ? undefined : ask,
       untilStopped: () => this.stop.signal,
+      watchNpx: () => ({ [Symbol.dispose]: () => {} }),
     };
   }
 }

@@ -69,6 +69,7 @@ export const verb: Verb = {
     const election = electionOf(command, surroundings);
     if (occurrence === "") throw new Failure(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
     const tell = teller(surroundings);
+    using _watch = surroundings.watchNpx(tell);
     await using store = await openStore(command, surroundings);
     const options: RunOptions = {
       ...rest,

@@ -46,8 +46,9 @@ export const verb: Verb = {
     const address = parseHttpAddress(options.http);
     const token = await tokenOf(options, surroundings);
     const elections = electionsOf(options, surroundings);
-    await using store = await openStore(command, surroundings);
     const tell = teller(surroundings);
+    using _watch = surroundings.watchNpx(tell);
+    await using store = await openStore(command, surroundings);
     const common = {
       store,
       clock,
