@@ -1,4 +1,4 @@
-/** `leasehold run` as the first process of a PID namespace, as in a container: whatever is orphaned is its own, and nobody reaps it. */
+/** `leasehold run` as the first process of a PID namespace, as in a container: orphans are handed to it. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
@@ -14,16 +14,16 @@ function missing(): string | undefined {
 
 const isSkipped = await isMissing(Promise.resolve(missing()));
 
-test.skipIf(isSkipped)("releases its lease with zombies in the group, and ends with the command's code", async () => {
+test.skipIf(isSkipped)("reaps orphans, releases its lease, and ends with the command's code", async () => {
   await using stage = new Stage();
-  // The grandchildren become zombies of the wrapper's: one of the group, one that has left it.
-  const orphan =
-    '(sh -c "exit 0" & setsid sh -c "exit 0" &); until ps -o stat=,comm= > "$TABLE"; grep -q ^Z "$TABLE"; do sleep 0.05; done; exit 6';
+  // Orphans of the group, and one that has left it. They are gone, and no zombies, or this waits for ever.
+  const orphans = `for name in 1 2 3 4 5; do (sh -c "exit 0" & setsid sh -c "exit 0" &); done
+    while ps -o stat= -A | grep -q ^Z; do sleep 0.05; done; ps -o pid=,comm= -A > "$TABLE"; exit 6`;
   const script = `unshare ${NAMESPACE.join(" ")} "$@"`;
   const env = { TABLE: stage.path("table") };
-  const first = await stage.run({ command: ["sh", "-c", orphan], args: ["--lease", "60s"], env, script });
+  const first = await stage.run({ command: ["sh", "-c", orphans], args: ["--lease", "60s"], env, script });
   expect([first.code, first.stderr]).toEqual([6, expect.stringContaining("in term 1")]);
-  expect(stage.read("table")).toMatch(/^Z/m);
+  expect(stage.read("table")).toMatch(/^ +1 sh$/m);
   // It would not be elected, were the lease not released.
   const second = await stage.run({ command: ["true"], args: ["--lease", "60s", "--once"] });
   expect(second.code).toBe(0);
@@ -37,4 +37,11 @@ test.skipIf(isSkipped)("passes TERM on, and ends what is left behind", async () 
   await wrapper.wrote(/up/);
   wrapper.signal("SIGTERM");
   expect(await wrapper.exited).toBe(5);
+});
+
+test.skipIf(isSkipped)("gives the command its standard input", async () => {
+  await using stage = new Stage();
+  const script = `unshare ${NAMESPACE.join(" ")} "$@"`;
+  const wrapper = await stage.run({ command: ["cat"], input: "a line\n", script });
+  expect([wrapper.code, wrapper.stdout]).toEqual([0, "a line\n"]);
 });

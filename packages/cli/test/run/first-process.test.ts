@@ -1,0 +1,37 @@
+import { expect, test, vi } from "vitest";
+import { giveInitAway, type FirstProcess } from "../../src/run/first-process.ts";
+
+const CONTAINER = {
+  pid: 1,
+  execPath: "/node",
+  execArgv: ["--flag"],
+  argv: ["/node", "/main.js", "run", "--", "a b"],
+  env: { A: "1" },
+};
+
+function given(process: Partial<FirstProcess>): unknown[][] {
+  const execve = vi.fn<NonNullable<FirstProcess["execve"]>>();
+  giveInitAway({ ...CONTAINER, execve, ...process });
+  return execve.mock.calls;
+}
+
+test("a shell takes the first place of a container, and runs the same program", () => {
+  const args = ["sh", "-c", expect.any(String), "sh", "/node", "--flag", "/main.js", "run", "--", "a b"];
+  expect(given({})).toEqual([["/bin/sh", args, { A: "1" }]]);
+});
+
+test.each([
+  ["another process is the first", { pid: 2 }],
+  ["nothing is run", { argv: ["/node", "/main.js", "status"] }],
+  ["Node cannot give its place away", { execve: undefined }],
+])("it keeps its place where %s", (_what, process) => {
+  expect(given(process)).toEqual([]);
+});
+
+test("it keeps its place where there is no shell", () => {
+  const execve = vi.fn<NonNullable<FirstProcess["execve"]>>(() => {
+    throw new Error("ENOENT");
+  });
+  giveInitAway({ ...CONTAINER, execve });
+  expect(execve).toHaveBeenCalledOnce();
+});
