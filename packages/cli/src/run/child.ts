@@ -9,6 +9,8 @@ export interface Program {
   /** The name it was called by, and its arguments. */
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
+  /** Whether it reads what this process would; else it has nothing to read. */
+  readonly hasInput: boolean;
 }
 
 /** How CMD ended: its exit code, as a shell gives it; or why it could not be started. */
@@ -17,7 +19,7 @@ export interface ChildExit {
   readonly failure?: string | undefined;
 }
 
-/** CMD, in a session and a group of its own, with this process's standard input, output and error. */
+/** CMD, in a session and a group of its own, with this process's standard output and error, and its input unless that is another job's. */
 export class Child {
   /** Resolves once it has ended; others of its group may live. */
   readonly exited: Promise<ChildExit>;
@@ -26,10 +28,11 @@ export class Child {
   readonly #process: ChildProcess | undefined;
 
   /** Starts it; a failure is its exit. */
-  constructor({ path, command: [argv0, ...args], env }: Program) {
+  constructor({ path, command: [argv0, ...args], env, hasInput }: Program) {
     const { promise, resolve } = Promise.withResolvers<ChildExit>();
     this.exited = promise;
-    const child = spawned(() => spawn(path, args, { argv0, env, detached: true, stdio: "inherit" }), resolve);
+    const stdio = [hasInput ? "inherit" : "ignore", "inherit", "inherit"] as const;
+    const child = spawned(() => spawn(path, args, { argv0, env, detached: true, stdio: [...stdio] }), resolve);
     this.#process = child;
     if (!child) return;
     child.once("error", (error) => resolve(notStarted(error)));

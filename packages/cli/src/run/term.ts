@@ -1,4 +1,5 @@
 import type { Clock, Elector, Leadership } from "@leasehold/core";
+import { isInBackground } from "./background.ts";
 import type { Program } from "./child.ts";
 import { serveLeadership } from "./local-api.ts";
 import { describePlan, type PlanTiming } from "./plan.ts";
@@ -29,7 +30,8 @@ export async function runTerm(leadership: Leadership, options: TermOptions): Pro
   tell(`leading '${election}' in term ${term}, running ${command[0]}; ${describePlan(timing, lossSignal)}.`);
   const own = { LEASEHOLD_URL: api.url, LEASEHOLD_TOKEN: api.token };
   const inherited = run.inheritSecrets ? process.env : withoutSecrets(process.env);
-  const program: Program = { path, command, env: { ...inherited, ...environmentOf(leadership, process.env), ...own } };
+  const env = { ...inherited, ...environmentOf(leadership, process.env), ...own };
+  const program: Program = { path, command, env, hasInput: !isInBackground() };
   const onRenewed = (listener: () => void): (() => void) => elector.on("renewed", listener);
   return await supervise({ leadership, timing, program, lossSignal, signals, clock, onRenewed, resign, tell });
 }

@@ -60,7 +60,7 @@ async function termOf(
       ...leadership,
     } as Leadership,
     timing: { ...TIMING, graceMs },
-    program: { path: "/bin/sh", command: ["sh", "-c", script, folder], env: process.env },
+    program: { path: "/bin/sh", command: ["sh", "-c", script, folder], env: process.env, hasInput: true },
     lossSignal: "SIGTERM",
     signals,
     clock,

@@ -1,15 +1,16 @@
 /** `leasehold run` in a real terminal, which tmux keeps: Ctrl-C, and a command that reads what is typed. */
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
-import { commandEnvironment, commandLine } from "@leasehold/test-kit/processes/leasehold-command";
+import { setTimeout as delay } from "node:timers/promises";
+import { commandEnvironment, commandLine, runCommand } from "@leasehold/test-kit/processes/leasehold-command";
 import { Terminal, terminalMissing } from "@leasehold/test-kit/processes/terminal";
 import { describe, expect, test } from "vitest";
 import { Stage } from "./wrapper.ts";
 
 /** A terminal in which a shell runs the command, whose own command is a script. */
-async function terminalWith(stage: Stage, script: string): Promise<Terminal> {
+async function terminalWith(stage: Stage, script: string, after = '; echo "code $?"'): Promise<Terminal> {
   const terminal = await Terminal.start(["sh"], commandEnvironment({ LEASEHOLD_STORE: stage.store }));
   const line = commandLine(["run", "--election", "e", "--", "sh", stage.write("command", script)]);
-  await terminal.press(`${line.join(" ")}; echo "code $?"`, "Enter");
+  await terminal.press(`${line.join(" ")}${after}`, "Enter");
   return terminal;
 }
 
@@ -21,6 +22,30 @@ describe.skipIf(await isMissing(terminalMissing()))("in a terminal", () => {
     await terminal.shows(/^up$/m);
     await terminal.press("C-c");
     expect(await terminal.shows(/^code \d/m)).toMatch(/^(\^C)?interrupted\ncode 9$/m);
+  });
+
+  test("Ctrl-S holds up neither the end of a term nor the exit", async () => {
+    await using stage = new Stage();
+    await using terminal = await terminalWith(stage, "echo up\nexec sleep 1000\n", `; echo "$?" > ${stage.path("code")}`);
+    await terminal.shows(/^up$/m);
+    await terminal.press("C-s");
+    const { exitCode } = await runCommand(["break", "e", "--reason", "a test", "--yes"], { LEASEHOLD_STORE: stage.store });
+    expect(exitCode).toBe(0);
+    while (stage.read("code") === "") await delay(20);
+    expect(stage.read("code")).toBe("70\n");
+  });
+
+  test("a command in the background takes nothing of what is typed at the shell", async () => {
+    await using stage = new Stage();
+    const script = 'cat\necho "end of input"\nexec sleep 1000\n';
+    await using terminal = await terminalWith(stage, script, " &");
+    await terminal.shows(/^end of input$/m);
+    for (const word of ["one", "two", "three"]) {
+      await terminal.press(`echo typed-${word}`, "Enter");
+      await terminal.shows(new RegExp(`^typed-${word}$`, "m"));
+    }
+    await terminal.press("kill %1; wait; echo over", "Enter");
+    await terminal.shows(/^over$/m);
   });
 
   test("the command reads what is typed", async () => {
