@@ -120,6 +120,61 @@ describe("misconfiguration is an error at construction, with the numbers and wit
   });
 });
 
+describe("a call with options that it does not have is refused, also in JavaScript, before any request", () => {
+  const CALLS: Readonly<Record<string, (elector: Elector, options: never) => Promise<unknown>>> = {
+    run: (elector, options) => elector.run(untilAborted, options),
+    campaign: (elector, options) => elector.campaign(options),
+    tryRun: (elector, options) => elector.tryRun(untilAborted, options),
+    tryCampaign: (elector, options) => elector.tryCampaign(options),
+    stop: (elector, options) => elector.stop(options),
+    observe: (elector, options) => elector.observe(options).next(),
+  };
+
+  test.each(Object.entries(CALLS))("%s", async (name, call) => {
+    const world = new ElectionWorld();
+    const { elector } = world.candidate("a");
+    const refuses = async (options: unknown, message: string): Promise<void> => {
+      const calling = call(elector, options as never);
+      await expect(calling).rejects.toThrow(ConfigurationError);
+      await expect(call(elector, options as never)).rejects.toThrow(message);
+    };
+
+    await refuses(
+      new AbortController().signal,
+      `${name} takes its options as an object, and was given an AbortSignal. Pass { signal }.`,
+    );
+    if (name !== "stop")
+      await refuses({ sginal: new AbortController().signal }, `${name} has no option 'sginal'. Was 'signal' meant?`);
+    else await refuses({ signal: new AbortController().signal }, "stop has no option 'signal'. There are: planned.");
+    await refuses(null, `${name} needs its options, an object.`);
+    expect(world.service.log).toHaveLength(0);
+    // It is free all the same.
+    if (name !== "stop") expect(await elector.tryRun(() => "ran")).toMatchObject({ elected: true });
+  });
+
+  test("run with its options in the place of the task", async () => {
+    const { elector } = new ElectionWorld().candidate("a");
+    const options = { signal: new AbortController().signal };
+
+    await expect(elector.run(options as never)).rejects.toThrow("call run(undefined, { signal })");
+  });
+});
+
+describe("a listener", () => {
+  test("for an event that there is not is refused", () => {
+    const { elector } = new ElectionWorld().candidate("a");
+
+    expect(() => elector.on("startedLeadin" as never, () => 0)).toThrow(
+      "Elector has no event 'startedLeadin'. Was 'startedLeading' meant?",
+    );
+    expect(() => elector.on("error" as never, () => 0)).toThrow(
+      "Elector has no event 'error'. There are: standby, startedLeading,",
+    );
+    expect(() => elector.on("toString" as never, () => 0)).toThrow("Elector has no event 'toString'.");
+    expect(() => elector.on("ending", undefined as never)).toThrow("The listener for 'ending' is not a function.");
+  });
+});
+
 describe("a signal that has aborted before", () => {
   test.each(["run", "campaign", "tryRun"] as const)("%s rejects at once, and sends nothing", async (call) => {
     const world = new ElectionWorld();

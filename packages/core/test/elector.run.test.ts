@@ -165,7 +165,7 @@ describe("a task that ends, ends its term", () => {
 
   test("what is no task is refused before any request", async () => {
     const before = world.service.log.length;
-    await expect(a.elector.run(undefined as never)).rejects.toMatchObject({ code: "CONFIGURATION" });
+    await expect(a.elector.run("task" as never)).rejects.toMatchObject({ code: "CONFIGURATION" });
     await expect(a.elector.tryRun("task" as never)).rejects.toMatchObject({ code: "CONFIGURATION" });
     expect(world.service.log).toHaveLength(before);
   });

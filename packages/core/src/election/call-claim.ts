@@ -1,5 +1,6 @@
 import { AlreadyAbortedError, ElectorBusyError } from "../reporting/errors.ts";
-import { checkSignal } from "../store/options.ts";
+import { checkCallOptions, checkSignal } from "../store/options.ts";
+import { WAIT_OPTIONS, type WaitOptions } from "./calls.ts";
 import { Expected } from "./expected.ts";
 
 /**
@@ -62,12 +63,14 @@ export class CallClaim {
 
   /**
    * Claims the elector for a call.
-   * @throws {ElectorBusyError} while another call is under way. {ConfigurationError} for what is no signal.
+   * @throws {ElectorBusyError} while another call is under way. {ConfigurationError} for an unknown option, or what is no signal.
    *   {AlreadyAbortedError} if it has aborted.
    */
-  begin(name: string, given: AbortSignal | undefined): Call {
+  begin(name: string, options: WaitOptions): Call {
     const election = this.#election;
     if (this.#call) throw new ElectorBusyError(election, name, this.#call.name);
+    checkCallOptions(name, options, WAIT_OPTIONS);
+    const { signal: given } = options;
     checkSignal(name, given, election);
     if (given?.aborted) throw new AlreadyAbortedError(name, given, election);
     this.#call = new Call(name, given);

@@ -5,6 +5,9 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The names of the options of every waiting call. */
+export const WAIT_OPTIONS: Readonly<Record<keyof WaitOptions, true>> = { signal: true };
+
 /** The options of `stop`. */
 export interface StopOptions {
   /**
@@ -14,6 +17,9 @@ export interface StopOptions {
    */
   readonly planned?: boolean | undefined;
 }
+
+/** The names of the options of `stop`. */
+export const STOP_OPTIONS: Readonly<Record<keyof StopOptions, true>> = { planned: true };
 
 /** The outcome of `tryRun`. */
 export type TryRunOutcome<T> =

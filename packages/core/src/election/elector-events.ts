@@ -1,5 +1,20 @@
 import type { Leader } from "./leadership.ts";
 
+/** The names of all events of an elector. */
+export const EVENT_NAMES: Readonly<Record<keyof ElectorEvents, true>> = {
+  standby: true,
+  startedLeading: true,
+  ending: true,
+  stoppedLeading: true,
+  newLeader: true,
+  renewed: true,
+  renewFailed: true,
+  releaseFailed: true,
+  overrun: true,
+  storeFailed: true,
+  listenerFailed: true,
+};
+
 /**
  * The events of an Elector, by name, with what each carries. They are notifications: a listener that throws becomes a
  * `listenerFailed` event and changes nothing else.

@@ -2,22 +2,24 @@ import { ConfigurationError, isLeaseholdError, LeadershipEndedError } from "../r
 import { Journal } from "../reporting/journal.ts";
 import type { Blocker } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
+import { checkCallOptions, checkKnown } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import { Announcements, type LastSeen } from "./announcements.ts";
 import { CallClaim } from "./call-claim.ts";
-import type { StopOptions, TryRunOutcome, WaitOptions } from "./calls.ts";
+import { STOP_OPTIONS, type StopOptions, type TryRunOutcome, type WaitOptions } from "./calls.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { Candidacy } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
 import type { ElectorHealth } from "./elector-health.ts";
-import type { ElectorEvents } from "./elector-events.ts";
+import { EVENT_NAMES, type ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
 import { Leading, type TaskResult } from "./leading.ts";
 import { Observer } from "./observer.ts";
 import { plannedEndMs } from "./planned-end.ts";
 import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
+import { QuickReturns, untilEnded } from "./quick-returns.ts";
 import { reportSettings } from "./store-settings.ts";
 import { StandingBack } from "./standing-back.ts";
 import { StoreContact } from "./store-contact.ts";
@@ -133,14 +135,21 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return (this.#report ??= timing(this.#options, this.#store.capabilities));
   }
 
-  /** Adds a listener for one kind of event; returns a function that removes it. */
+  /**
+   * Adds a listener for one kind of event; returns a function that removes it.
+   * @throws {ConfigurationError} for an event that there is not, or a listener that is no function.
+   */
   on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
+    checkKnown("Elector has no event", name, EVENT_NAMES);
+    if (typeof listener !== "function") throw new ConfigurationError(`The listener for '${name}' is not a function.`);
     return this.#announcements.on(name, listener);
   }
 
   /**
    * Campaigns, leads, and campaigns again, until the signal aborts or `stop` is called; then it drains, releases and
-   * resolves. A task that returns gives its term up, and is called again in a later one: this is for work that goes on.
+   * resolves. A task that returns gives its term up, and is called again in a later one: this is for work that goes on. One
+   * that returns at once, twice, is warned of, and from then on `retryPeriodMs` pass between two terms. Without a task it leads
+   * until it is stopped, for a program that asks `isLeader`.
    * Once the store has taken a write of this election, its failures never end it: it steps down in time, and is back when the store is. The task is never called on a
    * term that is over or ending. Between two terms there is a short wait (a tenth of a second), whatever the options.
    *
@@ -150,16 +159,20 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    *   {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`. Else whatever the task
    *   throws while its signal has not aborted, after the lease was released.
    */
-  async run(task: LeaderTask<unknown, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<void> {
+  async run(task: LeaderTask<unknown, LeadershipOf<Store>> = untilEnded, options: WaitOptions = {}): Promise<void> {
     checkTask("run", task);
-    const { signal } = this.#claim.begin("run", options.signal);
+    const { election } = this;
+    const { retryPeriodMs } = this.#timing;
+    const returns = new QuickReturns({ election, clock: this.#clock, journal: this.#journal, retryPeriodMs });
+    const counted = returns.counted(task);
+    const { signal } = this.#claim.begin("run", options);
     try {
       while (!signal.aborted) {
         this.#standBy();
-        await this.#standingBack.pause(signal);
+        await this.#standingBack.pause(signal, returns.pauseMs);
         if (signal.aborted) return;
         const lease = await this.#campaign(signal);
-        if (lease) await this.#lead(lease, task, signal);
+        if (lease) await this.#lead(lease, counted, signal);
       }
     } finally {
       this.#settled();
@@ -174,7 +187,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * @throws the signal's reason if it aborts while waiting. {ElectorBusyError}, {AlreadyAbortedError} as `run`.
    */
   async campaign(options: WaitOptions = {}): Promise<HeldLeadership & LeadershipOf<Store>> {
-    const { signal } = this.#claim.begin("campaign", options.signal);
+    const { signal } = this.#claim.begin("campaign", options);
     try {
       for (;;) {
         this.#standBy();
@@ -201,7 +214,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   async tryRun<T>(task: LeaderTask<T, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
     checkTask("tryRun", task);
     if (this.#claim.call) return { elected: false, reason: "busy" };
-    const { signal } = this.#claim.begin("tryRun", options.signal);
+    const { signal } = this.#claim.begin("tryRun", options);
     try {
       const lease = await this.#tryTwice(signal);
       const led = lease && (await this.#lead(lease, task, signal));
@@ -222,7 +235,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    */
   async tryCampaign(options: WaitOptions = {}): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
     if (this.#claim.call) return undefined;
-    const { signal } = this.#claim.begin("tryCampaign", options.signal);
+    const { signal } = this.#claim.begin("tryCampaign", options);
     try {
       const lease = await this.#tryTwice(signal);
       const leadership = lease && (await this.#hold(lease, signal));
@@ -254,7 +267,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * himself. Call it before `process.exit`: a process that ends without it leaves its lease to run out.
    * @throws {DrainTimeoutError} if that takes longer than `drainTimeoutMs`.
    */
-  async stop({ planned = false }: StopOptions = {}): Promise<void> {
+  async stop(options: StopOptions = {}): Promise<void> {
+    checkCallOptions("stop", options, STOP_OPTIONS);
+    const { planned = false } = options;
     const { call } = this.#claim;
     if (!call) return;
     if (planned) await this.#untilPlannedEnd();
@@ -374,5 +389,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 }
 
 function checkTask(call: string, task: unknown): void {
+  if (call === "run" && task instanceof Object && typeof task !== "function") {
+    throw new ConfigurationError("run takes its options second. To lead until stopped, call run(undefined, { signal }).");
+  }
   if (typeof task !== "function") throw new ConfigurationError(`${call} needs a task: a function that takes the leadership.`);
 }

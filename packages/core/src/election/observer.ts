@@ -1,7 +1,8 @@
 import type { Clock } from "../time/clock.ts";
 import { AlreadyAbortedError, ConfigurationError, isMisuse, isStoreFailure } from "../reporting/errors.ts";
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
-import { checkOptions } from "../store/options.ts";
+import { checkCallOptions, checkOptions, checkSignal } from "../store/options.ts";
+import { WAIT_OPTIONS } from "./calls.ts";
 import type { Leader } from "./leadership.ts";
 import { StoreContact, type ContactHealth } from "./store-contact.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
@@ -85,7 +86,9 @@ export class Observer {
   async *observe(
     options: { readonly signal?: AbortSignal | undefined } = {},
   ): AsyncGenerator<Leader | undefined, void, undefined> {
+    checkCallOptions("observe", options, WAIT_OPTIONS);
     const { signal } = options;
+    checkSignal("observe", signal, this.#election);
     if (signal?.aborted) throw new AlreadyAbortedError("observe", signal, this.#election);
     const retryPeriodMs = this.#retryPeriodMs;
     const common = { store: this.#store, election: this.#election, clock: this.#clock, journal: this.#journal };

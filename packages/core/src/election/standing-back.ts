@@ -35,9 +35,12 @@ export class StandingBack {
     return Math.max(this.#gaveUpMs + this.#cooldownMs - this.#clock.monotonicMs(), 0);
   }
 
-  /** Waits for the short time that has to pass after a term, whoever has led since, or until the signal aborts. */
-  async pause(signal: AbortSignal): Promise<void> {
-    const leftMs = this.#endedMs + SHORTEST_PAUSE_MS - this.#clock.monotonicMs();
+  /**
+   * Waits for the short time that has to pass after a term, whoever has led since, or until the signal aborts.
+   * @param leastMs the time that has to pass for a reason of the caller's, if that is longer.
+   */
+  async pause(signal: AbortSignal, leastMs = 0): Promise<void> {
+    const leftMs = this.#endedMs + Math.max(SHORTEST_PAUSE_MS, leastMs) - this.#clock.monotonicMs();
     if (leftMs > 0) await sleep(this.#clock, leftMs, signal).catch(() => undefined);
   }
 }

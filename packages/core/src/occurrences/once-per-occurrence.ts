@@ -1,8 +1,8 @@
-import type { WaitOptions } from "../election/calls.ts";
+import { WAIT_OPTIONS, type WaitOptions } from "../election/calls.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
-import { checkSignal } from "../store/options.ts";
+import { checkCallOptions, checkSignal } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
 import { completeWhileClaimed } from "./complete-in-time.ts";
@@ -62,11 +62,13 @@ export type OccurrenceOutcome<T> =
 export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore>(
   options: OncePerOccurrenceOptions<Store>,
   task: OccurrenceTask<T, Store>,
-  { signal }: WaitOptions = {},
+  waitOptions: WaitOptions = {},
 ): Promise<OccurrenceOutcome<T>> {
   const { scheduledAt, ...schedule } = (options ?? {}) as OncePerOccurrenceOptions<Store>;
   checkSchedule(WHOSE, schedule);
   const { store, name, retentionMs, logger } = schedule;
+  checkCallOptions(WHOSE, waitOptions, WAIT_OPTIONS);
+  const { signal } = waitOptions;
   checkCall(task, signal, name);
   const clock = sharedClock(store, schedule.clock);
   const scheduledMs = checkScheduledAt({ scheduledAt, retentionMs }, clock.wallMs());

@@ -192,7 +192,8 @@ export class DrainTimeoutError extends LeaseholdError {
     super(
       "DRAIN_TIMEOUT",
       `The task leading '${election}' (term ${term}) was still pending ${Math.round(waitedMs)} ms after its signal aborted. ` +
-        "The lease was left to expire, so that no successor starts beside the task. Make the task heed leadership.signal, or raise drainTimeoutMs.",
+        "The lease was left to expire, so that no successor starts beside the task. Make the task heed leadership.signal, or raise drainTimeoutMs. " +
+        "A task that awaits stop() or resign() waits for itself: let it return instead.",
       { election },
     );
     this.term = term;

@@ -6,11 +6,24 @@ import { ConfigurationError } from "../reporting/errors.ts";
  */
 export function checkOptions(whose: string, given: object, known: Readonly<Record<string, true>>): void {
   if (typeof given !== "object" || given === null) throw new ConfigurationError(`${whose} needs its options, an object.`);
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
-  if (unknown === undefined) return;
-  const meant = Object.keys(known).find((name) => areAlike(name.toLowerCase(), unknown.toLowerCase()));
+  for (const name of Object.keys(given)) checkKnown(`${whose} has no option`, name, known);
+}
+
+/**
+ * Refuses what is no option of a call. Its signal alone is the commonest mistake: it would never be heard.
+ * @throws {ConfigurationError} that says what to pass.
+ */
+export function checkCallOptions(whose: string, given: object, known: Readonly<Record<string, true>>): void {
+  if (!(given instanceof AbortSignal)) return checkOptions(whose, given, known);
+  throw new ConfigurationError(`${whose} takes its options as an object, and was given an AbortSignal. Pass { signal }.`);
+}
+
+/** @throws {ConfigurationError} for a name that there is not, beginning with `hasNo`; it says what may have been meant. */
+export function checkKnown(hasNo: string, name: string, known: Readonly<Record<string, true>>): void {
+  if (Object.hasOwn(known, name)) return;
+  const meant = Object.keys(known).find((one) => areAlike(one.toLowerCase(), name.toLowerCase()));
   const advice = meant === undefined ? `There are: ${Object.keys(known).join(", ")}.` : `Was '${meant}' meant?`;
-  throw new ConfigurationError(`${whose} has no option '${unknown}'. ${advice}`);
+  throw new ConfigurationError(`${hasNo} '${name}'. ${advice}`);
 }
 
 /** @throws {ConfigurationError} for what is given as a signal and is none. */

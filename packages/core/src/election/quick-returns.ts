@@ -1,0 +1,58 @@
+import type { Journal } from "../reporting/journal.ts";
+import type { Clock } from "../time/clock.ts";
+import type { Leadership, LeaderTask } from "./leadership.ts";
+
+/** A task that returns by itself in less than this is not work that goes on. */
+const QUICK_MS = 1_000;
+/** So many quick returns in a row are no accident. */
+const MANY = 2;
+
+export interface QuickReturnsOptions {
+  readonly election: string;
+  readonly clock: Clock;
+  readonly journal: Journal;
+  /** The pause between two terms of a task that keeps returning at once. */
+  readonly retryPeriodMs: number;
+}
+
+/**
+ * The returns of a task of `run` that come at once: a task that starts something and does not await it. Each gives the lease up, so that
+ * candidates would hand it round as fast as the store answers, and what they started goes on everywhere.
+ */
+export class QuickReturns {
+  readonly #options: QuickReturnsOptions;
+  #inARow = 0;
+
+  constructor(options: QuickReturnsOptions) {
+    this.#options = options;
+  }
+
+  /** The least pause before the next term. */
+  get pauseMs(): number {
+    return this.#inARow >= MANY ? this.#options.retryPeriodMs : 0;
+  }
+
+  /** Returns the task, whose returns are counted. */
+  counted<Led extends Leadership>(task: LeaderTask<unknown, Led>): LeaderTask<unknown, Led> {
+    const { clock } = this.#options;
+    return async (leadership) => {
+      const beganMs = clock.monotonicMs();
+      const result = await task(leadership);
+      const isQuick = !leadership.signal.aborted && clock.monotonicMs() - beganMs < QUICK_MS;
+      this.#inARow = isQuick ? this.#inARow + 1 : 0;
+      if (this.#inARow === MANY) this.#warn();
+      return result;
+    };
+  }
+
+  #warn(): void {
+    const { election, journal, retryPeriodMs } = this.#options;
+    const text = `The task of run() for '${election}' has returned at once, twice in a row. Each return gives the lease up, and what the task started goes on without it. run() is for work that goes on: did you forget an await? For a job use oncePerOccurrence(). To lead until you stop, call run() without a task. From now on there are ${retryPeriodMs} ms between two terms.`;
+    journal.warn("LEASEHOLD_TASK_RETURNED", "warn", text, { election });
+  }
+}
+
+/** The task of a `run` that was given none: leads until the term ends. */
+export async function untilEnded({ ended }: Leadership): Promise<void> {
+  await ended;
+}
