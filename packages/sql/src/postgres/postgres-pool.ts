@@ -299,7 +299,9 @@ async function openPool(connectionString: string, trust: PoolTrust): Promise<Pos
     application_name: "leasehold",
   });
   // An idle connection that breaks is replaced; unheard, its error would end the process.
-  pool.on("error", () => undefined);
+  pool.on("error", ignore);
+  // Nor may that of a connection which the server ends in the same packet in which it lets it in: no caller has it yet.
+  pool.on("connect", (client) => client.on("error", ignore));
   trust.listenTo(pool, NEW_CONNECTION);
   return pool as unknown as PostgresPool;
 }
