@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { describeDatabases, SERVERS } from "./sql-world.ts";
 import { MySqlConnections, type MySqlPoolConnection } from "../src/mysql/mysql-pool.ts";
 import { PostgresConnections, type PostgresPoolClient } from "../src/postgres/postgres-pool.ts";
 
@@ -43,4 +44,35 @@ test("a cancellation is over when the server has answered, also if it refuses", 
   const refusing = { processID: 5, query: () => Promise.reject(new Error("no")) } as unknown as PostgresPoolClient;
   const postgres = new PostgresConnections("postgres://nobody@127.0.0.1/nowhere");
   await expect(postgres.cancel(refusing, refusing)).rejects.toThrow("no");
+});
+
+await describeDatabases(SERVERS, (sqlTest, kind) => {
+  sqlTest("a cancellation spares a write that has the same number: it may be waiting for its replica", async ({ world }) => {
+    await world.win(world.store());
+    const other = await world.session();
+    await other.run("BEGIN");
+    const write = "UPDATE leasehold_fences SET term = term WHERE election = ?";
+    await other.run(write, [world.name()]);
+    const session = await world.session();
+    const number = kind === "mysql" ? "SELECT CONNECTION_ID() AS id" : "SELECT pg_backend_pid() AS id";
+    const id = Number((await session.run(number))[0]?.["id"]);
+    const writing = session.run(write, [world.name()]);
+    await expect.poll(() => world.busy()).toHaveLength(1);
+
+    if (kind === "mysql") {
+      const connections = new MySqlConnections(world.place);
+      world.onEnd(() => connections.close());
+      const by = await connections.get();
+      await connections.cancel({ ...by, threadId: id }, by);
+      connections.release(by);
+    } else {
+      const connections = new PostgresConnections(world.place);
+      world.onEnd(() => connections.close());
+      const by = await connections.get();
+      await connections.cancel({ processID: id } as PostgresPoolClient, by);
+      connections.release(by);
+    }
+    await other.run("COMMIT");
+    await expect(writing).resolves.toBeDefined();
+  });
 });

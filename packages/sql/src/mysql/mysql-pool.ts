@@ -36,8 +36,8 @@ JOIN information_schema.innodb_trx t ON t.trx_id = l.${blocking}
 LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
 WHERE w.trx_mysql_thread_id = ? ORDER BY t.trx_started LIMIT 1`;
 });
-/** Finds a statement of ours that runs under that number. */
-const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE '%leasehold\\_%'";
+/** Finds a read of ours that runs under that number. A killed write, also another process's, is acknowledged before its replica has it. */
+const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE 'SELECT%leasehold\\_%'";
 /** The longest that making a connection takes in a pool of our own: while all are being made no call has one. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Enough for a lease call, a read beside it, and a cancellation. */

@@ -38,9 +38,12 @@ export function statement(text: string, values?: readonly unknown[]): object {
   return { text, ...(values ? { values } : {}), types: AS_TEXT };
 }
 
-/** After a failover the number may be that of somebody else's connection, on another server: only a statement of ours ends. */
+/**
+ * After a failover, and behind a pooler, the number may be that of somebody else's connection. So only a read of ours ends: a write,
+ * also another process's, may be waiting for its replica.
+ */
 const CANCEL =
-  "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user AND query LIKE '%leasehold\\_%'";
+  "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user AND query LIKE 'SELECT%leasehold\\_%'";
 /** The session that holds up another one, the longest transaction first. Of other accounts' it shows the number alone. */
 const BLOCKERS = `SELECT b.pid, a.client_addr, a.client_port, a.usename, a.state, a.wait_event,
   round(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start)) AS age_s
