@@ -1,4 +1,5 @@
 import { ConfigurationError, StoreError } from "@leasehold/core";
+import { RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { acquiring, ELECTION, win } from "@leasehold/test-kit/acquisitions";
 import { test, type HeldLease } from "./held-lease.ts";
@@ -47,6 +48,34 @@ describe("renew", () => {
   test("of a lease that another store gave out is refused", async ({ held: { holder, admin, lease } }) => {
     await expect(admin.renew(lease, BRIEF)).rejects.toBeInstanceOf(ConfigurationError);
     await expect(holder.renew({ ...lease }, BRIEF)).rejects.toThrow("was not given out by this faulty store");
+  });
+});
+
+describe("a renewal that meets an administrator's write", () => {
+  test("is not lost by a reading from before the acquisition, which came in after it", async ({ held }) => {
+    const { clock, service, holder, admin, lease } = held;
+    await holder.release(lease, BRIEF);
+    const records = service.connect("b", { storeClock: { toleranceMs: 0, exact: true } });
+    const get = records.get.bind(records);
+    const next = new RecordLeaseStore(records, { clock });
+    await next.read(ELECTION);
+    records.failNext("put", { kind: "slow", latencyMs: 800 });
+    const acquisition = next.acquire(acquiring({ candidateId: "b" }));
+    await clock.advance(100);
+    records.get = async (election) => {
+      const found = await get(election);
+      await sleep(clock, 900);
+      return found;
+    };
+    const reading = next.read(ELECTION);
+    const outcome = await clock.runUntil(acquisition);
+    await clock.runUntil(reading);
+    records.get = get;
+    if (!outcome.acquired) throw new Error("not acquired");
+    void admin.transfer(ELECTION, "c").catch(() => undefined);
+    await clock.advance(10);
+
+    await expect(next.renew(outcome.lease, BRIEF)).resolves.toMatchObject({ held: true, transferTo: "c" });
   });
 });
 

@@ -105,9 +105,11 @@ export class SeenRecords {
   ): Promise<Sighting | undefined> {
     const sentAt = instantOf(this.clock);
     const stored = await this.#requests.get(election, limits, consistent);
-    // A replica that lags may show what has passed.
-    if (!consistent && this.last(election)?.isPast(stored)) return await this.read(election, limits);
-    return this.#saw(election, stored, sentAt);
+    const last = this.last(election);
+    if (!last?.isPast(stored) || last.overtook(sentAt)) return this.#saw(election, stored, sentAt);
+    // A replica that lags shows what has passed. So does a reading from before a write whose reply came in first.
+    const againAt = instantOf(this.clock);
+    return this.#saw(election, await this.#requests.get(election, limits, true), againAt);
   }
 
   /** Looks at the election as it is now, by a store's clock where that counts. */
