@@ -254,7 +254,11 @@ describe("what an error of pg means", () => {
     ...["42P01", "3D000", "3F000"].map((code): Case => [of(code), "STORE_MISSING", false]),
     ...["53300", "53200", "53100"].map((code): Case => [of(code), "STORE_THROTTLED", false]),
     [of("25006"), "STORE_UNAVAILABLE", false],
-    ...["22P05", "22001", "42703", "42601", "23502", "23505", "23514"].map((code): Case => [of(code), "STORE_REJECTED", false]),
+    ...["21000", "22P05", "22001", "42P10", "42703", "42601", "23502", "23505", "23514"].map((code): Case => [
+      of(code),
+      "STORE_REJECTED",
+      false,
+    ]),
     [of("57014"), "STORE_TIMEOUT", true],
     // What undoes a write where the fence is ahead; of another column or table it is not ours.
     [{ ...of("23502"), table: "leasehold_fences", column: "term" }, "STORE_CONFLICT", false],

@@ -29,6 +29,8 @@ const NO_COLUMN = "42703";
 const NO_TERM = "23502";
 /** invalid_column_reference: of ON CONFLICT, where the table has no such key. */
 const NO_KEY = "42P10";
+/** cardinality_violation: of our subqueries, where a table has two rows of one election. */
+const TWO_ROWS = "21000";
 const FIND_KEY =
   " A table has not the key that store.migration gives it: call migrate(), which names the statement that makes it.";
 /** lock_not_available: what `lock_timeout` ends with. */
@@ -46,7 +48,7 @@ export function postgresMeaning(error: unknown): Meaning | undefined {
   if (code === CANCELLED) return { code: "STORE_TIMEOUT", notApplied: false };
   if (code === NO_DATABASE) return { code: "STORE_MISSING", notApplied: true, advice: MISSING_DATABASE };
   if (code === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
-  if (code === NO_KEY) return { code: "STORE_REJECTED", notApplied: true, advice: FIND_KEY };
+  if (code === NO_KEY || code === TWO_ROWS) return { code: "STORE_REJECTED", notApplied: true, advice: FIND_KEY };
   // As if somebody had written the fence at that moment: whoever looks now, and acquires by that, is told what is wrong.
   if (code === NO_TERM && table === FENCES && column === "term") return { code: "STORE_CONFLICT", notApplied: true };
   const known = CODES[code] ?? CODES[code.slice(0, 2)];
