@@ -41,7 +41,7 @@ export interface LeaseSnapshot {
   readonly leaseDurationMs?: number | undefined;
   /**
    * Nobody who has not seen the lease before can know its age, and it may have run out. An attempt to acquire it
-   * by the store's clock fails, and has the store count its age from then on.
+   * by the store's clock fails, and has the store count its age from then on. So it is with a record that was deleted, by any clock.
    */
   readonly undated?: true | undefined;
   /** The blocker that keeps candidates from acquiring at present; absent where anyone may try. */
