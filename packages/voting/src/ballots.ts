@@ -42,7 +42,7 @@ const KEPT_ELECTIONS = 1_000;
 /** A leader that was not heard for its lease may be heard again, and a claim is under way for a while: over is what was so for so long. */
 const GRACE_MS = 60_000;
 /** One that goes further is kept for good: others are to have terms above those that were dropped. */
-const HIGHEST_DROPPED_TERM = 2 ** 52;
+export const HIGHEST_DROPPED_TERM: number = 2 ** 52;
 
 /**
  * The rules by which one server votes: a pure state machine. The caller gives the time, by a monotonic clock, and sees to it

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import type { Socket } from "node:net";
 import { ConfigurationError } from "@leasehold/core";
 import { MAX_PACKET_BYTES } from "./packet.ts";
 
@@ -9,10 +10,11 @@ export const SIGNATURE = "x-leasehold-signature";
 export const STATUS = { ok: 200, malformed: 400, signature: 401, elsewhere: 404, oversized: 413 } as const;
 
 const MOST_CONNECTIONS = 1_024;
-/** The most of packets that have not come in whole, all together: nobody knows yet who has sent them. */
-const MOST_PENDING_BYTES = 8 * MAX_PACKET_BYTES;
-/** A packet that has not come in whole by then is dropped. */
+/** The most connections on which nobody has shown the secret yet. The oldest one makes room for the next. */
+const MOST_STRANGERS = 256;
+/** A packet that has not come in whole by then is dropped, and so is a connection without one. */
 const PACKET_TIMEOUT_MS = 10_000;
+const CHECK_EVERY_MS = 1_000;
 
 export interface Posted {
   readonly body: Buffer;
@@ -29,21 +31,33 @@ export interface ListenOptions {
   readonly tls: { readonly key: string | Buffer; readonly cert: string | Buffer } | undefined;
 }
 
+/** What a server does with what comes. */
+export interface Handlers {
+  /** Reports whether somebody with the secret has signed a body of that length. What is not signed is not read. */
+  readonly isPromised: (signature: unknown, length: number) => boolean;
+  readonly answer: (posted: Posted | "oversized" | "elsewhere" | "signature") => Promise<Response>;
+}
+
 /** Begins to listen; resolves once others can connect. */
-export async function listen(
-  { host, port, tls }: ListenOptions,
-  answer: (posted: Posted | "oversized" | "elsewhere") => Promise<Response>,
-): Promise<Server> {
-  const pending = { bytes: 0 };
+export async function listen({ host, port, tls }: ListenOptions, handlers: Handlers): Promise<Server> {
+  const strangers = new Strangers();
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    respond(request, pending, answer).then(
+    respond(request, strangers, handlers).then(
       (given) => send(response, given),
       // The other side has hung up.
       () => response.destroy(),
     );
   };
-  const limits = { requestTimeout: PACKET_TIMEOUT_MS, headersTimeout: PACKET_TIMEOUT_MS, keepAliveTimeout: 60_000 };
-  const server = tls ? createTlsServer({ ...limits, ...tls }, onRequest) : createServer(limits, onRequest);
+  const limits = {
+    requestTimeout: PACKET_TIMEOUT_MS,
+    headersTimeout: PACKET_TIMEOUT_MS,
+    keepAliveTimeout: 60_000,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
+  };
+  const server = tls
+    ? createTlsServer({ ...limits, handshakeTimeout: PACKET_TIMEOUT_MS, ...tls }, onRequest)
+    : createServer(limits, onRequest);
+  server.on("connection", (socket: Socket) => strangers.add(socket));
   server.maxConnections = MOST_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(notListening(error, host, port)));
@@ -52,14 +66,37 @@ export async function listen(
   return server;
 }
 
-async function respond(
-  request: IncomingMessage,
-  pending: Pending,
-  answer: (posted: Posted | "oversized" | "elsewhere") => Promise<Response>,
-): Promise<Response> {
+/** The connections on which nobody has shown the secret yet. By TLS, a request has another socket with the same address. */
+class Strangers {
+  readonly #sockets = new Map<string, Socket>();
+
+  add(socket: Socket): void {
+    const key = keyOf(socket);
+    this.#sockets.set(key, socket);
+    socket.once("close", () => void (this.#sockets.get(key) === socket && this.#sockets.delete(key)));
+    const [oldest] = this.#sockets.values();
+    if (this.#sockets.size > MOST_STRANGERS) oldest?.destroy();
+  }
+
+  /** Its first request was signed. */
+  isKnown(socket: Socket): void {
+    this.#sockets.delete(keyOf(socket));
+  }
+}
+
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+async function respond(request: IncomingMessage, strangers: Strangers, { isPromised, answer }: Handlers): Promise<Response> {
   if (request.method !== "POST" || request.url !== PATH) return await answer("elsewhere");
-  const body = await bodyOf(request, pending);
-  return await answer(body ? { body, signature: request.headers[SIGNATURE] } : "oversized");
+  const signature = request.headers[SIGNATURE];
+  const length = Number(request.headers["content-length"] ?? NaN);
+  if (length > MAX_PACKET_BYTES) return await answer("oversized");
+  if (!isPromised(signature, length)) return await answer("signature");
+  strangers.isKnown(request.socket);
+  const body = await bodyOf(request);
+  return await answer(body ? { body, signature } : "oversized");
 }
 
 function send(response: ServerResponse, given: Response): void {
@@ -77,27 +114,17 @@ function send(response: ServerResponse, given: Response): void {
   response.end(body);
 }
 
-/** What is being read at present, of all connections together. */
-interface Pending {
-  bytes: number;
-}
-
-/** Reads all of a message; undefined where that is too long, or too much comes at once. */
-export async function bodyOf(message: IncomingMessage, pending: Pending = { bytes: 0 }): Promise<Buffer | undefined> {
+/** Reads all of a message; undefined where that is too long. */
+export async function bodyOf(message: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(message.headers["content-length"] ?? 0) > MAX_PACKET_BYTES) return undefined;
   const chunks: Buffer[] = [];
   let bytes = 0;
-  try {
-    for await (const chunk of message as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      pending.bytes += chunk.length;
-      if (bytes > MAX_PACKET_BYTES || pending.bytes > MOST_PENDING_BYTES) return undefined;
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
-  } finally {
-    pending.bytes -= bytes;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_PACKET_BYTES) return undefined;
+    chunks.push(chunk);
   }
+  return Buffer.concat(chunks);
 }
 
 function notListening(error: NodeJS.ErrnoException, host: string, port: number): Error {

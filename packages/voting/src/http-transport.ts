@@ -5,8 +5,9 @@ import { NoAnswer, Poster, secretsDiffer } from "./http-post.ts";
 import { LiveStarts } from "./live-starts.ts";
 import { OBSERVER, type Answer, type Envelope, type Request } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
-import { packetOf, replyOf, Seal, type Header, type Packet, type Refusal, type Reply } from "./packet.ts";
+import { packetOf, replyOf, Seal, type Header, type Packet, type Refusal, type Reply, type Secret } from "./packet.ts";
 import { clusterOf, differenceOf, distanceOf, inWords } from "./roster.ts";
+import { TakenIds } from "./taken-ids.ts";
 import type { Transport } from "./transport.ts";
 import type { Troubles } from "./troubles.ts";
 
@@ -18,7 +19,7 @@ const ASK_TIMEOUT_MS = 1_000;
 export interface HttpTransportOptions {
   readonly server: string;
   readonly servers: Readonly<Record<string, URL>>;
-  readonly secret: string;
+  readonly secret: Secret;
   readonly listen: ListenOptions;
   readonly ca: string | Buffer | undefined;
   readonly clock: Clock;
@@ -36,6 +37,7 @@ export class HttpTransport implements Transport {
   readonly #poster: Poster;
   readonly #outboxes = new Map<string, Outbox>();
   readonly #live = new LiveStarts((name) => this.#startAt(name));
+  readonly #observed = new TakenIds();
   readonly #met = new Set<string>();
   #isClosed = false;
   #start = "";
@@ -69,7 +71,10 @@ export class HttpTransport implements Transport {
   async listen(receive: Receive, start: string): Promise<void> {
     this.#start = start;
     this.#receive = receive;
-    this.#listening = await listen(this.#options.listen, (posted) => this.#answer(posted));
+    this.#listening = await listen(this.#options.listen, {
+      isPromised: (signature, length) => this.#seal.isPromised(signature, length),
+      answer: (posted) => this.#answer(posted),
+    });
     try {
       await this.#findOneself();
     } catch (error) {
@@ -215,11 +220,11 @@ export class HttpTransport implements Transport {
   }
 
   /** What another server has sent, or somebody who pretends to be one. */
-  async #answer(posted: Posted | "oversized" | "elsewhere"): Promise<Response> {
+  async #answer(posted: Posted | "oversized" | "elsewhere" | "signature"): Promise<Response> {
     const { troubles } = this.#options;
     if (posted === "oversized") troubles.drops("oversized");
     if (posted === "oversized" || posted === "elsewhere") return posted;
-    if (!this.#seal.isOurs(posted.body, posted.signature)) {
+    if (posted === "signature" || !this.#seal.isOurs(posted.body, posted.signature)) {
       troubles.drops("signature");
       troubles.tell("a packet that another secret has signed, or none, was dropped: give all servers the same secret.");
       return "signature";
@@ -235,16 +240,20 @@ export class HttpTransport implements Transport {
       return this.#signed(packet, { refused, contents: [] });
     }
     const { id: _id, servers: _servers, contents, ...header } = packet;
-    const answers = await Promise.all(contents.map(async (content) => await this.#receive?.({ ...header, content })));
+    // A message of a later version is dropped, and those beside it are not.
+    for (const content of contents) if (!content) troubles.drops("malformed", packet.from);
+    const answers = await Promise.all(
+      contents.map(async (content) => (content ? await this.#receive?.({ ...header, content }) : undefined)),
+    );
     const last = answers.findLast((answer) => answer !== undefined);
     const { writes = 0, seen = 0 } = last ?? {};
     return this.#signed(packet, { writes, seen, contents: answers.map((answer) => answer?.content ?? null) });
   }
 
-  async #refusalOf(packet: Packet<Request>): Promise<Refusal | undefined> {
+  async #refusalOf(packet: Packet<Request | undefined>): Promise<Refusal | undefined> {
     const { server, troubles } = this.#options;
     const { to, from, start, id, contents, cluster, servers } = packet;
-    if (from === OBSERVER) return undefined;
+    if (from === OBSERVER) return this.#refusalOfObserver(packet);
     if (to !== server) return "misdirected";
     if (cluster !== this.#cluster) {
       const difference = inWords(differenceOf(servers, this.#names));
@@ -259,7 +268,15 @@ export class HttpTransport implements Transport {
     return undefined;
   }
 
-  #signed({ from, start, id }: Packet<Request>, said: Pick<Reply, "contents"> & Partial<Reply>): Response {
+  /** An observer's order is for one start of one server, and is taken once. What it reads may be repeated. */
+  #refusalOfObserver({ to, toStart, start, id, contents }: Packet<Request | undefined>): Refusal | undefined {
+    if (contents.every((content) => content?.kind === "READ")) return undefined;
+    if (to !== this.#options.server) return "misdirected";
+    if (toStart !== this.#start) return "start";
+    return this.#observed.isNew(start, id) ? undefined : "replay";
+  }
+
+  #signed({ from, start, id }: Header & { readonly id: number }, said: Pick<Reply, "contents"> & Partial<Reply>): Response {
     const reply: Reply = {
       cluster: this.#cluster,
       from: this.#options.server,

@@ -1,4 +1,5 @@
 export { DROPPED_CHANNEL, type DroppedPacket, type DropReason } from "./troubles.ts";
 export { VotingObserver, type VotingObserverOptions } from "./voting-observer.ts";
+export type { Secret } from "./packet.ts";
 export { VotingLeaseStore } from "./voting-lease-store.ts";
 export type { VotingLeaseStoreOptions, VotingTls } from "./options.ts";

@@ -1,5 +1,4 @@
-/** So many packets may overtake one another on their way. */
-const WINDOW = 1_024;
+import { TakenIds } from "./taken-ids.ts";
 
 /**
  * Which start of each other server is the one to listen to: that which answers at its address. Of two processes with one name,
@@ -9,7 +8,7 @@ export class LiveStarts {
   readonly #ask: (name: string) => Promise<string | undefined>;
   readonly #starts = new Map<string, string>();
   readonly #asking = new Map<string, Promise<string | undefined>>();
-  readonly #taken = new Map<string, { readonly ids: Set<number>; highest: number }>();
+  readonly #taken = new TakenIds();
 
   /** @param ask who answers at a server's address now; undefined for nobody. */
   constructor(ask: (name: string) => Promise<string | undefined>) {
@@ -25,7 +24,7 @@ export class LiveStarts {
   answers(name: string, start: string): void {
     if (this.#starts.get(name) === start) return;
     this.#starts.set(name, start);
-    this.#taken.delete(name);
+    this.#taken.forget(name);
   }
 
   /** Reports whether this is the start that is at the address, and asks there if need be. */
@@ -38,16 +37,8 @@ export class LiveStarts {
     return found === start;
   }
 
-  /** Reports whether a packet of the live start comes for the first time. One that many have overtaken counts as an old one. */
+  /** Reports whether a packet of the live start comes for the first time. */
   isNew(name: string, id: number): boolean {
-    const taken = this.#taken.get(name) ?? { ids: new Set(), highest: 0 };
-    this.#taken.set(name, taken);
-    if (id <= taken.highest - WINDOW || taken.ids.has(id)) return false;
-    taken.ids.add(id);
-    taken.highest = Math.max(taken.highest, id);
-    if (taken.ids.size > 2 * WINDOW) {
-      for (const old of taken.ids) if (old <= taken.highest - WINDOW) taken.ids.delete(old);
-    }
-    return true;
+    return this.#taken.isNew(name, id);
   }
 }

@@ -3,6 +3,7 @@ import { createSecureContext } from "node:tls";
 import { ConfigurationError, systemClock, type Clock } from "@leasehold/core";
 import { checkName, checkOptions, duration } from "@leasehold/core/provider";
 import type { ListenOptions } from "./http-listener.ts";
+import type { Secret } from "./packet.ts";
 
 /** The certificates of servers that speak TLS, as PEM. */
 export interface VotingTls {
@@ -22,8 +23,12 @@ export interface VotingLeaseStoreOptions {
    * the same list on all of them, in the order in which they are preferred.
    */
   readonly servers: Readonly<Record<string, string>>;
-  /** What all servers sign by: at least 16 characters that nobody can guess, the same on all of them. */
-  readonly secret: string;
+  /**
+   * The text by which all servers sign: at least 16 characters that nobody can guess, the same on all of them. Of several, the first
+   * signs, and all are accepted. To change it without a pause, start all servers with `[old, new]`, then all with `[new, old]`, then all
+   * with the new one.
+   */
+  readonly secret: Secret;
   /**
    * A directory on a local disk, for this server alone, where its votes are kept. It is made if it is missing. It must
    * survive a restart: a server that has lost it takes part again only once most of the others have told it what they know.
@@ -72,7 +77,7 @@ const WHERE = "Give the scheme, the host and the port, such as http://10.0.0.1:7
 export interface Resolved {
   readonly server: string;
   readonly servers: Readonly<Record<string, URL>>;
-  readonly secret: string;
+  readonly secret: Secret;
   /** Undefined where nothing is kept. */
   readonly stateDirectory: string | undefined;
   /** Undefined where something is. */
@@ -172,6 +177,7 @@ function portOf({ port, protocol }: URL): number {
 }
 
 export function checkSecret(secret: unknown): void {
+  if (Array.isArray(secret) && secret.length > 0) return secret.forEach(checkSecret);
   if (typeof secret === "string" && secret.length >= SHORTEST_SECRET) return;
   const is = typeof secret === "string" ? `has ${secret.length} characters` : "is missing";
   throw new ConfigurationError(

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { Answer, Envelope, Request } from "./messages.ts";
 import { isAnswer, isCount, isRecordOf, isRequest, isText } from "./message-shapes.ts";
 import { areNames } from "./roster.ts";
@@ -25,42 +25,68 @@ export type Refusal = "lists" | "start" | "replay" | "misdirected";
 const REFUSALS: ReadonlySet<unknown> = new Set<Refusal>(["lists", "start", "replay", "misdirected"]);
 
 /** The answer to a packet. */
-export interface Reply extends Packet<Answer | null> {
+export interface Reply extends Packet<Answer | null | undefined> {
   readonly isReply: true;
   readonly refused?: Refusal | undefined;
 }
 
+/** One secret, or several while a new one takes the place of an old one: the first signs, and all are accepted. */
+export type Secret = string | readonly string[];
+
 /** Signs and checks what servers send one another, by the secret that they share. */
 export class Seal {
-  readonly #secret: string;
+  readonly #secrets: readonly string[];
 
-  constructor(secret: string) {
-    this.#secret = secret;
+  constructor(secret: Secret) {
+    this.#secrets = typeof secret === "string" ? [secret] : secret;
   }
 
+  /** The digest of a body, and the signature of the digest and the length, so that both can be checked before the body is read. */
   sign(body: string | Buffer): string {
-    return createHmac("sha256", this.#secret).update(body).digest("hex");
+    const digest = digestOf(body);
+    return `${digest}.${signatureOf(this.#secrets[0] ?? "", digest, Buffer.byteLength(body))}`;
   }
 
-  /** Takes as long for a signature that is nearly right as for any other. */
+  /** Reports whether somebody with the secret has signed a body of that length. Takes as long for nearly right as for wrong. */
+  isPromised(signature: unknown, length: number): boolean {
+    const [digest = "", given = ""] = typeof signature === "string" ? signature.split(".") : [];
+    return this.#secrets.some((secret) => isEqual(given, signatureOf(secret, digest, length)));
+  }
+
+  /** Reports whether somebody with the secret has signed this body. */
   isOurs(body: Buffer, signature: unknown): boolean {
-    const expected = Buffer.from(this.sign(body));
-    const given = Buffer.from(typeof signature === "string" ? signature : "");
-    return given.length === expected.length && timingSafeEqual(given, expected);
+    return this.isPromised(signature, body.length) && isEqual((signature as string).split(".")[0] ?? "", digestOf(body));
   }
 }
 
-/** Reads a packet of requests; undefined where it is none. */
-export function packetOf(body: Buffer): Packet<Request> | undefined {
-  const packet = parsed(body);
-  return packet && !("isReply" in packet) && packet.contents.every(isRequest) ? (packet as Packet<Request>) : undefined;
+function signatureOf(secret: string, digest: string, length: number): string {
+  return createHmac("sha256", secret).update(`${digest}.${length}`).digest("hex");
 }
 
-/** Reads the answer to a packet; undefined where it is none. */
+function digestOf(body: string | Buffer): string {
+  return createHash("sha256").update(body).digest("hex");
+}
+
+function isEqual(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+/**
+ * Reads a packet of requests; undefined where it is none. A message in it that this version does not know is undefined: the others
+ * count all the same, so that servers of two versions work together.
+ */
+export function packetOf(body: Buffer): Packet<Request | undefined> | undefined {
+  const packet = parsed(body);
+  if (!packet || "isReply" in packet) return undefined;
+  return { ...packet, contents: packet.contents.map((content) => (isRequest(content) ? content : undefined)) };
+}
+
+/** Reads the answer to a packet; undefined where it is none. Answers that this version does not know are undefined. */
 export function replyOf(body: Buffer): Reply | undefined {
   const reply = parsed(body) as Reply | undefined;
   if (reply?.isReply !== true || (reply.refused !== undefined && !REFUSALS.has(reply.refused))) return undefined;
-  return reply.contents.every((content) => content === null || isAnswer(content)) ? reply : undefined;
+  return { ...reply, contents: reply.contents.map((content) => (content === null || isAnswer(content) ? content : undefined)) };
 }
 
 const HEADER = { cluster: isText, from: isText, to: isText, start: isText, writes: isCount, seen: isCount, id: isCount };

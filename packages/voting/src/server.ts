@@ -377,7 +377,7 @@ export class Server {
     this.#peers.heard(other, answer);
     if (answer?.kind !== "PING") return;
     this.pace.synced(other, answer.syncMs);
-    this.#peers.told(answer.absent);
+    this.#peers.told(answer.absent.filter(({ name }) => name !== this.name));
   }
 
   #pong(): Pong {

@@ -36,6 +36,7 @@ import {
   type WatchOptions,
 } from "@leasehold/core/provider";
 import { administrationOf } from "./administration.ts";
+import { HIGHEST_DROPPED_TERM } from "./ballots.ts";
 import { CAPABILITIES, MAX_VALUE_BYTES, NAME } from "./capabilities.ts";
 import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
 import type { Answer, Sighted, Sign, Vote } from "./messages.ts";
@@ -130,6 +131,12 @@ export class VotingLeaseStore implements LeaseStore {
     checkName("candidateId", candidateId);
     checkLease(leaseDurationMs, this.capabilities);
     checkTerm("minTerm", request.minTerm);
+    if ((request.minTerm ?? 0) > HIGHEST_DROPPED_TERM) {
+      throw new ConfigurationError(
+        `minTerm is ${request.minTerm}; among servers that vote it may be ${HIGHEST_DROPPED_TERM} at most, since all later terms have to be above it.`,
+        { election },
+      );
+    }
     if (value !== undefined) checkValue(value, MAX_VALUE_BYTES);
     if (request.reservation) throw new UnsupportedError(`${NAME} has no clock to judge a reservation by.`, { election });
     const current = this.#seen(election);

@@ -24,15 +24,15 @@ import { CAPABILITIES, NAME } from "./capabilities.ts";
 import { Poster, secretsDiffer } from "./http-post.ts";
 import { OBSERVER, type Answer, type Request } from "./messages.ts";
 import { checkAddress, checkSecret, LONGEST_LEASE_MS } from "./options.ts";
-import { replyOf, Seal, type Packet, type Reply } from "./packet.ts";
+import { replyOf, Seal, type Packet, type Reply, type Secret } from "./packet.ts";
 import { Peers } from "./peers.ts";
 import type { Electorate } from "./poll.ts";
 
 export interface VotingObserverOptions {
   /** The addresses of all servers, such as `http://10.0.0.1:7400`, in any order. */
   readonly servers: readonly string[];
-  /** The secret of the servers. */
-  readonly secret: string;
+  /** The secret of the servers; or several, of which the first signs, and all are accepted. */
+  readonly secret: Secret;
   /** The authority that the servers' certificates are from, as PEM. @defaultValue those that Node trusts */
   readonly ca?: string | Buffer | undefined;
   /** @defaultValue the system's clock */
@@ -174,8 +174,8 @@ class Line {
   readonly #seal: Seal;
   readonly #poster: Poster;
   readonly #start: string;
-  /** Which server has answered at each address. */
-  readonly #found = new Map<string, string>();
+  /** Which server has answered at each address, and which start of it. */
+  readonly #found = new Map<string, { readonly name: string; readonly start: string }>();
   readonly #clock: Clock;
   readonly peers: Peers;
   #id = 0;
@@ -200,8 +200,9 @@ class Line {
     const timeout = new AbortController();
     const timer = this.#clock.setTimer(() => timeout.abort(), timeoutMs);
     try {
-      const { from, servers, contents } = await this.#post(address, request, timeout.signal);
-      this.#check(address, from, servers);
+      const { from, start, servers, refused, contents } = await this.#post(address, request, timeout.signal);
+      this.#check(address, from, start, servers);
+      if (refused) throw new Error(`${from} was started again, or has taken this order before: look again.`);
       const answer = contents[0] ?? { kind: "SILENT" };
       this.peers.heard(from, answer);
       if (answer.kind === "READ") this.peers.told(answer.absent);
@@ -215,25 +216,26 @@ class Line {
     const url = this.#urls.get(address) as URL;
     this.#id += 1;
     const id = this.#id;
-    const header = { cluster: "", from: OBSERVER, to: "", start: this.#start, toStart: undefined, writes: 0, seen: 0 };
+    const { name: to = "", start: toStart } = this.#found.get(address) ?? {};
+    const header = { cluster: "", from: OBSERVER, to, start: this.#start, toStart, writes: 0, seen: 0 };
     const body = JSON.stringify({ ...header, id, servers: [], contents: [content] } satisfies Packet<Request>);
     const answer = await this.#poster.post("the server", url, { body, signature: this.#seal.sign(body) }, signal);
     if (!this.#seal.isOurs(answer.body, answer.signature)) throw secretsDiffer("the server");
     const reply = replyOf(answer.body);
-    if (reply?.id !== id || reply.toStart !== this.#start || reply.refused) {
+    if (reply?.id !== id || reply.toStart !== this.#start) {
       throw new Error(`The answer from ${url.origin} is none to what was asked.`);
     }
     return reply;
   }
 
   /** A majority is one of all servers, each counted once. */
-  #check(address: string, name: string, servers: readonly string[]): void {
+  #check(address: string, name: string, start: string, servers: readonly string[]): void {
     if (servers.length !== this.#urls.size) {
       const names = servers.join(", ");
       throw new ConfigurationError(`${this.#urls.size} addresses are given, and there are ${servers.length} servers: ${names}.`);
     }
-    this.#found.set(address, name);
-    const twice = [...this.#found].find(([other, found]) => other !== address && found === name);
+    this.#found.set(address, { name, start });
+    const twice = [...this.#found].find(([other, found]) => other !== address && found.name === name);
     if (twice)
       throw new ConfigurationError(`The server '${name}' answers at ${twice[0]} and at ${address}: give each server's own.`);
   }

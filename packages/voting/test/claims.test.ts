@@ -176,6 +176,14 @@ test.each<
   });
 });
 
+test("a minTerm above which no later term would fit is refused before anything is sent", async () => {
+  const { cluster, stores } = await startedWith(3);
+  const acquire = (minTerm: number) => cluster.clock.runUntil(stores.get("a")!.acquire({ ...request("a"), minTerm }));
+  await expect(acquire(Number.MAX_SAFE_INTEGER)).rejects.toMatchObject({ code: "CONFIGURATION" });
+  expect(cluster.sent.filter(({ content }) => content.kind === "ELECT")).toEqual([]);
+  expect(await acquire(2 ** 52)).toMatchObject({ acquired: true, lease: { term: 2 ** 52 } });
+});
+
 test("a term is claimed only above the one that it has to be above", async () => {
   const { cluster, stores } = await startedWith(3);
   const store = stores.get("a")!;

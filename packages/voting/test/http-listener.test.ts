@@ -1,8 +1,10 @@
 /** What a server reads of those who connect, whoever they are. */
-import type { IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { Agent, request, type IncomingMessage, type Server } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
-import { bodyOf, listen } from "../src/http-listener.ts";
+import { bodyOf, listen, type Handlers } from "../src/http-listener.ts";
 
 const LONGEST = 8 * 1_024 * 1_024;
 
@@ -23,16 +25,71 @@ test.each<[what: string, pieces: readonly number[], said: number | undefined, re
   expect((await bodyOf(messageOf(pieces, said)))?.length).toBe(read);
 });
 
-test("all that has not come in whole is bounded, and what has is forgotten", async () => {
-  const pending = { bytes: 8 * LONGEST - 2 };
-  expect(await bodyOf(messageOf([1, 1]), pending)).toHaveLength(2);
-  expect(await bodyOf(messageOf([1, 2]), pending)).toBeUndefined();
-  expect(pending.bytes).toBe(8 * LONGEST - 2);
+const NOBODY = { isPromised: () => false, answer: () => Promise.resolve("signature" as const) };
+
+/** Listens on a free port of loopback, for the time of a test. */
+async function listening(handlers: Handlers): Promise<{ server: Server; port: number }> {
+  const server = await listen({ host: "127.0.0.1", port: 0, tls: undefined }, handlers);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+test("what nobody with the secret has signed is answered before its body is read, and hung up", async () => {
+  const { port } = await listening(NOBODY);
+  const socket = connect(port, "127.0.0.1");
+  socket.write(`POST /leasehold/voting HTTP/1.1\r\nHost: x\r\nContent-Length: ${LONGEST}\r\n\r\n`);
+  const [head] = (await once(socket, "data")) as [Buffer];
+  expect(head.toString()).toMatch(/^HTTP\/1.1 401 /);
+  socket.resume();
+  await once(socket, "close");
+});
+
+test("a signature that does not name the length is none", async () => {
+  const lengths: number[] = [];
+  const isPromised = (_: unknown, length: number): boolean => lengths.push(length) > 1;
+  const { port } = await listening({
+    isPromised,
+    answer: (posted) => Promise.resolve(posted === "signature" ? posted : "malformed"),
+  });
+  const url = `http://127.0.0.1:${port}/leasehold/voting`;
+  const answers = await Promise.all(["x", "xyz"].map(async (body) => (await fetch(url, { method: "POST", body })).status));
+  expect(new Set(answers)).toEqual(new Set([400, 401]));
+  expect(new Set(lengths)).toEqual(new Set([1, 3]));
+});
+
+test("of connections on which nobody has shown the secret the oldest makes room, and those with the secret stay", async () => {
+  const { server, port } = await listening({
+    isPromised: () => true,
+    answer: () => Promise.resolve({ body: "{}", signature: "s" }),
+  });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const ask = (): Promise<Socket> =>
+    new Promise((resolve, reject) => {
+      const asked = request({ agent, port, host: "127.0.0.1", path: "/leasehold/voting", method: "POST" }, (response) => {
+        response.resume().on("end", () => resolve(asked.socket as Socket));
+      });
+      asked.on("error", reject).end("x");
+    });
+  const known = await ask();
+  const sockets: Socket[] = [];
+  for (let count = 0; count < 300; count += 1) {
+    const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+    sockets.push(socket);
+    await once(socket, "connect");
+  }
+  await expect.poll(() => sockets.filter(({ destroyed }) => destroyed).length, { timeout: 30_000 }).toBe(300 - 256);
+  expect(sockets.slice(-200).every(({ destroyed }) => !destroyed)).toBe(true);
+  expect(await ask()).toBe(known);
+  sockets.forEach((socket) => socket.destroy());
+  expect(server.listening).toBe(true);
 });
 
 test("a connection is bounded in time, and so are all of them in number", async () => {
-  const server = await listen({ host: "127.0.0.1", port: 0, tls: undefined }, () => Promise.resolve("malformed"));
-  onTestFinished(() => void server.close());
+  const { server } = await listening(NOBODY);
   const { requestTimeout, headersTimeout, keepAliveTimeout, maxConnections } = server;
   expect({ requestTimeout, headersTimeout, keepAliveTimeout, maxConnections }).toEqual({
     requestTimeout: 10_000,

@@ -1,5 +1,4 @@
 /** What one server makes of the packets of another, and of who pretends to be one. */
-import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server as HttpServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -8,7 +7,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import type { VotingLeaseStore } from "@leasehold/voting";
 import { HttpTransport } from "../src/http-transport.ts";
 import type { Request } from "../src/messages.ts";
-import type { Packet, Reply } from "../src/packet.ts";
+import { Seal, type Packet, type Reply } from "../src/packet.ts";
 import { clusterOf } from "../src/roster.ts";
 import { Troubles } from "../src/troubles.ts";
 import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./servers.ts";
@@ -16,7 +15,7 @@ import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./serve
 const NAMES = ["a", "b"];
 const TELL: Request = { kind: "TELL" };
 
-const sign = (body: string): string => createHmac("sha256", SECRET).update(body).digest("hex");
+const sign = (body: string): string => new Seal(SECRET).sign(body);
 
 /** A server `b` that says who it is, and nothing else. */
 class Stranger {
@@ -196,6 +195,37 @@ test("an answer that is none to what was asked, or another server's, is nobody's
 test("a server at another's address is named at once", async () => {
   const { heard } = await besides({ from: "c" });
   await vi.waitFor(() => expect(heard.join("\n")).toContain("is 'c' rather than 'b': correct the addresses."), eventually);
+});
+
+test("a message of a kind that is not known is dropped, and those beside it are answered", async () => {
+  const { stranger, store } = await strangerAndStore();
+  const news = { kind: "NEWS", of: "a later version" } as unknown as Request;
+  expect(await stranger.post(stranger.packet([TELL, news, TELL]))).toMatchObject({
+    contents: [{ kind: "TELL" }, null, { kind: "TELL" }],
+  });
+  expect(store.dropped).toEqual({ malformed: 1 });
+});
+
+test("an observer's order is for one start of one server, and is taken once; what it reads may be repeated", async () => {
+  const { stranger, store } = await strangerAndStore();
+  const { start } = await stranger.post(stranger.packet([TELL]));
+  const of = { cluster: "", from: "", start: "an observer", servers: [] };
+  const order = {
+    ...{ kind: "BREAK", election: "e", term: 1 },
+    ...{ id: "i", number: 1, reason: "r", immediate: true },
+  } as Request;
+  const read = stranger.packet([{ kind: "READ", election: "e" }], { ...of, to: "" });
+  for (let count = 0; count < 2; count += 1) expect(await stranger.post(read)).not.toHaveProperty("refused");
+  const packet = stranger.packet([order], { ...of, toStart: start });
+  expect(await stranger.post(packet)).not.toHaveProperty("refused");
+  expect(await stranger.post(packet)).toMatchObject({ refused: "replay" });
+  expect(await stranger.post(stranger.packet([order], { ...of, toStart: "an earlier start" }))).toMatchObject({
+    refused: "start",
+  });
+  expect(await stranger.post(stranger.packet([order], { ...of, toStart: start, to: "" }))).toMatchObject({
+    refused: "misdirected",
+  });
+  expect(store.dropped).toEqual({ replay: 1, start: 1, misdirected: 1 });
 });
 
 test("an answer tells what its server remembers of the one that asks", async () => {

@@ -48,10 +48,13 @@ const OF_ANSWERS: Optional = {
   READ: { sign: SIGN },
 };
 
+/** Undefined also where the one message in it is dropped. */
+const whole = <P extends { readonly contents: readonly unknown[] }>(packet: P | undefined): P | undefined =>
+  packet?.contents.includes(undefined) === true ? undefined : packet;
 const request = (content: unknown, header: object = {}) =>
-  packetOf(Buffer.from(JSON.stringify({ ...HEADER, contents: [content], ...header })));
+  whole(packetOf(Buffer.from(JSON.stringify({ ...HEADER, contents: [content], ...header }))));
 const reply = (content: unknown, header: object = {}) =>
-  replyOf(Buffer.from(JSON.stringify({ ...HEADER, isReply: true, contents: [content], ...header })));
+  whole(replyOf(Buffer.from(JSON.stringify({ ...HEADER, isReply: true, contents: [content], ...header }))));
 
 describe.each([
   ["request", REQUESTS, OF_REQUESTS, request],
@@ -60,14 +63,14 @@ describe.each([
   test.each(Object.entries(kinds))(
     "%s is taken with all of its fields, and without one or with another type of it not",
     (kind, fields) => {
-      const whole = { kind, ...fields };
-      expect(read(whole)?.contents).toEqual([whole]);
+      const message = { kind, ...fields };
+      expect(read(message)?.contents).toEqual([message]);
       for (const name of Object.keys(fields)) {
-        const { [name]: __, ...less } = whole as Record<string, unknown>;
+        const { [name]: __, ...less } = message as Record<string, unknown>;
         expect(read(less), name).toBeUndefined();
         for (const wrong of [null, [], "-", -1, 0.5, true]) {
           if (typeof wrong === typeof fields[name] && !(typeof wrong === "number" && wrong < 0)) continue;
-          expect(read({ ...whole, [name]: wrong }), `${name}: ${JSON.stringify(wrong)}`).toBeUndefined();
+          expect(read({ ...message, [name]: wrong }), `${name}: ${JSON.stringify(wrong)}`).toBeUndefined();
         }
       }
     },
@@ -137,6 +140,28 @@ test("a reply may have nothing to say to a request, and say why it looked at non
   expect(reply(null)?.contents).toEqual([null]);
   for (const refused of ["lists", "start", "replay", "misdirected"]) expect(reply(null, { refused })).toMatchObject({ refused });
   expect(reply(null, { refused: "weather" })).toBeUndefined();
+});
+
+test("of several secrets the first signs, and all are accepted", () => {
+  const [before, during, after] = [new Seal("old"), new Seal(["new", "old"]), new Seal("new")];
+  const body = Buffer.from("body");
+  expect([before, after].map((seal) => during.isOurs(body, seal.sign(body)))).toEqual([true, true]);
+  expect([before, after].map((seal) => seal.isOurs(body, during.sign(body)))).toEqual([false, true]);
+});
+
+test("a signature names the length of its body", () => {
+  const seal = new Seal("our secret");
+  expect(seal.isPromised(seal.sign("body"), 4)).toBe(true);
+  for (const length of [3, 5, NaN]) expect(seal.isPromised(seal.sign("body"), length)).toBe(false);
+});
+
+test("messages that are not known are dropped from a packet, and the others stay", () => {
+  const read = { kind: "READ", election: "e" };
+  expect(packetOf(Buffer.from(JSON.stringify({ ...HEADER, contents: [read, { kind: "NEWS" }, read] })))?.contents).toEqual([
+    read,
+    undefined,
+    read,
+  ]);
 });
 
 test("a seal is one secret's alone, and of one body", () => {

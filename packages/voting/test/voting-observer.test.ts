@@ -1,5 +1,4 @@
 /** What somebody sees and may do who is no server. */
-import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,6 +8,7 @@ import { Elector, StoreError, UnsupportedError } from "@leasehold/core";
 import { VotingObserver, type VotingLeaseStore } from "@leasehold/voting";
 import type { Request } from "../src/messages.ts";
 import type { Packet } from "../src/packet.ts";
+import { Seal } from "../src/packet.ts";
 import { elected, eventually, REQUEST, SECRET, Servers } from "./servers.ts";
 
 const LIMITS = { timeoutMs: 5_000 };
@@ -55,7 +55,7 @@ test("a leader of whom one server alone has heard is unknown to it", async () =>
 });
 
 test("a server that has no answer takes no part", async () => {
-  const sign = (body: string): string => createHmac("sha256", SECRET).update(body).digest("hex");
+  const sign = (body: string): string => new Seal(SECRET).sign(body);
   const server = createServer((request, response) => {
     void consumers.json(request).then((packet) => {
       const { from, start, id } = packet as Packet<Request>;
