@@ -14,10 +14,7 @@ import type { Orphan } from "./orphans.ts";
 import type { StoreParts } from "./parts.ts";
 import { publishedGrid } from "./published-grid.ts";
 import { encodeTerm, type TermMetadata } from "./schema.ts";
-import { barOfFree, isFree, type Reading, type Sighting } from "./sighting.ts";
-
-/** What this process has seen for longer has to be read again; with a request on either side it is less than the shortest lease. */
-const FRESH_MS = 5_000;
+import { barOfFree, type Reading, type Sighting } from "./sighting.ts";
 
 /** A term that is written under its lease. */
 interface WrittenTerm extends Pick<Reading, "metadata" | "etag"> {
@@ -34,26 +31,6 @@ export async function acquireLease(parts: StoreParts, request: AcquireRequest): 
   }
   nextTerm(before, request);
   return await new Acquisition(parts, request).run(before);
-}
-
-/**
- * One attempt without a read before it, where this process has just seen the lease free, or no blob: two requests, or three.
- * Returns `undefined` where a read has to come first; mostly nothing was sent then.
- *
- * The sighting must be fresh. A note beside the blob may keep the election for one candidate after a break, and only a read
- * shows it. It comes into force once the lease that it breaks has run out, and none is shorter than 15 s.
- */
-export async function acquireUnseen(parts: StoreParts, request: AcquireRequest): Promise<AcquireOutcome | undefined> {
-  const { reader, clock } = parts;
-  const { election, aboveTerm = 0 } = request;
-  const last = reader.last(election);
-  const isFresh = last && !last.isAssumed && isFree(last) && clock.monotonicMs() - last.seenMs <= FRESH_MS;
-  const isOpen = isFresh
-    ? last.term.term >= aboveTerm && isTurnOf(parts, request, last)
-    : reader.isAbsent(election) && aboveTerm === 0;
-  if (!isOpen) return undefined;
-  const outcome = await acquireLease(parts, request);
-  return outcome.acquired || outcome.current ? outcome : undefined;
 }
 
 /**

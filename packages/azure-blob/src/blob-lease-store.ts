@@ -41,7 +41,7 @@ import {
   type RenewOutcome,
   type RequestLimits,
 } from "@leasehold/core/provider";
-import { acquireLease, acquireUnseen } from "./acquisition.ts";
+import { acquireLease } from "./acquisition.ts";
 import { administered } from "./administration.ts";
 import { STORE_NAME } from "./azure-blob-errors.ts";
 import { BlobRecordStore } from "./blob-record-store.ts";
@@ -127,12 +127,6 @@ export class BlobLeaseStore implements LeaseStore {
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
     checkAcquire(request);
     return await acquireLease(this.#parts, request);
-  }
-
-  /** Acquires without a read only what this process has just seen free; a blob that it has not seen is read first. */
-  async acquireUnseen(request: AcquireRequest): Promise<AcquireOutcome | undefined> {
-    checkAcquire(request);
-    return await acquireUnseen(this.#parts, request);
   }
 
   async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {

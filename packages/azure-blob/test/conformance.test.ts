@@ -36,7 +36,6 @@ runConformance({
   requests: { acquire: 2, renew: 1, release: 1, look: 1 },
   lacks: {
     watch: "Blob Storage cannot push",
-    unseen: "a blob is won in two steps, and without a read only where it was just seen free",
   },
   open: () => Promise.resolve(new BlobPlace(new BlobWorld(azurite, proxy), azurite.url)),
 });

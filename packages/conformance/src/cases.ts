@@ -15,7 +15,6 @@ import { losingMessages } from "./cases/losing-messages.ts";
 import { reading } from "./cases/reading.ts";
 import { spending } from "./cases/spending.ts";
 import { takingTurns } from "./cases/taking-turns.ts";
-import { takingUnseen } from "./cases/taking-unseen.ts";
 
 /** Every case with what it does, in the order in which they run. */
 export const everyCase: readonly Case[] = [
@@ -31,7 +30,6 @@ export const everyCase: readonly Case[] = [
   ...acceptingInput,
   ...spending,
   ...takingTurns,
-  ...takingUnseen,
   ...completing,
   ...leading,
   ...leadingThroughFaults,

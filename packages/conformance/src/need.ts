@@ -8,7 +8,6 @@
  * - `watch`: a store that pushes; `transfer`: one that can hand over;
  * - `store-clock`: one that can tell a process without a memory that a lease has expired, by itself or by its own clock;
  * - `reservation`: one that can tell when a reservation has ended; `occurrences`: one that keeps the occurrences of a schedule;
- * - `unseen`: one whose service decides by itself, in a write, that nobody leads and nothing bars;
  * - `record`: one that keeps a record of an election that nobody leads: whoever reads is told its last term, the next is one more,
  *   and `minTerm` raises it.
  */
@@ -25,5 +24,4 @@ export type Need =
   | "store-clock"
   | "reservation"
   | "occurrences"
-  | "unseen"
   | "record";

@@ -145,13 +145,6 @@ export class Scene {
     return outcome;
   }
 
-  /** An attempt by a store that has not seen anything that would keep it from one. */
-  async attemptUnseen(store: LeaseStore, candidateId: string, options: Partial<AcquireRequest> = {}): Promise<AcquireOutcome> {
-    const outcome = await store.acquireUnseen?.(this.asking(candidateId, options));
-    assert.ok(outcome, "the store does not acquire unseen, and neither lacks.unseen nor what it has seen says why");
-    return outcome;
-  }
-
   /** Acquires, which must succeed. */
   async win(store: LeaseStore, candidateId: string, options: Partial<AcquireRequest> = {}): Promise<Lease> {
     const outcome = await this.attempt(store, candidateId, options);

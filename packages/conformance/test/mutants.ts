@@ -25,7 +25,7 @@ import {
   type RecordStore,
   type StoredRecord,
 } from "@leasehold/core/provider";
-import { isOpenTo, type RecordServiceOptions } from "./record-place.ts";
+import type { RecordServiceOptions } from "./record-place.ts";
 
 /** A store with one thing wrong with it. */
 export interface Mutant {
@@ -54,40 +54,6 @@ export const mutants: readonly Mutant[] = [
   mutant("the first write ignores what is there", "contention", {
     ignoresVersion: (_record, _present, ifVersion) => ifVersion === undefined,
   }),
-  // Writes that the service decides on.
-  opens("what is led counts as open", "unseen-barred", (found) => ({ ...found, termId: null })),
-  opens("what is held back counts as open", "unseen-barred", without("hold")),
-  opens("what is handed over counts as open", "unseen-barred", without("transfer")),
-  opens("a reservation counts as open", "unseen-reservation", without("reservation")),
-  opens("what is done counts as open", "unseen-occurrence", ({ done: _, ...found }) => found),
-  opens("a term may be too low", "unseen-terms", (found) => ({ ...found, term: Number.MAX_SAFE_INTEGER - 1 })),
-  mutant("a record that was lost is made anew", "unseen-terms", {
-    isOpen: (found, bid) => isOpenTo(found, bid, true),
-  }),
-  mutant("data of somebody else's counts as open", "unseen-foreign", {
-    isOpen: (found, bid, mayCreate) =>
-      (found as Partial<LeaseRecord>)?.schema !== RECORD_SCHEMA || isOpenTo(found, bid, mayCreate),
-  }),
-  mutant("all that take it unseen have it", "unseen-contention", { isOpen: () => true }),
-  mutant("the fence does not open for who has taken the lease unseen", "unseen-fence", { fence: () => false }),
-  behaves("an attempt that is unseen looks first", "unseen-open", (store) => ({
-    acquireUnseen: async (request) => {
-      await store.read(request.election);
-      return await store.acquireUnseen?.(request);
-    },
-  })),
-  behaves("an attempt that is unseen and unanswered is forgotten", "unseen-late", (_, records, clock) => ({
-    acquireUnseen: (request) => new RecordLeaseStore(records, { clock }).acquireUnseen!(request),
-  })),
-  behaves("an attempt that is unseen, and whose reply is lost, is forgotten", "unseen-lost-reply", (_, records, clock) => ({
-    acquireUnseen: (request) => new RecordLeaseStore(records, { clock }).acquireUnseen!(request),
-  })),
-  behaves("an attempt that is unseen, and arrives twice, counts as refused", "unseen-twice", (store) => ({
-    acquireUnseen: async (request) => {
-      const outcome = await store.acquireUnseen?.(request);
-      return outcome?.acquired ? { acquired: false } : outcome;
-    },
-  })),
   writes("the term is not raised", "acquire-after-release", (record, present) =>
     present && record.termId !== null && record.termId !== present.termId ? { ...record, term: present.term } : record,
   ),
@@ -642,14 +608,6 @@ function writes(
   });
 }
 
-/** A mutant of a service that decides by another record than the one it finds. */
-function opens(name: string, caughtBy: string, change: (found: LeaseRecord) => LeaseRecord): Mutant {
-  return mutant(name, caughtBy, {
-    storeClock: EXACT,
-    isOpen: (found, bid, mayCreate) => isOpenTo(found === undefined ? found : change(found as LeaseRecord), bid, mayCreate),
-  });
-}
-
 /** A mutant of a service whose clock is exact, for what counts by it. */
 function turns(
   name: string,
@@ -740,7 +698,6 @@ function whole(store: LeaseStore): LeaseStore {
     name: store.name,
     capabilities: store.capabilities,
     acquire: (request: AcquireRequest) => store.acquire(request),
-    ...(store.acquireUnseen ? { acquireUnseen: (request: AcquireRequest) => store.acquireUnseen!(request) } : {}),
     renew: (lease: Lease, limits) => store.renew(lease, limits),
     publish: (lease, value, limits) => store.publish(lease, value, limits),
     release: (lease, limits) => store.release(lease, limits),

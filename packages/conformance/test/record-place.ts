@@ -1,13 +1,9 @@
 import type { Faults, GuardedText, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock, Leadership, LeaseStore, OccurrenceStore } from "@leasehold/core";
 import {
-  isOpen,
-  parseLeaseRecord,
   RecordLeaseStore,
   RecordOccurrenceStore,
   type LeaseRecord,
-  type PutIfOpenOptions,
-  type PutIfOpenOutcome,
   type PutOptions,
   type PutOutcome,
   type GetOptions,
@@ -24,8 +20,6 @@ export interface RecordServiceOptions {
   readonly showsUndurable?: boolean;
   /** Which writes are carried out although their condition does not hold. */
   readonly ignoresVersion?: ((record: LeaseRecord, present: LeaseRecord, ifVersion: string | undefined) => boolean) | undefined;
-  /** Which records the service takes for open; `undefined`: one that is not there. @defaultValue as it should */
-  readonly isOpen?: ((found: unknown, bid: LeaseRecord, mayCreate: boolean) => boolean) | undefined;
   /** Changes what a process finds in front of the service. */
   readonly records?: ((records: RecordStore, clock: Clock) => RecordStore) | undefined;
   /** Changes the store of a process. */
@@ -119,15 +113,7 @@ function placedBelow(service: RecordStore, election: string): RecordStore {
     capabilities: service.capabilities,
     get: (id, options) => service.get(place(id), options),
     put: (id, record, options) => service.put(place(id), record, options),
-    putIfOpen: async (id, record, options) => await (service.putIfOpen?.(place(id), record, options) ?? { stored: false }),
   };
-}
-
-/** As a service should decide it. */
-export function isOpenTo(found: unknown, bid: LeaseRecord, mayCreate: boolean): boolean {
-  if (found === undefined) return mayCreate;
-  const record = parseLeaseRecord(found);
-  return !("problem" in record) && isOpen(record, bid);
 }
 
 function isOf({ term, termId }: Leadership, record: LeaseRecord | undefined): boolean {
@@ -148,14 +134,12 @@ class RecordService implements RecordStore {
   readonly #entries = new Map<string, Entry>();
   readonly #changes = new EventTarget();
   readonly #ignoresVersion: RecordServiceOptions["ignoresVersion"];
-  readonly #isOpen: NonNullable<RecordServiceOptions["isOpen"]>;
   readonly #pushesAll: boolean;
   #writes = 0;
 
   constructor(clock: VirtualClock, options: RecordServiceOptions) {
-    const { storeClock, pushes, showsUndurable, ignoresVersion, isOpen: decide = isOpenTo } = options;
+    const { storeClock, pushes, showsUndurable, ignoresVersion } = options;
     this.#clock = clock;
-    this.#isOpen = decide;
     this.#ignoresVersion = ignoresVersion;
     this.capabilities = { maxValueBytes: MAX_VALUE_BYTES, fence: "atomic", storeClock, showsUndurable };
     this.#pushesAll = pushes === "every-write";
@@ -175,15 +159,6 @@ class RecordService implements RecordStore {
     const version = this.overwrite(election, record);
     if (fence || this.#pushesAll) this.#changes.dispatchEvent(new Event(election));
     return Promise.resolve({ stored: true, version });
-  }
-
-  putIfOpen(election: string, bid: LeaseRecord, { mayCreate }: PutIfOpenOptions): Promise<PutIfOpenOutcome> {
-    const current = this.#stored(election);
-    if (!this.#isOpen(current?.data, bid, mayCreate)) return Promise.resolve({ stored: false, current });
-    const term = current ? (current.data as LeaseRecord).term + 1 : bid.term;
-    const version = this.overwrite(election, { ...bid, term });
-    this.#changes.dispatchEvent(new Event(election));
-    return Promise.resolve({ stored: true, version, term });
   }
 
   overwrite(election: string, data: object): string {
@@ -256,10 +231,6 @@ class Network implements RecordStore, Faults {
 
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     return this.#send(() => this.#service.put(election, record, options));
-  }
-
-  putIfOpen(election: string, record: LeaseRecord, options: PutIfOpenOptions): Promise<PutIfOpenOutcome> {
-    return this.#send(async () => await (this.#service.putIfOpen?.(election, record, options) ?? { stored: false }));
   }
 
   async loseRequests(): Promise<void> {

@@ -15,7 +15,6 @@ runConformance({
     duplicates: IN_PROCESS,
     outages: IN_PROCESS,
     removal: "nothing deletes a record from this memory",
-    unseen: "a look is no request here",
     fence: "in-process: nothing in this memory could refuse a write",
   },
   open() {

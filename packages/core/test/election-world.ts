@@ -19,8 +19,6 @@ export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" |
   /** That of its process. @defaultValue the world's */
   readonly clock?: Clock;
   readonly latencyMs?: number;
-  /** The service decides by itself whether an election is open. */
-  readonly decides?: boolean;
   /** A failover may undo what the service shows. */
   readonly showsUndurable?: boolean;
   /** Another candidate of the same process, whose store it shares. */
@@ -52,16 +50,9 @@ export class Candidate {
   readonly events: EventLog;
 
   constructor(world: ElectionWorld, candidateId: string, options: CandidateOptions) {
-    const {
-      beside,
-      clock = beside?.clock ?? world.clock,
-      latencyMs = 0,
-      decides = false,
-      showsUndurable,
-      ...electorOptions
-    } = options;
+    const { beside, clock = beside?.clock ?? world.clock, latencyMs = 0, showsUndurable, ...electorOptions } = options;
     this.clock = clock;
-    this.records = beside?.records ?? world.service.connect(candidateId, { clock, latencyMs, decides, showsUndurable });
+    this.records = beside?.records ?? world.service.connect(candidateId, { clock, latencyMs, showsUndurable });
     this.store = beside?.store ?? new RecordLeaseStore(this.records, { clock });
     this.elector = new Elector({ election: ELECTION, logger: false, ...electorOptions, store: this.store, candidateId, clock });
     this.events = new EventLog(this.elector, clock);

@@ -1,8 +1,6 @@
 import { StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
 import type {
   LeaseRecord,
-  PutIfOpenOptions,
-  PutIfOpenOutcome,
   PutOptions,
   PutOutcome,
   RecordStore,
@@ -49,8 +47,6 @@ export interface ConnectionOptions {
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
   /** See the capability of that name. @defaultValue false */
   readonly showsUndurable?: boolean | undefined;
-  /** The service decides by itself whether an election is open. @defaultValue false */
-  readonly decides?: boolean;
 }
 
 /** One service that many candidates reach, each by a connection with faults of its own. It does not push. */
@@ -87,10 +83,6 @@ export class RecordService {
     return this.#service.put(election, record, options);
   }
 
-  putIfOpen(election: string, record: LeaseRecord, options: PutIfOpenOptions): PutIfOpenOutcome {
-    return this.#service.putIfOpen(election, record, options);
-  }
-
   /** Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. */
   overwrite(election: string, data: unknown): string {
     return this.#service.overwrite(election, data);
@@ -112,7 +104,6 @@ export class RecordService {
 export class FaultyRecordStore implements RecordStore {
   readonly name: string = "faulty";
   readonly capabilities: RecordStoreCapabilities;
-  putIfOpen?: NonNullable<RecordStore["putIfOpen"]>;
   latencyMs: number;
   /** The age of the nonce that the service tells; `undefined`: none. */
   ageMs: readonly [min: number, max: number] | undefined;
@@ -126,16 +117,13 @@ export class FaultyRecordStore implements RecordStore {
   readonly #readOnly = new Set<string>();
 
   constructor(service: RecordService, candidate: string, serviceClock: Clock, options: ConnectionOptions) {
-    const { clock = serviceClock, latencyMs = 0, storeClock, showsUndurable, decides = false } = options;
+    const { clock = serviceClock, latencyMs = 0, storeClock, showsUndurable } = options;
     this.capabilities = { maxValueBytes: 1_024, fence: "none", storeClock, showsUndurable };
     this.#service = service;
     this.#candidate = candidate;
     this.#serviceClock = serviceClock;
     this.#ownClock = clock;
     this.latencyMs = latencyMs;
-    if (!decides) return;
-    this.putIfOpen = (election, record, put) =>
-      this.#send({ operation: "put", election, record }, () => this.#service.putIfOpen(election, record, put));
   }
 
   /** The fates of the next requests of this kind, in order. */

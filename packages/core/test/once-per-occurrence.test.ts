@@ -68,12 +68,12 @@ describe("one occurrence", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test("costs two requests where the store decides whether it is open, and one where it is done", async () => {
+  test("costs a read, a claim and its completion, and one read where it is done", async () => {
     await world.runUntil(deliver(a, () => "billed"));
     await world.runUntil(deliver(b, () => "again"));
 
-    expect(a.requests).toEqual(["put", "put"]);
-    expect(b.requests).toEqual(["put"]);
+    expect(a.requests).toEqual(["get", "put", "put"]);
+    expect(b.requests).toEqual(["get"]);
   });
 
   test("is the same one however the time is written, and another a millisecond later", async () => {

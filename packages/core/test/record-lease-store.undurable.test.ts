@@ -68,17 +68,6 @@ describe("an acquisition whose reply was lost", () => {
 
     expect(await clock.runUntil(acquiringNow)).toMatchObject({ acquired: false });
   });
-
-  test("is confirmed too where the service decides by itself that the election is open", async () => {
-    const decides = service.connect("b", { showsUndurable: true, decides: true });
-    const other = new RecordLeaseStore(decides, { clock });
-    decides.failNext("put", UNANSWERED);
-
-    const outcome = await clock.runUntil(other.acquireUnseen?.(acquiring()) ?? Promise.resolve(undefined));
-
-    expect(operations()).toEqual(["put", "get", "put"]);
-    expect(outcome).toMatchObject({ acquired: true });
-  });
 });
 
 describe("a renewal whose reply was lost", () => {

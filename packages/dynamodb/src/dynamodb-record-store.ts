@@ -5,8 +5,6 @@ import {
   type GetOptions,
   type Interval,
   type LeaseRecord,
-  type PutIfOpenOptions,
-  type PutIfOpenOutcome,
   type PutOptions,
   type PutOutcome,
   type RecordStore,
@@ -14,16 +12,7 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_NAME } from "./dynamodb-errors.ts";
-import {
-  keyAttributes,
-  openUpdateOf,
-  stored,
-  updateOf,
-  writtenOver,
-  type ItemKey,
-  type ItemUpdate,
-  type Stamps,
-} from "./schema.ts";
+import { keyAttributes, stored, updateOf, type ItemKey, type Stamps } from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
 import { isConditionFailed } from "./requests.ts";
 import { TOLERANCE_MS } from "./clock.ts";
@@ -36,11 +25,6 @@ const LATENESS_MS = 4_000;
 
 /** The number of writes whose replies show the items that they replace. An item is marked about a second after its first write. */
 const SHOWN_WRITES = 3;
-
-/** The outcome of an update, with the item that it replaced, if there was one. */
-type Update =
-  | { readonly stored: true; readonly before: Record<string, AttributeValue> | undefined }
-  | Extract<PutOutcome, { stored: false }>;
 
 /** The place of records in a table, and the time for which they are kept. */
 export interface Place {
@@ -81,55 +65,25 @@ export class DynamoDBRecordStore implements RecordStore {
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion, keepsNonce, signal } = options;
-    const { clock, fitness } = this.#table;
+    const { name, clock, requests, time, fitness } = this.#table;
     // Of a probe's time nothing goes to the control plane, and nothing of the first write's wait to a probe.
     if (ifVersion === IMPOSSIBLE_VERSION) fitness.demand(election);
     else await fitness.admit(election, record.leaseDurationMs);
     const stamps = await this.#stamps(election, record, keepsNonce, signal);
     const version = clock.randomUuid();
     const update = updateOf(record, version, ifVersion, stamps);
-    const outcome = await this.#update(
-      election,
-      this.#isShown(ifVersion) ? { ...update, ReturnValues: "ALL_OLD" } : update,
-      signal,
-    );
-    return outcome.stored ? { stored: true, version } : outcome;
-  }
-
-  async putIfOpen(election: string, record: LeaseRecord, { mayCreate, signal }: PutIfOpenOptions): Promise<PutIfOpenOutcome> {
-    const { clock, fitness } = this.#table;
-    fitness.demand(election);
-    // What the table is, is asked meanwhile: on one that is unfit nobody leads, whatever was written.
-    const admission = fitness.admit(election, record.leaseDurationMs);
-    admission.catch(() => undefined);
-    const now = this.#narrowTime(record.leaseDurationMs);
-    const version = clock.randomUuid();
-    const update = openUpdateOf(record, version, mayCreate, this.#stampsAt(now, record));
-    const outcome = await this.#update(election, { ...update, ReturnValues: "ALL_OLD" }, signal);
-    await admission;
-    fitness.demand(election);
-    if (!outcome.stored) return outcome;
-    const undated = now ? {} : { undated: true as const };
-    return { stored: true, ...writtenOver(outcome.before, { version, term: record.term }), ...undated };
-  }
-
-  async #update(
-    election: string,
-    update: ItemUpdate & { readonly ReturnValues?: "ALL_OLD" },
-    signal: AbortSignal,
-  ): Promise<Update> {
-    const { name, requests, time, fitness } = this.#table;
     const command = new UpdateItemCommand({
       TableName: name,
       Key: this.#keyOf(election),
       ...update,
+      ...(this.#isShown(ifVersion) ? { ReturnValues: "ALL_OLD" } : {}),
       // The answer then shows who won instead; not by the emulator dynalite, and not by the service where there is no item.
       ReturnValuesOnConditionCheckFailure: "ALL_OLD",
     });
     try {
       const { Attributes } = await requests.send(command, { operation: "put", election, writes: true }, signal);
       if (Attributes) fitness.sawItem(Attributes);
-      return { stored: true, before: Attributes };
+      return { stored: true, version };
     } catch (error) {
       if (!isConditionFailed(error)) throw error;
       if (error.Item) fitness.sawItem(error.Item);
@@ -149,31 +103,21 @@ export class DynamoDBRecordStore implements RecordStore {
   }
 
   async #stamps(election: string, record: LeaseRecord, keepsNonce: boolean, signal: AbortSignal): Promise<Stamps> {
-    if (keepsNonce && this.#place.retentionMs === undefined) return {};
-    const now = await this.#sendTime(election, record.leaseDurationMs, signal);
-    const { expiresAt, ...sent } = this.#stampsAt(now, record);
-    return { ...(keepsNonce ? {} : sent), ...(this.#place.retentionMs === undefined ? {} : { expiresAt }) };
-  }
-
-  #stampsAt(now: Interval | undefined, record: LeaseRecord): Stamps {
     const { retentionMs } = this.#place;
+    if (keepsNonce && retentionMs === undefined) return {};
+    const now = await this.#sendTime(election, record.leaseDurationMs, signal);
     const sent = { nonceNotBefore: now?.lo, nonceNotAfter: now?.hi, nonceWallMs: now && this.#table.clock.wallMs() };
-    if (retentionMs === undefined) return sent;
     // Without any bounds the item is kept for ever. A lease that somebody still holds is never deleted.
-    const keptMs = Math.max(retentionMs, record.leaseDurationMs);
-    return { ...sent, expiresAt: now && Math.ceil((now.hi + keptMs) / 1_000) };
+    const keptMs = Math.max(retentionMs ?? 0, record.leaseDurationMs);
+    const kept = retentionMs === undefined ? {} : { expiresAt: now && Math.ceil((now.hi + keptMs) / 1_000) };
+    return { ...(keepsNonce ? {} : sent), ...kept };
   }
 
   /** Returns bounds of the service's time at present, narrow enough for a lease of that duration: it reads first if they are not. */
   async #sendTime(election: string, leaseDurationMs: number, signal: AbortSignal): Promise<Interval | undefined> {
-    const known = this.#narrowTime(leaseDurationMs);
-    if (known) return known;
+    const known = this.#table.time.bounds();
+    if (known && known.hi - known.lo <= 2 * TOLERANCE_MS + leaseDurationMs / 5) return known;
     await this.get(election, { consistent: false, signal });
     return this.#table.time.bounds();
-  }
-
-  #narrowTime(leaseDurationMs: number): Interval | undefined {
-    const known = this.#table.time.bounds();
-    return known && known.hi - known.lo <= 2 * TOLERANCE_MS + leaseDurationMs / 5 ? known : undefined;
   }
 }

@@ -74,98 +74,24 @@ export interface ItemUpdate {
   readonly ExpressionAttributeValues: Item;
 }
 
-/** Returns the update of an item whose version is still `ifVersion`; `undefined`: of one that is not there. */
-export function updateOf(record: LeaseRecord, version: string, ifVersion: string | undefined, stamps: Stamps): ItemUpdate {
-  const isNew = ifVersion === undefined;
-  return itemUpdate(record, { version, ...stamps }, isNew ? IS_NEW : IS_OF_VERSION, isNew ? {} : { ifVersion });
-}
-
-/**
- * Returns the update of an item that is open, as core's `isOpen` has it, and a lease of ours; or of one that is not there, where
- * it may be made. See {@link writtenOver}.
- */
-export function openUpdateOf(record: LeaseRecord, version: string, mayCreate: boolean, stamps: Stamps): ItemUpdate {
-  const condition = {
-    // AND binds closer.
-    expression: mayCreate ? `${ABSENT} OR ${VACATED}` : VACATED,
-    names: [...LEASE_RECORD_FIELDS, "version", ...(mayCreate ? [PARTITION_KEY] : [])],
-    computed: OF_BEFORE,
-  };
-  return itemUpdate(record, { version, ...stamps }, condition, {
-    ours: record.schema,
-    text: "S",
-    null: "NULL",
-    zero: 0,
-    one: 1,
-    before: record.term - 1,
-    last: Number.MAX_SAFE_INTEGER,
-  });
-}
-
-/**
- * Returns the term and the version that such an update has given its item: `first` where there was none before. The term is one
- * above the one it replaced, and the version is the nonce there: this request, carried out once more, finds another.
- */
-export function writtenOver(before: Item | undefined, first: Written): Written {
-  return before ? { term: Number(before["term"]?.N) + 1, version: String(before["nonce"]?.S) } : first;
-}
-
-interface Written {
-  readonly term: number;
-  readonly version: string;
-}
-
-const ABSENT = `attribute_not_exists(#${PARTITION_KEY})`;
-/** What {@link writtenOver} returns, by the item that it is written over. */
-const OF_BEFORE = { term: "if_not_exists(#term, :before) + :one", version: "if_not_exists(#nonce, :version)" };
-/** A lease of ours on which nobody leads, and which nothing bars. */
-const VACATED = [
-  "#schema = :ours",
-  "attribute_type(#version, :text)",
-  "attribute_type(#nonce, :text)",
-  "attribute_type(#termId, :null)",
-  "#term >= :before",
-  "#term < :last",
-  "#leaseDurationMs > :zero",
-  "#renewIntervalMs > :zero",
-  ...["value", "bars", "done", "quorum"].map((field) => `attribute_not_exists(#${field})`),
-].join(" AND ");
-
-/** The condition of an update; its names are without the sign before them. */
-interface Condition {
-  readonly expression: string;
-  readonly names: readonly string[];
-  /** The attributes that do not take their value as it is given, each as an expression. */
-  readonly computed: Readonly<Record<string, string>>;
-}
-
-const IS_NEW: Condition = { expression: ABSENT, names: [PARTITION_KEY], computed: {} };
-const IS_OF_VERSION: Condition = { expression: "#version = :ifVersion", names: ["version"], computed: {} };
+const IS_NEW = `attribute_not_exists(#${PARTITION_KEY})`;
+const IS_OF_VERSION = "#version = :ifVersion";
 
 /** The part of an update that is the same for all records with the same attributes. */
-interface Wording extends Pick<ItemUpdate, "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames"> {
-  /** The attributes whose values it uses. */
-  readonly given: readonly Given[];
-}
-
-interface Given {
-  readonly name: string;
-  /** Its value's name in the expressions. */
-  readonly placeholder: string;
+interface Wording extends Omit<ItemUpdate, "ExpressionAttributeValues"> {
+  /** The attributes that it sets, each to the value of that name. */
+  readonly set: readonly string[];
 }
 
 /** By the attributes that are set and removed, and the condition: a few, since each renewal needs the same one again. */
 const wordings = new Map<string, Wording>();
 
-/** @param values of the condition. */
-function itemUpdate(
-  record: LeaseRecord,
-  beside: Attributes,
-  condition: Condition,
-  values: Readonly<Record<string, unknown>>,
-): ItemUpdate {
+/** Returns the update of an item whose version is still `ifVersion`; `undefined`: of one that is not there. */
+export function updateOf(record: LeaseRecord, version: string, ifVersion: string | undefined, stamps: Stamps): ItemUpdate {
+  const beside: Attributes = { version, ...stamps };
   const attributes: Record<string, unknown> = {};
-  let key = condition.expression;
+  const condition = ifVersion === undefined ? IS_NEW : IS_OF_VERSION;
+  let key = condition;
   for (const field of LEASE_RECORD_FIELDS) {
     const value = record[field];
     attributes[field] = value;
@@ -178,11 +104,11 @@ function itemUpdate(
   }
   let wording = wordings.get(key);
   if (!wording) wordings.set(key, (wording = worded(attributes, condition)));
-  const { given, UpdateExpression, ConditionExpression, ExpressionAttributeNames } = wording;
-  const used: Item = {};
-  for (const { name, placeholder } of given) used[placeholder] = attributeOf(attributes[name]);
-  for (const name of Object.keys(values)) used[`:${name}`] = attributeOf(values[name]);
-  return { UpdateExpression, ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues: used };
+  const { set, ...expressions } = wording;
+  const values: Item = {};
+  for (const name of set) values[`:${name}`] = attributeOf(attributes[name]);
+  if (ifVersion !== undefined) values[":ifVersion"] = attributeOf(ifVersion);
+  return { ...expressions, ExpressionAttributeValues: values };
 }
 
 /** As the SDK has it, which takes its time over each value, and a renewal has little else than text and numbers that are safe. */
@@ -192,19 +118,18 @@ function attributeOf(value: unknown): AttributeValue {
   return convertToAttr(value);
 }
 
-function worded(attributes: Readonly<Record<string, unknown>>, { expression, names: asked, computed }: Condition): Wording {
+function worded(attributes: Readonly<Record<string, unknown>>, condition: string): Wording {
   const names = Object.keys(attributes);
   const set = names.filter((name) => attributes[name] !== undefined);
   const remove = names.filter((name) => attributes[name] === undefined);
-  const expressionOf = (name: string): string => computed[name] ?? `:${name}`;
-  const assigned = set.map((name) => `#${name} = ${expressionOf(name)}`);
+  const assigned = set.map((name) => `#${name} = :${name}`);
   const removal = remove.length > 0 ? ` REMOVE ${remove.map((name) => `#${name}`).join(", ")}` : "";
-  // DynamoDB refuses values that nothing uses.
-  const given = set.map((name) => ({ name, placeholder: `:${name}` }));
+  // DynamoDB refuses names that nothing uses.
+  const asked = condition === IS_NEW ? [...names, PARTITION_KEY] : names;
   return {
     UpdateExpression: `SET ${assigned.join(", ")}${removal}`,
-    ConditionExpression: expression,
-    ExpressionAttributeNames: Object.fromEntries([...names, ...asked].map((name) => [`#${name}`, name])),
-    given: given.filter(({ name, placeholder }) => expressionOf(name).includes(placeholder)),
+    ConditionExpression: condition,
+    ExpressionAttributeNames: Object.fromEntries(asked.map((name) => [`#${name}`, name])),
+    set,
   };
 }

@@ -1,18 +1,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
-import {
-  ListTablesCommand,
-  UpdateItemCommand,
-  type AttributeValue,
-  type DynamoDBClient,
-  type UpdateItemCommandInput,
-} from "@aws-sdk/client-dynamodb";
+import { ListTablesCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import { describe, expect, onTestFinished, vi } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
-import type { AcquireRequest, Lease } from "@leasehold/core/provider";
-import type { DynamoDBLeaseStore } from "@leasehold/dynamodb";
-import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
 import { LeaseTable } from "../src/lease-table.ts";
@@ -93,97 +85,6 @@ describe("how many requests a step takes", () => {
     expect(names).toEqual(["UpdateItem"]);
   });
 });
-
-describe("an attempt without a look before it", () => {
-  test("is one request, on a new election and on one that was released; and the refusal shows who leads", async ({ world }) => {
-    for (const term of [1, 2]) {
-      const store = world.store();
-      let lease: Lease | undefined;
-      const names = await world.namesDuring(async () => (lease = await winUnseen(store)));
-      expect([names, lease?.term]).toEqual([["UpdateItem"], term]);
-      await store.release(lease!, LIMITS);
-    }
-    await win(world.store(), { candidateId: "b" });
-    await expect(world.store().acquireUnseen!(acquiring())).resolves.toMatchObject({ acquired: false, current: { holder: "b" } });
-  });
-
-  test("asks what the table is meanwhile, and leads once it knows", async ({ world }) => {
-    world.clock.run();
-    let answered = false;
-    world.proxy.rule = ({ name }) => {
-      if (name === "DescribeTable") return { kind: "delay", requestMs: 0, replyMs: 300 };
-      if (name === "UpdateItem") answered = true;
-      return undefined;
-    };
-    const winning = winUnseen(world.store());
-    await vi.waitFor(() => expect(answered).toBe(true));
-    expect(world.questions).toBe(1);
-    await expect(winning).resolves.toMatchObject({ term: 1 });
-  });
-
-  test("is dated where the service's time is known, else by its first renewal", async ({ world }) => {
-    const [cold, warm] = [world.store(), world.store()];
-    const undated = await winUnseen(cold);
-    expect(undated.undated).toBe(true);
-    await expect(world.item()).resolves.not.toHaveProperty("nonceNotAfter");
-    await cold.renew(undated, LIMITS);
-    await expect(world.item()).resolves.toMatchObject({ nonceNotBefore: { N: expect.any(String) as string }, nonceNotAfter: {} });
-    await warm.read("another");
-    await expect(winUnseen(warm, { election: "another" })).resolves.not.toHaveProperty("undated");
-    await expect(world.item("another")).resolves.toHaveProperty("nonceNotAfter");
-  });
-
-  test("is dated by what a failure has told of the service's time, too", async ({ world }) => {
-    const cold = world.store();
-    const busy = refusal(400, "ThrottlingException", { Date: new Date().toUTCString() });
-    world.proxy.rule = ({ name }) => (name === "UpdateItem" ? undefined : busy);
-    await world.witness.failureOf(cold.read(ELECTION));
-    await expect(winUnseen(cold)).resolves.not.toHaveProperty("undated");
-  });
-
-  test("whose reply is lost is found by reading, and is no better dated", async ({ world }) => {
-    world.proxy.rule = onlyFor("UpdateItem", { kind: "cut", side: "after" });
-    await expect(winUnseen(world.store())).resolves.toMatchObject({ term: 1, undated: true });
-  });
-
-  test("that arrives once more brings no version back, and so no write that was conditional on it", async ({ world }) => {
-    const [first, holder] = [world.store(), world.store()];
-    await first.release(await winUnseen(first), LIMITS);
-    let lease: Lease | undefined;
-    const [attempt] = await world.requestsDuring(async () => (lease = await winUnseen(holder)));
-    await first.break(ELECTION, { reason: "it hangs", immediate: true });
-
-    await world.direct.send(new UpdateItemCommand(inputOf(attempt!) as unknown as UpdateItemCommandInput));
-
-    await expect(world.item()).resolves.toMatchObject({ term: { N: "3" }, termId: { S: lease!.termId } });
-    await expect(holder.renew(lease!, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
-    await expect(world.item()).resolves.toMatchObject({ term: { N: "3" } });
-  });
-
-  test.for<readonly [string, Record<string, AttributeValue>]>([
-    ["without a version", { version: { NULL: true } }],
-    ["with a version that is no text", { version: { N: "1" } }],
-    ["of another schema", { schema: { N: "2" } }],
-    ["with a term that is no number", { term: { S: "7" } }],
-    ["without a nonce", { nonce: { NULL: true } }],
-    ["with a lease of no time", { leaseDurationMs: { N: "0" } }],
-    ["with a value", { value: { S: "still there" } }],
-    ["that a quorum keeps", { quorum: { S: "{}" } }],
-  ])("leaves an item %s as it was", async ([, change], { world }) => {
-    const store = world.store();
-    await store.release(await winUnseen(store), LIMITS);
-    const item = { ...(await world.item())!, ...change };
-    await world.putItem(item);
-    await world.store().acquireUnseen!(acquiring()).catch((error: unknown) => world.witness.hear(error));
-    await expect(world.item()).resolves.toEqual(item);
-  });
-});
-
-async function winUnseen(store: DynamoDBLeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
-  const outcome = await store.acquireUnseen!(acquiring(options));
-  if (!outcome?.acquired) throw new Error(`The lease was not acquired: ${JSON.stringify(outcome)}.`);
-  return outcome.lease;
-}
 
 describe("consistency", () => {
   test("a standby's first look is consistent, and its later ones are not", async ({ world }) => {

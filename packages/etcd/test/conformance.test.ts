@@ -21,7 +21,6 @@ await runConformanceUnless(etcdMissing(), "etcd", () => {
       lacks: {
         transfer: "the next in the queue leads, and no other can be named",
         reservation: "nothing is left of an election that nobody is a candidate of",
-        unseen: "whoever asks for a place sees the queue",
         record: "nothing is left of an election that nobody is a candidate of; terms are etcd's revisions",
       },
       skips: { "names-within-names": "as in Go, whose candidates lie at the election's name, a slash, and their lease" },

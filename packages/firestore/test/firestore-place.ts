@@ -20,7 +20,6 @@ export const FIRESTORE_FACTS = {
   requests: { acquire: 1, renew: 1, release: 1, look: 1 },
   lacks: {
     duplicates: "requests go over a connection, and TCP delivers nothing twice",
-    unseen: "a precondition is of existence or of time, and tells nothing of what it found",
   },
 };
 

@@ -286,7 +286,7 @@ describe("minimumHoldMs", () => {
   test("longer than the invocation makes the lease as long", async () => {
     await onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: 1_000, minimumHoldMs: 50_000, clock }, () => "quick")();
 
-    expect(await record()).toMatchObject({ holdMs: 50_000 });
+    expect(await record()).toMatchObject({ bars: [{ untilMs: 50_000 }] });
   });
 });
 

@@ -19,7 +19,6 @@ runConformance({
     outages: IN_PROCESS,
     fence: "a member's fence says nothing of a leader whom the others have elected",
     removal: "a record that one member lacks is not gone; the tests of the record have it",
-    unseen: "no member knows what a majority has chosen",
     watch: "members are looked at",
   },
   open() {

@@ -8,7 +8,7 @@ import { disagreement } from "./two-rows.ts";
 
 const signal = new AbortController().signal;
 /** All that happens at random: a run goes on until each has happened. */
-const OPERATIONS = ["acquire", "take", "renew", "release", "break", "break now", "transfer", "killed"];
+const OPERATIONS = ["acquire", "renew", "release", "break", "break now", "transfer", "killed"];
 /** For how long it goes on at least, and at most. */
 const AT_LEAST_MS = 2_000;
 const AT_MOST_MS = 90_000;
@@ -92,9 +92,7 @@ await describeDatabases(SERVERS, (test) => {
               : dice < 0.2
                 ? "transfer"
                 : !lease
-                  ? dice < 0.6
-                    ? "take"
-                    : "acquire"
+                  ? "acquire"
                   : dice < 0.7
                     ? "renew"
                     : "release";
@@ -108,12 +106,7 @@ await describeDatabases(SERVERS, (test) => {
               .catch((error: unknown) => {
                 if (!abort.aborted) throw error;
               });
-          } else if (operation === "take" && store.acquireUnseen) {
-            const request = world.acquiring({ candidateId, leaseDurationMs: 1_000, renewIntervalMs: 10, timeoutMs: 1_000 });
-            const outcome = await store.acquireUnseen(request);
-            lease = outcome?.acquired ? outcome.lease : undefined;
-            if (!lease) continue;
-          } else if (operation === "acquire" || operation === "take") {
+          } else if (operation === "acquire") {
             await store.read(world.election, { expiry: "store-clock", timeoutMs: 1_000 });
             const request = world.acquiring({ candidateId, leaseDurationMs: 1_000, renewIntervalMs: 10, timeoutMs: 1_000 });
             const outcome = await store.acquire({ ...request, expiry: "store-clock" });

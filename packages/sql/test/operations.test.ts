@@ -107,25 +107,6 @@ await describeDatabases(SERVERS, (test, kind) => {
   });
 });
 
-await describeDatabases(["postgres"], (test) => {
-  test("an election that is new, or was released, costs one statement, and so does finding it led", async ({ world }) => {
-    const taken: { lease?: Lease } = {};
-    for (let term = 1; term <= 3; term += 1) {
-      const { store, during } = counting(world);
-      const take = async (): Promise<void> => {
-        const outcome = await store.acquireUnseen!(world.acquiring());
-        if (outcome?.acquired) taken.lease = outcome.lease;
-      };
-      expect(await during(take)).toEqual(["WITH"]);
-      expect(taken.lease?.term).toBe(term);
-      const other = counting(world);
-      expect(await other.during(() => other.store.acquireUnseen!(world.acquiring({ candidateId: "b" })))).toEqual(["WITH"]);
-      expect(await during(() => store.renew(taken.lease!, LIMITS))).toEqual(["WITH"]);
-      await store.release(taken.lease!, LIMITS);
-    }
-  });
-});
-
 await describeDatabases(ALL, (test) => {
   describe("the MySQL way of electing", () => {
     test("insert or take over: acquire", async ({ world }) => {

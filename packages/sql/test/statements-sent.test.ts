@@ -215,15 +215,3 @@ test("postgres: a release and an administrator's write notify where they leave t
   }
   expect(notifies).toEqual([false, true, true]);
 });
-
-test("postgres: what takes an open election on a connection that is left in a transaction is an error, whatever was found", async () => {
-  for (const rows of [[{ taken_term: "2", taken_version: "v" }], []]) {
-    const { pool, connection } = postgresServer(() => ({ rows }));
-    Object.assign(connection, { getTransactionStatus: () => "T" });
-    const taking = new PostgresDatabase(pool, systemClock).putIfOpen("e", recordOf(), {
-      mayCreate: true,
-      signal: new AbortController().signal,
-    });
-    await expect(taking).rejects.toMatchObject({ code: "STORE_REJECTED", operation: "put", mayHaveBeenApplied: false });
-  }
-});

@@ -11,7 +11,6 @@ export function votingSubject(servers: number): Required<Pick<Subject, "requests
     requests: { acquire: 2 + 3 * others, renew: others, release: others, look: 0 },
     lacks: {
       fence: "none but the term",
-      unseen: "a claim is three round trips, whoever has looked",
       foreign: NO_RECORD,
       removal: NO_RECORD,
       reservation: "not offered: its end takes a clock",

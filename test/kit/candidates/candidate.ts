@@ -279,15 +279,6 @@ function tellOf(given: LeaseStore): void {
     if (outcome.acquired) sayGranted("acquire", outcome.lease.grantedAt);
     return outcome;
   };
-  const acquireUnseen = given.acquireUnseen?.bind(given);
-  if (acquireUnseen) {
-    given.acquireUnseen = async (request) => {
-      const outcome = await acquireUnseen(request);
-      if (outcome?.acquired) sayGranted("acquire", outcome.lease.grantedAt);
-      else if (outcome) say({ event: "looked" });
-      return outcome;
-    };
-  }
   const join = given.join?.bind(given);
   if (join) given.join = (...of) => tellingOf(join(...of));
   given.renew = async (...of) => {

@@ -14,7 +14,6 @@ const EACH_KIND_OF_REQUEST: ReadonlySet<string> = new Set([
   ...["capabilities", "check", "read-held", "watch-release", "watch-ends", "request-counts"],
   ...["acquire-on-nothing", "acquire-while-held", "acquire-after-release", "contention", "expiry-store-clock"],
   ...["renew-keeps-term", "publish", "publish-late", "release-twice", "record-missing"],
-  ...["unseen-open", "unseen-barred", "unseen-foreign", "unseen-fence", "unseen-contention", "unseen-lost-reply"],
   ...["break-closes-renewal", "transfer-accepted", "hold", "reservation", "foreign-record"],
   ...["occurrence-done", "occurrence-failed", "occurrence-contention", "occurrences-apart"],
   ...["names-round-trip", "values-round-trip", "values-with-controls"],

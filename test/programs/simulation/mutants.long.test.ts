@@ -34,9 +34,6 @@ const FIRST: Readonly<Record<string, number>> = {
   "rival-counts-from-its-send": 330,
   "rosters-ignored": 640,
   "stall-ignored": 90,
-  "unseen-hold-forgotten": 120,
-  "unseen-reservation-forgotten": 420,
-  "unseen-transfer-forgotten": 135,
   "win-after-abort-kept": 1222,
 };
 

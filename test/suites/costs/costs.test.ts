@@ -21,7 +21,7 @@ test("a month's costs are the requests of its hours or ticks at their prices", (
   const usd = WHO.map((who) => sum(costsOf(USAGES.dynamodb, who)));
   expect(usd[0]).toBeCloseTo((720 * 730 * 0.625) / 1e6, 9);
   expect(usd[1]).toBeCloseTo((2_300 * 730 * 0.5 * 0.125) / 1e6, 9);
-  expect(usd[2]).toBeCloseTo((43_800 * (3 * 0.625 + 2 * 0.125)) / 1e6, 9);
+  expect(usd[2]).toBeCloseTo((43_800 * (3 * 0.625 + 3 * 0.125)) / 1e6, 9);
   expect(sum(costsOf(USAGES.firestore, "standby"))).toBeCloseTo((720 * 730 * 0.03) / 1e5, 9);
   expect(costsOf(USAGES.postgres, "leader").map(amount)).toEqual([]);
 });

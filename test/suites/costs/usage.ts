@@ -50,9 +50,8 @@ export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
     title: "DynamoDB, on demand",
     leader: RENEWED,
     standby: requests(2_300, 0),
-    tick: requests(2, 3),
-    // A write that is refused is paid for.
-    idleTick: requests(0, 1),
+    tick: requests(3, 3),
+    idleTick: FOUND_DONE,
     prices: { write: DYNAMODB_WRITE, read: DYNAMODB_READ, look: [0.5, "since it need not be consistent"] },
   },
   azure: {
@@ -74,7 +73,7 @@ export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
     prices: { write: FIRESTORE_WRITE, read: FIRESTORE_READ },
   },
   // Who claims it need not look; and a claim that is refused is a look.
-  postgres: { ...sql("PostgreSQL", 1_100), tick: requests(1, 3), idleTick: requests(0, 1) },
+  postgres: sql("PostgreSQL", 1_100),
   mysql: sql("MySQL, MariaDB", 2_300),
   sqlite: sql("SQLite", 2_300),
   etcd: {

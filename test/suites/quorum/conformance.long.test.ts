@@ -44,7 +44,6 @@ runConformance({
     fence: "a member's fence says nothing of a leader whom the others have elected",
     removal: "a record that one member lacks is not gone; the tests of the record have it",
     watch: "members are looked at",
-    unseen: "no member knows what a majority has chosen",
   },
   open: () => QuorumPlace.open(services),
 });

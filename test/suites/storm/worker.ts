@@ -95,7 +95,6 @@ function watch<Store extends LeaseStore & Partial<OccurrenceStore>>(given: Store
   if (watched.has(given)) return given;
   watched.add(given);
   const acquire = given.acquire.bind(given);
-  const acquireUnseen = given.acquireUnseen?.bind(given);
   const release = given.release.bind(given);
   const complete = given.complete?.bind(given);
   const occurrences = given.occurrences?.bind(given);
@@ -116,13 +115,6 @@ function watch<Store extends LeaseStore & Partial<OccurrenceStore>>(given: Store
     tellIfWon(outcome);
     return outcome;
   };
-  if (acquireUnseen) {
-    given.acquireUnseen = async (request) => {
-      const outcome = await acquireUnseen(request);
-      tellIfWon(outcome);
-      return outcome;
-    };
-  }
   given.release = async (lease, options) => released(lease, await release(lease, options));
   if (complete) given.complete = async (lease, limits) => released(lease, await complete(lease, limits));
   if (occurrences) given.occurrences = (election, options) => watch(occurrences(election, options));

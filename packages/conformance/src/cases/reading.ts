@@ -29,8 +29,6 @@ export const reading: readonly Case[] = [
         "store-clock": capabilities.expiry === "native" || capabilities.storeClock !== undefined,
         reservation: capabilities.reservation !== undefined,
         occurrences: store.occurrences !== undefined,
-        // A store may save the read where it has just seen the lease free, and lack what a service has to decide by itself.
-        unseen: store.acquireUnseen !== undefined && !("unseen" in (scene.subject.lacks ?? {})),
         record: (await scene.look((await scene.connect(1))[0])) !== undefined,
         faults: unreliable !== undefined,
         outages: unreliable !== undefined || scene.place.interrupt !== undefined,

@@ -97,8 +97,7 @@ export class Campaign {
     if (!isProven) {
       const paceMs = this.#paceMs(this.#pollPace);
       if (paceMs > 0) return { pauseMs: paceMs };
-      const won = await this.#poll();
-      if (won) return won.lease ? { lease: won.lease } : { waitMs: this.#nextPollMs() };
+      await this.#poll();
     }
     const { snapshot } = this.#last as Polled;
     const standBackMs = standingBack.leftMs(snapshot);
@@ -140,33 +139,19 @@ export class Campaign {
     return this.#last !== undefined && this.#polls.wokenMs === undefined && clock.monotonicMs() >= this.#last.expiresMs;
   }
 
-  /** Polls. Returns what the first one has won, where that may be an attempt; `lease` is `undefined` if it was won too late. */
-  async #poll(): Promise<{ readonly lease: Lease | undefined } | undefined> {
+  async #poll(): Promise<void> {
     const { candidacy, clock, expiry } = this.#options;
     this.#last = undefined;
     this.#pollPace.spend();
     const sentMs = clock.monotonicMs();
     const { wokenMs } = this.#polls;
     this.#polls.polling();
-    const found = this.#mayTakeAtOnce
-      ? await candidacy.lookOrTake(expiry, this.#signal)
-      : { snapshot: await candidacy.look(expiry, this.#signal) };
+    const snapshot = await candidacy.look(expiry, this.#signal);
     const tookMs = clock.monotonicMs() - sentMs;
     this.#order.tookMs(tookMs);
-    if ("won" in found) return { lease: found.won };
-    const { snapshot } = found;
     this.#polls.polled(snapshot);
     const knownMs = (wokenMs ?? sentMs) + tookMs;
     this.#last = { snapshot, isWoken: wokenMs !== undefined, sentMs, knownMs, expiresMs: this.#expiresMs(snapshot) };
-    return undefined;
-  }
-
-  /**
-   * The first poll is an attempt where the store takes one unseen: won or refused, that is one request, and a read with an attempt
-   * after it, or a proof that this process may write, is two. All later polls are reads, which cost less.
-   */
-  get #mayTakeAtOnce(): boolean {
-    return this.#isFirst && this.#options.standingBack.leftMs(undefined) === 0;
   }
 
   /** The wait that a pace asks for, and more: candidates with equal options would else ask and attempt at the same instants. */

@@ -27,12 +27,6 @@ export interface CandidacyOptions {
 /** A store that has a queue. */
 export type Queue = Required<Pick<LeaseStore, "join">>;
 
-/** What the look of one that may also take the lease has come to. */
-export type FirstLook =
-  | { readonly snapshot: LeaseSnapshot | undefined }
-  /** `undefined`: won too late, and given back. */
-  | { readonly won: Lease | undefined };
-
 /** One candidate before the store: it looks once, tries once, and gives back what it won too late. */
 export class Candidacy {
   readonly contact: StoreContact;
@@ -58,19 +52,6 @@ export class Candidacy {
     const highest = this.#highestSeen();
     const reading = { timeoutMs: timing.attemptTimeoutMs, signal, expiry, knownTerm: highest };
     return this.#checked(await this.#ask("read", () => store.read(election, reading), signal), highest);
-  }
-
-  /** A look that takes the lease, where the store can tell by itself that nobody leads and nothing bars. As `look` and `attempt`. */
-  async lookOrTake(expiry: Expiry | undefined, signal: AbortSignal): Promise<FirstLook> {
-    const { store } = this.#options;
-    const request = this.#request(expiry);
-    const outcome = signal.aborted ? undefined : await this.#send("write", async () => await store.acquireUnseen?.(request));
-    // Perhaps nothing was sent, and nobody has answered.
-    if (!outcome) return { snapshot: await this.look(expiry, signal) };
-    this.contact.answered("read");
-    if (outcome.acquired) return { won: await this.#inTime(outcome.lease) };
-    if (outcome.proven) this.contact.answered("write");
-    return { snapshot: this.#checked(outcome.current, request.aboveTerm ?? 0) };
   }
 
   /** Takes in what a look or a push has shown. */

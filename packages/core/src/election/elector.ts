@@ -337,9 +337,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** One look and, where it shows a chance, one attempt. */
   async #try(signal: AbortSignal): Promise<Lease | undefined> {
-    const look = await this.#candidacy.lookOrTake("store-clock", signal);
-    if ("won" in look) return look.won;
-    const mayTry = this.#candidacy.mayTry(look.snapshot) && !signal.aborted;
+    const snapshot = await this.#candidacy.look("store-clock", signal);
+    const mayTry = this.#candidacy.mayTry(snapshot) && !signal.aborted;
     return mayTry ? await this.#candidacy.attempt("store-clock") : undefined;
   }
 

@@ -7,8 +7,6 @@ import type { Validity } from "./validity.ts";
 
 /** A renewal sent this much before its tick, by a timer that ran early, counts as that tick's. */
 const TICK_SLACK_MS = 5;
-/** The time until a lease is renewed whose age the store's clock does not tell yet. Most functions are done by then. */
-const UNDATED_MS = 1_000;
 /** The first wait before a failed renewal is tried again; it doubles from there. */
 const FIRST_RETRY_MS = 100;
 
@@ -65,8 +63,7 @@ export class Renewals {
   }
 
   start(): void {
-    const dueMs = this.#toNextTickMs();
-    this.#renewIn(this.#options.lease.undated ? Math.min(UNDATED_MS, dueMs) : dueMs);
+    this.#renewIn(this.#toNextTickMs());
   }
 
   /** Nothing extends the lease any more; a request that is under way is not waited for. */

@@ -2,13 +2,11 @@ import type { Clock } from "../time/clock.ts";
 import { Recent } from "../time/recent.ts";
 import type { StoredRecord, LeaseRecord } from "./record-store.ts";
 
-/** The condition of a write that needs no version: it may be carried out whenever nobody leads. */
-export const ANY_VERSION: unique symbol = Symbol("any version");
-/** The time after which such a write arrives no more, and after which no failover brings a version back. AWS takes a signature for valid no longer than this. */
-const UNDER_WAY_MS = 900_000;
+/** The time after which no failover brings a version back. */
+const VERSIONS_RETURN_MS = 900_000;
 
 /** The version that a write was conditional on; `undefined`: there was to be none. */
-export type Condition = string | undefined | typeof ANY_VERSION;
+export type Condition = string | undefined;
 
 interface Abandoned {
   /** That of its last write. */
@@ -16,8 +14,6 @@ interface Abandoned {
   readonly sinceMs: number;
   /** The end of its hold, by the monotonic clock. */
   readonly heldUntilMs: number;
-  /** Its last write can no longer arrive, unless a failover brings the version back that it was conditional on. */
-  hasPassed: boolean;
 }
 
 /**
@@ -41,12 +37,7 @@ export class AbandonedTerms {
   add(election: string, termId: string, condition: Condition, holdMs = 0): void {
     const terms = this.#terms.get(election) ?? new Map<string, Abandoned>();
     const sinceMs = this.#clock.monotonicMs();
-    this.#terms.set(election, terms.set(termId, { condition, sinceMs, heldUntilMs: sinceMs + holdMs, hasPassed: false }));
-  }
-
-  /** Reports whether there are any of an election that may still arrive, or have. */
-  has(election: string): boolean {
-    return [...(this.#terms.get(election)?.values() ?? [])].some(({ hasPassed }) => !hasPassed);
+    this.#terms.set(election, terms.set(termId, { condition, sinceMs, heldUntilMs: sinceMs + holdMs }));
   }
 
   /** Returns what is left of the hold of the record's term; `undefined` unless that term was abandoned. */
@@ -63,9 +54,9 @@ export class AbandonedTerms {
     const terms = this.#terms.get(election);
     for (const [id, abandoned] of terms ?? []) {
       const { condition, sinceMs } = abandoned;
-      const isYoung = this.#clock.monotonicMs() - sinceMs < UNDER_WAY_MS;
-      abandoned.hasPassed = termId !== id && condition !== version && !(condition === ANY_VERSION && isYoung);
-      if (abandoned.hasPassed && !(this.#versionsReturn && isYoung)) terms?.delete(id);
+      if (termId === id || condition === version) continue;
+      const mayReturn = this.#versionsReturn && this.#clock.monotonicMs() - sinceMs < VERSIONS_RETURN_MS;
+      if (!mayReturn) terms?.delete(id);
     }
     if (terms?.size === 0) this.#terms.delete(election);
   }

@@ -4,12 +4,11 @@ import type { AcquireOutcome, AcquireRequest } from "../store/lease-store.ts";
 import { checkTerm } from "../store/names.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
 import { reservationFor } from "./bars.ts";
-import { ANY_VERSION, type Condition } from "./abandoned-terms.ts";
-import { hasMetTransaction } from "./record-requests.ts";
+import type { Condition } from "./abandoned-terms.ts";
 import type { HeldLeases } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
 import { heldLostRecord } from "./lost-record.ts";
-import { isOpen, RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
+import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
 
@@ -63,58 +62,6 @@ export class Acquisitions {
       return { acquired: false, current: this.#seen.snapshot(election, winner, expiry) };
     }
     return await this.#resolve(attempt, undefined);
-  }
-
-  /**
-   * Reports whether nothing is known of an election that would keep `attemptUnseen` from winning. While another attempt may
-   * still arrive, a look comes first: none is added to it as long as nothing answers.
-   */
-  mayBeOpen(request: AcquireRequest): boolean {
-    const { election } = request;
-    const last = this.#seen.last(election);
-    return !this.#seen.abandoned.has(election) && (!last || isOpen(last.record, this.#unseenRecordOf(request)));
-  }
-
-  /**
-   * An attempt by what the service finds, and not by what this process has seen; what is refused is a look. For a service
-   * that decides by itself whether an election is open. `undefined` where it met a transaction, as a leader may have one after the
-   * other on its record: who leads is to be read then, rather than to be asked again and again.
-   */
-  async attemptUnseen(request: AcquireRequest): Promise<AcquireOutcome | undefined> {
-    const { election, timeoutMs, expiry, aboveTerm = 0 } = request;
-    const record = this.#unseenRecordOf(request);
-    const mayCreate = aboveTerm < (request.minTerm ?? 1);
-    const grantedAt = instantOf(this.#seen.clock);
-    const attempt = { request, record, condition: ANY_VERSION, grantedAt } as const;
-    const outcome = await this.#seen.writeIfOpen(election, record, { timeoutMs, mayCreate }).catch((error: unknown) => {
-      if (hasMetTransaction(error)) return undefined;
-      if (!isUnknown(error)) throw error;
-      return error as Error;
-    });
-    if (!outcome) return undefined;
-    if (outcome instanceof Error) return await this.#resolve(attempt, outcome);
-    if (outcome.written) {
-      return { acquired: true, lease: this.#leases.take(election, outcome.written, grantedAt, outcome.undated) };
-    }
-    const found = outcome.shown ? this.#seen.last(election) : await this.#found(attempt);
-    // Unless the network has delivered our write twice, and the second one's answer has come.
-    if (found?.record.termId === record.termId) return await this.#resolve(attempt, undefined);
-    return { acquired: false, current: await this.#seen.confirmed(election, found, request, expiry), proven: true };
-  }
-
-  /** Finds out what has refused a write; if that fails, it may have been the same one, delivered before. */
-  async #found({ request, record, condition }: Attempt): Promise<Sighting | undefined> {
-    const { election } = request;
-    return await this.#seen.read(election, request).catch((error: unknown) => {
-      this.#seen.abandoned.add(election, record.termId ?? "", condition);
-      throw error;
-    });
-  }
-
-  /** Its term is the least that it may get: the service raises it above the one that it finds, as `isOpen` allows. */
-  #unseenRecordOf(request: AcquireRequest): LeaseRecord {
-    const { aboveTerm = 0, minTerm = 1 } = request;
-    return this.#recordOf(undefined, { ...request, minTerm: Math.max(aboveTerm + 1, minTerm) });
   }
 
   /**
@@ -176,19 +123,13 @@ export class Acquisitions {
     const sighting = await this.#seen.read(election, request).catch(() => undefined);
     if (sighting && sighting.record.termId === record.termId && !sighting.record.broken) {
       if (this.#seen.showsUndurable) return await this.#confirm(election, sighting, request);
-      const undated = sighting.isUndated || undefined;
-      return { acquired: true, lease: this.#leases.take(election, sighting, grantedAt, undated) };
+      return { acquired: true, lease: this.#leases.take(election, sighting, grantedAt) };
     }
     // From here on nobody leads on it. It may still be under way; should it arrive, it is known as abandoned.
     this.#seen.abandoned.add(election, record.termId ?? "", condition);
-    if (lost !== undefined && (!sighting || mayArrive(condition, sighting))) throw lost;
+    if (lost !== undefined && (!sighting || condition === sighting.version)) throw lost;
     const known = this.#seen.last(election);
     const current = known && !known.outdated ? this.#seen.snapshot(election, known, request.expiry) : undefined;
     return { acquired: false, current };
   }
-}
-
-/** Reports whether a write that has not been carried out could still be, in place of what is there now. */
-function mayArrive(condition: Condition, { record, version }: Sighting): boolean {
-  return condition === ANY_VERSION ? record.termId === null : condition === version;
 }

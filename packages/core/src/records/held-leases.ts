@@ -30,7 +30,7 @@ export class HeldLeases {
   }
 
   /** Gives out the lease of a record that was written, or found, and is ours. */
-  take(election: string, { record, version }: Found, grantedAt: Instant, undated?: true): Lease {
+  take(election: string, { record, version }: Found, grantedAt: Instant): Lease {
     const { term, termId, candidateId, leaseDurationMs } = record;
     const lease: Lease = {
       election,
@@ -40,7 +40,6 @@ export class HeldLeases {
       termId: termId as string,
       leaseDurationMs,
       grantedAt,
-      ...(undated ? { undated } : {}),
     };
     this.#holdings.set(lease, new Holding({ record, version }, grantedAt));
     return lease;
@@ -144,8 +143,7 @@ export class HeldLeases {
     const sighting = isNews ? shown : await this.#seen.read(election, limits);
     if (!sighting || isLost(sighting.record)) return lost("missing", false, "its record is gone from the store");
     const { record, version } = sighting;
-    // A write of ours that needs no version may have been carried out once more, as a later term, after this one was vacated.
-    if (record.termId !== lease.termId || record.term !== lease.term) {
+    if (record.termId !== lease.termId) {
       if (record.termId === null && record.term === lease.term && record.broken) {
         return lost("broken", false, `an administrator broke it at once ("${record.broken.reason}")`);
       }

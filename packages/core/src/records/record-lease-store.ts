@@ -62,7 +62,6 @@ export class RecordLeaseStore implements LeaseStore {
   /** The records that the leases are kept in. */
   readonly records: RecordStore;
   readonly watch?: NonNullable<LeaseStore["watch"]>;
-  readonly acquireUnseen?: (request: AcquireRequest) => Promise<AcquireOutcome | undefined>;
   readonly #seen: SeenRecords;
   readonly #leases: HeldLeases;
   readonly #acquisitions: Acquisitions;
@@ -86,21 +85,10 @@ export class RecordLeaseStore implements LeaseStore {
       clock: this.clock,
       look: (election, limits) => this.#standing(election, limits),
     });
-    if (records.putIfOpen) this.acquireUnseen = (request) => this.#acquireUnseen(request);
     if (records.watch) this.watch = (election, watching) => watchOf(records, election, watching);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
-    this.#check(request);
-    return await this.#acquisitions.attempt(request);
-  }
-
-  async #acquireUnseen(request: AcquireRequest): Promise<AcquireOutcome | undefined> {
-    this.#check(request);
-    return this.#acquisitions.mayBeOpen(request) ? await this.#acquisitions.attemptUnseen(request) : undefined;
-  }
-
-  #check(request: AcquireRequest): void {
     checkName("election", request.election);
     checkName("candidateId", request.candidateId);
     if (request.value !== undefined) checkValue(request.value, this.capabilities.maxValueBytes);
@@ -108,6 +96,7 @@ export class RecordLeaseStore implements LeaseStore {
     duration("renewIntervalMs", request.renewIntervalMs);
     checkTerm("minTerm", request.minTerm);
     if (request.reservation) checkReservation(request.reservation);
+    return await this.#acquisitions.attempt(request);
   }
 
   async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {

@@ -2,16 +2,7 @@ import { isLeaseholdError, isUnknown } from "../reporting/errors.ts";
 import type { ReadOptions, RequestLimits } from "../store/lease-store.ts";
 import { sendRequest, type RequestOptions } from "../store/request.ts";
 import { sleep, type Clock } from "../time/clock.ts";
-import type {
-  LeaseRecord,
-  PutIfOpenOptions,
-  PutIfOpenOutcome,
-  PutOptions,
-  PutOutcome,
-  RecordRequestOptions,
-  RecordStore,
-  StoredRecord,
-} from "./record-store.ts";
+import type { LeaseRecord, PutOptions, PutOutcome, RecordRequestOptions, RecordStore, StoredRecord } from "./record-store.ts";
 
 /** The longest wait before a write that met another transaction is sent again: it has to find the gap between two of them. */
 const CONFLICT_WAIT_MS = 20;
@@ -36,18 +27,6 @@ export class RecordRequests {
     return await sendRequest(this.#request(election, { operation: "get", writes: false, timeoutMs, signal }), (abandoned) =>
       this.#records.get(election, { signal: abandoned, timeoutMs, consistent }),
     );
-  }
-
-  /** Sends one write that depends on what is there, and not on what was seen. For a store that has it. */
-  async putIfOpen(
-    election: string,
-    record: LeaseRecord,
-    { timeoutMs, mayCreate }: Omit<PutIfOpenOptions, "signal"> & RequestLimits,
-  ): Promise<PutIfOpenOutcome> {
-    const refused: PutIfOpenOutcome = { stored: false };
-    const send = async (options: RecordRequestOptions): Promise<PutIfOpenOutcome> =>
-      (await this.#records.putIfOpen?.(election, record, { mayCreate, ...options })) ?? refused;
-    return await this.#write(election, { timeoutMs }, send);
   }
 
   /**
@@ -93,6 +72,6 @@ export class RecordRequests {
 }
 
 /** Reports whether a write was not carried out because it met somebody else's transaction. */
-export function hasMetTransaction(error: unknown): boolean {
+function hasMetTransaction(error: unknown): boolean {
   return !isUnknown(error) && isLeaseholdError(error, "STORE_CONFLICT");
 }

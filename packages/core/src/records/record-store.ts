@@ -23,13 +23,6 @@ export interface RecordStore {
   /** Writes the record if its version is still `ifVersion` (`undefined`: if there is none). One request. */
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome>;
 
-  /**
-   * Writes the record where there is none, or in place of one that {@link isOpen}: a look and an acquisition in one request,
-   * by which the service decides alone. Only for services that can decide that in the write itself. Whenever the network
-   * delivers it again, it gives another version: nothing that was conditional on the first one's is to be carried out then.
-   */
-  putIfOpen?(election: string, record: LeaseRecord, options: PutIfOpenOptions): Promise<PutIfOpenOutcome>;
-
   /** Yields a wake-up at each change of the record's fence, where the service can push; see `watch` of `LeaseStore`. */
   watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 }
@@ -87,23 +80,6 @@ export interface Fence {
 export type PutOutcome =
   | { readonly stored: true; readonly version: string }
   /** The condition failed; `current` where the service's answer shows what it found. */
-  | { readonly stored: false; readonly current?: StoredRecord | undefined };
-
-export interface PutIfOpenOptions extends RecordRequestOptions {
-  /** False where this process has seen terms of the election: its record is not missing, but lost, and none is to be made. */
-  readonly mayCreate: boolean;
-}
-
-export type PutIfOpenOutcome =
-  | {
-      readonly stored: true;
-      readonly version: string;
-      /** The record's own where there was none, else one above that of the record it replaced. */
-      readonly term: number;
-      /** The age of the nonce cannot be told, since too little was known of the service's time: renew soon. */
-      readonly undated?: true | undefined;
-    }
-  /** As {@link PutOutcome}. */
   | { readonly stored: false; readonly current?: StoredRecord | undefined };
 
 export interface StoredRecord {
@@ -183,16 +159,6 @@ export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
   "done",
   "quorum",
 ];
-
-/**
- * Reports whether a candidate that has seen nothing may put its record in place of this one: nobody leads, because it was
- * released, and it has no bars. Whatever takes a clock or a memory to decide does not count as open: a lease that may have
- * expired, a bar that may be over, a term that may be too low. The new term is one above the one found, and at least `bid.term`.
- */
-export function isOpen({ term, termId, bars, done }: LeaseRecord, bid: LeaseRecord): boolean {
-  if (termId !== null || done || bars) return false;
-  return term >= bid.term - 1 && term < Number.MAX_SAFE_INTEGER;
-}
 
 /** The fence that belongs to a record: closed once the term is vacated or broken. */
 export function fenceOfRecord({ term, termId, broken }: LeaseRecord): Fence {

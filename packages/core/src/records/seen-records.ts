@@ -32,12 +32,6 @@ const PROBE: LeaseRecord = {
   renewIntervalMs: 5_000,
 };
 
-/** The outcome of a write that depended on what is there, and on nothing that was seen. */
-export type OpenWrite =
-  | { readonly written: Found; readonly undated?: true | undefined }
-  /** `shown`: the answer has shown what is there instead. */
-  | { readonly written?: undefined; readonly shown: boolean };
-
 /** A conditional write. */
 interface Write extends RequestLimits {
   /** The record that it is to replace. */
@@ -116,19 +110,10 @@ export class SeenRecords {
   async look(election: string, limits: GivenLimits, expiry: Expiry | undefined): Promise<LeaseSnapshot | undefined> {
     // The first reading is what all later ones are compared with; and the age by a store's clock is of what is there now.
     const consistent = this.last(election)?.countsStoreClock(expiry) ?? true;
-    return await this.confirmed(election, await this.read(election, limits, { consistent }), limits, expiry);
-  }
-
-  /** Returns what was just seen; where no other clock confirms the store's, after another reading, since two have to agree. */
-  async confirmed(
-    election: string,
-    seen: Sighting | undefined,
-    limits: GivenLimits,
-    expiry: Expiry | undefined,
-  ): Promise<LeaseSnapshot | undefined> {
-    const isDoubtful = seen?.countsStoreClock(expiry) && seen.wantsConfirmation;
-    const sighting = isDoubtful ? await this.read(election, limits) : seen;
-    return sighting && this.snapshot(election, sighting, expiry);
+    let seen = await this.read(election, limits, { consistent });
+    // Where no other clock confirms the store's, another reading does, since two have to agree.
+    if (seen?.countsStoreClock(expiry) && seen.wantsConfirmation) seen = await this.read(election, limits);
+    return seen && this.snapshot(election, seen, expiry);
   }
 
   /** Writes a record in place of what was found. Returns the new version, or `undefined` if something else is there. */
@@ -143,25 +128,6 @@ export class SeenRecords {
       found,
       keepsNonce: record.nonce === found?.record.nonce,
     });
-  }
-
-  /** Writes a record in place of one that is open, or of none, whatever this process has seen. Its term is what the service says. */
-  async writeIfOpen(
-    election: string,
-    record: LeaseRecord,
-    { timeoutMs, mayCreate }: RequestLimits & { readonly mayCreate: boolean },
-  ): Promise<OpenWrite> {
-    const sentAt = instantOf(this.clock);
-    const outcome = await this.#requests.putIfOpen(election, record, { timeoutMs, mayCreate });
-    if (outcome.stored) {
-      const { term, version, undated } = outcome;
-      const written = { record: { ...record, term }, version };
-      this.#saw(election, { data: written.record, version }, sentAt);
-      return { written, undated };
-    }
-    this.#absent.delete(election);
-    if (outcome.current) this.#saw(election, outcome.current, sentAt);
-    return { shown: outcome.current !== undefined };
   }
 
   /** Writes what was found anew, so that the store counts the age of its nonce from now. */

@@ -32,14 +32,6 @@ export interface LeaseStore {
   acquire(request: AcquireRequest): Promise<AcquireOutcome>;
 
   /**
-   * One attempt of somebody who need not have looked: where the service can decide by itself that nobody leads and nothing
-   * bars, it has the lease after one request. What is refused is a look as well, which has shown `current`; no expiry is
-   * acted on. `undefined` where nothing comes of that: this process has seen last that it would be refused, and sends nothing, or
-   * others were writing at that moment. It is to look then.
-   */
-  acquireUnseen?(request: AcquireRequest): Promise<AcquireOutcome | undefined>;
-
-  /**
    * Where the store has a queue: the place of one candidate in it, which is taken by asking for its turns. A candidate that
    * waits for its turn does so here; one that does not wait calls `acquire`.
    */
@@ -221,8 +213,6 @@ export interface Lease {
   readonly leaseDurationMs: number;
   /** From before the request that won was sent: what the holder counts its lease from. */
   readonly grantedAt: Instant;
-  /** The store's clock does not tell its age before the first renewal, which therefore comes soon. */
-  readonly undated?: true | undefined;
 }
 
 /** The part of a lease, or of its leadership, that a fence compares. */
@@ -230,12 +220,7 @@ export type Fenced = Pick<Lease, "election" | "term" | "termId">;
 
 export type AcquireOutcome =
   | { readonly acquired: true; readonly lease: Lease }
-  | {
-      readonly acquired: false;
-      readonly current?: LeaseSnapshot | undefined;
-      /** The service has refused a write for its condition alone, so that this process may write. */
-      readonly proven?: true | undefined;
-    };
+  | { readonly acquired: false; readonly current?: LeaseSnapshot | undefined };
 
 export type RenewOutcome =
   | {

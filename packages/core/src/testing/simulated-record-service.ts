@@ -1,17 +1,12 @@
-import {
-  fenceOfRecord,
-  isOpen,
-  parseLeaseRecord,
-  type Fence,
-  type GetOptions,
-  type LeaseRecord,
-  type PutIfOpenOptions,
-  type PutIfOpenOutcome,
-  type PutOptions,
-  type PutOutcome,
-  type RecordStore,
-  type RecordStoreCapabilities,
-  type StoredRecord,
+import type {
+  Fence,
+  GetOptions,
+  LeaseRecord,
+  PutOptions,
+  PutOutcome,
+  RecordStore,
+  RecordStoreCapabilities,
+  StoredRecord,
 } from "../records/record-store.ts";
 import type { ProcessClock } from "./process-clock.ts";
 import { carry, promptNetwork, type Network, type Passage } from "./simulated-network.ts";
@@ -183,22 +178,6 @@ export class SimulatedRecordService {
     return { stored: true, version };
   }
 
-  /** @param sent when a process sent it, if one did. */
-  putIfOpen(
-    election: string,
-    bid: LeaseRecord,
-    { mayCreate }: Pick<PutIfOpenOptions, "mayCreate">,
-    sent?: Sent,
-  ): PutIfOpenOutcome {
-    const current = this.get(election);
-    const found = current && parseLeaseRecord(current.data);
-    if (found ? "problem" in found || !isOpen(found, bid) : !mayCreate) return { stored: false, current };
-    const record = { ...bid, term: found && "term" in found ? found.term + 1 : bid.term };
-    const options = { ifVersion: current?.version, keepsNonce: false, fence: fenceOfRecord(record) };
-    const outcome = this.put(election, record, options, sent);
-    return outcome.stored ? { ...outcome, term: record.term } : outcome;
-  }
-
   /** Reports whether a write that depends on a leadership passes at present: the store's own fence, changed with the record. */
   admits(election: string, { term, termId }: { readonly term: number; readonly termId: string }): boolean {
     const fence = this.#fences.get(election);
@@ -311,11 +290,6 @@ class SimulatedConnection implements RecordStore {
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const sent = { atMs: this.#world.monotonicMs(), wallMs: this.#process.wallMs() };
     return this.#carry("put", () => this.#answer(this.#service.put(election, record, options, sent)));
-  }
-
-  putIfOpen(election: string, record: LeaseRecord, options: PutIfOpenOptions): Promise<PutIfOpenOutcome> {
-    const sent = { atMs: this.#world.monotonicMs(), wallMs: this.#process.wallMs() };
-    return this.#carry("put", () => this.#answer(this.#service.putIfOpen(election, record, options, sent)));
   }
 
   /** A write that changed nothing waits for no replica. */

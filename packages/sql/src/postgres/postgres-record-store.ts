@@ -3,8 +3,6 @@ import type {
   Fenced,
   GetOptions,
   LeaseRecord,
-  PutIfOpenOptions,
-  PutIfOpenOutcome,
   PutOptions,
   PutOutcome,
   RecordRequestOptions,
@@ -22,7 +20,6 @@ import {
   NO_VERSION,
   selectFenceTerm,
   stored,
-  textOf,
   type RecordTable,
   type Row,
 } from "../schema.ts";
@@ -103,19 +100,6 @@ export class PostgresRecordStore implements FencedRecordStore {
       if (rowCount === 1) return { stored: true, version };
       if (fence) await this.#mendFence(client, election, outranks(record, fence), ifVersion);
       return { stored: false };
-    });
-  }
-
-  async putIfOpen(election: string, record: LeaseRecord, options: PutIfOpenOptions): Promise<PutIfOpenOutcome> {
-    const text = this.#statements.take(lockTimeoutMs(options), options.mayCreate);
-    const first = [...this.#table.keyOf(election), this.#clock.randomUuid(), ...valuesOf(record)];
-    return await this.#run("put", election, options, async (client) => {
-      const [row = {}] = (await client.query(statement(text, [...first, writtenAtWallMs(this.#clock)]))).rows;
-      // What was found, too, is of that transaction, however old it is.
-      if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election });
-      const version = textOf(row["taken_version"]);
-      if (version === null) return { stored: false, current: stored(withBytes(row)) };
-      return { stored: true, term: Number(row["taken_term"]), version };
     });
   }
 

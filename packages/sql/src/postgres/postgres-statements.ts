@@ -1,5 +1,4 @@
-import { RECORD_SCHEMA } from "@leasehold/core/provider";
-import { COLUMNS, FENCES, FREE_TEXT, LEASE_TABLE, LEASES, NO_VERSION, type RecordTable } from "../schema.ts";
+import { COLUMNS, FENCES, FREE_TEXT, LEASE_TABLE, LEASES, type RecordTable } from "../schema.ts";
 import { CHANNEL } from "./postgres-listener.ts";
 
 /** The statements on one table. The first parameters are the row's key. */
@@ -14,11 +13,6 @@ export interface Statements {
    * is there. Locks nothing but the row.
    */
   readonly update: (lockTimeoutMs: number, how: UpdateKind) => string;
-  /**
-   * Takes what is open; see {@link takingOf}. Further parameters: the version of a first record, the columns, and the writer's
-   * wall clock.
-   */
-  readonly take: (lockTimeoutMs: number, mayCreate: boolean) => string;
 }
 
 /** How an update is to be notified of, and whether it leaves the nonce as it is. */
@@ -55,12 +49,10 @@ export function statementsOf(table: RecordTable): Statements {
   const insert = `INSERT INTO ${name} (${columns}) SELECT ${values} FROM bounds ON CONFLICT DO NOTHING`;
   const seed = (lockTimeoutMs: number): string => `WITH ${boundsOf(lockTimeoutMs)}
 ${insert}`;
-  const take: Statements["take"] = (lockTimeoutMs, mayCreate) => takingOf(table, lockTimeoutMs, mayCreate);
-  if (fences) return { select, seed: seedBothBy(insert), guard: guardOf(table), update: notifyingUpdateOf, take };
+  if (fences) return { select, seed: seedBothBy(insert), guard: guardOf(table), update: notifyingUpdateOf };
   return {
     select,
     seed,
-    take,
     guard: guardOf(table),
     update: (lockTimeoutMs, { keepsNonce }) => `WITH ${boundsOf(lockTimeoutMs)}
 UPDATE ${name} SET ${setOf(table, keepsNonce)} FROM bounds WHERE ${whereRow} AND version = $${key.length + 1}`,
@@ -91,7 +83,7 @@ function setOf(table: RecordTable, keepsNonce: boolean): string {
 export const SEED_FENCE: string = `INSERT INTO ${FENCES} (election) VALUES ($1) ON CONFLICT DO NOTHING`;
 export const SELECT_BOTH: string = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = $1`;
 
-/** Makes both rows, the lease's first, as {@link takingOf} does: two that each waited for the other's row would be a deadlock. */
+/** Makes both rows, the lease's first: two that each waited for the other's row would be a deadlock. */
 function seedBothBy(seedLease: string): Statements["seed"] {
   return (lockTimeoutMs) => `WITH ${boundsOf(lockTimeoutMs)}, seeded AS (${seedLease} RETURNING 1)
 INSERT INTO ${FENCES} (election) SELECT $1 FROM (SELECT count(*) FROM seeded) AS after_it ON CONFLICT DO NOTHING`;
@@ -155,72 +147,4 @@ function guardOf({ name, key, fences }: RecordTable): string {
 SELECT CAST(CASE WHEN EXISTS (SELECT 1 FROM found WHERE term = CAST(bid.bid_term AS bigint) AND term_id = bid.bid_term_id) THEN '1'
   ELSE concat('${FENCED_TEXT} by term ', coalesce((SELECT CAST(term AS text) FROM found), 'none'), ' of ', bid.election) END AS integer) AS passed
 FROM bid`;
-}
-
-/**
- * Takes a record that is open, as core's `isOpen` has it, or makes the first one, in one statement; and shows the row where that
- * is not open. What the statement's snapshot shows can only refuse: that locks nothing, so that no leader is disturbed. While the
- * gate is waited for, the snapshot may become old. Behind it only the conditions of the two upserts decide, since PostgreSQL
- * evaluates those on the latest version of a row, which it has locked; a subquery would still show the snapshot.
- *
- * Returns `taken_term` and `taken_version` where it took it, and the row where the snapshot has refused. Neither: it was open no more.
- */
-function takingOf(table: RecordTable, lockTimeoutMs: number, mayCreate: boolean): string {
-  const { name, key, fences } = table;
-  const whereRow = key.map((column, index) => `${column} = $${index + 1}`).join(" AND ");
-  const parameterOf = (column: string): string => `$${given.indexOf(column) + 1}`;
-  const given = [...key, "version", ...COLUMNS, "nonce_wall_ms"];
-  const bid = { term: `${parameterOf("term")}::bigint`, mayCreate };
-  const made = [
-    ...given.map((column) => [column, parameterOf(column)]),
-    ["nonce_at", "clock_timestamp()"],
-    ["nonce_clock", SERVER],
-    ...expiryOf(table),
-  ];
-  const [columns, values] = [0, 1].map((part) => made.map((pair) => pair[part]).join(", "));
-  const replaced = made.map(([column = ""]) => column).filter((column) => !key.includes(column));
-  // A record that was lost is not made anew, also not where it is lost only now.
-  const source = mayCreate ? "gate" : `(SELECT 1 FROM ${name} AS present, gate WHERE ${whereRow} FOR UPDATE OF present) AS kept`;
-  return `WITH ${boundsOf(lockTimeoutMs)},
-  found AS MATERIALIZED (SELECT ${SHOWN}, (${openTo(bid, name)}) IS TRUE AS is_open FROM ${name} WHERE ${whereRow}),
-  gate AS MATERIALIZED (SELECT ${fences ? `pg_advisory_xact_lock(${GATE})` : "1"} FROM bounds
-    WHERE NOT EXISTS (SELECT FROM found WHERE NOT is_open)),
-  taken AS (INSERT INTO ${name} AS present (${columns}) SELECT ${values} FROM ${source}
-    ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${replaced.map((column) => `${column} = ${OVER_BEFORE[column] ?? `excluded.${column}`}`).join(", ")}
-    WHERE ${openTo(bid, "present")} RETURNING present.term, present.term_id, present.version)${fences ? `,\n  opened AS (${OPEN_FENCE})` : ""}
-SELECT taken.term AS taken_term, taken.version AS taken_version, found.*
-FROM (SELECT 1) AS always LEFT JOIN taken ON TRUE LEFT JOIN found ON NOT EXISTS (SELECT FROM gate)`;
-}
-
-/**
- * What a record gets by the one that it replaces. The version is the nonce there: this statement, carried out once more, finds
- * another.
- */
-const OVER_BEFORE: Readonly<Record<string, string>> = {
-  term: "GREATEST(present.term + 1, excluded.term)",
-  version: "COALESCE(present.nonce, excluded.version)",
-};
-
-/** Fails, and undoes all, where the fence is ahead: its term must not be null. */
-const OPEN_FENCE = `INSERT INTO ${FENCES} AS fence (election, term, term_id) SELECT $1, term, term_id FROM taken
-    ON CONFLICT (election) DO UPDATE SET term = CASE WHEN fence.term < excluded.term THEN excluded.term END, term_id = excluded.term_id
-    RETURNING pg_notify('${CHANNEL}', $1)`;
-
-/** The condition by which a row is a record that this bid may replace, or, where one may be made, the place of one. */
-function openTo({ term, mayCreate }: { readonly term: string; readonly mayCreate: boolean }, row: string): string {
-  const vacated = [
-    `${row}.version <> '${NO_VERSION}'`,
-    `${row}.schema_version = ${RECORD_SCHEMA}`,
-    `${row}.nonce <> ''`,
-    `${row}.candidate_id <> '' IS NOT FALSE`,
-    `${row}.term BETWEEN ${term} - 1 AND ${Number.MAX_SAFE_INTEGER - 1}`,
-    ...["lease_duration_ms", "renew_interval_ms"].map((column) => isDuration(`${row}.${column}`)),
-    `(${row}.broken_reason IS NULL OR ${row}.broken_id <> '')`,
-    ...["term_id", "bars", "done", "quorum"].map((column) => `${row}.${column} IS NULL`),
-  ].join(" AND ");
-  return mayCreate ? `${row}.version = '${NO_VERSION}' OR (${vacated})` : vacated;
-}
-
-function isDuration(value: string): string {
-  return `(${value} > 0 AND ${value} < 'Infinity')`;
 }

@@ -9,7 +9,6 @@ import { QUEUE_MUTANTS } from "./queue-mutants.ts";
 import { QUORUM_MUTANTS } from "./quorum-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { UNDURABLE_MUTANTS } from "./undurable-mutants.ts";
-import { UNSEEN_MUTANTS } from "./unseen-mutants.ts";
 import { VOTING_MUTANTS } from "./voting-mutants.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
@@ -312,7 +311,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: HELD_LEASES,
-        find: "    if (record.termId !== lease.termId || record.term !== lease.term) {",
+        find: "    if (record.termId !== lease.termId) {",
         replace: "    if (record.termId !== null && record.termId !== lease.termId) {",
       },
       {
@@ -519,7 +518,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...OPTION_MUTANTS,
   ...OCCURRENCE_MUTANTS,
   ...TURN_MUTANTS,
-  ...UNSEEN_MUTANTS,
   ...UNDURABLE_MUTANTS,
   ...QUEUE_MUTANTS,
   ...ORDER_MUTANTS,

@@ -86,8 +86,6 @@ function pooled(records: RecordStore, pool: Pool): RecordStore {
     capabilities: records.capabilities,
     get: (election, options) => run("get", election, options, () => records.get(election, options)),
     put: (election, record, options) => run("put", election, options, () => records.put(election, record, options)),
-    putIfOpen: (election, record, options) =>
-      run("put", election, options, async () => (await records.putIfOpen?.(election, record, options)) ?? { stored: false }),
     ...(records.watch ? { watch: (election, options) => records.watch!(election, options) } : {}),
   };
 }

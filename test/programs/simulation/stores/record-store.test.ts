@@ -57,26 +57,3 @@ test("a term that is given out after such a step is said to have been barred unt
 
   expect(grants[1]?.barredUntilMs).toBeCloseTo(heldMs + LEASE_MS / FASTEST_RATE - LATE_MS);
 });
-
-test("a lease that a request's second delivery gives out bars from the first one on", async () => {
-  const world = new VirtualClock();
-  const records = new SimulatedRecords(world, new SimulatedRecordService(world));
-  const grants: Grant[] = [];
-  records.view.granted = (grant) => grants.push(grant);
-  let againAfterMs: number | undefined = LATE_MS;
-  const { store } = records.connect(new ProcessClock(world), () => {
-    const arrivals = [0, ...(againAfterMs === undefined ? [] : [againAfterMs])];
-    againAfterMs = undefined;
-    return { arrivals: arrivals.map((afterMs) => ({ afterMs, replyAfterMs: 0 })) };
-  });
-  const request = { election: ELECTION, candidateId: "a", leaseDurationMs: LEASE_MS, renewIntervalMs: 5_000, timeoutMs: 1_000 };
-  const fromMs = world.monotonicMs();
-  const outcome = await world.runUntil(store.acquireUnseen!(request));
-  if (!outcome?.acquired) throw new Error("nobody else competes");
-  await world.runUntil(store.release(outcome.lease, { timeoutMs: 1_000 }));
-  await world.advance(LATE_MS);
-
-  expect(grants.map(({ term }) => term)).toEqual([1, 2]);
-  // Who saw the first one may count from then: its sender counts from when it sent both.
-  expect(records.barredUntilMs(grants[1]!.termId)).toBeCloseTo(fromMs + LEASE_MS / FASTEST_RATE);
-});

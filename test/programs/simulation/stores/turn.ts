@@ -30,11 +30,6 @@ export class Turn {
   #since = NEVER;
   /** The same, by when each of these writes was sent. */
   #sentSince = NEVER;
-  /**
-   * When each nonce was accepted first. One that comes again is a request's second delivery, and who saw the first counts
-   * from that one: its sender counts from when it sent both.
-   */
-  readonly #firstMs = new Map<string, number>();
 
   /** @param toleranceMs how far the clock may be off by which candidates tell. */
   constructor(toleranceMs: number) {
@@ -59,7 +54,6 @@ export class Turn {
     copy.#lifted = this.#lifted;
     copy.#since = this.#since;
     copy.#sentSince = this.#sentSince;
-    for (const [nonce, firstMs] of this.#firstMs) copy.#firstMs.set(nonce, firstMs);
     return copy;
   }
 
@@ -73,9 +67,7 @@ export class Turn {
     // An administrator's order takes the place of what the last leader has reserved.
     if (transferIn(record)) this.#reservation = undefined;
     if (isLeft(write)) this.#holdMs = barOf(record, "hold")?.untilMs ?? 0;
-    const firstMs = this.#firstMs.get(record.nonce) ?? write.atMs;
-    this.#firstMs.set(record.nonce, firstMs);
-    this.#since = after(this.#since, write, firstMs);
+    this.#since = after(this.#since, write, write.atMs);
     this.#sentSince = after(this.#sentSince, write, write.sentMs);
   }
 
