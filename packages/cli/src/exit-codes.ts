@@ -33,6 +33,8 @@ export function exitCodeOf(error: unknown): number {
     case "UNSUPPORTED":
     case "FOREIGN_RECORD":
       return EXIT.configuration;
+    case "PAUSED":
+      return EXIT.notElected;
     case "TERM_REGRESSED":
       return EXIT.store;
     default:

@@ -68,6 +68,19 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
   });
 });
 
+test("a pause is named: a transfer is refused by it, and a break does not lift it", async () => {
+  const command = await led();
+  await command.store.pause("billing", { reason: "restore" });
+  const transfer = await command.run("transfer", "billing", "--yes", "--to", "two");
+  expect(transfer).toMatchObject({
+    exitCode: 75,
+    stderr: expect.stringContaining("'billing' is paused (\"restore\")") as string,
+  });
+  expect(await command.run("break", "billing", "--yes", "--reason", "now", "--immediate")).toMatchObject({ exitCode: 0 });
+  const again = await command.run("break", "billing", "--yes", "--reason", "now");
+  expect(again).toMatchObject({ exitCode: 75, stderr: expect.stringContaining("a break lifts no pause") as string });
+});
+
 test("break closes the term, and says who may lead when", async () => {
   const command = await led();
   command.answer = true;

@@ -3,6 +3,7 @@ import { Failure } from "../failure.ts";
 import { addOrderOptions, giveOrder } from "../order.ts";
 import { teller } from "../tell.ts";
 import type { Verb } from "../verb.ts";
+import { printable } from "../text.ts";
 
 interface Options {
   readonly reason: string;
@@ -34,6 +35,13 @@ export const verb: Verb = {
       },
       async ({ store, election, ifTerm }) => await store.break(election, { reason, ifTerm, immediate }),
     );
+    const paused = outcome.broken ? undefined : outcome.current?.bar;
+    if (paused?.kind === "pause") {
+      throw new Failure(
+        EXIT.notElected,
+        `the election is paused (${printable(paused.reason)}), and a break lifts no pause: call store.resume().`,
+      );
+    }
     if (!outcome.broken) {
       throw new Failure(EXIT.notElected, "that term is over by itself: nothing was broken. Look again with status.");
     }
