@@ -113,5 +113,6 @@ function standingOf(election: string, snapshot: LeaseSnapshot | undefined): Find
   }[state];
   const bar = barText(snapshot);
   if (bar === "") return { check: "election", outcome: "ok", message: standing };
-  return { check: "election", outcome: "warning", message: `${standing} It is kept from others (${bar}); break lifts that.` };
+  const lifted = snapshot.bar?.kind === "pause" ? "resume lifts" : "break lifts";
+  return { check: "election", outcome: "warning", message: `${standing} It is kept from others (${bar}); ${lifted} that.` };
 }

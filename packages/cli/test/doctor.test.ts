@@ -179,6 +179,9 @@ test("it shows who leads, and what keeps others out", async () => {
   expect(command.stdout).toContain(
     "warning  election  one is about to end term 1 of 'billing'. It is kept from others (broken: it hangs)",
   );
+  await store.pause("billing", { reason: "restore" });
+  await command.run("doctor");
+  expect(command.stdout).toMatch(/kept from others \(broken: it hangs, paused: restore, since \S+Z\); resume lifts that\./);
 });
 
 test("on Windows it says which verb does not work", async () => {
