@@ -7,8 +7,6 @@ import { expect, test } from "vitest";
 class RefusingStore extends MemoryLeaseStore {
   readonly attemptsMs: number[] = [];
 
-  override acquireUnseen = undefined as never;
-
   override acquire(): Promise<AcquireOutcome> {
     this.attemptsMs.push(Math.round(this.clock.monotonicMs()));
     return Promise.resolve({ acquired: false, current: undefined });

@@ -191,7 +191,7 @@ class Line {
 
   /** All servers. One that has never answered has the name that another one tells, or else its address. */
   members(): readonly StoreMember[] {
-    const names = new Set([...this.#found.values(), ...this.peers.absent.map(({ name }) => name)]);
+    const names = new Set([...this.#found.values(), ...this.peers.absent].map(({ name }) => name));
     const unheard = [...this.#urls.keys()].filter((address) => !this.#found.has(address));
     return [...names, ...unheard].slice(0, this.#urls.size).map((name) => this.peers.member(name));
   }
