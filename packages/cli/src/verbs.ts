@@ -32,6 +32,10 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     summary: "Force a re-election",
     load: async () => await import("./verbs/break.ts"),
   },
+  heal: {
+    summary: "Take in a member of a quorum that was emptied or restored",
+    load: async () => await import("./verbs/heal.ts"),
+  },
   timing: {
     summary: "The worst cases of a lease, before anything is deployed",
     load: async () => await import("./verbs/timing.ts"),

@@ -1,3 +1,3 @@
 export type { QuorumLeaseStoreOptions, QuorumMember } from "./options.ts";
 export { QuorumLeaseStore } from "./quorum-lease-store.ts";
-export type { SealOptions } from "./quorum-record-store.ts";
+export type { MemberCallOptions } from "./quorum-record-store.ts";

@@ -1,4 +1,4 @@
-import { isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
+import { ConfigurationError, isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
 import { Journal, sleep } from "@leasehold/core/provider";
 import { compareBallots } from "./ballot.ts";
 import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
@@ -138,6 +138,24 @@ export class Membership implements Admission {
     });
   }
 
+  /**
+   * Has one member's store taken in now, also one that this quorum has replaced: it was restored from a backup, and nothing that it
+   * keeps counts. @throws {ConfigurationError} if the store is another member's, or another quorum's.
+   */
+  async takeIn(name: string, limits: CallLimits): Promise<void> {
+    const roster = await this.#read(true, limits);
+    if (!roster) throw new ConfigurationError("This quorum has not begun: its first write takes all members in.");
+    const { version, proposal } = await this.#lookAt(name, { signal: limits.signal, timeoutMs: limits.memberMs });
+    if (version !== undefined && proposal && this.#strangers.isStranger(name, this.#roster)) {
+      if (!this.roster.past.includes(proposal.write)) {
+        throw new ConfigurationError(`The member ${name} is not taken in: ${this.whyAbsent(name)}`);
+      }
+      await this.#writeMarker(name, { ...NOTHING, version }, limits);
+    }
+    await this.#takeIn([name], limits);
+    if (!this.#isIn(name)) throw unknownMembers("STORE_CONFLICT");
+  }
+
   async #heal(): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + HEALING_MS;
     const { signal } = new AbortController();
@@ -220,13 +238,18 @@ export class Membership implements Admission {
       const kept = await this.#lookAt(name, limits);
       if (kept.proposal) return kept.proposal.write;
       const blank = kept.version === undefined ? await member.put(MARKER, NOTHING, this.#nobody, kept, false, limits) : kept;
-      if (!blank) continue;
-      const incarnation = this.#clock.randomUuid();
-      const ballot = { round: 1, proposer: incarnation };
-      const proposal = { write: incarnation, base: null, record: UNACCEPTED };
-      const marked = { promised: ballot, accepted: ballot, proposal, seen: {} };
-      await member.put(MARKER, marked, this.#nobody, blank, false, limits);
+      if (blank) await this.#writeMarker(name, blank, { memberMs: timeoutMs, signal });
     }
+  }
+
+  /** Gives a store a marker in place of a record. */
+  async #writeMarker(name: string, present: Kept, { memberMs, signal }: Pick<CallLimits, "memberMs" | "signal">): Promise<void> {
+    const incarnation = this.#clock.randomUuid();
+    const ballot = { round: 1, proposer: incarnation };
+    const proposal = { write: incarnation, base: null, record: UNACCEPTED };
+    const marked = { promised: ballot, accepted: ballot, proposal, seen: {} };
+    const member = this.#members.get(name) as Member;
+    await member.put(MARKER, marked, this.#nobody, present, false, { timeoutMs: memberMs, signal });
   }
 
   /** Finds out which store a member has, and what that knows of who the members are. Returns its marker's record. */

@@ -1,7 +1,7 @@
 import { systemClock, type LeaseStore, type OccurrenceOptions, type StoreMember } from "@leasehold/core";
 import { checkOptions, Journal, RecordLeaseStore, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import { checkMembers, OPTIONS, recordsOf, type QuorumLeaseStoreOptions, type QuorumMember } from "./options.ts";
-import { QuorumRecordStore, type SealOptions } from "./quorum-record-store.ts";
+import { QuorumRecordStore, type MemberCallOptions } from "./quorum-record-store.ts";
 
 type KeepsOccurrences = Required<Pick<LeaseStore, "occurrences">>;
 
@@ -46,6 +46,19 @@ export class QuorumLeaseStore extends RecordLeaseStore {
   }
 
   /**
+   * Has a member's store taken in now, and brings it the records of these elections, so that it counts for them: before another member
+   * is emptied, restored or replaced. Processes do that by themselves, for the elections that they write; not for elections that nobody
+   * leads, and not for a store that was restored from before it was taken in.
+   *
+   * @param member its name.
+   * @throws {ConfigurationError} if its store is another member's, or another quorum's. A `StoreError` where it does not answer, or too
+   * few of the others do.
+   */
+  async heal(member: string, elections: readonly string[] = [], options?: MemberCallOptions): Promise<void> {
+    await this.#quorum.heal(member, elections, options);
+  }
+
+  /**
    * Has a member's fence let this leadership's guarded writes pass, and those of no older one any more: the member's own
    * `fence` decides it from then on, atomically. Call it before the work on data beside a member. Until then a write of the
    * leadership before may still pass there, and so after a release.
@@ -53,7 +66,7 @@ export class QuorumLeaseStore extends RecordLeaseStore {
    * @param member its name.
    * @throws {FencedError} if this leadership is over. A `StoreError` if the member, or a majority, does not answer.
    */
-  async seal(leadership: Fenced, member: string, options?: SealOptions): Promise<void> {
+  async seal(leadership: Fenced, member: string, options?: MemberCallOptions): Promise<void> {
     await this.#quorum.seal(leadership, member, options);
   }
 }

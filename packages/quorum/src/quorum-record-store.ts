@@ -32,14 +32,16 @@ import { Membership } from "./membership.ts";
 import { MARKER, ROSTER } from "./roster.ts";
 import type { Proposer } from "./rounds.ts";
 
-/** Bounds of a seal. */
-export interface SealOptions {
-  /** Ends the wait for the members. Pass the leadership's own: there is no work to prepare once it ends. */
+/** Bounds of a call about one member. */
+export interface MemberCallOptions {
+  /** Ends the wait for the members. For `seal` pass the leadership's own: there is no work to prepare once it ends. */
   readonly signal?: AbortSignal | undefined;
-  /** @defaultValue 5_000 */
+  /** @defaultValue 5_000 for `seal`, 30_000 for `heal` */
   readonly timeoutMs?: number | undefined;
 }
 
+/** The time for many requests in a row, to members that may be slow. */
+const HEAL_TIMEOUT_MS = 30_000;
 /** The bytes that a note of the quorum may take beside a value. */
 const NOTE_BYTES = 2_048;
 
@@ -86,6 +88,16 @@ export class QuorumRecordStore implements RecordStore {
     return this.#membership.states.all();
   }
 
+  /** Has a member taken in, and show each of these elections. See {@link QuorumLeaseStore.heal}. */
+  async heal(name: string, elections: readonly string[], { signal, timeoutMs }: MemberCallOptions = {}): Promise<void> {
+    this.#member(name);
+    checkSignal("heal()", signal, elections[0] ?? ROSTER);
+    const limitMs = duration("timeoutMs", timeoutMs ?? HEAL_TIMEOUT_MS);
+    const limits = callLimits(this.#clock, signal ?? new AbortController().signal, limitMs);
+    await this.#membership.takeIn(name, limits);
+    for (const election of elections) await this.#register(election).show(name, () => undefined, limits);
+  }
+
   /** Returns a quorum of other records in the same stores. */
   beside(members: Readonly<Record<string, RecordStore>>): QuorumRecordStore {
     return new QuorumRecordStore(members, this.#clock, this.#journal, this.#membership);
@@ -130,12 +142,8 @@ export class QuorumRecordStore implements RecordStore {
   }
 
   /** Has a member show this very leadership, and so its fence. See {@link QuorumLeaseStore.seal}. */
-  async seal({ election, term, termId }: Fenced, name: string, { signal, timeoutMs }: SealOptions = {}): Promise<void> {
-    const member = this.#members.find((one) => one.name === name);
-    if (!member) {
-      const names = this.#members.map((one) => one.name).join(", ");
-      throw new ConfigurationError(`'${name}' is no member of this quorum, which is of ${names}.`, { election });
-    }
+  async seal({ election, term, termId }: Fenced, name: string, { signal, timeoutMs }: MemberCallOptions = {}): Promise<void> {
+    const member = this.#member(name, election);
     if (!isFenced(member))
       throw new UnsupportedError(`The member ${name} has no fence: a write there cannot be guarded.`, { election });
     checkSignal("seal()", signal, election);
@@ -148,6 +156,13 @@ export class QuorumRecordStore implements RecordStore {
       throw new FencedError(election, term, fence?.term, `the member ${name}`);
     };
     await this.#register(election).show(name, check, limits);
+  }
+
+  #member(name: string, election?: string): Member {
+    const member = this.#members.find((one) => one.name === name);
+    if (member) return member;
+    const names = this.#members.map((one) => one.name).join(", ");
+    throw new ConfigurationError(`'${name}' is no member of this quorum, which is of ${names}.`, { election });
   }
 
   #register(election: string): Register {

@@ -1,24 +1,33 @@
 /** Which members count, for how long, and what the others wait for: what a process knows, says and returns. */
 import { Elector, MemoryLeaseStore } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
-import { VirtualClock } from "@leasehold/core/testing";
+import { SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { QuorumLeaseStore } from "../src/index.ts";
 import { MARKER, ROSTER } from "../src/roster.ts";
-import { ELECTION, LEASE_MS, OTHER_ELECTION, World, write } from "./world.ts";
+import { ELECTION, LEASE_MS, nonceOf, OTHER_ELECTION, World, write } from "./world.ts";
+
+type Store = SimulatedRecordService;
 
 const RECORDS = [ELECTION, OTHER_ELECTION, MARKER, ROSTER];
 const EMPTY = "it is empty, and a majority of the others has to take it in.";
 
-test("a standby that starts beside a member restored from before it was replaced competes, and says that it does not count", async () => {
+/** A world whose c was restored from before it was replaced, with an election that nobody leads. */
+async function restored(): Promise<World> {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 2);
   const { c } = world.services;
   const backups = RECORDS.map((record) => [record, c.backUp(record)] as const);
   world.empty("c");
-  await write(world, one, ELECTION, 6);
+  await write(world, one, OTHER_ELECTION, 6);
+  await write(world, one, ELECTION, 4);
   for (const [record, backup] of backups) c.restore(record, backup);
+  return world;
+}
+
+test("a standby that starts beside a member restored from before it was replaced competes, and says that it does not count", async () => {
+  const world = await restored();
   const { store, clock } = world.open("standby");
   const leases = new RecordLeaseStore(store, { clock });
   const elector = new Elector({ store: leases, election: ELECTION, logger: false });
@@ -37,6 +46,53 @@ test("a standby that starts beside a member restored from before it was replaced
   expect(store.members()[2]).toMatchObject({ name: "c", counts: true, waitsFor: undefined });
   await world.clock.runUntil(elector.stop());
   await run;
+});
+
+test("an administrator has a restored member taken in, with an election that nobody leads: then another one may be down", async () => {
+  const world = await restored();
+  const admin = world.open("admin");
+  await admin.get();
+  expect(admin.store.members()[2]).toMatchObject({ counts: false });
+  await world.clock.runUntil(admin.store.heal("c", [ELECTION]));
+  expect(admin.store.members()[2]).toMatchObject({ counts: true });
+
+  for (const away of ["a", "b"] as const) {
+    world.down.add(away);
+    expect(nonceOf(await world.open(`without ${away}`).get())).toBe("write 3");
+    world.down.delete(away);
+  }
+});
+
+test("an administrator has an emptied member taken in, and brings it what no process writes", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  world.empty("c");
+  await world.clock.runUntil(world.open("admin").store.heal("c", [ELECTION, OTHER_ELECTION]));
+  world.empty("b");
+  await world.clock.runUntil(world.open("admin").store.heal("b", [ELECTION, OTHER_ELECTION]));
+  world.down.add("a");
+
+  expect(nonceOf(await world.open("other").get())).toBe("write 1");
+});
+
+test("a store of another member, or of another quorum, is not taken in by an administrator either", async () => {
+  const world = await World.founded();
+  const roster = world.services.b.record(ROSTER);
+  const [a, b, foreign] = Array.from({ length: 3 }, () => new SimulatedRecordService(world.clock)) as [Store, Store, Store];
+  await world.open("theirs", { a, b, c: foreign }).put("any", undefined, OTHER_ELECTION);
+  for (const c of [foreign, world.services.a]) {
+    const heal = world.open("wrong", { c }).store.heal("c", []);
+    await expect(world.clock.runUntil(heal)).rejects.toMatchObject({
+      code: "CONFIGURATION",
+      message: expect.stringContaining("The member c is not taken in: its store is another one than the quorum's."),
+    });
+  }
+  expect(world.services.b.record(ROSTER)).toEqual(roster);
+  await expect(world.clock.runUntil(world.open("one").store.heal("d", []))).rejects.toThrow("'d' is no member of this quorum");
+  const fresh = new World();
+  const tooEarly = fresh.open("new").store.heal("a", []);
+  await expect(fresh.clock.runUntil(tooEarly)).rejects.toThrow("This quorum has not begun");
 });
 
 test("an emptied member is said to be so once, and to count again once it was taken in and written anew", async () => {

@@ -84,6 +84,16 @@ export interface LeaseStore {
   members?(): readonly StoreMember[];
 
   /**
+   * Has a member taken in that was emptied or restored, and brings it these elections' records. Only on stores whose members keep records.
+   * @throws {ConfigurationError} where a person has to decide first, with what to do.
+   */
+  heal?(
+    member: string,
+    elections?: readonly string[],
+    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
+  ): Promise<void>;
+
+  /**
    * Yields wake-ups, which carry nothing; only on stores whose `capabilities.watch` is `push`. The first comes once the watch stands: from
    * then on each acquisition, release and break makes another one. Renewals and publications make none. Wake-ups may be merged, come late, be
    * lost, or come for nothing, so a caller goes on polling: a wake-up is a reason to poll now. Ends when the signal aborts.

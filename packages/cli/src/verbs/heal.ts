@@ -1,0 +1,25 @@
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { addStoreOptions, openStore } from "../store-option.ts";
+import { teller } from "../tell.ts";
+import { printable } from "../text.ts";
+import type { Verb } from "../verb.ts";
+
+/** Has a member of a quorum count again: one that was emptied, or restored from a backup. */
+export const verb: Verb = {
+  define(command) {
+    addStoreOptions(command)
+      .argument("<member>", "its name in the quorum")
+      .argument("[elections...]", "elections that it is to know, also those that nobody leads");
+  },
+  async act(command, surroundings) {
+    const [member, elections] = command.processedArgs as [string, string[]];
+    await using store = await openStore(command, surroundings);
+    if (!store.heal) throw new Failure(EXIT.usage, `the store ${store.name} is not made of members: nothing is to be taken in.`);
+    await store.heal(member, elections);
+    teller(surroundings)(
+      `the member ${printable(member)} is taken in${elections.length > 0 ? ", and has these elections" : ""}.`,
+    );
+    return EXIT.done;
+  },
+};
