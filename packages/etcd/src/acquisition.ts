@@ -23,7 +23,7 @@ export async function acquireLease(parts: StoreParts, request: AcquireRequest): 
   const { succeeded, header, ranges } = await enter(parts, candidate);
   if (succeeded) {
     reader.sawOwn(candidate, header.revision);
-    return { acquired: true, lease: parts.holdings.add(holdingOf(candidate, header.revision, grantedAt)) };
+    return { acquired: true, lease: parts.holdings.add(holdingOf(candidate, header.revision, header.revision, grantedAt)) };
   }
   const found = sightingOf(election, keys, header.revision, electionData(ranges));
   reader.saw(found);

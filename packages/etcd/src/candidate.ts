@@ -39,11 +39,12 @@ export function ttlSeconds({ request }: Candidate): number {
 export function holdingOf(
   { request, keys, hex, leaseNumber: number, info }: Candidate,
   term: number,
+  revision: number,
   grantedAt: Instant,
 ): Holding {
   const { election, candidateId, leaseDurationMs } = request;
   const lease: Lease = { election, candidateId, term, termId: hex, leaseDurationMs, grantedAt };
-  return { lease, keys, leaseNumber: number, info, isOver: false };
+  return { lease, keys, leaseNumber: number, info, revision, isOver: false };
 }
 
 /** @throws {TermRegressedError} for a term that is not above what this process has seen, or is below what an administrator has set. */

@@ -46,6 +46,7 @@ import { STORE_NAME } from "./etcd-errors.ts";
 import { EtcdOccurrenceStore } from "./etcd-occurrence-store.ts";
 import { fenceOf } from "./fence.ts";
 import { Holdings } from "./holding.ts";
+import { watchHolding } from "./holding-watch.ts";
 import { ElectionKeys } from "./keys.ts";
 import { resolveOptions, type EtcdLeaseStoreOptions } from "./options.ts";
 import type { StoreParts } from "./parts.ts";
@@ -173,6 +174,11 @@ export class EtcdLeaseStore implements LeaseStore {
   watch(election: string, { signal }: WatchOptions): AsyncIterable<void> {
     checkName("election", election);
     return watchElection(this.#parts, election, signal);
+  }
+
+  /** Wakes the holder once its key is deleted, as where its session was revoked: until its next renewal it would lead beside the next one. */
+  watchLease(lease: Lease, { signal }: WatchOptions): AsyncIterable<void> {
+    return watchHolding(this.#parts, this.#parts.holdings.of(lease), signal);
   }
 
   /** @throws {UnsupportedError} for a leader in Go, which would not notice, unless `immediate`: then its key is deleted. */

@@ -11,6 +11,8 @@ export interface Holding {
   /** The lease at etcd, as decimal digits. */
   readonly leaseNumber: string;
   readonly info: CandidateInfo;
+  /** The revision at which its key was seen last. */
+  revision: number;
   /** Set once the term is over, or broken: nothing more is done to keep it. */
   isOver: boolean;
 }

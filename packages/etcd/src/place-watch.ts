@@ -21,6 +21,7 @@ export class PlaceWatch {
   #watched = "";
   #stopping = new AbortController();
   #isWoken = false;
+  #wasTold = false;
   #wake: (() => void) | undefined;
   #again: Timer | undefined;
   #againMs = AGAIN_MS;
@@ -41,8 +42,11 @@ export class PlaceWatch {
     void this.#run(keys, revision, this.#stopping.signal);
   }
 
-  /** Waits until one of the keys may have ended, the watch has broken, somebody wakes it, or so long. */
-  async ended(withinMs: number): Promise<void> {
+  /**
+   * Waits until one of the keys may have ended, the watch has broken, somebody wakes it, or so long. Reports whether etcd has said that one
+   * of them ended.
+   */
+  async ended(withinMs: number): Promise<boolean> {
     if (!this.#isWoken) {
       await new Promise<void>((resolve) => {
         const timer = this.#clock.setTimer(resolve, withinMs);
@@ -53,6 +57,9 @@ export class PlaceWatch {
       });
     }
     this.#isWoken = false;
+    const wasTold = this.#wasTold;
+    this.#wasTold = false;
+    return wasTold;
   }
 
   wake(): void {
@@ -73,7 +80,9 @@ export class PlaceWatch {
       for await (const message of this.#requests.watch(this.#election, creates, signal)) {
         // By compaction, say, or by a member without a leader.
         if (message["canceled"] === true) break;
-        if (message["events"] !== undefined) this.wake();
+        if (message["events"] === undefined) continue;
+        this.#wasTold = true;
+        this.wake();
       }
     } catch {
       // The readings go on, and say what is wrong if anything is.

@@ -107,7 +107,7 @@ export class QueuePlace implements Place {
     this.#end();
     this.#isGone = true;
     reader.sawOwn(this.#candidate, term);
-    return { acquired: true, lease: holdings.add(holdingOf(this.#candidate, term, grantedAt)) };
+    return { acquired: true, lease: holdings.add(holdingOf(this.#candidate, term, standing.sighting.revision, grantedAt)) };
   }
 
   async leave(limits: RequestLimits): Promise<void> {

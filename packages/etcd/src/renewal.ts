@@ -30,6 +30,7 @@ export async function renewLease(parts: StoreParts, holding: Holding, given: Req
   if (loss) return loss;
   if (kept?.ttlS === undefined) return lost(holding, "missing", "its lease at etcd has run out, or was revoked");
   checkSameLeader(election, kept, found);
+  holding.revision = Math.max(holding.revision, found.header.revision);
   return { held: true, extendedAt };
 }
 

@@ -115,6 +115,11 @@ export class Renewals {
     return outcome;
   }
 
+  /** Renews now, because the lease may be gone. */
+  renewNow(): void {
+    this.#renewIn(0);
+  }
+
   #renewIn(delayMs: number): void {
     this.#timer?.cancel();
     if (this.#closed || this.#options.by === "manual") return;

@@ -5,6 +5,7 @@ import { canComplete, Completion } from "./completion.ts";
 import { DeadlineWatch, type TimedTerm } from "./deadline-watch.ts";
 import { Expected } from "./expected.ts";
 import type { HeldLeadership, Leadership } from "./leadership.ts";
+import { LeaseWatch } from "./lease-watch.ts";
 import { OverrunWatch, type DrainedTerm } from "./overrun-watch.ts";
 import { releaseInTime, type TimelyRelease } from "./release.ts";
 import { Renewals, type RenewedTerm } from "./renewals.ts";
@@ -55,6 +56,7 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
   readonly #deadlineWatch: DeadlineWatch;
   readonly #overrunWatch: OverrunWatch;
   readonly #stallWatch: StallWatch | undefined;
+  readonly #leaseWatch: LeaseWatch;
   readonly #completion: Completion | undefined;
   readonly #controller = new AbortController();
   readonly #ended = Promise.withResolvers<Error>();
@@ -75,6 +77,7 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
     this.#renewals = new Renewals(this, { clock, store, lease, timing, validity: this.#validity, by: options.renewal });
     this.#deadlineWatch = new DeadlineWatch(clock, this);
     this.#overrunWatch = new OverrunWatch(clock, timing, this);
+    this.#leaseWatch = new LeaseWatch(clock, () => this.#renewals.renewNow());
     const { stallTimeoutMs } = timing;
     this.#stallWatch =
       stallTimeoutMs === undefined
@@ -108,6 +111,7 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
     this.#deadlineWatch.start();
     this.#stallWatch?.start();
     this.#renewals.start();
+    this.#leaseWatch.start(this.#options.store, this.#lease);
   }
 
   /** Aborts the signal, for good; renewals go on only to cover the drain. */
@@ -211,6 +215,7 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
     this.#over = error;
     this.#overrunWatch.uncover();
     this.#renewals.close();
+    this.#leaseWatch.cancel();
     this.#deadlineWatch.cancel();
     this.end(error);
   }
@@ -318,6 +323,7 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
 
   #cancelTimers(): void {
     this.#renewals.close();
+    this.#leaseWatch.cancel();
     this.#deadlineWatch.cancel();
     this.#stallWatch?.cancel();
     this.#overrunWatch.cancel();

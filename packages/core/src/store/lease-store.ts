@@ -101,6 +101,12 @@ export interface LeaseStore {
   watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 
   /**
+   * Yields a wake-up when a held lease may be gone, for its holder to renew at once. As of {@link watch}: wake-ups may be lost, or come for
+   * nothing. Begins anew by itself where it breaks. Ends when the signal aborts.
+   */
+  watchLease?(lease: Lease, options: WatchOptions): AsyncIterable<void>;
+
+  /**
    * Forces a re-election: renewal is closed at once, and nobody may acquire until the old lease's remaining time has
    * passed, so that there are never two valid leaders. The next acquisition raises the term, not the break. Whatever else
    * bars candidates is lifted, whoever holds the lease or nobody: a transfer, a hold, a reservation. A pause stays: `resume` lifts it.

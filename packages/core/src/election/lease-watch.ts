@@ -1,0 +1,51 @@
+import type { Clock, Timer } from "../time/clock.ts";
+import type { Lease, LeaseStore } from "../store/lease-store.ts";
+
+/** The least time between two renewals that a watch asks for: a push never makes a leader ask more often. */
+const BETWEEN_WAKES_MS = 1_000;
+const BEGINS_AFTER_MS = 1_000;
+
+/**
+ * Renews a leader's lease early where the store says that it may be gone. A push is only a wake-up: the renewal decides. Where the watch
+ * ends or fails, the renewals of the grid go on.
+ */
+export class LeaseWatch {
+  readonly #stopping = new AbortController();
+  readonly #clock: Clock;
+  readonly #renew: () => void;
+  #timer: Timer | undefined;
+  #wokenMs = -Infinity;
+
+  constructor(clock: Clock, renew: () => void) {
+    this.#clock = clock;
+    this.#renew = renew;
+  }
+
+  /** Watches after a second: most functions are done by then, and a watch takes a connection. */
+  start(store: LeaseStore, lease: Lease): void {
+    const { signal } = this.#stopping;
+    const begin = (): void => {
+      if (store.watchLease) void this.#run(store.watchLease(lease, { signal }));
+    };
+    if (store.watchLease) this.#timer = this.#clock.setTimer(begin, BEGINS_AFTER_MS);
+  }
+
+  cancel(): void {
+    this.#timer?.cancel();
+    this.#stopping.abort();
+  }
+
+  async #run(wakes: AsyncIterable<void>): Promise<void> {
+    try {
+      for await (const _ of wakes) {
+        if (this.#stopping.signal.aborted) return;
+        const nowMs = this.#clock.monotonicMs();
+        if (nowMs < this.#wokenMs + BETWEEN_WAKES_MS) continue;
+        this.#wokenMs = nowMs;
+        this.#renew();
+      }
+    } catch {
+      // The renewals say what is wrong, if anything is.
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { Holding } from "./holding.ts";
+import type { StoreParts } from "./parts.ts";
+import { PlaceWatch } from "./place-watch.ts";
+
+/** Yields once a holder's key was deleted, from the revision on at which it was seen last. Ends when the signal aborts. */
+export async function* watchHolding(
+  { clock, requests }: StoreParts,
+  holding: Holding,
+  signal: AbortSignal,
+): AsyncGenerator<void, void, undefined> {
+  const { keys, lease } = holding;
+  const watch = new PlaceWatch(clock, requests, lease.election);
+  const onAbort = (): void => watch.wake();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    while (!signal.aborted) {
+      // Goes on where it stands; begins anew where it has broken.
+      watch.follow([keys.candidate(lease.termId)], holding.revision);
+      if ((await watch.ended(lease.leaseDurationMs)) && !signal.aborted) yield;
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    watch.stop();
+  }
+}
