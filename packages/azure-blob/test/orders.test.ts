@@ -148,7 +148,7 @@ describe("an administrator's order to a blob", () => {
       const left = { term, termId, candidateId, leaseDurationMs };
       for (const [order, rest] of [
         [BREAK, { order: { id: "1", reason: "over" } }],
-        [TRANSFER, { order: { id: "1", transfer: TO_B }, reservation: { group: "west", durationMs: 6_000 } }],
+        [TRANSFER, { order: { id: "1", transfer: TO_B } }],
       ] as const) {
         calls.length = 0;
         expect(await (await standing()).carryOut(order)).toBe(true);

@@ -66,14 +66,14 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   },
   {
     file: "packages/functions/src/option-checks.ts",
-    from: "const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);",
-    to: "const { timing } = timeBudget(Math.max(SAMPLE_MS, 3 * shutdownMarginMs), options, store.capabilities);",
+    from: "const { timing, renewal } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);",
+    to: "const { timing, renewal } = timeBudget(Math.max(SAMPLE_MS, 3 * shutdownMarginMs), options, store.capabilities);",
     why: "Any time will do that leaves an invocation some to work in.",
   },
   {
     file: "packages/functions/src/option-checks.ts",
-    from: "const { election, value, renewal, logger, clock, shutdownMarginMs = 0 } = options;",
-    to: "const { election, value, renewal, logger, clock, shutdownMarginMs = 1 } = options;",
+    from: "const { election, value, logger, clock, shutdownMarginMs = 0 } = options;",
+    to: "const { election, value, logger, clock, shutdownMarginMs = 1 } = options;",
     why: "Any time will do that leaves an invocation some to work in.",
   },
   {
@@ -205,12 +205,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Any time will do that is longer than a table takes.",
   },
   {
-    file: "packages/functions/src/time-budget.ts",
-    from: "const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 0);",
-    to: "const neededMs = Math.max((remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN), options.minimumHoldMs ?? 1);",
-    why: "The other is at least a second.",
-  },
-  {
     file: "packages/sql/src/postgres/postgres-record-store.ts",
     from: 'typeof value === "string" && FREE_TEXT.includes(COLUMNS[index] ?? "") ? Buffer.from(value, "utf8") : value,',
     to: 'typeof value === "string" && FREE_TEXT.includes((COLUMNS[index])) ? Buffer.from(value, "utf8") : value,',
@@ -230,8 +224,8 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   })),
   {
     file: "packages/dynamodb/src/dynamodb-record-store.ts",
-    from: "return known && known.hi - known.lo <= 2 * TOLERANCE_MS + leaseDurationMs / 5 ? known : undefined;",
-    to: "return known && known.hi - known.lo < 2 * TOLERANCE_MS + leaseDurationMs / 5 ? known : undefined;",
+    from: "if (known && known.hi - known.lo <= 2 * TOLERANCE_MS + leaseDurationMs / 5) return known;",
+    to: "if (known && known.hi - known.lo < 2 * TOLERANCE_MS + leaseDurationMs / 5) return known;",
     why: "Bounds that are of that very width serve as well as those of the read that they spare.",
   },
   {
@@ -259,12 +253,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Nobody asks how old a roster is, and none is followed by another one without a prepare.",
   },
   {
-    file: "packages/quorum/src/membership.ts",
-    from: "const ownLimits = { signal: new AbortController().signal, untilMs: nowMs + 2 * ROUND_TRIPS * memberMs, memberMs };",
-    to: "const ownLimits = { signal: new AbortController().signal, untilMs: nowMs + 3 * ROUND_TRIPS * memberMs, memberMs };",
-    why: "Any time will do that is longer than what a silent member takes of it.",
-  },
-  {
     file: "packages/quorum/src/rounds.ts",
     from: 'if (!this.#ballot || targets.size < this.#majority) return "refused";',
     to: 'if (!this.#ballot || targets.size < this.#majority) return "";',
@@ -288,12 +276,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) >= 0;",
     why: "No two writes have one ballot, and this one is sent to the member only after this.",
   },
-  {
-    file: "packages/voting/src/trials.ts",
-    from: "isLastLeader ? 0 : 1,",
-    to: "isLastLeader ? 0 : 2,",
-    why: "Of two ranks only the lesser one is looked for.",
-  },
   ...["ageMs = [1, 0], leaseDurationMs = 0", "ageMs = [0, 1], leaseDurationMs = 0", "ageMs = [0, 0], leaseDurationMs = 1"].map(
     (defaults) => ({
       file: "packages/voting/src/voting-lease-store.ts",
@@ -315,8 +297,8 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   })),
   ...["writes: 1, seen: 0 };", "writes: 0, seen: 1 };"].map((numbers) => ({
     file: "packages/voting/src/voting-observer.ts",
-    from: 'const header = { cluster: "", from: OBSERVER, to: "", start: this.#start, toStart: undefined, writes: 0, seen: 0 };',
-    to: `const header = { cluster: "", from: OBSERVER, to: "", start: this.#start, toStart: undefined, ${numbers}`,
+    from: 'const header = { cluster: "", from: OBSERVER, to, start: this.#start, toStart, writes: 0, seen: 0 };',
+    to: `const header = { cluster: "", from: OBSERVER, to, start: this.#start, toStart, ${numbers}`,
     why: "Nobody reads it in a packet of who is no server.",
   })),
   {

@@ -78,11 +78,10 @@ export const MUTANTS: readonly Mutant[] = [
     bug: "a rival times what it has seen by its wall clock",
     within: 2_000,
     patches: [
-      { file: SIGHTING, find: "      this.#firstSeenMs = nowMs;", replace: "      this.#firstSeenMs = this.#clock.wallMs();" },
       {
         file: SIGHTING,
-        find: "    this.#firstSeenMs = clock.monotonicMs();",
-        replace: "    this.#firstSeenMs = clock.wallMs();",
+        find: "return clock.monotonicMs() - nonceKnownForMs;",
+        replace: "return clock.wallMs() - nonceKnownForMs;",
       },
       {
         file: SIGHTING,
@@ -99,8 +98,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: SIGHTING,
-        find: "      this.#firstSeenMs = nowMs;",
-        replace: "      this.#firstSeenMs = reading.sentAt?.monotonicMs ?? nowMs;",
+        find: "      this.#firstSeenMs = firstSeenMs(this.#clock, reading);",
+        replace: "      this.#firstSeenMs = reading.sentAt?.monotonicMs ?? firstSeenMs(this.#clock, reading);",
       },
     ],
     stores: ["records"],

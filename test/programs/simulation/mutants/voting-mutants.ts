@@ -165,7 +165,11 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     bug: "a voter holds trials for 50 ms, however long a round trip takes",
     within: 500,
     patches: [
-      { file: PACE, find: "return Math.max(SHORTEST_HOLD_MS, longest(this.#roundTripsMs));", replace: "return SHORTEST_HOLD_MS;" },
+      {
+        file: PACE,
+        find: "return Math.max(SHORTEST_HOLD_MS, longest(this.#roundTripsMs));",
+        replace: "return SHORTEST_HOLD_MS;",
+      },
     ],
   },
   {
