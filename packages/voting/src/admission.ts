@@ -1,5 +1,4 @@
 import type { Ballot, KeptBallots } from "./ballots.ts";
-import type { Forgetfulness } from "./forgetfulness.ts";
 import type { Told } from "./messages.ts";
 import { togetherOf, type Ordered } from "./orders.ts";
 
@@ -21,8 +20,6 @@ export interface Beginning {
   readonly ballots: KeptBallots;
   /** Above every number of writes that others remember. */
   readonly writes: number;
-  /** For {@link Ballots}. */
-  readonly toldTo: ((election: string) => number) | undefined;
 }
 
 /**
@@ -40,7 +37,6 @@ export interface Beginning {
  */
 export class Admission {
   readonly #servers: number;
-  readonly #forgetfulness: Forgetfulness | undefined;
   #sinceMs: number;
   readonly #told = new Map<string, Heard>();
   #forgot: boolean;
@@ -49,17 +45,14 @@ export class Admission {
   /**
    * @param servers how many there are, this one included.
    * @param isMoved whether its file is from another list.
-   * @param forgetfulness where no server keeps anything.
    */
   constructor(options: {
     readonly servers: number;
     readonly startMs: number;
     readonly forgot: boolean;
     readonly isMoved?: boolean | undefined;
-    readonly forgetfulness?: Forgetfulness | undefined;
   }) {
     this.#servers = options.servers;
-    this.#forgetfulness = options.forgetfulness;
     this.#sinceMs = options.startMs;
     this.#forgot = options.forgot;
     this.#isMoved = options.isMoved === true;
@@ -129,16 +122,14 @@ export class Admission {
       return `its list of servers has changed: it waits for ${this.#missing} more of the others to tell what they know, with the same list.`;
     }
     if (!this.#forgot) return `its file may be an older one: it waits for ${unheard} to answer, or for the longest lease to end.`;
-    const why = this.#forgetfulness ? "it keeps nothing" : "it has lost its file, or never had one";
+    const why = "it has lost its file, or never had one";
     const telling = this.#telling;
     const missing = this.#needed - telling.size;
     if (missing <= 0) return `${why}: it waits for the claims and the longest lease to end that it may have known of.`;
     if (unheard !== "") return `${why}: it waits for ${missing} more of the others to tell what they know, of ${unheard}.`;
     const [known, lost] = [[...telling.keys()], others.filter((name) => !telling.has(name))];
     const who = known.join(" and ");
-    const how = this.#forgetfulness
-      ? `start ${who} again too`
-      : `stop ${who}, remove what is in its stateDirectory, and start it again`;
+    const how = `stop ${who}, remove what is in its stateDirectory, and start it again`;
     return `${why}, nor does ${lost.join(" and ")}, and ${who} alone cannot tell them all. To begin anew by the clocks, ${how}.`;
   }
 
@@ -177,35 +168,25 @@ export class Admission {
     const isHeeded = ({ askedMs }: Heard): boolean => this.#haveAllTold || askedMs >= this.#sinceMs + LONGEST_CLAIM_MS;
     if ([...this.#telling.values()].filter(isHeeded).length < this.#needed) return undefined;
     const isFirstStart = this.#isFirstStart;
-    const longestMs = Math.max(this.#forgetfulness?.longestLeaseMs ?? 0, ...told.map((each) => each.longestLeaseMs));
+    const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
     if (nowMs < this.#sinceMs + longestMs) return undefined;
-    // What only a wrong clock has given bars nobody, until its own allows it: by another clock it may have voted for that.
-    const isPossible = (term: number): boolean => this.#forgetfulness?.isPossible(term, told) ?? true;
     const ballots = new Map<string, Ballot>();
     for (const name of new Set(told.flatMap(({ terms }) => Object.keys(terms)))) {
       // One that keeps it no more has known terms up to its floor.
-      const possible = told.map(({ terms, floor }) => termIn(terms, name) ?? floor).filter(isPossible);
+      const term = Math.max(...told.map(({ terms, floor }) => termIn(terms, name) ?? floor));
       // Every lease that it may have acknowledged is over by now.
-      if (possible.length > 0) ballots.set(name, { term: Math.max(...possible), votedFor: null, leaseDurationMs: 0 });
+      ballots.set(name, { term, votedFor: null, leaseDurationMs: 0 });
     }
-    const floor = Math.max(0, ...told.map((each) => each.floor).filter(isPossible));
-    const byClock = isFirstStart || this.#forgetfulness ? Math.floor(wallMs / 1_000) : 0;
-    const clockFloor = Math.max(byClock, ...told.map((each) => each.clockFloor).filter(isPossible));
+    const floor = Math.max(0, ...told.map((each) => each.floor));
+    const byClock = isFirstStart ? Math.floor(wallMs / 1_000) : 0;
+    const clockFloor = Math.max(byClock, ...told.map((each) => each.clockFloor));
     takeOrders(ballots, told);
     const elections = Object.fromEntries(ballots);
-    const toldTo = (election: string): number => Math.max(0, ...termsOf(told, election).filter(isPossible));
     return {
       ballots: { floor, clockFloor, isFresh: isFirstStart, elections },
       writes: Math.max(0, ...told.map(({ seen }) => seen)) + 1,
-      toldTo: this.#forgetfulness && toldTo,
     };
   }
-}
-
-function termsOf(told: readonly Told[], election: string): readonly number[] {
-  return told.flatMap(({ terms, floor, clockFloor }) => {
-    return [termIn(terms, election) ?? floor, floor, clockFloor];
-  });
 }
 
 /**

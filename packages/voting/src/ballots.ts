@@ -59,11 +59,8 @@ export class Ballots {
   version = 0;
   /** What `version` became when an election was last dropped. */
   #droppedVersion = 0;
-  readonly #toldTo: (election: string) => number;
 
-  /** @param toldTo up to which term of an election others have told that it may have voted, beside what is kept. */
-  constructor(kept: KeptBallots, nowMs: number, toldTo: (election: string) => number = () => 0) {
-    this.#toldTo = toldTo;
+  constructor(kept: KeptBallots, nowMs: number) {
     this.#isFresh = kept.isFresh;
     this.#ballots = new Map(Object.entries(kept.elections));
     this.#floor = kept.floor;
@@ -280,7 +277,7 @@ export class Ballots {
 
   /** Nobody is voted for up to this term. */
   #votedTo(election: string): number {
-    return Math.max(this.termOf(election), this.#clockFloor, this.#toldTo(election));
+    return Math.max(this.termOf(election), this.#clockFloor);
   }
 
   /** A term that somebody else has been given: it is known, and a lease may stand. */

@@ -101,9 +101,7 @@ async function attempt(
   const lost = isLost(server, trial);
   if (trial.outcome === "open" && !lost) throw unanswered(election, "a trial", trial, false);
 
-  // One that has a term which nobody else could vote for is left out.
-  const terms = [...trial.answers].filter(([name, vote]) => name === server.name || vote.term < server.highestTerm);
-  const term = Math.max(request.minTerm ?? 1, ...terms.map(([, vote]) => vote.term + 1));
+  const term = Math.max(request.minTerm ?? 1, ...[...trial.answers.values()].map((vote) => vote.term + 1));
   const { aboveTerm = 0 } = request;
   if (term <= aboveTerm) throw new TermRegressedError(election, term, aboveTerm);
   if (lost) return { won: false, hasFailed, votes: trial.answers };

@@ -119,7 +119,6 @@ const TOLD: ShapeOf<Told> = {
   terms: recordOf(isCount),
   orders: recordOf(isOrdered),
   longestLeaseMs: isNumber,
-  wallMs: isNumber,
 };
 const ANSWERS: Readonly<Record<Answer["kind"], Shape>> = {
   VOTE,

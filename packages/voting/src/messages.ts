@@ -161,8 +161,6 @@ export interface Told {
   readonly orders: Readonly<Record<string, Ordered>>;
   /** The longest lease that it knows of. */
   readonly longestLeaseMs: number;
-  /** What its wall clock shows. */
-  readonly wallMs: number;
 }
 
 /** A server that takes no part. */

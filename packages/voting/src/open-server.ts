@@ -13,8 +13,6 @@ import { Troubles } from "./troubles.ts";
 export interface OpenServer {
   readonly server: Server;
   readonly troubles: Troubles;
-  /** Where nothing is kept: no lease may be longer. */
-  readonly longestLeaseMs: number | undefined;
   /** Ends it, and lets go of its directory. */
   readonly close: () => Promise<void>;
 }
@@ -25,22 +23,27 @@ export interface OpenServer {
  * @throws {ConfigurationError} for what a person has to mend. Nothing is left open then.
  */
 export async function openServer(options: VotingLeaseStoreOptions): Promise<OpenServer> {
-  const { server: name, servers, secret, listen, ca, clock, longestLeaseMs, stateDirectory } = resolveOptions(options);
+  const { server: name, servers, secret, listen, ca, clock, stateDirectory } = resolveOptions(options);
   const names = Object.keys(servers);
   const troubles = new Troubles(clock, name);
-  const kept = stateDirectory === undefined ? NOTHING_KEPT : await openDirectory(resolve(stateDirectory), name, names, troubles);
+  const kept = await openDirectory(resolve(stateDirectory), name, names, troubles);
   try {
     const { disk, onMet, isMoved, onBegun } = kept;
     const transport = new HttpTransport({ server: name, servers, secret, listen, ca, clock, troubles, onMet });
     const cluster = clusterOf(names);
-    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport, longestLeaseMs, troubles });
+    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport, troubles });
     await server.start();
+    if (names.length % 2 === 0) {
+      troubles.tell(
+        `its list has ${names.length} servers, which survive no more losses than ${names.length - 1}: add or remove one.`,
+      );
+    }
     const end = async (): Promise<void> => {
       await server.close();
       await kept.close();
     };
     let ended: Promise<void> | undefined;
-    return { server, troubles, longestLeaseMs, close: () => (ended ??= end()) };
+    return { server, troubles, close: () => (ended ??= end()) };
   } catch (error) {
     await kept.close();
     throw error;
@@ -57,14 +60,6 @@ interface Kept {
   readonly onBegun: () => void;
   readonly close: () => Promise<void>;
 }
-
-const NOTHING_KEPT: Kept = {
-  disk: { read: () => Promise.resolve(undefined), write: () => Promise.resolve() },
-  onMet: () => undefined,
-  isMoved: false,
-  onBegun: () => undefined,
-  close: () => Promise.resolve(),
-};
 
 async function openDirectory(directory: string, server: string, names: readonly string[], troubles: Troubles): Promise<Kept> {
   const unlock = await ownDirectory(directory);

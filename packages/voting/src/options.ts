@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
 import { ConfigurationError, systemClock, type Clock } from "@leasehold/core";
-import { checkName, checkOptions, duration } from "@leasehold/core/provider";
+import { checkName, checkOptions } from "@leasehold/core/provider";
 import type { ListenOptions } from "./http-listener.ts";
 import type { Secret } from "./packet.ts";
 
@@ -19,8 +19,8 @@ export interface VotingLeaseStoreOptions {
   /** The name of this server: one of those in `servers`. */
   readonly server: string;
   /**
-   * Every server, by its name, with the address at which the others reach it, such as `http://10.0.0.1:7400`: one to seven,
-   * the same list on all of them, in the order in which they are preferred.
+   * Every server, by its name, with the address at which the others reach it, such as `http://10.0.0.1:7400`: one, three, five or seven,
+   * the same list on all of them, in any order.
    */
   readonly servers: Readonly<Record<string, string>>;
   /**
@@ -32,13 +32,8 @@ export interface VotingLeaseStoreOptions {
   /**
    * A directory on a local disk, for this server alone, where its votes are kept. It is made if it is missing. It must
    * survive a restart: a server that has lost it takes part again only once most of the others have told it what they know.
-   *
-   * `"none"` keeps nothing, so that every start is like that, and waits for the longest lease. After a restart of all, the
-   * clocks give the terms: they fall if a clock was set back meanwhile.
    */
   readonly stateDirectory: string;
-  /** With `stateDirectory: "none"`: the longest lease that any candidate may have, the same on all. @defaultValue 60_000 */
-  readonly longestLeaseMs?: number | undefined;
   /**
    * The address of this machine to listen on; the port is that of the own entry in `servers`.
    * @defaultValue loopback, where that is what the own entry in `servers` names
@@ -55,7 +50,6 @@ const OPTIONS: Readonly<Record<keyof VotingLeaseStoreOptions, true>> = {
   servers: true,
   secret: true,
   stateDirectory: true,
-  longestLeaseMs: true,
   host: true,
   tls: true,
   clock: true,
@@ -63,10 +57,6 @@ const OPTIONS: Readonly<Record<keyof VotingLeaseStoreOptions, true>> = {
 
 const TLS_OPTIONS: Readonly<Record<keyof VotingTls, true>> = { key: true, cert: true, ca: true };
 
-const KEEPS_NOTHING = "none";
-/** The clock gives a term each second: a shorter lease would have none to spare. */
-const SHORTEST_UNKEPT_MS = 2_000;
-const LONGEST_UNKEPT_MS = 60_000;
 /** The longest lease that there may be at all. */
 export const LONGEST_LEASE_MS = 3_600_000;
 const MOST_SERVERS = 7;
@@ -78,10 +68,7 @@ export interface Resolved {
   readonly server: string;
   readonly servers: Readonly<Record<string, URL>>;
   readonly secret: Secret;
-  /** Undefined where nothing is kept. */
-  readonly stateDirectory: string | undefined;
-  /** Undefined where something is. */
-  readonly longestLeaseMs: number | undefined;
+  readonly stateDirectory: string;
   readonly listen: ListenOptions;
   readonly ca: string | Buffer | undefined;
   readonly clock: Clock;
@@ -98,8 +85,7 @@ export function resolveOptions(options: VotingLeaseStoreOptions): Resolved {
     throw new ConfigurationError(`server is ${JSON.stringify(server)}, which is not in servers: there are ${names}.`);
   }
   checkSecret(secret);
-  const keeps = checkStateDirectory(stateDirectory);
-  const longestLeaseMs = checkLongestLease(options.longestLeaseMs, keeps);
+  checkStateDirectory(stateDirectory);
   checkTls(tls, own.protocol === "https:");
   const host = checkHost(options.host, server, own);
   const listen = { host, port: portOf(own), tls };
@@ -107,28 +93,16 @@ export function resolveOptions(options: VotingLeaseStoreOptions): Resolved {
     server,
     servers,
     secret,
-    stateDirectory: keeps ? stateDirectory : undefined,
-    longestLeaseMs,
+    stateDirectory,
     listen,
     ca: tls?.ca,
     clock,
   };
 }
 
-/** Whether it names a directory. */
-function checkStateDirectory(given: unknown): boolean {
-  if (typeof given === "string" && given !== "") return given !== KEEPS_NOTHING;
-  throw new ConfigurationError(
-    "stateDirectory is missing: give a directory on a local disk, for this server alone; or 'none', which keeps nothing.",
-  );
-}
-
-function checkLongestLease(given: number | undefined, keeps: boolean): number | undefined {
-  if (keeps && given === undefined) return undefined;
-  if (keeps) throw new ConfigurationError("longestLeaseMs goes with stateDirectory: 'none'; else the votes tell it.");
-  const longestMs = duration("longestLeaseMs", given ?? LONGEST_UNKEPT_MS, SHORTEST_UNKEPT_MS);
-  if (longestMs <= LONGEST_LEASE_MS) return longestMs;
-  throw new ConfigurationError(`longestLeaseMs is ${longestMs}; it may be ${LONGEST_LEASE_MS} (an hour) at most.`);
+function checkStateDirectory(given: unknown): void {
+  if (typeof given === "string" && given !== "") return;
+  throw new ConfigurationError("stateDirectory is missing: give a directory on a local disk, for this server alone.");
 }
 
 function checkServers(given: unknown): Readonly<Record<string, URL>> {

@@ -1,9 +1,8 @@
 import type { Clock, StoreMember } from "@leasehold/core";
-import { instantOf, membersText, sleep } from "@leasehold/core/provider";
+import { membersText, sleep } from "@leasehold/core/provider";
 import { Admission, majorityOf } from "./admission.ts";
 import { Ballots } from "./ballots.ts";
 import type { Disk } from "./disk.ts";
-import { Forgetfulness } from "./forgetfulness.ts";
 import { keptOf, textOf } from "./memory-on-disk.ts";
 import type {
   Acknowledgement,
@@ -51,8 +50,6 @@ export interface ServerOptions {
   readonly isMoved?: boolean | undefined;
   /** It takes part with this list, and what it has to know for that is on its disk. */
   readonly onBegun?: (() => void) | undefined;
-  /** Where its disk keeps nothing: the longest lease that anybody may have; see {@link Forgetfulness}. */
-  readonly longestLeaseMs?: number | undefined;
   /** Are told to a person. */
   readonly troubles?: Pick<Troubles, "tell" | "lasts" | "ends"> | undefined;
 }
@@ -77,7 +74,6 @@ export class Server {
   readonly pace: Pace = new Pace();
   readonly #preVotes: PreVotes;
   readonly #peers: Peers;
-  readonly #forgetfulness: Forgetfulness | undefined;
   #ballots: Ballots;
   #admission: Admission;
   /** It was found that it may take part; see {@link Admission}. */
@@ -98,8 +94,6 @@ export class Server {
     this.majority = majorityOf(names.length);
     this.clock = clock;
     this.#start = clock.randomUuid();
-    const { longestLeaseMs } = options;
-    this.#forgetfulness = longestLeaseMs === undefined ? undefined : new Forgetfulness(clock, longestLeaseMs);
     this.#ballots = new Ballots(NOTHING, clock.monotonicMs());
     this.#admission = this.#admit({ forgot: true });
     this.#preVotes = new PreVotes(clock);
@@ -138,11 +132,6 @@ export class Server {
   /** Until its disk takes what it has decided; or for good, once it is closed. */
   get #isSilent(): boolean {
     return this.#isBroken || this.#closed.signal.aborted;
-  }
-
-  /** The highest term that it could vote for. */
-  get highestTerm(): number {
-    return this.#forgetfulness?.highestTerm ?? Infinity;
   }
 
   get ballots(): Ballots {
@@ -261,7 +250,6 @@ export class Server {
     if (request.kind === "READ") {
       return { kind: "READ", sign: this.#ballots.sign(election, nowMs), absent: this.#peers.absent };
     }
-    if (this.#forgetfulness?.forbids(request)) return this.#refusal(request, nowMs);
     if (request.kind === "ELECT") return request.trial ? await this.#try(request, from) : this.#vote(request, from);
     const answer = this.#take(request, from, nowMs);
     if (answer.taken && (request.kind === "LEAD" || request.kind === "RELEASE")) this.#preVotes.ended(election);
@@ -295,19 +283,13 @@ export class Server {
     return this.#ballots.transfer(request, nowMs);
   }
 
-  #refusal(request: Elect | Lead, nowMs: number): Answer {
-    const { kind, election } = request;
-    if (kind === "ELECT") return this.#ballots.vote(request, false, nowMs);
-    return { kind, taken: false, term: this.#ballots.termOf(election) };
-  }
-
   #told(): Told {
     const { kept, orders } = this.#ballots;
     const longestLeaseMs = this.#ballots.longestLeaseMs(this.clock.monotonicMs());
     const { floor, clockFloor, isFresh, elections } = kept;
     const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
     const { forgot } = this.#admission;
-    return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, orders, longestLeaseMs, wallMs: this.clock.wallMs() };
+    return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, orders, longestLeaseMs };
   }
 
   /** Resolves once all that this server had decided by then is on its disk. After a failure it is silent until a write succeeds. */
@@ -386,19 +368,15 @@ export class Server {
   }
 
   #admit({ forgot, isMoved }: { readonly forgot: boolean; readonly isMoved?: boolean | undefined }): Admission {
-    const forgetfulness = this.#forgetfulness;
-    const [servers, startMs] = [this.others.length + 1, this.clock.monotonicMs()];
-    return new Admission({ servers, startMs, forgot, isMoved, forgetfulness });
+    return new Admission({ servers: this.others.length + 1, startMs: this.clock.monotonicMs(), forgot, isMoved });
   }
 
   async #beTold(other: string): Promise<void> {
-    const asked = instantOf(this.clock);
+    const askedMs = this.clock.monotonicMs();
     try {
       const answer = await this.#send(other, { kind: "TELL" }, TELL_TIMEOUT_MS);
       if (answer?.kind !== "TELL") return;
-      this.#admission.hears(other, answer, this.#remembered.get(other) ?? 0, asked.monotonicMs);
-      const differs = this.#forgetfulness?.differenceOf(answer.wallMs, asked.wallMs);
-      if (differs !== undefined) this.#options.troubles?.tell(`the clock of ${other} is ${differs}`);
+      this.#admission.hears(other, answer, this.#remembered.get(other) ?? 0, askedMs);
     } catch {
       // It is asked again.
     }
@@ -414,7 +392,7 @@ export class Server {
     const beginning = this.#admission.forgot ? this.#admission.beginning(nowMs, this.clock.wallMs()) : undefined;
     if (beginning) {
       this.#writes = beginning.writes;
-      await this.#beginWith(new Ballots(beginning.ballots, nowMs, beginning.toldTo));
+      await this.#beginWith(new Ballots(beginning.ballots, nowMs));
     }
     if (this.#takesPart) this.#options.onBegun?.();
     return this.#takesPart;

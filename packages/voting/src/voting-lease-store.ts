@@ -94,16 +94,16 @@ export class VotingLeaseStore implements LeaseStore {
    * ```
    */
   static async open(options: VotingLeaseStoreOptions): Promise<VotingLeaseStore> {
-    const { server, troubles, longestLeaseMs, close } = await openServer(options);
-    const store = new VotingLeaseStore(server, longestLeaseMs);
+    const { server, troubles, close } = await openServer(options);
+    const store = new VotingLeaseStore(server);
     store.#troubles = troubles;
     store.#close = close;
     return store;
   }
 
   /** For who has made a server of his own: everyone else calls `open`. */
-  constructor(server: Server, maxLeaseMs: number = LONGEST_LEASE_MS) {
-    this.capabilities = { ...CAPABILITIES, maxLeaseMs };
+  constructor(server: Server) {
+    this.capabilities = { ...CAPABILITIES, maxLeaseMs: LONGEST_LEASE_MS };
     this.#server = server;
     this.clock = server.clock;
     this.#sightings = new Sightings(server.clock);

@@ -12,7 +12,6 @@ const TOLD: Told = {
   terms: {},
   orders: {},
   longestLeaseMs: 0,
-  wallMs: 0,
 };
 const BROKEN: Broken = { id: "a break", number: 3, reason: "any", immediate: false };
 const HANDOVER: Handover = { id: "a hand-over", number: 4, candidateId: "x", timeoutMs: 1_000 };

@@ -26,7 +26,6 @@ function toldBy({ kept, orders }: Ballots): Told {
     terms,
     orders,
     longestLeaseMs: 0,
-    wallMs: 0,
   };
 }
 

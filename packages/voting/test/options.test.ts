@@ -48,9 +48,6 @@ test.each([
   ["a certificate alone", { servers: { a: "https://127.0.0.1:1" }, tls: { cert: "c" } as never }, "tls needs key and cert"],
   ["a host that is none", { host: "http://10.0.0.1" }, "host must be an address of this machine"],
   ["no host, and an address that is not loopback", { server: "b" }, "set host to 10.0.0.2, or to 0.0.0.0"],
-  ["the longest lease, where votes are kept", { longestLeaseMs: 10_000 }, "goes with stateDirectory: 'none'"],
-  ["a lease that is too short for the clock", { stateDirectory: "none", longestLeaseMs: 1_000 }, "it must be from 2000"],
-  ["a lease of a day", { stateDirectory: "none", longestLeaseMs: 86_400_000 }, "it may be 3600000 (an hour) at most"],
   ["a mistyped option", { stateDir: "/x" } as never, "has no option 'stateDir'. Was 'stateDirectory' meant?"],
 ] satisfies ReadonlyArray<readonly [string, Partial<VotingLeaseStoreOptions>, string]>)("%s", async (_, wrong, message) => {
   const opened = VotingLeaseStore.open({ ...RIGHT, ...wrong });
@@ -96,7 +93,6 @@ test("what is just enough is taken as it is given", () => {
     server: "s3",
     secret: "x".repeat(16),
     stateDirectory: join(nowhere, "at", "all"),
-    longestLeaseMs: undefined,
     listen: { host: "127.0.0.1", port: 7_403, tls: undefined },
     ca: undefined,
     clock: systemClock,
@@ -107,15 +103,4 @@ test("what is just enough is taken as it is given", () => {
   expect(() => resolveOptions({ ...RIGHT, servers: { a: "http://127.example:1" } })).toThrow(
     "set host to the address of this machine",
   );
-});
-
-test("a server that keeps nothing says how long a lease may be: from two seconds to an hour, else a minute", () => {
-  const keepsNothing = { ...RIGHT, stateDirectory: "none" };
-  expect(resolveOptions(keepsNothing)).toMatchObject({ stateDirectory: undefined, longestLeaseMs: 60_000 });
-  for (const longestLeaseMs of [2_000, 3_600_000]) {
-    expect(resolveOptions({ ...keepsNothing, longestLeaseMs })).toMatchObject({ longestLeaseMs });
-  }
-  for (const longestLeaseMs of [1_999, 3_600_001]) {
-    expect(() => resolveOptions({ ...keepsNothing, longestLeaseMs })).toThrow("longestLeaseMs is");
-  }
 });

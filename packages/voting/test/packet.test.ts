@@ -35,7 +35,7 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   TRANSFER: { taken: false, term: 1 },
   READ: { absent: [] },
   PING: { takesPart: true, syncMs: 0.5, absent: [{ name: "c", why: "w", forMs: 0.5 }] },
-  TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, orders: {}, longestLeaseMs: 0, wallMs: 0 },
+  TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, orders: {}, longestLeaseMs: 0 },
   SILENT: {},
 };
 /** What may be left out, and what it is where it is not. */

@@ -4,14 +4,12 @@ import { Broken, violationIn, type RandomRun } from "@leasehold/test-kit/simulat
 import { ELECTION, VotersClaimants } from "./voters-claimants.ts";
 import { majorityOf } from "../src/admission.ts";
 import type { Answer, Envelope, Request } from "../src/simulation.ts";
-import { FASTEST_RATE, VotersJudge, type Reign } from "./voters-judge.ts";
+import { VotersJudge, type Reign } from "./voters-judge.ts";
 import { ALL_SPLITS, cutBy, type Split } from "./voters-splits.ts";
 import { VotersWorld } from "./voters-world.ts";
 
 /** The lease of most claims, and the measure of what is late. */
 const LEASE_MS = 3_000;
-/** Where no server keeps anything. */
-const LONGEST_LEASE_MS = 6_000;
 const PAUSES_MS = [0, 1, 10, 50, 300, 300, 1_000, 1_000, 3_000];
 /** For how long a server with an older file reaches the others: longer than any lease. */
 const ASKS_FOR_MS = 120_000;
@@ -46,8 +44,6 @@ class RandomVoters {
   readonly #world: VotersWorld;
   readonly #judge: VotersJudge;
   readonly #claimants: VotersClaimants;
-  /** No server keeps anything. */
-  readonly #isUnkept: boolean;
   /** The list that every server is to have. */
   #names: readonly string[];
   #named: number;
@@ -67,7 +63,6 @@ class RandomVoters {
     const time = new TrueTime(random.seed());
     this.#random = random;
     this.#time = time;
-    this.#isUnkept = random.chance(0.1);
     this.#named = random.pick([3, 3, 3, 4, 5, 5, 7]);
     this.#names = Array.from({ length: this.#named }, (_, index) => nameOf(index));
     const sometimes = (most: number): number => (random.chance(0.5) ? random.between(0, most) : 0);
@@ -78,7 +73,6 @@ class RandomVoters {
       time,
       random,
       leaseMs: LEASE_MS,
-      unkeptMs: this.#isUnkept ? LONGEST_LEASE_MS : undefined,
       note: (who, what) => this.#note(who, what),
       sends: (request) => {
         this.#requests += 1;
@@ -115,7 +109,7 @@ class RandomVoters {
       this.#lost.add(name);
       this.#world.start(name, this.#names);
     }
-    await this.#pass(this.#isUnkept ? LONGEST_LEASE_MS * FASTEST_RATE + 1_000 : 1_000);
+    await this.#pass(1_000);
     for (let order = 0; order < ORDERS; order += 1) {
       this.#steps += 1;
       this.#doAnything();
@@ -170,7 +164,6 @@ class RandomVoters {
     else if (what < 0.8) this.#freezes(name);
     else if (what < 0.88) this.#splits(name);
     else if (what < 0.95) this.#world.cut.clear();
-    else if (this.#isUnkept) this.#crashes(name);
     else if (what < 0.96) this.#fillsDisk(name);
     else this.#changesList();
   }
@@ -198,7 +191,7 @@ class RandomVoters {
       this.#older = name;
       world.rollBack(name, ASKS_FOR_MS);
     }
-    if (loss !== "kept" || this.#isUnkept) this.#judge.handover.forgets();
+    if (loss !== "kept") this.#judge.handover.forgets();
     if (loss !== "kept") this.#losesMore(name);
     if (loss === "older" || this.#random.chance(0.5)) world.start(name);
     else this.#time.setTimer(() => this.#startsAgain(name), this.#random.between(0, 2) * LEASE_MS);
@@ -221,7 +214,7 @@ class RandomVoters {
    */
   #lossOf(name: string): "kept" | "wiped" | "older" {
     const loss = this.#random.pick(["kept", "kept", "wiped", "older"] as const);
-    if (this.#isUnkept || this.#hasLost || this.#isMoving) return "kept";
+    if (this.#hasLost || this.#isMoving) return "kept";
     const areAllThere = this.#names.every((each) => each === name || this.#world.takesPart(each));
     return loss === "older" && (!areAllThere || !this.#world.hasPast(name)) ? "kept" : loss;
   }
@@ -321,9 +314,7 @@ class RandomVoters {
     world.isCalm = true;
     world.cut.clear();
     await this.#pass(3 * LEASE_MS);
-    // Where nothing is kept, those that know something keep the others from beginning anew.
-    if (this.#isUnkept) this.#judge.handover.forgets();
-    for (const name of this.#names) if (this.#isUnkept || !world.takesPart(name)) world.kill(name);
+    for (const name of this.#names) if (!world.takesPart(name)) world.kill(name);
     for (let round = 0; round < 3; round += 1) {
       for (const name of this.#names) this.#comesBack(name);
       await this.#pass(1_000);

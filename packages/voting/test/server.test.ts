@@ -305,7 +305,6 @@ const told = (how: "full" | "fresh" | "forgot"): Told => ({
   terms: { e: 7 },
   orders: {},
   longestLeaseMs: 100,
-  wallMs: 0,
 });
 
 test("one other server gives no floor, nor do those that have not begun beside one that has voted, nor the others before the longest lease is over", () => {
@@ -581,7 +580,7 @@ test("one that has lost its file goes on above the most of its writes that anoth
   const { start: toStart } = await asked.promise;
   const header = { cluster: "tested", from: "b", to: "a", start: "b1", toStart, writes: 1 };
   await receive({ ...header, seen: 7, content: { kind: "TELL" } });
-  const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, orders: {}, longestLeaseMs: 0, wallMs: 0 };
+  const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, orders: {}, longestLeaseMs: 0 };
   answered.resolve({ ...header, seen: 3, content: { kind: "TELL", ...before } });
   await clock.advance(1);
 

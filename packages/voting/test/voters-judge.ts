@@ -3,7 +3,7 @@ import type { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { HandoverPromise } from "./handover-promise.ts";
 
 /** How much faster than the true time any clock of these voters runs, at most. */
-export const FASTEST_RATE = 1.05;
+const FASTEST_RATE = 1.05;
 /** An instant by one clock is found by another up to a rounding error. */
 const ROUNDING_MS = 0.01;
 

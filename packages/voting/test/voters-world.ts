@@ -16,7 +16,6 @@ const SYNC_MS = 8;
 const FAIR_WEATHER_MS = 15;
 const KEPT_CONTENTS = 6;
 const NOTHING: Contents = { roster: undefined, text: undefined };
-const NOTHING_KEPT: Disk = { read: () => Promise.resolve(undefined), write: () => Promise.resolve() };
 
 /** A process that is one of the servers. */
 export interface Host {
@@ -56,8 +55,6 @@ export interface VotersWorldOptions {
   readonly weather: Weather;
   /** The measure of what is late, in milliseconds. */
   readonly leaseMs: number;
-  /** Where no server keeps anything: the longest lease. */
-  readonly unkeptMs: number | undefined;
   readonly note: (who: string, what: string) => void;
   readonly sends: (request: Request) => void;
   /** A server has answered another one, whether or not that gets the answer. */
@@ -69,7 +66,7 @@ export class VotersWorld {
   readonly #options: VotersWorldOptions;
   readonly #random: SeededRandom;
   readonly #time: TrueTime;
-  readonly #clocks = new Map<string, { readonly rate: number; readonly wallOffsetMs: number }>();
+  readonly #rates = new Map<string, number>();
   readonly #hosts = new Map<string, Host>();
   readonly #receivers = new Map<string, Receive>();
   /** For each start, of which present start of another server it has had a message or an answer last. */
@@ -163,33 +160,29 @@ export class VotersWorld {
   }
 
   #begin(name: string, names: readonly string[], isMoved: boolean): void {
-    const { unkeptMs: longestLeaseMs, note } = this.#options;
-    const isKept = longestLeaseMs === undefined;
-    const { rate, wallOffsetMs } = this.#clockOf(name);
-    const wallRate = isKept ? rate : 1;
-    const clock = new ProcessClock(this.#time, { rate, wallRate, wallOffsetMs });
+    const { note } = this.#options;
+    const rate = this.#rateOf(name);
+    const clock = new ProcessClock(this.#time, { rate });
     const transport: Transport = {
       send: (message, timeoutMs) => this.#carry(clock, message, timeoutMs),
       listen: (receive) => Promise.resolve(void this.#receivers.set(name, receive)),
       close: () => Promise.resolve(),
     };
     this.#receivers.delete(name);
-    const disk = isKept ? this.#open(name, clock) : NOTHING_KEPT;
+    const disk = this.#open(name, clock);
     const cluster = clusterOf(names);
     const onBegun = (): void => this.#keeps(name, clock, () => ({ hasBegun: true }));
-    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport, longestLeaseMs });
-    this.#hosts.set(name, { name, clock, rate: Math.max(rate, wallRate), server, store: new VotingLeaseStore(server) });
+    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport });
+    this.#hosts.set(name, { name, clock, rate, server, store: new VotingLeaseStore(server) });
     note(name, `starts, of ${names.join("")}`);
     void server.start();
   }
 
-  /** A machine keeps its clocks. Where nothing is kept, they agree to within the longest lease. */
-  #clockOf(name: string): { readonly rate: number; readonly wallOffsetMs: number } {
-    const { unkeptMs = 0 } = this.#options;
-    const drawn = { rate: this.#random.pick([0.95, 1, 1.05]), wallOffsetMs: this.#random.between(0, unkeptMs * 0.9) };
-    const clocks = this.#clocks.get(name) ?? drawn;
-    this.#clocks.set(name, clocks);
-    return clocks;
+  /** A machine keeps its clocks. */
+  #rateOf(name: string): number {
+    const rate = this.#rates.get(name) ?? this.#random.pick([0.95, 1, 1.05]);
+    this.#rates.set(name, rate);
+    return rate;
   }
 
   #diskOf(name: string): Content {

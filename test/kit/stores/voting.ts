@@ -8,8 +8,6 @@ import { makeTermGuarded, openTermGuarded } from "./term-guarded.ts";
 import type { Seat, StoreSettings, TestStore } from "./test-store.ts";
 
 const SECRET = "what servers of tests sign by";
-/** Longer than the leases of programs that open one, and over before a server tells that it still waits. */
-const BYSTANDERS_LEASE_MS = 4_000;
 
 /** Servers that elect one of themselves: each candidate's process has one of them in it. */
 export const voting: TestStore = {
@@ -58,8 +56,7 @@ async function bystander(): Promise<VotingLeaseStore> {
     server: "none",
     servers,
     secret: SECRET,
-    stateDirectory: "none",
-    longestLeaseMs: BYSTANDERS_LEASE_MS,
+    stateDirectory: await mkdtemp(join(tmpdir(), "leasehold-bystander-")),
   });
 }
 

@@ -10,7 +10,6 @@ const MET_WITH_LOSS = [...MET, "a lost disk", "a return after a lost disk"];
 
 const MET_WITH_BREAK = [...MET, "a term that a majority has broken"];
 const MET_WITH_IMMEDIATE = [...MET_WITH_BREAK, "a bar that is freed under a leader"];
-const MET_UNKEPT = [...MET, "a start beside others that know", "a start of all"];
 const MET_WITH_LISTS = [...MET, "a list of one server", "a term that only others of the list before knew"];
 
 const model = "voting/voting";
@@ -48,7 +47,6 @@ export const VOTING_LONG: readonly Check[] = [
     macros: ["ALIKE", "ONE_LEAD", "NO_RELEASE", "BREAKS", "IMMEDIATE"],
     shows: MET_WITH_IMMEDIATE,
   },
-  { model, name: "servers that keep nothing", macros: ["ALIKE", "ONE_LEAD", "NO_RELEASE", "UNKEPT"], shows: MET_UNKEPT },
   { model: servers, name: "five servers: one loses its disk", macros: ["LOSSES=1", "RESTARTS=1"], shows: TAKES_PART_AGAIN },
   { model: servers, name: "five servers: a file is rolled back", macros: ["ROLLBACKS=1"], shows: ROLLED_BACK },
   { model: servers, name: "three servers become four", macros: ["SERVERS=4", "LISTS"], shows: MORE_SERVERS },
@@ -58,8 +56,6 @@ const WITHOUT_RESTARTS = ["NO_RELEASE", "NO_RESTART"];
 const WITH_RELEASES = ["ONE_LEAD", "NO_RESTART"];
 const WITH_LOSSES = ["ONE_LEAD", "WIPES", ...WITHOUT_RESTARTS];
 const WITH_BREAKS = ["ONE_LEAD", "BREAKS", ...WITHOUT_RESTARTS];
-/** One start and three ticks are enough to break a rule. */
-const UNKEPT = ["ALIKE", "ONE_LEAD", "NO_RELEASE", "UNKEPT", "STARTS=1", "SPAN=3"];
 const WITH_LISTS = ["ONE_LEAD", "LISTS", ...WITHOUT_RESTARTS];
 
 /** Voting with one rule broken. */
@@ -107,16 +103,6 @@ const BROKEN: ReadonlyArray<Omit<Check, "model"> & { readonly rule: string }> = 
     macros: [...WITH_BREAKS, "IMMEDIATE"],
     violates: TWO_VALID,
   },
-  { rule: "WRONG_CLOCK_DROPS", name: "what is told counts by the own clock alone", macros: UNKEPT, violates: OLD_TERM },
-  { rule: "NO_WAIT_AFTER_LOSS", name: "no wait where nothing is kept", macros: UNKEPT, violates: TWO_VALID },
-  {
-    rule: "BESIDE_ONE_THAT_KNOWS",
-    name: "a start of all beside one that knows",
-    macros: ["ALIKE", "ONE_LEAD", "NO_RELEASE", "UNKEPT", "STARTS=2", "SPAN=3"],
-    violates: OLD_TERM,
-  },
-  { rule: "CLOCK_ALONE", name: "the clock alone gives the floor", macros: UNKEPT, violates: OLD_TERM },
-  { rule: "FORGETFUL_ACKNOWLEDGES", name: "LEAD acknowledged before it may vote", macros: UNKEPT, violates: OLD_TERM },
   { rule: "LISTS_BY_TWO", name: "a list loses two servers at once", macros: WITH_LISTS, violates: TWO_VALID },
   { rule: "LISTS_WITHOUT_MEETING", name: "the next list before all have this one", macros: WITH_LISTS, violates: TWO_VALID },
   { rule: "LISTS_WITHOUT_TELLING", name: "a new list without the others' terms", macros: WITH_LISTS, violates: OLD_TERM },

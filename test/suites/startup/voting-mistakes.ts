@@ -1,14 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isLeaseholdError, systemClock, type Clock } from "@leasehold/core";
+import { isLeaseholdError } from "@leasehold/core";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
 import { untilSaid, type PageLines } from "./page-lines.ts";
 
 /** In this time after what is expected nothing else may be said. */
 const QUIET_MS = 2_000;
-const HOUR_MS = 3_600_000;
 
 /** Options of one server, but for those that are as they should be. */
 type Wrong = Partial<VotingLeaseStoreOptions> & Pick<VotingLeaseStoreOptions, "server">;
@@ -40,10 +39,6 @@ const MISTAKES: Readonly<Record<string, (place: Place) => readonly Wrong[]>> = {
   "nobody else can reach it": () => [{ server: "a", servers: { a: "http://10.0.0.1:7400", b: "http://10.0.0.2:7400" } }],
   "its name is not in the list": () => [{ server: "server-a" }],
   "the others are not started": () => [{ server: "a" }],
-  "nothing is kept, and a clock is an hour behind": () => [
-    { server: "a", stateDirectory: "none", clock: late(HOUR_MS) },
-    { server: "b", stateDirectory: "none" },
-  ],
 };
 
 /** Makes each mistake, and tells what was said: by `open`, or in process warnings. */
@@ -92,8 +87,4 @@ async function tell(
 function named(message: string, ports: readonly number[], folder: string): string {
   const withPorts = ports.reduce((text, port, at) => text.replaceAll(`:${port}`, `:${7_401 + at}`), message);
   return withPorts.replaceAll(folder, "/var/lib/votes");
-}
-
-function late(byMs: number): Clock {
-  return { ...systemClock, wallMs: () => systemClock.wallMs() - byMs };
 }

@@ -90,15 +90,6 @@ inline count() {
 #define ORDERED
 #endif
 
-#ifdef UNKEPT
-#define OF_CLOCKS \
-  *end++ = &now.clockNow; *end++ = &now.clockSoon; *end++ = &now.clockLater; \
-  for (nth = 0; nth < SERVERS; nth++) { *end++ = &now.voter[nth].clockFloor; now.voter[nth].fileTerm = now.voter[nth].fileLease = 0; }
-#define SWAP_TOLD_NONE for (nth = 0; nth < SERVERS; nth++) swapBits(&now.voter[nth].toldNone);
-#else
-#define OF_CLOCKS
-#define SWAP_TOLD_NONE
-#endif
 
 inline drop_the_past() {
   c_code {
@@ -122,7 +113,6 @@ inline name_terms_anew() {
     int nth, count = 0;
     *end++ = &now.highestLed;
     ORDERED
-    OF_CLOCKS
     for (nth = 0; nth < SERVERS; nth++) {
       *end++ = &now.voter[nth].term;
       *end++ = &now.voter[nth].fileTerm;
@@ -161,7 +151,6 @@ inline name_candidates_anew() {
         swapBits(&now.cand[nth].earlier.taken);
       }
       for (nth = 0; nth < SERVERS; nth++) swapBits(&now.voter[nth].toldBy);
-      SWAP_TOLD_NONE
     }
   }
 }

@@ -24,14 +24,13 @@ inline become_standby(who) {
 #endif
 /* Any term above its server's: one that others know, or one between those. */
 #define MAY_CLAIM(more) \
-  (IS_FREE && OWN_VOTE && VOTED_TO + more <= HIGHEST_CLAIM && CLOCK_ALLOWS(VOTED_TO + more))
+  (IS_FREE && OWN_VOTE && V.term + more <= highest + 1)
 
 inline claim(more) {
   TELL("claims a term, and votes for itself");
-  C.phase = CLAIMING; C.term = VOTED_TO + more;
+  C.phase = CLAIMING; C.term = V.term + more;
   C.votes = VOTES_OF_ANOTHER_TERM | BIT(me);
   V.term = C.term; V.heard = NONE; V.fileTerm = C.term; V.fileLease = true;
-  NOT_FRESH;
   NOT_BROKEN
 }
 

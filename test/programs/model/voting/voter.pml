@@ -13,7 +13,7 @@
 #endif
 
 /* An ELECT arrives. One vote a term: a term that it knows already is none to vote in. */
-#define ELECTS(who) (LIST(who) == LIST(me) && cand[who].phase == CLAIMING && cand[who].term > VOTED_TO && CLOCK_ALLOWS(cand[who].term))
+#define ELECTS(who) (LIST(who) == LIST(me) && cand[who].phase == CLAIMING && cand[who].term > V.term)
 #ifdef VOTE_DURING_LEASE
 #define MAY_VOTE(who) (ELECTS(who) && !V.forgot)
 #else
@@ -25,7 +25,6 @@ inline vote(who) {
   V.term = cand[who].term; V.heard = NONE;
   NOT_FREED;
   NOT_BROKEN;
-  NOT_FRESH;
 #ifndef VOTE_NOT_KEPT
   V.fileTerm = V.term; V.fileLease = true;
 #endif
@@ -56,7 +55,6 @@ inline take(who, which) {
   fi;
   V.term = cand[who].term; V.heard = which; V.age = 0;
   NOT_FREED;
-  NOT_FRESH;
 #ifndef LEAD_NOT_KEPT
   V.fileTerm = V.term; V.fileLease = true;
 #endif
@@ -90,9 +88,6 @@ inline hear_release(who) {
 
 inline restart() {
   TELL("starts again");
-#ifdef UNKEPT
-  lose_all();
-#else
   if
   :: V.forgot ->
 #ifdef RESTART_LETS_IN
@@ -111,7 +106,6 @@ inline restart() {
      V.age = (V.fileLease -> 0 : LEASE);
 #endif
   fi;
-#endif
   V.heard = NONE;
   NOT_FREED;
   if
@@ -138,31 +132,10 @@ inline forget() {
   fi
 }
 
-#ifdef UNKEPT
-#ifdef TOLD_EARLY
-#define MAY_BE_TOLD(who) (V.forgot && who != me)
-#else
-/* It asks again and again: what it was told last counts. */
-#define MAY_BE_TOLD(who) (V.forgot && who != me && HAS_WAITED)
-#endif
-#else
 #define MAY_BE_TOLD(who) (V.forgot && who != me && !(V.toldBy & BIT(who)))
-#endif
 inline be_told(who) {
   TELL("is told the term of %c", 'A' + who);
-#ifdef UNKEPT
-  V.toldBy = V.toldBy & ~BIT(who); V.toldNone = V.toldNone & ~BIT(who);
-  if
-  :: voter[who].forgot || voter[who].fresh -> V.toldNone = V.toldNone | BIT(who)
-  :: else
-  fi;
-  if
-  :: !voter[who].forgot -> V.toldBy = V.toldBy | BIT(who)
-  :: else
-  fi;
-#else
   V.toldBy = V.toldBy | BIT(who);
-#endif
   if
   :: voter[who].term > V.floor -> V.floor = voter[who].term
   :: else

@@ -44,12 +44,6 @@ typedef Voter {
   bool forgot;
   byte toldBy; /* a bit for each server that has told it its term since the start */
   byte floor
-#ifdef UNKEPT
-  ;
-  byte toldNone; /* a bit for each server that has told it that it does not know either, and nothing since */
-  bool fresh; /* it has begun by the clock, and neither voted nor taken a LEAD since */
-  byte clockFloor /* it votes for nothing up to that, and takes LEADs all the same */
-#endif
 #ifdef RELEASE_WITHOUT_NUMBER
   ;
   bool freed
@@ -100,16 +94,6 @@ byte ordered;
 bool isTold;
 #endif
 
-#ifdef UNKEPT
-/* The terms that the clock gives now, half a lease later, and a lease later. */
-byte clockNow;
-byte clockSoon;
-byte clockLater;
-/* So many more starts and ticks there may be. */
-byte startsLeft;
-byte ticksLeft;
-#endif
-
 #define C cand[me]
 #define V voter[me]
 #define BIT(server) (1 << (server))
@@ -144,7 +128,6 @@ inline run_watch(age_, rate, end_) {
   fi
 }
 
-#include "unkept.pml"
 #include "lists.pml"
 #include "break.pml"
 #include "voter.pml"
@@ -162,7 +145,6 @@ init {
     become_standby(0);
     become_standby(1);
     highest = 2;
-    START_CLOCK;
     nth = 0
   }
   atomic { run time(); run server(2); run server(1); run server(0); run candidate(1); run candidate(0) }
@@ -172,14 +154,12 @@ proctype candidate(byte me) {
 end:
   do
   :: d_step { MAY_CLAIM(1) -> claim(1); AFTERWARDS }
-#ifndef UNKEPT
   :: d_step { MAY_CLAIM(2) -> claim(2); AFTERWARDS }
   :: d_step { MAY_CLAIM(3) -> claim(3); AFTERWARDS }
   :: d_step { MAY_CLAIM(4) -> claim(4); AFTERWARDS }
   :: d_step { MAY_CLAIM(5) -> claim(5); AFTERWARDS }
   :: d_step { MAY_CLAIM(6) -> claim(6); AFTERWARDS }
   :: d_step { MAY_CLAIM(7) -> claim(7); AFTERWARDS }
-#endif
   :: d_step { MAY_WIN -> win(); AFTERWARDS }
   :: d_step { MAY_SEND_LEAD -> send_lead(); AFTERWARDS }
 #ifdef COUNT_FROM_RESEND
@@ -214,7 +194,7 @@ end:
   :: d_step { MAY_BREAK -> take_break(); AFTERWARDS }
 #endif
 #ifndef NO_RESTART
-  :: d_step { MAY_RESTART -> restart(); AFTERWARDS }
+  :: d_step { true -> restart(); AFTERWARDS }
 #endif
 #ifdef LISTS
   :: d_step { MAY_MOVE -> move(); restart(); AFTERWARDS }
@@ -224,11 +204,7 @@ end:
 #ifdef WIPES
   :: d_step { MAY_FORGET -> forget(); AFTERWARDS }
 #endif
-#ifdef UNKEPT
-  :: d_step { MAY_BEGIN(clockNow) -> begin_again(clockNow); AFTERWARDS }
-  :: d_step { MAY_BEGIN(0) && me == 2 && !TELLS_NONE -> begin_again(0); AFTERWARDS }
-#endif
-#if defined(WIPES) || defined(UNKEPT)
+#ifdef WIPES
   :: d_step { MAY_BE_TOLD(0) -> be_told(0); AFTERWARDS }
   :: d_step { MAY_BE_TOLD(1) -> be_told(1); AFTERWARDS }
   :: d_step { MAY_BE_TOLD(2) -> be_told(2); AFTERWARDS }
@@ -245,7 +221,7 @@ proctype time() {
 end:
   do
   :: d_step {
-       MAY_TICK ->
+       true ->
        printf("\nTICK %d %d %d %d", SLOW, FAST, SLOW, FAST);
        for (who : 0 .. SERVERS - 1) { run_watch(voter[who].age, FAST, LEASE) }
        for (who : 0 .. CANDIDATES - 1) {
@@ -254,7 +230,6 @@ end:
          run_watch(cand[who].earlier.age, SLOW, VALID)
        }
        who = 0;
-       CLOCK_GOES_ON;
        AFTERWARDS
      }
   od
