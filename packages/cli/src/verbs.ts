@@ -16,6 +16,10 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     summary: "The sidecar: campaign for a program that asks over HTTP who leads",
     load: async () => await import("./verbs/serve.ts"),
   },
+  vote: {
+    summary: "One of the servers that vote, and no candidate",
+    load: async () => await import("./verbs/vote.ts"),
+  },
   status: {
     summary: "Who leads, and how old the lease is",
     load: async () => await import("./verbs/status.ts"),

@@ -46,3 +46,15 @@ test("without a secret, with one that is none, and without the authority's file 
   );
   await expect(openStoreUrl("votings://h:1?ca=/nowhere/ca.pem", PLACE)).rejects.toThrow(/^ca names the file \/nowhere\/ca\.pem/);
 });
+
+test("with a server's name and directory the process is that server, and a candidate", async () => {
+  const state = await mkdtemp(join(tmpdir(), "leasehold-cli-voting-"));
+  onTestFinished(() => rm(state, { recursive: true }));
+  const url = `voting://a=127.0.0.1:${await freePort()}?server=a&state=${state}`;
+  await using store = await openStoreUrl(url, PLACE);
+  const elector = new Elector({ store, election: "e", leaseDurationMs: 60_000, logger: false });
+  await using leadership = await elector.campaign();
+  expect(leadership.isValid()).toBe(true);
+  expect(store.members).toMatchObject({ total: 1, absent: [] });
+  await expect(openStoreUrl("voting://a=127.0.0.1:1?server=a", PLACE)).rejects.toThrow("has 'state' as well");
+});

@@ -7,44 +7,81 @@ type VotingModule = typeof import("@leasehold/voting");
 
 /** Where the secret of the servers is: arguments and URLs can be read by others. */
 const SECRET = "LEASEHOLD_VOTING_SECRET";
+/** With these this process is one of the servers; without, it looks and gives orders. */
+const OF_SERVERS = ["server", "state", "listen"];
 
 /** Servers that elect one of themselves. */
-export const voting: StoreKind = kindOf("voting", "voting://HOST:7400,HOST:7400,HOST:7400", []);
+export const voting: StoreKind = kindOf("voting", "voting://HOST:7400,HOST:7400,HOST:7400", OF_SERVERS);
 
 /** The same by TLS. */
-export const votings: StoreKind = kindOf("votings", "votings://HOST:7400,HOST:7400,HOST:7400?ca=/etc/leasehold/ca.pem", ["ca"]);
+export const votings: StoreKind = kindOf("votings", "votings://HOST:7400,HOST:7400,HOST:7400?ca=/etc/leasehold/ca.pem", [
+  ...OF_SERVERS,
+  ...["ca", "key", "cert"],
+]);
 
 function kindOf(scheme: "voting" | "votings", example: string, parameters: readonly string[]): StoreKind {
+  const origin = scheme === "votings" ? "https" : "http";
   return {
     example,
     parameters,
-    check({ authority, path, user, password }) {
+    check({ authority, path, user, password, parameters: given }) {
       if (user !== undefined || password !== undefined) {
         throw new ConfigurationError(`a URL of ${scheme}: has no password: put the secret into ${SECRET}.`);
       }
-      if (path === "" && authority.split(",").every((host) => /.:\d+$/.test(host))) return;
-      throw new ConfigurationError(`a URL of ${scheme}: names every server with its port, and no path: ${example}.`);
+      if (path !== "" || !serversOf(authority, origin).every(({ address }) => /.:\d+$/.test(address))) {
+        throw new ConfigurationError(`a URL of ${scheme}: names every server with its port, and no path: ${example}.`);
+      }
+      if (given.has("server") !== given.has("state")) {
+        throw new ConfigurationError(
+          `a URL of ${scheme}: with 'server', the name of this server, has 'state' as well, the directory of its votes.`,
+        );
+      }
     },
     async open({ authority, parameters: given }, { env, ...place }) {
       const secret = env[SECRET];
       if (secret === undefined || secret === "") {
         throw new ConfigurationError(`${SECRET} is not set: it has the secret of the servers.`);
       }
-      const origin = scheme === "votings" ? "https" : "http";
-      const servers = authority.split(",").map((host) => `${origin}://${host}`);
-      const ca = given.get("ca");
+      const servers = serversOf(authority, origin);
+      const ca = await contentOf("ca", given);
       const { module } = await loadProvider<VotingModule>("@leasehold/voting", { env, ...place });
-      const store = new module.VotingObserver({ servers, secret, ca: ca === undefined ? undefined : await contentOf(ca) });
+      const server = given.get("server");
+      const stateDirectory = given.get("state");
+      if (server === undefined || stateDirectory === undefined) {
+        const store = new module.VotingObserver({ servers: servers.map(({ address }) => address), secret, ca });
+        return disposable(store, () => store.close());
+      }
+      const [key, cert] = [await contentOf("key", given), await contentOf("cert", given)];
+      const store = await module.VotingLeaseStore.open({
+        server,
+        servers: Object.fromEntries(servers.map(({ name, address }) => [name, address])),
+        secret,
+        stateDirectory,
+        host: given.get("listen"),
+        tls: key === undefined || cert === undefined ? undefined : { key, cert, ca },
+      });
       return disposable(store, () => store.close());
     },
   };
 }
 
-async function contentOf(path: string): Promise<Buffer> {
+/** Each server as `NAME=HOST:PORT`, or as `HOST:PORT`, which is its name as well. */
+function serversOf(authority: string, origin: string): ReadonlyArray<{ readonly name: string; readonly address: string }> {
+  return authority.split(",").map((part) => {
+    const [name, host] = part.includes("=")
+      ? [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)]
+      : [part, part];
+    return { name, address: `${origin}://${host}` };
+  });
+}
+
+async function contentOf(name: string, given: ReadonlyMap<string, string>): Promise<Buffer | undefined> {
+  const path = given.get(name);
+  if (path === undefined) return undefined;
   try {
     return await readFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigurationError(`ca names the file ${path}, which cannot be read (${code}).`);
+    throw new ConfigurationError(`${name} names the file ${path}, which cannot be read (${code}).`);
   }
 }

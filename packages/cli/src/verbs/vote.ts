@@ -1,0 +1,34 @@
+import { sleep } from "@leasehold/core/provider";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { addStoreOptions, openStore, storeUrl } from "../store-option.ts";
+import { teller } from "../tell.ts";
+import type { Verb } from "../verb.ts";
+
+/** A timer goes no further: it is set again. */
+const A_DAY_MS = 86_400_000;
+
+/** One of the servers that vote, which is no candidate: beside a program of any language, or where a majority lacks one. */
+export const verb: Verb = {
+  define(command) {
+    addStoreOptions(command).addHelpText(
+      "after",
+      "\nThe store is voting://a=HOST:7400,b=HOST:7400,c=HOST:7400?server=a&state=/var/lib/votes, with the secret in LEASEHOLD_VOTING_SECRET. " +
+        "With the same URL, `run` and `serve` are one of the servers and a candidate.",
+    );
+  },
+  async act(command, surroundings) {
+    const url = await storeUrl(command, surroundings);
+    if (!/^votings?:.*[?&]server=/.test(url)) {
+      throw new Failure(
+        EXIT.usage,
+        "vote takes a store of voting: with 'server' and 'state': the name of this server and its directory.",
+      );
+    }
+    await using store = await openStore(command, surroundings);
+    teller(surroundings)(`votes, as one of ${store.members?.total ?? 1} servers, until it is told to stop.`);
+    const stopped = surroundings.untilStopped();
+    while (!stopped.aborted) await sleep(surroundings.clock, A_DAY_MS, stopped).catch(() => undefined);
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { CapturedCommand } from "./captured-command.ts";
+
+const URL_OF_A = "voting://a=127.0.0.1:7401?server=a&state=/var/lib/votes";
+
+test("vote is one of the servers until it is told to stop", async () => {
+  const command = new CapturedCommand();
+  Object.assign(command.store, { members: { total: 3, needed: 2, absent: [] } });
+  const ran = command.start("vote", "--store", URL_OF_A);
+  await command.untilLoaded();
+  await command.clock.advance(3 * 86_400_000);
+  expect(command.stderr).toContain("votes, as one of 3 servers");
+  command.stop.abort();
+  expect(await ran).toMatchObject({ exitCode: 0 });
+  expect(command.opened).toEqual([URL_OF_A]);
+});
+
+test("vote says which store it takes", async () => {
+  const ran = await new CapturedCommand().run("vote", "--store", "voting://127.0.0.1:7401");
+  expect(ran).toMatchObject({ exitCode: 64 });
+  expect(ran.stderr).toContain("vote takes a store of voting: with 'server' and 'state'");
+});
