@@ -32,12 +32,6 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     ],
   },
   {
-    name: "lead-is-not-kept",
-    bug: "a voter does not keep the term and the lease of a LEAD that it acknowledges",
-    within: 600,
-    patches: [{ file: BALLOTS, find: "      this.#take(election, { term, leaseDurationMs }, nowMs);\n", replace: "" }],
-  },
-  {
     name: "answers-before-the-disk",
     bug: "a voter answers before what it has decided is on its disk",
     within: 300,
@@ -181,6 +175,18 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
         file: "packages/voting/src/poll.ts",
         find: "else if (answers.size >= majority) grace",
         replace: "else if (answers.size > everyone.length) grace",
+      },
+    ],
+  },
+  {
+    name: "syncs-ignored",
+    bug: "a claim gives up after a round trip, however long the disks of the voters take to sync",
+    within: 500,
+    patches: [
+      {
+        file: PACE,
+        find: "return SPARE * (longest(this.#roundTripsMs) + longest(this.#syncsMs));",
+        replace: "return SPARE * longest(this.#roundTripsMs);",
       },
     ],
   },
