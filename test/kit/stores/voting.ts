@@ -5,7 +5,7 @@ import { VotingLeaseStore } from "@leasehold/voting";
 import { freePort } from "../backends/free-port.ts";
 import { startTcpFaultProxy } from "../faults/tcp-fault-proxy.ts";
 import { makeTermGuarded, openTermGuarded } from "./term-guarded.ts";
-import type { Seat, StoreSettings, TestStore } from "./test-store.ts";
+import type { OpenStore, Seat, StoreSettings, TestStore } from "./test-store.ts";
 
 const SECRET = "what servers of tests sign by";
 
@@ -39,7 +39,8 @@ export const voting: TestStore = {
 
   async open({ server, servers = "{}", folder = "", documents = "" }) {
     const { close, ...guarded } = openTermGuarded(documents);
-    const store = server === undefined ? await bystander() : await openServer(server, servers, folder);
+    if (server === undefined) return { ...guarded, ...(await bystander(close)) };
+    const store = await openServer(server, servers, folder);
     return { store, ...guarded, close: async () => void (await Promise.all([close(), store.close()])) };
   },
 };
@@ -50,14 +51,15 @@ async function openServer(server: string, servers: string, folder: string): Prom
 }
 
 /** Who is no server has nobody to ask: this one, alone in a cluster of its own, only tells what such a store can do. */
-async function bystander(): Promise<VotingLeaseStore> {
+async function bystander(closeGuarded: () => Promise<unknown>): Promise<Pick<OpenStore, "store" | "close">> {
+  const folder = await mkdtemp(join(tmpdir(), "leasehold-bystander-"));
   const servers = { none: `http://127.0.0.1:${await freePort()}` };
-  return await VotingLeaseStore.open({
-    server: "none",
-    servers,
-    secret: SECRET,
-    stateDirectory: await mkdtemp(join(tmpdir(), "leasehold-bystander-")),
-  });
+  const store = await VotingLeaseStore.open({ server: "none", servers, secret: SECRET, stateDirectory: folder });
+  const close = async (): Promise<void> => {
+    await Promise.all([closeGuarded(), store.close()]);
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { store, close };
 }
 
 /** Each with a way in, and a way out to each other one's: all that goes between two passes one of either. */
