@@ -73,6 +73,7 @@ class RandomVoters {
       time,
       random,
       leaseMs: LEASE_MS,
+      claimsAtOnce: random.chance(0.5),
       note: (who, what) => this.#note(who, what),
       sends: (request) => {
         this.#requests += 1;

@@ -55,6 +55,8 @@ export interface VotersWorldOptions {
   readonly weather: Weather;
   /** The measure of what is late, in milliseconds. */
   readonly leaseMs: number;
+  /** Claims say that they take no time: no voter spares one another, and nothing but its vote stands between two. */
+  readonly claimsAtOnce: boolean;
   readonly note: (who: string, what: string) => void;
   readonly sends: (request: Request) => void;
   /** A server has answered another one, whether or not that gets the answer. */
@@ -215,7 +217,8 @@ export class VotersWorld {
   }
 
   /** Carries a message to another server, and its answer back. What that does is done whatever has become of the sender. */
-  #carry(clock: ProcessClock, message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+  #carry(clock: ProcessClock, sent: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+    const message = this.#options.claimsAtOnce ? atOnce(sent) : sent;
     const { to, from, content } = message;
     this.#options.sends(content);
     const asks = content.kind === "TELL" && (this.#asksUntilMs.get(from) ?? -Infinity) > this.#time.monotonicMs();
@@ -303,4 +306,10 @@ export class VotersWorld {
     if (!roster || this.#hosts.get(name)?.clock !== clock) return;
     disk.present = { ...disk.present, roster: { ...roster, ...changed(roster) } };
   }
+}
+
+function atOnce(message: Envelope<Request>): Envelope<Request> {
+  const { content } = message;
+  if (content.kind !== "ELECT" || content.claimMs === 0) return message;
+  return { ...message, content: { ...content, claimMs: Number.MIN_VALUE } };
 }
