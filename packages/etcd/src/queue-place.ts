@@ -14,10 +14,10 @@ import type { StoreParts } from "./parts.ts";
 import { PlaceKeeper } from "./place-keeper.ts";
 import { PlaceWatch } from "./place-watch.ts";
 import { checkSameLeader } from "./renewal.ts";
-import type { CallLimits, TransactionReply } from "./requests.ts";
-import { candidateOf, electionData, lookingAt, sightingOf, type Sighting } from "./sighting.ts";
+import type { CallLimits, Transaction, TransactionReply } from "./requests.ts";
+import { candidateOf, electionData, lookingAt, lookingAtOne, sightingOf, type Sighting } from "./sighting.ts";
 import type { Json } from "./transport.ts";
-import { createdAt, getting, ranging } from "./wire.ts";
+import { createdAt, getting, ranging, type KeyValue } from "./wire.ts";
 
 /** What one reading says of a place. */
 interface Standing {
@@ -42,6 +42,8 @@ export class QueuePlace implements Place {
   #isBegun = false;
   #isGranted = false;
   #term: number | undefined;
+  /** The key right before its own, as it was read last. */
+  #before: KeyValue | undefined;
   /** It is gone, was left, or has become a lease. */
   #isOver = false;
   /** There is nothing left to leave. */
@@ -170,7 +172,7 @@ export class QueuePlace implements Place {
     const { request, keys, hex, leaseNumber } = this.#candidate;
     const { election } = request;
     const term = this.#term ?? 0;
-    const reply = await requests.read("look", election, [...this.#lookingAtOwn(term), ...lookingAt(keys)], limits);
+    const reply = await requests.read("look", election, this.#looking(term), limits);
     const [[own] = [], [noted] = [], [before] = [], ...rest] = reply.ranges;
     if (own?.createRevision !== term || own.lease !== leaseNumber || noted) {
       this.#end();
@@ -178,9 +180,25 @@ export class QueuePlace implements Place {
     }
     const sighting = sightingOf(election, keys, reply.header.revision, electionData(rest));
     if (before) candidateOf(election, keys, before);
+    this.#before = before;
     // Its own turn is no term that has been led.
     if (sighting.head?.hex !== hex) reader.saw(sighting);
     return { sighting, before: before?.key, reply };
+  }
+
+  /** The whole queue costs etcd work in proportion to it. So it is read only once a key has gone that matters here. */
+  #looking(term: number): Transaction {
+    const { request, keys, hex } = this.#candidate;
+    const all = [...this.#lookingAtOwn(term), ...lookingAt(keys)];
+    const leader = this.#parts.reader.leader(request.election);
+    const before = this.#before;
+    if (!leader || !before) return { success: all };
+    const known = [getting(keys.candidate(hex)), getting(keys.note(hex)), getting(before.key)];
+    return {
+      compare: [createdAt(before.key, before.createRevision), createdAt(keys.candidate(leader.hex), leader.term)],
+      success: [...known, ...lookingAtOne(keys, leader.hex)],
+      failure: all,
+    };
   }
 
   /** Its own key, a note that an administrator has put beside it, and the key right before it. */

@@ -3,7 +3,7 @@ import { Recent } from "@leasehold/core/provider";
 import type { Candidate } from "./candidate.ts";
 import type { ElectionKeys } from "./keys.ts";
 import type { CallLimits, EtcdRequests } from "./requests.ts";
-import { electionData, lookingAt, sightingOf, snapshotOf, type Sighting } from "./sighting.ts";
+import { electionData, lookingFor, sightingOf, snapshotOf, type Head, type Sighting } from "./sighting.ts";
 
 /** What this process remembers of an election. */
 interface Memory {
@@ -12,6 +12,8 @@ interface Memory {
   /** The last reading showed that nobody leads. */
   readonly isVacant: boolean;
   readonly leaseDurationMs: number | undefined;
+  /** Who led when this process looked last. */
+  readonly leader: Pick<Head, "hex" | "term"> | undefined;
 }
 
 /** Reads elections, and remembers what etcd forgets: the last term of one that nobody leads. */
@@ -54,6 +56,7 @@ export class ElectionReader {
     this.#memories.set(election, {
       term: Math.max(before?.term ?? 0, head?.term ?? 0),
       isVacant: head === undefined,
+      leader: head && { hex: head.hex, term: head.term },
       leaseDurationMs: head?.info?.leaseDurationMs ?? before?.leaseDurationMs,
     });
   }
@@ -65,13 +68,18 @@ export class ElectionReader {
 
   /** Remembers a term that the caller has seen: who lives longer than this memory must not find that terms have gone back. */
   knows(election: string, term = 0): void {
-    const { isVacant = false, leaseDurationMs } = this.#memories.get(election) ?? {};
-    this.#memories.set(election, { isVacant, leaseDurationMs, term: Math.max(term, this.lastTerm(election)) });
+    const { isVacant = false, leaseDurationMs, leader } = this.#memories.get(election) ?? {};
+    this.#memories.set(election, { isVacant, leaseDurationMs, leader, term: Math.max(term, this.lastTerm(election)) });
   }
 
   /** Returns the highest term that this process has seen; 0 if it has seen none. */
   lastTerm(election: string): number {
     return this.#memories.get(election)?.term ?? 0;
+  }
+
+  /** Returns who led when this process looked last. */
+  leader(election: string): Pick<Head, "hex" | "term"> | undefined {
+    return this.#memories.get(election)?.leader;
   }
 
   /** Reports whether nobody led when this process looked last. */
@@ -97,7 +105,7 @@ export class ElectionReader {
   }
 
   async #readOnce(keys: ElectionKeys, election: string, limits: CallLimits): Promise<Sighting> {
-    const { header, ranges } = await this.#requests.read("read", election, lookingAt(keys), limits);
+    const { header, ranges } = await this.#requests.read("read", election, lookingFor(keys, this.leader(election)), limits);
     const sighting = sightingOf(election, keys, header.revision, electionData(ranges));
     this.saw(sighting);
     return sighting;

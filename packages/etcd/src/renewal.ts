@@ -4,11 +4,11 @@ import { STORE_NAME } from "./etcd-errors.ts";
 import { fenceOf } from "./fence.ts";
 import type { Holding } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
-import type { KeepAliveReply, TransactionReply } from "./requests.ts";
+import type { KeepAliveReply, Transaction, TransactionReply } from "./requests.ts";
 import { decodeNote } from "./schema.ts";
 import { electionData, lookingAt, namesOf, sightingOf } from "./sighting.ts";
 import type { Json } from "./transport.ts";
-import { getting, putting } from "./wire.ts";
+import { createdAt, getting, putting } from "./wire.ts";
 
 type LossOutcome = Extract<RenewOutcome, { held: false }>;
 
@@ -25,7 +25,7 @@ export async function renewLease(parts: StoreParts, holding: Holding, given: Req
   const extendedAt = instantOf(clock);
   // What is over is not kept any longer: those who wait would wait the longer.
   const kept = holding.isOver ? undefined : await requests.keepAlive(election, holding.leaseNumber, limits);
-  const found = await requests.read("renew", election, lookingAtOwn(holding), { ...limits, endpoint: kept?.endpoint });
+  const found = await requests.read("renew", election, renewing(holding), { ...limits, endpoint: kept?.endpoint });
   const loss = lossIn(parts, holding, found);
   if (loss) return loss;
   if (kept?.ttlS === undefined) return lost(holding, "missing", "its lease at etcd has run out, or was revoked");
@@ -63,6 +63,14 @@ export function checkSameLeader(election: string, kept: KeepAliveReply | undefin
   if (kept?.header.raftTerm === found.header.raftTerm && kept.header.clusterId === found.header.clusterId) return;
   const message = `${STORE_NAME}: the members elected another leader while '${election}' was renewed; the next renewal will tell.`;
   throw new StoreError("STORE_CONFLICT", message, { store: STORE_NAME, operation: "renew", election, mayHaveBeenApplied: true });
+}
+
+/** While its key is there, nobody else's is to be read. */
+function renewing(holding: Holding): Transaction {
+  const { keys, lease } = holding;
+  const own = keys.candidate(lease.termId);
+  const success = [getting(own), getting(keys.note(lease.termId))];
+  return { compare: [createdAt(own, lease.term)], success, failure: lookingAtOwn(holding) };
 }
 
 function lookingAtOwn({ keys, lease: { termId } }: Holding): readonly Json[] {

@@ -78,9 +78,9 @@ export class EtcdRequests {
   }
 
   /** One transaction that reads only: linearizable, all of one revision. */
-  async read(operation: string, election: string, ranges: readonly Json[], limits: CallLimits): Promise<TransactionReply> {
+  async read(operation: string, election: string, reading: Transaction, limits: CallLimits): Promise<TransactionReply> {
     const label = { operation, election, writes: false, linearizable: true };
-    return transactionReply(await this.#send(label, "/v3/kv/txn", bodyOf({ success: ranges }), limits));
+    return transactionReply(await this.#send(label, "/v3/kv/txn", bodyOf(reading), limits));
   }
 
   async write(operation: string, election: string, transaction: Transaction, limits: CallLimits): Promise<TransactionReply> {

@@ -3,7 +3,8 @@ import { blockerOf } from "@leasehold/core/provider";
 import { lastPart, type ElectionKeys } from "./keys.ts";
 import { decodeInfo, decodeNote, type CandidateInfo, type Note } from "./schema.ts";
 import type { Json } from "./transport.ts";
-import { OLDEST, ranging, type KeyValue } from "./wire.ts";
+import type { Transaction } from "./requests.ts";
+import { createdAt, getting, OLDEST, ranging, type KeyValue } from "./wire.ts";
 
 /** The candidate whose turn it is: its key is the oldest. */
 export interface Head {
@@ -35,6 +36,21 @@ export interface ElectionData {
 export function lookingAt({ candidates, infos, notes }: ElectionKeys): readonly Json[] {
   // What a candidate tells is written with its key. So the oldest of both are one candidate's, unless the oldest is none of ours.
   return [ranging(candidates, OLDEST), ranging(infos, OLDEST), ranging(notes)];
+}
+
+/**
+ * The reading that shows who leads. A range costs etcd work in proportion to its candidates. So where the leader is known, its own keys are
+ * read, on the condition that its key is still the one of that term: whoever came later is younger.
+ */
+export function lookingFor(keys: ElectionKeys, leader: Pick<Head, "hex" | "term"> | undefined): Transaction {
+  if (!leader) return { success: lookingAt(keys) };
+  const { hex, term } = leader;
+  return { compare: [createdAt(keys.candidate(hex), term)], success: lookingAtOne(keys, hex), failure: lookingAt(keys) };
+}
+
+/** What {@link lookingAt} shows where this candidate leads. */
+export function lookingAtOne(keys: ElectionKeys, hex: string): readonly Json[] {
+  return [getting(keys.candidate(hex)), getting(keys.info(hex)), getting(keys.note(hex))];
 }
 
 /** The same for all candidates. */
