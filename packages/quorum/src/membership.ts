@@ -1,7 +1,7 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
 import { Journal, sleep } from "@leasehold/core/provider";
 import { compareBallots } from "./ballot.ts";
-import { callLimits, ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
+import { ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { topOf } from "./chosen.ts";
 import { NOTHING, UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import { Looks } from "./looks.ts";
@@ -15,10 +15,10 @@ import { refuseTwins, Strangers } from "./strangers.ts";
 
 /** How long one process goes on to have stores taken in that were emptied; its next write begins again. */
 const HEALING_MS = 10_000;
-/** The time of each request for that, in one attempt after the other: a request may be lost, and a member may be slow. */
-const HEALING_REQUEST_MS = [500, 500, 2_000] as const;
+/** The time of each request, in one attempt after the other: a request may be lost, and a member may be slow. */
+const REPEATED_REQUEST_MS = [500, 500, CONNECT_TIMEOUT_MS] as const;
 /** The pauses after the first attempts; later ones are as long as the last. */
-const HEALING_PAUSES_MS = [200, 400, 1_000] as const;
+const REPEATED_PAUSES_MS = [200, 400, 1_000] as const;
 
 /**
  * Which stores the members are. Each store has a marker, by which it is known again, and the quorum has a record, the roster,
@@ -77,7 +77,14 @@ export class Membership implements Admission {
   }
 
   async #found(): Promise<void> {
-    const limits = callLimits(this.#clock, new AbortController().signal, ROUND_TRIPS * CONNECT_TIMEOUT_MS);
+    const untilMs = this.#clock.monotonicMs() + ROUND_TRIPS * CONNECT_TIMEOUT_MS;
+    // What a member refuses a person has to see at once.
+    const isLost = (error: unknown): boolean =>
+      isLeaseholdError(error, "STORE_TIMEOUT") || isLeaseholdError(error, "STORE_CONFLICT");
+    await this.#repeat(untilMs, isLost, async (limits) => await this.#tryToFound(limits));
+  }
+
+  async #tryToFound(limits: CallLimits): Promise<void> {
     // A member that is silent by now would delay another reading.
     while (!this.#roster && !(await this.#read(true, limits))) {
       const marking = [...this.#members.keys()].map(async (name) => [name, await this.#markFirst(name, limits)] as const);
@@ -158,13 +165,29 @@ export class Membership implements Admission {
 
   async #heal(): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + HEALING_MS;
+    const work = async (limits: CallLimits): Promise<void> => {
+      await this.#takeIn(this.#lacking(), limits);
+      if (this.#lacking().length > 0) throw unknownMembers("STORE_CONFLICT");
+    };
+    // What fails is begun again by the next write; `members()` says who does not count.
+    await this.#repeat(untilMs, () => true, work).catch(() => undefined);
+  }
+
+  /** Does what takes many requests until it succeeds: one may be lost. @throws what it came to last, once its time is over. */
+  async #repeat(
+    untilMs: number,
+    mayRepeat: (error: unknown) => boolean,
+    work: (limits: CallLimits) => Promise<void>,
+  ): Promise<void> {
     const { signal } = new AbortController();
-    for (let times = 0; this.#clock.monotonicMs() < untilMs; times += 1) {
-      const names = this.#lacking();
-      if (names.length === 0) return;
-      const memberMs = HEALING_REQUEST_MS[times % HEALING_REQUEST_MS.length] as number;
-      const pauseMs = HEALING_PAUSES_MS[Math.min(times, HEALING_PAUSES_MS.length - 1)] as number;
-      await this.#takeIn(names, { signal, untilMs, memberMs }).catch(() => undefined);
+    for (let times = 0; ; times += 1) {
+      const memberMs = REPEATED_REQUEST_MS[times % REPEATED_REQUEST_MS.length] as number;
+      const pauseMs = REPEATED_PAUSES_MS[Math.min(times, REPEATED_PAUSES_MS.length - 1)] as number;
+      try {
+        return await work({ signal, untilMs, memberMs });
+      } catch (error) {
+        if (this.#clock.monotonicMs() >= untilMs || !mayRepeat(error)) throw error;
+      }
       await sleep(this.#clock, pauseMs * (0.5 + this.#clock.random()));
     }
   }

@@ -18,6 +18,7 @@ import {
   type RecordBackup,
 } from "@leasehold/core/testing";
 import { StoreError } from "@leasehold/core";
+import { ConnectingRecords } from "@leasehold/test-kit/simulated/connecting-records";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
 import { Broken, violationIn, type RandomRun } from "@leasehold/test-kit/simulated/random-run";
 import { compareBallots, type Ballot } from "../src/ballot.ts";
@@ -36,6 +37,12 @@ const SEATS = 3;
 const ORDERS = [15, 20, 20, 60];
 /** Of so many elections it is seen that somebody leads in the end. */
 const SEEN_IN_THE_END = 2;
+/** The round trip to a far member. A call gives each member 150 ms, and a connection with its first request takes three of these. */
+const FAR_MS = 60;
+/** Of the requests, and of the replies, in runs that lose messages all the while. */
+const LOSS = 0.05;
+/** From one member's loss to the next one's, in such runs: it takes some renewals to be written anew. */
+const BETWEEN_LOSSES_MS = 30_000;
 /** Longer than any call has. */
 const LONGEST_FREEZE_MS = 9_000;
 
@@ -162,6 +169,10 @@ class RandomQuorum {
   readonly #hasClocks: boolean;
   /** Few, where each has to be written anew before the next member forgets. */
   readonly #elections: string[];
+  /** A member whose connections take three round trips to make. */
+  readonly #far: string | undefined;
+  /** Every twentieth message is lost, and each member is emptied in turn. Nothing else happens. */
+  readonly #isLossy: boolean;
   /** The member whose clock runs away, if one's does. */
   readonly #wrongClock: string | undefined;
   readonly #services = new Map<string, SimulatedRecordService>();
@@ -217,6 +228,8 @@ class RandomQuorum {
     this.#hasClocks = random.chance(0.4);
     this.#elections = ELECTIONS.slice(0, this.#forgets ? 3 : undefined);
     this.#wrongClock = random.chance(0.5) ? random.pick(this.#names) : undefined;
+    this.#far = random.chance(0.2) ? random.pick(this.#names) : undefined;
+    this.#isLossy = random.chance(0.08);
     for (const name of this.#names) this.#begin(name, this.#newService(name));
     for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
   }
@@ -230,7 +243,8 @@ class RandomQuorum {
   /** Has many things happen, and then lets somebody lead. @throws {Broken} */
   async play(): Promise<void> {
     const random = this.#random;
-    const orders = random.pick(ORDERS);
+    if (this.#isLossy) await this.#emptyInTurn();
+    const orders = this.#isLossy ? 0 : random.pick(ORDERS);
     for (let order = 0; order < orders && !this.#violation; order += 1) {
       this.#steps += 1;
       if (random.chance(0.7)) this.#order(random.pick(this.#seats), random.pick(this.#elections));
@@ -257,6 +271,49 @@ class RandomQuorum {
       if (this.counts.terms === before && !this.#isStuck(election))
         this.#violate("leader-returns", `nobody leads ${election} in the end`);
     }
+    if (this.#far !== undefined && this.#emptied.size === 0) await this.#countOnFar(this.#far);
+  }
+
+  /** Processes that only look know a far member before long, and go on with it where others are away. */
+  async #countOnFar(far: string): Promise<void> {
+    const [election = ""] = [...this.#chosen.keys()].filter((each) => each !== ROSTER);
+    for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
+    const { signal } = new AbortController();
+    let answers = 0;
+    const look = async (consistent: boolean): Promise<void> => {
+      const answered = new Set<Process>();
+      for (const process of this.#seats) {
+        const found = process.records.get(election, { consistent, signal, ...LIMITS });
+        void found.then(() => answered.add(process)).catch(() => undefined);
+      }
+      await this.#clock.advance(1_000);
+      answers = answered.size;
+    };
+    for (let times = 0; times < 5; times += 1) await look(false);
+    const others = this.#names.filter((name) => name !== far);
+    for (const name of others.slice(0, this.#names.length - this.#majority)) this.#away.add(name);
+    for (let times = 0; times < 5 && answers < SEATS; times += 1) await look(true);
+    if (answers < SEATS) this.#violate("leader-returns", `${far}, which is far, counts for ${answers} of ${SEATS} that look`);
+  }
+
+  /** Members are emptied one after the other, on a network that loses messages. Somebody leads all the while. */
+  async #emptyInTurn(): Promise<void> {
+    const [election] = this.#elections as [string];
+    const compete = async (forMs: number): Promise<void> => {
+      for (let ms = 0; ms < forMs && !this.#violation; ms += 1_000) {
+        const holders = this.#holders.get(election) ?? [];
+        for (const holder of holders) this.#renew(holder, election);
+        for (const process of this.#seats) if (!holders.some((one) => one.process === process)) this.#claim(process, election);
+        await this.#clock.advance(1_000);
+      }
+    };
+    for (let times = 0; times < 40 && !this.#chosen.has(election); times += 1) await compete(1_000);
+    for (const name of this.#names) {
+      await compete(BETWEEN_LOSSES_MS);
+      this.#fail(name, "wiped");
+      this.#fault = undefined;
+    }
+    await compete(BETWEEN_LOSSES_MS);
   }
 
   /**
@@ -446,7 +503,8 @@ class RandomQuorum {
     const services = new Map(this.#services);
     const members = this.#names.map((name) => {
       const service = services.get(name) as SimulatedRecordService;
-      return [name, this.#connect(seat, name, service, clock)] as const;
+      const connection = this.#connect(seat, name, service, clock);
+      return [name, name === this.#far ? new ConnectingRecords(connection, clock, FAR_MS) : connection] as const;
     });
     this.#seats[seat] = new Process(`p${this.#starts}`, clock, services, Object.fromEntries(members), this.#onPut);
   }
@@ -476,10 +534,13 @@ class RandomQuorum {
 
   #passage(seat: number, name: string, service: SimulatedRecordService, election: string): Passage {
     const random = this.#random;
-    const shortly = (): number => 0.1 + random.next() * 8;
+    const farMs = name === this.#far ? FAR_MS / 2 : 0;
+    const shortly = (): number => farMs + 0.1 + random.next() * 8;
     const prompt = { arrivals: [{ afterMs: shortly(), replyAfterMs: shortly() }] };
-    if (this.#isCalm) return prompt;
     if (this.#away.has(name)) return { arrivals: [] };
+    if (this.#isLossy && random.chance(LOSS)) return { arrivals: [] };
+    if (this.#isLossy && random.chance(LOSS)) return { arrivals: [{ afterMs: shortly() }] };
+    if (this.#isCalm || this.#isLossy) return prompt;
     if (this.#first.has(name)) return { arrivals: [{ afterMs: 0.05, replyAfterMs: 0.05 }] };
     const lagsMs = this.#lagsMs.get(`${seat}/${name}`);
     if (lagsMs) return { arrivals: [{ afterMs: random.pick(lagsMs), replyAfterMs: shortly() }] };

@@ -105,6 +105,31 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule">> = [
 /** Bugs that show among the leases of a quorum alone. */
 const OF_QUORUMS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
+    name: "handshake-torn-down",
+    bug: "a call that ends takes its requests along, also where they are still making a connection to a far member",
+    within: 100,
+    patches: [
+      {
+        file: "packages/quorum/src/overdue-reads.ts",
+        find: "const MOST_OVERDUE = 2;",
+        replace: "const MOST_OVERDUE = 0;",
+      },
+    ],
+  },
+  {
+    name: "note-tried-once",
+    bug: "the note that takes an emptied store in is tried once in ten seconds, whatever is lost",
+    within: 40,
+    patches: [
+      {
+        file: MEMBERSHIP,
+        find: "await this.#repeat(untilMs, () => true, work).catch(() => undefined);",
+        replace:
+          "await work({ signal: new AbortController().signal, untilMs, memberMs: 2_500 }).catch(() => undefined); await sleep(this.#clock, untilMs - this.#clock.monotonicMs());",
+      },
+    ],
+  },
+  {
     name: "refusal-voids-nothing",
     bug: "a majority counts though another member has refused, for which one of them may have forgotten something newer",
     within: 100,
