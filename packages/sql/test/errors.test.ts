@@ -224,7 +224,7 @@ describe("what an error of mysql2 means", () => {
   const of = (errno: number): object => ({ errno, code: `ER_${errno}`, sqlState: "HY000" });
   const CASES: readonly Case[] = [
     ...[1205, 1213, 3572].map((errno): Case => [of(errno), "STORE_CONFLICT", false]),
-    ...[1045, 1698, 3118].map((errno): Case => [of(errno), "STORE_UNAUTHENTICATED", false]),
+    ...[1045, 1698, 3118, 4151].map((errno): Case => [of(errno), "STORE_UNAUTHENTICATED", false]),
     ...[1044, 1142, 1143, 1227].map((errno): Case => [of(errno), "STORE_DENIED", false]),
     ...[1049, 1146].map((errno): Case => [of(errno), "STORE_MISSING", false]),
     ...[1040, 1203, 1226].map((errno): Case => [of(errno), "STORE_THROTTLED", false]),
