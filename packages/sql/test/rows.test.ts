@@ -235,6 +235,7 @@ await describeDatabases(ALL, (test) => {
       acquired: false,
       current: { state: "vacant", term: 1, bar: { kind: "hold" } },
     });
+    // It is there again, held, so that processes without a memory can wait as well.
     expect(await world.leaseRow()).toMatchObject({ term: 1, term_id: null });
     await expect(store.break(world.election, { reason: "its holder is dead", immediate: true })).resolves.toMatchObject({
       term: 1,
