@@ -3,6 +3,9 @@ interface Announcing {
   on?(event: string, listener: (connection: object) => void): unknown;
 }
 
+/** The most connections that a pool may have made before it was listened to. A pool that hands out more unannounced ones announces none. */
+const MOST_UNANNOUNCED = 100;
+
 const trusts = new WeakMap<object, PoolTrust>();
 
 /** Returns what this process knows of a pool's connections. All stores on that pool share it. */
@@ -26,6 +29,7 @@ export class PoolTrust {
   #instant = 0;
   #doubtedUntil = 0;
   #announced = 0;
+  #unannounced = 0;
 
   /** Hears of the pool's new connections, by an event of that name. */
   listenTo(pool: Announcing, newConnection: string): void {
@@ -56,9 +60,15 @@ export class PoolTrust {
       const connection = await take();
       // A pool may announce other objects than it hands out: one that was made just now is new all the same.
       const isNew = announced !== this.#announced;
-      const lastAnswer = this.#lastAnswer.get(keyOf(connection)) ?? (this.#announces ? 0 : Infinity);
+      const lastAnswer = this.#lastAnswer.get(keyOf(connection)) ?? this.#answerOfUnknown(isNew);
       if (isNew || lastAnswer >= this.#doubtedUntil) return connection;
       discard(connection);
     }
+  }
+
+  /** A connection that was never announced is older than its pool's first store; but for a pool that announces none. */
+  #answerOfUnknown(isNew: boolean): number {
+    if (!isNew && this.#announced === 0 && (this.#unannounced += 1) > MOST_UNANNOUNCED) this.#announces = false;
+    return this.#announces ? 0 : Infinity;
   }
 }

@@ -54,6 +54,23 @@ describe("after a call without an answer", () => {
     expect(discarded).toEqual(["a"]);
   });
 
+  test("a pool that takes listeners and announces nothing is not emptied for ever", async () => {
+    const trust = new PoolTrust();
+    trust.listenTo(new EventEmitter(), "connection");
+    trust.doubt(trust.instant());
+    let taken = 0;
+    const take = async (): Promise<object> => {
+      if ((taken += 1) > 10_000) throw new Error("it is emptied for ever");
+      return {};
+    };
+    const discard = (): void => undefined;
+    await trust.get(take, (connection) => connection, discard);
+    const before = taken;
+    trust.doubt(trust.instant());
+    await trust.get(take, (connection) => connection, discard);
+    expect(taken - before).toBe(1);
+  });
+
   test("a pool that announces other objects than it hands out still gives a new connection", async () => {
     const { trust, get, discarded } = poolOf(["a"], { hidesIdentity: true });
     trust.doubt(trust.instant());
