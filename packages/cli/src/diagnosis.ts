@@ -81,9 +81,11 @@ function withAdvice(failure: Finding, url: string, store: LeaseStore): Finding {
   const { error, message } = failure;
   if (isLeaseholdError(error, "STORE_MISSING")) return { ...failure, advice: creationOf(url, store) };
   const isSilent = isLeaseholdError(error, "STORE_UNAVAILABLE") || isLeaseholdError(error, "STORE_TIMEOUT");
-  return isSilent
-    ? { ...failure, message: `${message} Check the host, its port, and the way there: DNS, firewall, proxy.` }
-    : failure;
+  if (!isSilent) return failure;
+  const advice = url.startsWith("sqlite:")
+    ? "Check the disk: its free space, its quota, and whether it is mounted read-only."
+    : "Check the host, its port, and the way there: DNS, firewall, proxy.";
+  return { ...failure, message: `${message} ${advice}` };
 }
 
 function leaseText({ leaseDurationMs, crashFailoverMs, outageToleratedMs }: TimingReport): string {
@@ -112,7 +114,8 @@ function standingOf(election: string, snapshot: LeaseSnapshot | undefined): Find
     vacant: `Nobody leads ${name}; its last term was ${term}.`,
   }[state];
   const bar = barText(snapshot);
-  if (bar === "") return { check: "election", outcome: "ok", message: standing };
-  const lifted = snapshot.bar?.kind === "pause" ? "resume lifts" : "break lifts";
+  // A lease keeps others out as it should; and a term that was broken keeps its reason when it is over.
+  if (snapshot.bar === undefined || bar === "") return { check: "election", outcome: "ok", message: standing };
+  const lifted = snapshot.bar.kind === "pause" ? "resume lifts" : "break lifts";
   return { check: "election", outcome: "warning", message: `${standing} It is kept from others (${bar}); ${lifted} that.` };
 }

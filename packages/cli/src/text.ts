@@ -14,6 +14,15 @@ export function printable(text: string): string {
   );
 }
 
+/** The most characters of a text in a table; one that is longer would pad every line. */
+const MOST_CHARACTERS = 60;
+
+/** Returns a text as a table shows it. */
+export function clipped(text: string): string {
+  const characters = [...text];
+  return characters.length <= MOST_CHARACTERS ? text : `${characters.slice(0, MOST_CHARACTERS - 1).join("")}…`;
+}
+
 /** The passwords that this process knows, since it was given URLs with them. */
 const known = new Set<string>();
 

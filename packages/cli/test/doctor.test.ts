@@ -65,11 +65,15 @@ test("settings by which the service may lose what it has acknowledged are warnin
   expect(command.stdout).toContain("warning  settings  fsync is off: set it to on.\n");
 });
 
-test("where nothing answers it says what to look at", async () => {
+test.each([
+  ["postgres://db/app", "Check the host, its port, and the way there: DNS, firewall, proxy."],
+  ["sqlite:///full/disk.db", "Check the disk: its free space, its quota, and whether it is mounted read-only."],
+])("where nothing answers it says what to look at: %s", async (url, advice) => {
   const command = new CapturedCommand();
+  command.env["LEASEHOLD_STORE"] = url;
   vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_UNAVAILABLE", "connect ECONNREFUSED", DETAILS));
   expect(await command.run("doctor")).toMatchObject({ exitCode: 69 });
-  expect(command.stdout).toContain("connect ECONNREFUSED. Check the host, its port, and the way there: DNS, firewall, proxy.\n");
+  expect(command.stdout).toContain(`connect ECONNREFUSED. ${advice}\n`);
 });
 
 test("members that fail behind a majority are warnings, with their names", async () => {
@@ -141,6 +145,14 @@ test.for([
   expect(command.stdout).toContain(`ok       election  ${words}\n`);
 });
 
+test("a term that was broken, and is over, keeps nobody out", async () => {
+  const command = new CapturedCommand();
+  const over = { election: "billing", state: "vacant", term: 3, endingReason: "it hangs" } as const;
+  vi.spyOn(command.store, "read").mockResolvedValue(over);
+  await command.run("doctor", "--election", "billing");
+  expect(command.stdout).toContain("ok       election  Nobody leads 'billing'; its last term was 3.\n");
+});
+
 test("a look that fails is a failure of that alone", async () => {
   const command = new CapturedCommand();
   command.failsWith("STORE_DENIED");
@@ -161,6 +173,7 @@ test.for(["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const)(
   "after %s it says what to look at on the way, if that may be the reason",
   async (code) => {
     const command = new CapturedCommand();
+    command.env["LEASEHOLD_STORE"] = "postgres://db/app";
     vi.spyOn(command.store, "check").mockRejectedValue(new StoreError(code, "No answer.", DETAILS));
     await command.run("doctor");
     expect(command.stdout.includes("Check the host")).toBe(code !== "STORE_THROTTLED");

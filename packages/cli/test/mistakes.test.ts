@@ -87,6 +87,11 @@ test("help names a verb's options", async () => {
   expect(ran.stdout).toContain("--store-file <path>");
 });
 
+test("the default of a duration has its unit", async () => {
+  const { stdout } = await new CapturedCommand().run("help", "run");
+  expect(stdout.replace(/\s+/g, " ")).toContain("the longest that the command may take to end (default: 8s)");
+});
+
 test("help says of each verb what it is for", async () => {
   const { stdout } = await new CapturedCommand().run("--help");
   const words = stdout.replaceAll(/\s+/g, " ");

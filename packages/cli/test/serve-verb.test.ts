@@ -62,11 +62,31 @@ describe("serve", () => {
   test("campaigns, says where it listens, and releases when it is told to stop", async () => {
     {
       await using sidecar = await started("--election", "e", "--http", "127.0.0.1:0");
-      expect(sidecar.said).toBe(`leasehold: serving 'e' as '${hostname()}' on ${sidecar.url}\n`);
+      const own = `leasehold: serving 'e' as '${hostname()}' on ${sidecar.url}\n`;
+      expect(sidecar.said).toBe(`${own}leasehold: leading 'e' in term 1.\n`);
       expect(await status(sidecar.url, "/leader")).toBe(200);
       expect(await command.store.read("e")).toMatchObject({ state: "held", holder: hostname(), leaseDurationMs: 15_000 });
     }
     expect(await command.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
+  });
+
+  test("says who leads, that nobody does, and that the store answers again", async () => {
+    const timing = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
+    const other = await command.store.acquire({ election: "e", candidateId: "other", ...timing });
+    await using _sidecar = await started("--election", "e", "--http", "127.0.0.1:0");
+    const recover = command.failsWith("STORE_UNAVAILABLE");
+    await command.clock.advance(5_000);
+    recover();
+    await command.clock.advance(5_000);
+    if (other.acquired) await command.store.release(other.lease, { timeoutMs: 1_000 });
+    await command.clock.advance(20_000);
+    const lines = command.stderr.split("\n").filter((line) => / leads? |leading|again\.$/.test(line));
+    expect(lines).toEqual([
+      "leasehold: 'other' leads 'e' in term 1.",
+      "leasehold: the store of 'e' answers again.",
+      "leasehold: nobody leads 'e'.",
+      "leasehold: leading 'e' in term 2.",
+    ]);
   });
 
   test("takes several elections, an id, a value and a lease", async () => {

@@ -58,6 +58,8 @@ test("what a process measures is told: who leads, since when nobody did, renewal
     `leasehold_lease_remaining_seconds{election="${ELECTION}"} 13.4`,
     `leasehold_lease_duration_seconds{election="${ELECTION}"} 15`,
     `leasehold_transitions_total{election="${ELECTION}",reason="elected"} 1`,
+    // A counter begins at zero, or Prometheus misses its first step.
+    `leasehold_overruns_total{election="${ELECTION}"} 0`,
     `leasehold_renewal_duration_seconds_count{election="${ELECTION}",outcome="ok"} 2`,
     'leasehold_store_request_duration_seconds_count{store="polled",operation="put",outcome="ok"} 3',
   ]) {

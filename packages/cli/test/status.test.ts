@@ -31,6 +31,16 @@ test("status shows who leads, for how long the lease has not been renewed, and w
   expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
 });
 
+test("one long value does not pad the table, and programs get all of it", async () => {
+  const command = new CapturedCommand();
+  const value = "v".repeat(5_000);
+  await lead(command, "billing", "worker-1", value);
+  const { stdout } = await command.run("status", "billing");
+  expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThan(140);
+  expect(stdout).toContain(`${"v".repeat(59)}…`);
+  expect(JSON.parse((await command.run("status", "billing", "--json")).stdout)).toMatchObject([{ value }]);
+});
+
 test("its exit code tells a script whether every election is led", async () => {
   const command = new CapturedCommand();
   await lead(command, "led", "worker-1");

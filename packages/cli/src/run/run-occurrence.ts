@@ -21,7 +21,7 @@ const clock = systemClock;
  * @throws as `run` does. {UnsupportedError} if the store keeps no occurrences.
  */
 export async function runOccurrence(key: string, options: RunOptions): Promise<number> {
-  const { store, election, tell, waitMs = 0, conflictExitCode } = options;
+  const { store, election, tell, inform, waitMs = 0, conflictExitCode } = options;
   const occurrences = occurrencesOf(store, election, DEFAULT_RETENTION_MS, "run --occurrence");
   const elector = new Elector({ ...candidacyOf(options), store: occurrences, election: `${election}@${key}` });
   checkPlan(elector.timing);
@@ -65,12 +65,12 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
     if (outcome.elected) return outcome.result ?? exitCodeOfStop(stopped);
     if ("unavailable" in outcome) throw outcome.unavailable;
     if (outcome.reason === "done") {
-      tell(`'${key}' of '${election}' is done already.`);
+      inform(`'${key}' of '${election}' is done already.`);
       return EXIT.done;
     }
     const leftMs = endMs - clock.monotonicMs();
     if (leftMs <= 0) {
-      tell(`'${key}' of '${election}' is in progress elsewhere; it is open again ${leaseDurationMs / 1_000} s after a crash.`);
+      inform(`'${key}' of '${election}' is in progress elsewhere; it is open again ${leaseDurationMs / 1_000} s after a crash.`);
       return conflictExitCode;
     }
     await sleep(clock, Math.min(nextMs, leftMs), stopped).catch(() => undefined);

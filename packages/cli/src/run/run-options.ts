@@ -26,7 +26,9 @@ export interface RunOptions {
   readonly restart: "never" | "on-loss" | "always";
   readonly lostExitCode: number;
   readonly conflictExitCode: number;
-  /** Says a line to people. */
+  /** Says to people what is as it should be. */
+  readonly inform: (line: string) => void;
+  /** Says to people what has gone wrong. */
   readonly tell: (line: string) => void;
   readonly logger: Logger;
   /** Answers over HTTP who leads, until it is disposed of. */

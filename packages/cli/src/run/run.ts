@@ -18,7 +18,7 @@ import { TimeUp } from "./time-up.ts";
  *   the store refuses, or could not be reached in the time there was. Nothing was started then.
  */
 export async function run(options: RunOptions): Promise<number> {
-  const { tell, restart, conflictExitCode } = options;
+  const { inform, restart, conflictExitCode } = options;
   const clock = systemClock;
   const elector = new Elector({ ...candidacyOf(options), store: options.store, election: options.election });
   checkPlan(elector.timing);
@@ -31,7 +31,7 @@ export async function run(options: RunOptions): Promise<number> {
     const leadership = await waitUnlessStopped(elected(elector, options, stopped), { stopped, clock, mostMs: CANDIDATE_MS });
     if (!leadership) {
       if (stopped.aborted) return exitCodeOfStop(stopped);
-      tell(notElected(elector));
+      inform(notElected(elector));
       return conflictExitCode;
     }
     const startedMs = clock.monotonicMs();
@@ -50,13 +50,13 @@ export async function run(options: RunOptions): Promise<number> {
 /** Returns the leadership, or undefined if it was not won in time, or this process was asked to stop before. */
 async function elected(
   elector: Elector,
-  { waitMs, tell }: RunOptions,
+  { waitMs, inform }: RunOptions,
   stopped: AbortSignal,
 ): Promise<HeldLeadership | undefined> {
   if (stopped.aborted) return undefined;
   try {
     if (waitMs === 0) return await elector.tryCampaign({ signal: stopped });
-    const forgetLeader = tellWhoLeads(elector, tell);
+    const forgetLeader = tellWhoLeads(elector, inform);
     const timeUp = new TimeUp(elector, waitMs);
     try {
       return await elector.campaign({ signal: AbortSignal.any([stopped, timeUp.signal]) });

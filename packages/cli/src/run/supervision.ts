@@ -132,7 +132,7 @@ class Supervision {
 
   /** Asks what is left of CMD to end, and then makes it. Returns false if something of it would not go. */
   async #drain(ended: Error | undefined): Promise<boolean> {
-    const { clock, lossSignal, timing } = this.#options;
+    const { clock, lossSignal, tell, timing } = this.#options;
     const mark = this.#mark;
     this.#isDraining = true;
     // What has to be killed at once is not asked first: to find whom to ask may take a while.
@@ -142,15 +142,21 @@ class Supervision {
     this.#graceEnd = after(machineNow(), timing.graceMs);
     void this.#order();
     let killedAt: MachineInstant | undefined;
+    let isLeft = false;
     for (;;) {
       const now = machineNow();
       const killAt = killInstant(this.#plan, this.#graceEnd);
       // Before the look at what is left, which may take a while.
       if (isDue(killAt, now)) {
-        killedAt ??= now;
         signalGroup(mark, "SIGKILL");
+        if (isLeft && !killedAt)
+          tell(
+            `SIGKILL was sent: the command was still there ${timing.graceMs / 1_000} s after it was asked to end, or its lease was about to end.`,
+          );
+        killedAt ??= now;
       }
       if (isGone(mark)) return true;
+      isLeft = true;
       if (hasLasted(killedAt, timing.leaseDurationMs, now)) return false;
       await sleep(clock, killedAt ? LOOK_MS : Math.min(LOOK_MS, untilMs(killAt, machineNow())));
     }

@@ -13,13 +13,13 @@ export interface TermOptions {
   readonly path: string;
   readonly signals: StopSignals;
   readonly clock: Clock;
-  readonly run: Pick<RunOptions, "command" | "graceMs" | "inheritSecrets" | "lossSignal" | "tell">;
+  readonly run: Pick<RunOptions, "command" | "graceMs" | "inform" | "inheritSecrets" | "lossSignal" | "tell">;
 }
 
 /** Runs CMD for one term, with what it is told of that in its environment. The lease is still to be given up. */
 export async function runTerm(leadership: Leadership, options: TermOptions): Promise<TermOutcome> {
   const { elector, path, signals, clock, run } = options;
-  const { command, graceMs, lossSignal, tell } = run;
+  const { command, graceMs, inform, lossSignal, tell } = run;
   const resign = (): void => void elector.resign();
   const api = await serveLeadership(leadership, resign).catch((error: unknown) => error as Error);
   if (api instanceof Error) return { exit: undefined, ended: api, overran: false };
@@ -27,7 +27,7 @@ export async function runTerm(leadership: Leadership, options: TermOptions): Pro
   const { leaseDurationMs, renewDeadlineMs, validForMs } = elector.timing;
   const timing: PlanTiming = { leaseDurationMs, renewDeadlineMs, validForMs, graceMs };
   const { election, term } = leadership;
-  tell(`leading '${election}' in term ${term}, running ${command[0]}; ${describePlan(timing, lossSignal)}.`);
+  inform(`leading '${election}' in term ${term}, running ${command[0]}; ${describePlan(timing, lossSignal)}.`);
   const own = { LEASEHOLD_URL: api.url, LEASEHOLD_TOKEN: api.token };
   const inherited = run.inheritSecrets ? process.env : withoutSecrets(process.env);
   const env = { ...inherited, ...environmentOf(leadership, process.env), ...own };

@@ -54,6 +54,11 @@ export class Figures implements ElectionMeters, Disposable {
   /** Returns everything; the gauges are computed now. */
   text(leases: readonly ConfiguredLease[]): string {
     const elections = this.#measurement.elections();
+    // A counter that is absent until it first counts hides its first step from increase().
+    for (const { election } of leases) {
+      this.#transitions.of({ election, reason: "elected" });
+      this.#overruns.of({ election });
+    }
     const leads = ({ isLeader }: MeasuredElection): number => (isLeader ? 1 : 0);
     const perElection = (value: (election: MeasuredElection) => number) =>
       elections.map((each) => ({ labels: { election: each.election }, value: value(each) }));

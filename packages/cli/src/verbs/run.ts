@@ -26,6 +26,7 @@ interface Options {
   readonly lostExitCode: number;
   readonly conflictExitCode: number;
   readonly inheritSecrets: boolean;
+  readonly quiet: boolean;
   readonly occurrence?: string;
   readonly http?: string;
   readonly httpHost: readonly string[];
@@ -37,7 +38,11 @@ export const verb: Verb = {
     addElectionOption(addStoreOptions(command))
       .addOption(new Option("--wait <duration>", "give up if not elected by then").argParser(parseDuration).conflicts("once"))
       .option("--once", "try once, without waiting")
-      .option("--grace <duration>", "the longest that the command may take to end", parseDuration, 8_000)
+      .addOption(
+        new Option("--grace <duration>", "the longest that the command may take to end")
+          .argParser(parseDuration)
+          .default(8_000, "8s"),
+      )
       .option("--signal <name>", "what the command gets when leadership is lost", parseSignal, "SIGTERM")
       .addOption(new Option("--restart <when>", "campaign again").choices(["never", "on-loss", "always"]).default("never"))
       .option("--lease <duration>", "how long rivals wait after the last renewal (default: 15s)", parseDuration)
@@ -55,6 +60,7 @@ export const verb: Verb = {
           "http",
         ]),
       )
+      .option("--quiet", "say only what has gone wrong", false)
       .option("--http <address>", "answer over HTTP who leads, as serve does")
       .option("--http-host <name>", "a host name under which it is asked, once for each", collect, [])
       .argument("<command...>", "the command and its arguments, after --")
@@ -64,7 +70,7 @@ export const verb: Verb = {
     if (process.platform === "win32") {
       throw new Failure(EXIT.configuration, "run needs process groups and signals, which Windows has not; use serve there.");
     }
-    const { wait, once, grace, signal, lease, id, stall, minimumHold, occurrence, http, httpHost, ...rest } =
+    const { wait, once, grace, signal, lease, id, stall, minimumHold, occurrence, quiet, http, httpHost, ...rest } =
       command.opts<Options>();
     const election = electionOf(command, surroundings);
     if (occurrence === "") throw new Failure(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
@@ -85,6 +91,7 @@ export const verb: Verb = {
       stallTimeoutMs: stall,
       minimumHoldMs: minimumHold,
       tell,
+      inform: quiet ? () => {} : tell,
       logger: loggerTo(tell),
       serve: http === undefined ? undefined : serveAt(http, httpHost),
     };

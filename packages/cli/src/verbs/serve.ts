@@ -14,6 +14,7 @@ import { pageFiles } from "../serve/page.ts";
 import { addStoreOptions, openStore } from "../store-option.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { teller } from "../tell.ts";
+import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 interface Options {
@@ -63,6 +64,7 @@ export const verb: Verb = {
     const signal = AbortSignal.any([surroundings.untilStopped(), ended.signal]);
     using figures = new Figures();
     const candidates = elections.map((election) => new Candidate(new Elector({ ...common, election }), clock));
+    for (const candidate of candidates) sayWhoLeads(candidate, tell);
     const served = {
       candidates,
       figures,
@@ -87,6 +89,24 @@ export const verb: Verb = {
     return EXIT.done;
   },
 };
+
+/** Says each change of who leads, and when the store answers again. */
+function sayWhoLeads(candidate: Candidate, tell: (line: string) => void): void {
+  const { elector, election } = candidate;
+  elector.on("startedLeading", ({ term }) => tell(`leading '${election}' in term ${term}.`));
+  elector.on("newLeader", ({ leader }) => {
+    if (!leader) tell(`nobody leads '${election}'.`);
+    else if (leader.candidateId !== elector.candidateId) {
+      tell(`'${printable(leader.candidateId)}' leads '${election}' in term ${leader.term}.`);
+    }
+  });
+  let isFailing = false;
+  candidate.onHappening(() => {
+    const wasFailing = isFailing;
+    isFailing = elector.health().lastError !== undefined;
+    if (wasFailing && !isFailing) tell(`the store of '${election}' answers again.`);
+  });
+}
 
 function collect(name: string, others: readonly string[] | undefined): readonly string[] {
   return [...(others ?? []), name];

@@ -9,7 +9,7 @@ import { addStoreOptions, openStore } from "../store-option.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { table } from "../table.ts";
 import { teller } from "../tell.ts";
-import { printable } from "../text.ts";
+import { clipped, printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 /** The longest wait between two looks of `--wait`. */
@@ -81,10 +81,10 @@ function tableOf(found: readonly LeaseSnapshot[], surroundings: Surroundings): s
     printable(snapshot.election),
     snapshot.state,
     String(snapshot.term),
-    printable(snapshot.holder ?? ""),
-    printable(snapshot.value ?? ""),
+    clipped(printable(snapshot.holder ?? "")),
+    clipped(printable(snapshot.value ?? "")),
     ageOf(snapshot),
-    barText(snapshot),
+    clipped(barText(snapshot)),
   ]);
   const [head = "", ...lines] = table(["ELECTION", "STATE", "TERM", "LEADER", "VALUE", "AGE", "NOTE"], rows);
   return [paint("dim", head), ...lines.map((line, at) => paint(COLOURS[found[at]?.state ?? "unknown"], line))]

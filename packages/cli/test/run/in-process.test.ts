@@ -113,6 +113,7 @@ describe("the exit code", () => {
     await here.wrote("up");
     here.signal("SIGTERM");
     expect(await ended).toBe(137);
+    expect(here.said.at(-1)).toMatch(/^SIGKILL was sent: the command was still there 0\.3 s after it was asked to end/);
   });
 
   test("is 70 where SIGKILL does not end the command, which is not run again, and the lease is left to expire", async () => {
@@ -372,6 +373,13 @@ describe("run --occurrence", () => {
     expect(await here.runOnce("l", "echo $LEASEHOLD_ELECTION >> $0/ran")).toBe(0);
     expect(here.read("ran")).toBe("e@k\ne@l\n");
     expect(here.said).toContain("'k' of 'e' is done already.");
+  });
+
+  test("on a host that has nothing to do says nothing, if that is asked for", async () => {
+    const quiet = { inform: () => {} };
+    expect(await here.runOnce("k", "exit 0", quiet)).toBe(0);
+    expect(await here.runOnce("k", "exit 0", quiet)).toBe(0);
+    expect(here.said).toEqual([]);
   });
 
   test("is open again after a command that failed, or was cut short, even if it says that it is done", async () => {

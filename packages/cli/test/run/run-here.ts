@@ -82,6 +82,7 @@ export class RunHere implements Disposable {
       lostExitCode: 70,
       conflictExitCode: 75,
       tell,
+      inform: tell,
       logger: loggerTo(tell),
       ...options,
     };

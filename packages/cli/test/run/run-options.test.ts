@@ -19,6 +19,7 @@ test("an elector waits for what is left of a command for its grace, and a whole 
     lostExitCode: 70,
     conflictExitCode: 75,
     tell: () => {},
+    inform: () => {},
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
   };
   const { logger } = options;
