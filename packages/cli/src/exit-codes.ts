@@ -14,6 +14,8 @@ export const EXIT = {
   store: 69,
   /** Leadership ended, and neither the child nor a signal asked for it; or something broke that never should. */
   leadershipEnded: 70,
+  /** The results cannot be written. */
+  output: 74,
   /** Not elected in time, or an order that did not come about; trying again later may help. */
   notElected: 75,
   /** A store, a name or a duration that cannot work, or a package that is not installed. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { systemClock } from "@leasehold/core";
 import { runCommand } from "./command.ts";
+import { EXIT } from "./exit-codes.ts";
 import { takeOverConsole } from "./output/console.ts";
 import { stderrSink } from "./output/output-sinks.ts";
 import { UnblockedOutput } from "./output/unblocked-output.ts";
@@ -16,9 +17,17 @@ giveInitAway({ pid, execPath, execArgv, argv, env, execve: process.execve?.bind(
 
 const stderr = new UnblockedOutput(stderrSink(), systemClock);
 takeOverConsole(stderr);
+// Nothing leads in a process that writes results, so that it may end at once.
+process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+  if (code === "EPIPE") process.exit(EXIT.done);
+  stderr.write(`leasehold: the output cannot be written (${code}).\n`);
+  void stderr.end(LAST_WORDS_MS).then(() => process.exit(EXIT.output));
+});
 const exitCode = await runCommand(argv.slice(2), ownSurroundings(stderr));
 await stderr.end(LAST_WORDS_MS);
 // What was written last goes out first; then nothing that an SDK has left behind keeps the process.
-const exit = (): never => process.exit(exitCode);
-if (process.stdout.writableLength === 0) exit();
-process.stdout.write("", exit);
+const exit = (): void => {
+  if (!process.stdout.errored) process.exit(exitCode);
+};
+if (process.stdout.writableLength > 0) process.stdout.write("", exit);
+else exit();

@@ -4,7 +4,7 @@ import { addElectionOption, electionOf } from "./election-option.ts";
 import { EXIT } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
 import { ageOf, barText, look } from "./standing.ts";
-import { addStoreOptions, openStore } from "./store-option.ts";
+import { addStoreOptions, openUsedStore } from "./store-option.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { printable } from "./text.ts";
 
@@ -48,7 +48,7 @@ export async function giveOrder<Outcome>(
   if (!isSure && ask === undefined) {
     throw new Failure(EXIT.usage, "nobody is here to ask; give --yes if it is to be done without a question.");
   }
-  await using store = await openStore(command, surroundings);
+  await using store = await openUsedStore(command, surroundings);
   const snapshot = await look(store, election);
   if (snapshot === undefined) {
     throw new Failure(EXIT.nobodyLeads, `nobody has ever led '${election}' in this store; is that its name?`);

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { systemClock } from "@leasehold/core";
 import { NpxWatch } from "./run/npx-watch.ts";
-import { storeFromUrl } from "./store-url/store-from-url.ts";
+import { storeFromUrl, usedStoreFromUrl } from "./store-url/store-from-url.ts";
 import type { Output, Surroundings } from "./surroundings.ts";
 
 /** Returns those of this process, which says to people what it has to say by `stderr`. */
@@ -12,7 +12,8 @@ export function ownSurroundings(stderr: Output): Surroundings {
     stdout: outputOf(process.stdout),
     stderr,
     clock: systemClock,
-    openStore: (url) => storeFromUrl(url),
+    openStore: storeFromUrl,
+    openUsedStore: usedStoreFromUrl,
     ask: process.stdin.isTTY && stderr.isTerminal ? ask : undefined,
     untilStopped,
     watchNpx,

@@ -33,11 +33,19 @@ export function namesStore(command: Command, { env }: Surroundings): boolean {
  * @throws {ConfigurationError} for a package that is not installed, and for what that refuses.
  */
 export async function openStore(command: Command, surroundings: Surroundings): Promise<LeaseStore & AsyncDisposable> {
-  const store = await surroundings.openStore(await storeUrl(command, surroundings));
+  return closedInTime(await surroundings.openStore(await storeUrl(command, surroundings)), surroundings);
+}
+
+/** Opens it for a verb that only reads, or steers what is there: as {@link openStore}, but nothing is made. */
+export async function openUsedStore(command: Command, surroundings: Surroundings): Promise<LeaseStore & AsyncDisposable> {
+  return closedInTime(await surroundings.openUsedStore(await storeUrl(command, surroundings)), surroundings);
+}
+
+function closedInTime(store: LeaseStore & AsyncDisposable, { clock }: Surroundings): LeaseStore & AsyncDisposable {
   const close = store[Symbol.asyncDispose].bind(store);
   // The process ends then, and its connections with it.
   return Object.assign(store, {
-    [Symbol.asyncDispose]: async () => await Promise.race([close(), sleep(surroundings.clock, CLOSE_MS)]),
+    [Symbol.asyncDispose]: async () => await Promise.race([close(), sleep(clock, CLOSE_MS)]),
   });
 }
 

@@ -17,6 +17,8 @@ export interface Surroundings {
   readonly clock: Clock;
   /** Opens the store that a checked URL names. */
   readonly openStore: (url: string) => Promise<LeaseStore & AsyncDisposable>;
+  /** Opens the store that a checked URL names, and that candidates have used already; makes nothing. */
+  readonly openUsedStore: (url: string) => Promise<LeaseStore & AsyncDisposable>;
   /** Asks a person, who has to answer `yes`; undefined where nobody sits at a terminal. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
   /** Returns a signal that aborts when the process is told to end (INT, TERM), from the first call on. */

@@ -82,18 +82,20 @@ export class CapturedCommand {
       await this.whileAsking();
       return this.answer === true;
     };
+    const open: Surroundings["openStore"] = async (url) => {
+      this.opened.push(url);
+      if (this.refusal) throw this.refusal;
+      const dispose = async (): Promise<void> => await Promise.resolve();
+      return await Promise.resolve(Object.assign(this.store, { [Symbol.asyncDispose]: dispose }));
+    };
     return {
       env: this.env,
       platform: this.platform,
       stdout: { isTerminal, write: (text) => (this.stdout += text) },
       stderr: { isTerminal, write: (text) => (this.stderr += text) },
       clock: this.clock,
-      openStore: async (url) => {
-        this.opened.push(url);
-        if (this.refusal) throw this.refusal;
-        const dispose = async (): Promise<void> => await Promise.resolve();
-        return await Promise.resolve(Object.assign(this.store, { [Symbol.asyncDispose]: dispose }));
-      },
+      openStore: open,
+      openUsedStore: open,
       ask: this.answer === undefined ? undefined : ask,
       untilStopped: () => this.stop.signal,
       watchNpx: () => ({ [Symbol.dispose]: () => {} }),

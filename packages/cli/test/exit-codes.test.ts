@@ -11,6 +11,7 @@ test("supervisors and scripts rely on these exit codes", () => {
     usage: 64,
     store: 69,
     leadershipEnded: 70,
+    output: 74,
     notElected: 75,
     configuration: 78,
     notExecutable: 126,

@@ -2,13 +2,16 @@ import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
 import { syncBuiltinESMExports } from "node:module";
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Firestore } from "@google-cloud/firestore";
 import { MemoryLeaseStore } from "@leasehold/core";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { optionsOf } from "../src/store-url/azure-blob.ts";
 import { disposable } from "../src/store-url/store-kind.ts";
-import { checkStoreUrl, openStoreUrl, storeFromUrl } from "../src/store-url/store-from-url.ts";
+import { checkStoreUrl, openStoreUrl, storeFromUrl, usedStoreFromUrl } from "../src/store-url/store-from-url.ts";
 import { parseStoreUrl } from "../src/store-url/store-url.ts";
 
 const PLACE = {
@@ -34,6 +37,30 @@ test.for([
 ] as const)("%s opens a store of %s, and asks it nothing", async ([url, name]) => {
   await using store = await openStoreUrl(url, PLACE);
   expect(store.name).toBe(name);
+});
+
+test("a SQLite file that is only read, or steered, is not made", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "leasehold-store-url-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const url = `sqlite://${folder}/app.db`;
+  await expect(usedStoreFromUrl(url)).rejects.toMatchObject({
+    exitCode: 78,
+    message: expect.stringContaining("there is no SQLite"),
+  });
+  expect(readdirSync(folder)).toEqual([]);
+  writeFileSync(join(folder, "app.db"), "");
+  await expect(usedStoreFromUrl(url)).rejects.toMatchObject({
+    exitCode: 3,
+    message: expect.stringContaining("nobody has ever led"),
+  });
+  expect(readdirSync(folder)).toEqual(["app.db"]);
+  {
+    await using made = await storeFromUrl(url);
+    await made.check({ election: "e" });
+  }
+  symlinkSync(join(folder, "app.db"), join(folder, "link.db"));
+  await using used = await usedStoreFromUrl(`sqlite://${folder}/link.db`);
+  expect(await used.read("e")).toBe(undefined);
 });
 
 test.for([

@@ -59,6 +59,15 @@ test("an outage is told once on stderr, and outlived", async () => {
   expect(stdout).toContain("one leads, term 1");
 });
 
+test.each(["STORE_DENIED", "STORE_MISSING", "STORE_UNAUTHENTICATED", "STORE_REJECTED"] as const)(
+  "a store that refuses from the first, by %s, ends it",
+  async (code) => {
+    const command = new CapturedCommand();
+    command.failsWith(code);
+    expect(await command.run("watch", "billing")).toEqual({ exitCode: 69, stdout: "", stderr: `leasehold: ${code} of old.\n` });
+  },
+);
+
 test("it says of a leader that it is ending, and of one that may be dead that nobody knows", async () => {
   const command = new CapturedCommand();
   const leads = command.usesStoreWithoutClock();

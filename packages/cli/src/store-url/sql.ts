@@ -1,5 +1,8 @@
+import { existsSync, realpathSync } from "node:fs";
 import { ConfigurationError, type LeaseStore } from "@leasehold/core";
 import type { SqlLeaseStore, SqlLeaseStoreOptions } from "@leasehold/sql";
+import { EXIT } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
 import { oneLine } from "../text.ts";
 import { loadProvider } from "./provider.ts";
 import type { StoreKind, StorePlace } from "./store-kind.ts";
@@ -16,6 +19,15 @@ export const sqlite: StoreKind = {
     throw new ConfigurationError("a URL of sqlite: has three slashes and an absolute path: sqlite:///var/lib/app/app.db.");
   },
   open: async ({ path }, place) => await openSql({ sqlite: fileOf(path) }, place),
+  async checkUsed({ path }, place) {
+    const { module } = await loadProvider<SqlModule>("@leasehold/sql", place);
+    const file = fileOf(path);
+    if (!existsSync(file)) {
+      throw new Failure(EXIT.configuration, `there is no SQLite file ${file}; is that its path? run and serve make it.`);
+    }
+    if (existsSync(`${realpathSync(file)}${module.LEASE_FILE_SUFFIX}`)) return;
+    throw new Failure(EXIT.nobodyLeads, `nobody has ever led with the SQLite file ${file}; is that its path?`);
+  },
   async localWarnings({ path }, place) {
     const { module } = await loadProvider<SqlModule>("@leasehold/sql", place);
     const warning = module.networkFileWarning(fileOf(path));

@@ -48,6 +48,13 @@ export async function openStoreUrl(text: string, place: StorePlace): Promise<Lea
   return await kind.open(url, place);
 }
 
+/** @internal Opens what candidates have used already, and makes nothing. @throws {Failure} where there is no such thing. */
+export async function usedStoreFromUrl(text: string): Promise<LeaseStore & AsyncDisposable> {
+  const { kind, url } = read(text);
+  await kind.checkUsed?.(url, here());
+  return await storeFromUrl(text);
+}
+
 /** @internal Returns the commands or statements that create what a URL names, for people. */
 export function creationOf(text: string, store: LeaseStore): readonly string[] | undefined {
   const { kind, url } = read(text);

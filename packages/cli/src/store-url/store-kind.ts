@@ -19,6 +19,8 @@ export interface StoreKind {
   open(url: StoreUrl, place: StorePlace): Promise<LeaseStore & AsyncDisposable>;
   /** The commands or statements that create what is missing, for people. */
   creation?(url: StoreUrl, store: LeaseStore): readonly string[];
+  /** Checks that candidates have been here, where opening the store would make it. @throws {Failure} */
+  checkUsed?(url: StoreUrl, place: StorePlace): Promise<void>;
   /** What a look at this machine alone makes doubtful. */
   localWarnings?(url: StoreUrl, place: StorePlace): Promise<readonly string[]>;
 }

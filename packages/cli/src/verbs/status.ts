@@ -5,7 +5,7 @@ import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
 import { ageOf, barText, look } from "../standing.ts";
-import { addStoreOptions, openStore } from "../store-option.ts";
+import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { table } from "../table.ts";
 import { teller } from "../tell.ts";
@@ -32,7 +32,7 @@ export const verb: Verb = {
     const [names] = command.processedArgs as [string[]];
     const { wait: waitMs = 0, json } = command.opts<Options>();
     const elections = (names.length === 0 ? [undefined] : names).map((name) => electionOf(command, surroundings, name));
-    await using store = await openStore(command, surroundings);
+    await using store = await openUsedStore(command, surroundings);
     const found = await Promise.all(elections.map(async (election) => await standingOf(store, election, waitMs, surroundings)));
     surroundings.stdout.write(json ? `${JSON.stringify(found)}\n` : tableOf(found, surroundings));
     const absent = store.members && membersText(store.members(), "members of the store");

@@ -1,11 +1,15 @@
-import { Observer, type Leader } from "@leasehold/core";
+import { isLeaseholdError, Observer, type Leader, type LeaseStore } from "@leasehold/core";
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
 import { loggerTo } from "../line-logger.ts";
-import { addStoreOptions, openStore } from "../store-option.ts";
+import { look } from "../standing.ts";
+import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
+
+/** The failures of a store that may be back later. */
+const OUTAGES = ["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const;
 
 /** A line for each change of an election, until it is told to end. It outlives outages of the store. */
 export const verb: Verb = {
@@ -19,8 +23,9 @@ export const verb: Verb = {
     const [name] = command.processedArgs as [string | undefined];
     const { json } = command.opts<{ readonly json?: true }>();
     const election = electionOf(command, surroundings, name);
-    await using store = await openStore(command, surroundings);
+    await using store = await openUsedStore(command, surroundings);
     const { clock, stdout } = surroundings;
+    await checkAnswers(store, election);
     const observer = new Observer({ store, election, clock, logger: loggerTo(teller(surroundings)) });
     for await (const leader of observer.observe({ signal: surroundings.untilStopped() })) {
       const at = timeOf(clock.wallMs());
@@ -29,6 +34,15 @@ export const verb: Verb = {
     return EXIT.done;
   },
 };
+
+/** @throws where the store answers, and refuses: to ask again is of no use. A store that does not answer may do so later. */
+async function checkAnswers(store: LeaseStore, election: string): Promise<void> {
+  try {
+    await look(store, election);
+  } catch (error) {
+    if (!OUTAGES.some((code) => isLeaseholdError(error, code))) throw error;
+  }
+}
 
 function lineOf(leader: Leader | undefined): string {
   if (leader === undefined) return "nobody leads";
