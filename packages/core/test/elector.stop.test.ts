@@ -1,7 +1,9 @@
+import { sleep } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
 import { StubbornTask, untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { ElectionWorld, type Candidate } from "./election-world.ts";
+import { Lines } from "./lines.ts";
 
 let world: ElectionWorld;
 let a: Candidate;
@@ -30,6 +32,41 @@ describe("stop", () => {
     await Promise.all([running, stopping]);
 
     expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+
+  test.each(["stop", "resign"] as const)("says at once of a task that awaits %s() that it waits for itself", async (call) => {
+    const logger = new Lines();
+    const { elector } = world.candidate("b", { logger, drainTimeoutMs: 5_000 });
+    const running = settled(elector.run(async () => await elector[call]()));
+    await world.clock.advance(1_000);
+
+    expect(logger.warnings).toHaveLength(1);
+    expect(logger.warnings[0]).toMatch(
+      new RegExp(`^${call}\\(\\) was called inside of the task of 'nightly-billing' \\(term 1\\).*waits for itself`),
+    );
+    elector.stop().catch(() => undefined);
+    await expect(running).resolves.toMatchObject({ code: "DRAIN_TIMEOUT", message: expect.stringMatching(/waits for itself/) });
+  });
+
+  test("says nothing where the task does not await it, or another's code has called it", async () => {
+    const logger = new Lines();
+    const { elector } = world.candidate("b", { logger });
+    const running = elector.run(async () => {
+      await sleep(world.clock, 1_000);
+      void elector.stop();
+    });
+    await world.clock.advance(2_000);
+    await running;
+    const task = new StubbornTask();
+    const again = elector.run(task.run);
+    await world.clock.advance(10_000);
+    const stopping = elector.stop();
+    await world.clock.advance(1_000);
+    task.settle();
+    await Promise.all([again, stopping]);
+
+    expect(logger.warnings).toEqual([]);
+    expect(world.clock.pendingTimers).toBe(0);
   });
 
   test("lets a standby go at once, and a campaign reject with an AbortError", async () => {

@@ -250,11 +250,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * Gives up the present term: aborts its signal, waits for the task while the lease is still renewed, releases. The
    * elector then goes on campaigning, after the others had their turn. Does nothing if this candidate does not lead.
    *
-   * It waits for the task: a task that awaits it waits for itself. To give up from inside a task, return from it.
+   * It waits for the task: a task that awaits it waits for itself, which is warned of. To give up from inside a task, return from it.
    */
   async resign(): Promise<void> {
     const { tenure } = this.#leading;
     if (!tenure) return;
+    this.#leading.warnIfInside("resign");
     tenure.end(new LeadershipEndedError(this.election, tenure.term, "resigned", "it was resigned."));
     await tenure.finished;
   }
@@ -272,6 +273,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     const { planned = false } = options;
     const { call } = this.#claim;
     if (!call) return;
+    this.#leading.warnIfInside("stop");
     if (planned) await this.#untilPlannedEnd();
     call.stop(this.election);
     await this.#leading.tenure?.settled;

@@ -4,6 +4,7 @@ import type { Journal } from "../reporting/journal.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Announcements } from "./announcements.ts";
 import type { ElectorOptions } from "./elector-options.ts";
+import { callTask, isInsideTask } from "./inside-task.ts";
 import type { Leadership, LeaderTask } from "./leadership.ts";
 import type { StandingBack } from "./standing-back.ts";
 import type { StoreContact } from "./store-contact.ts";
@@ -13,6 +14,9 @@ import type { Timing } from "./timing.ts";
 
 /** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
 export const OVERRUN_EXIT_CODE = 70;
+
+/** The time for a task to return that has called `stop` and has not awaited it. */
+const INSIDE_GRACE_MS = 100;
 
 export interface LeadingOptions {
   readonly clock: Clock;
@@ -67,11 +71,23 @@ export class Leading<Led extends Leadership> implements TenureHooks {
     return tenure;
   }
 
+  /** Warns soon of a call that waits for the task, and that the task itself has made, unless it did not await that. */
+  warnIfInside(call: "stop" | "resign"): void {
+    const tenure = this.#tenure;
+    if (!tenure || !isInsideTask(this)) return;
+    const { clock, journal } = this.#options;
+    const { election } = tenure.leadership;
+    const text = `${call}() was called inside of the task of '${election}' (term ${tenure.term}), which is still pending. If the task awaits ${call}(), it waits for itself: let it return instead, or call ${call}() without await.`;
+    const warn = (): void => journal.warn("LEASEHOLD_WAITS_FOR_ITSELF", "warn", text, { election, term: tenure.term });
+    const timer = clock.setTimer(warn, INSIDE_GRACE_MS);
+    void tenure.finished.then(() => timer.cancel());
+  }
+
   /** What the task's rejection means is decided at that moment: the tenure's own end aborts the signal, too. */
   async #work<T>(tenure: Tenure<Led>, task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
     const { leadership } = tenure;
     try {
-      return tenure.mayWork ? { result: await task(leadership) } : undefined;
+      return tenure.mayWork ? { result: await callTask(this, () => task(leadership)) } : undefined;
     } catch (error) {
       if (!countsAsReturn(error, leadership.signal)) throw error;
       return { result: undefined };
