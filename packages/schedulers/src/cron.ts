@@ -1,9 +1,9 @@
 import { ConfigurationError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
 import type { CronJob } from "cron";
 import { dueOf } from "./due-by-cron.ts";
-import { checkJob, ticksOf, type TickOptions } from "./tick.ts";
+import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 
-export type { TickOptions } from "./tick.ts";
+export type { Closable, TickOptions } from "./tick.ts";
 
 /**
  * Wraps a job for `cron`, as its `onTick`, so that each tick is done once, however many hosts schedule it and however skewed
@@ -29,17 +29,18 @@ export type { TickOptions } from "./tick.ts";
 export function oncePerTick<Store extends LeaseStore = LeaseStore>(
   options: TickOptions<Store>,
   job: (leadership: ClaimedLeadership<Store>) => unknown,
-): (this: unknown) => Promise<void> {
-  const tick = ticksOf("oncePerTick", options);
+): ((this: unknown) => Promise<void>) & Closable {
+  const ticks = new Ticks("oncePerTick", options);
   checkJob("oncePerTick", job);
-  return async function onTick(this: unknown) {
+  async function onTick(this: unknown): Promise<void> {
     if (!isCronJob(this)) {
       throw new ConfigurationError(
         `cron called '${options.name}' with a context that is not its CronJob, which has the schedule. Leave its option 'context' out.`,
       );
     }
-    await tick(dueOf(this), job);
-  };
+    await ticks.run(dueOf(this), job);
+  }
+  return Object.assign(onTick, { close: () => ticks.close() });
 }
 
 function isCronJob(context: unknown): context is CronJob {

@@ -1,9 +1,9 @@
 import { ConfigurationError, isLeaseholdError, systemClock, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
 import { Journal } from "@leasehold/core/provider";
 import type { Cron } from "croner";
-import { checkJob, ticksOf, type TickOptions } from "./tick.ts";
+import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 
-export type { TickOptions } from "./tick.ts";
+export type { Closable, TickOptions } from "./tick.ts";
 
 /**
  * Wraps a job for croner, so that each tick is done once, however many hosts schedule it and however skewed their clocks are.
@@ -30,20 +30,21 @@ export type { TickOptions } from "./tick.ts";
 export function oncePerTick<Store extends LeaseStore = LeaseStore, Context = undefined>(
   options: TickOptions<Store>,
   job: (leadership: ClaimedLeadership<Store>, cron: Cron<Context>) => unknown,
-): (cron: Cron<Context>) => Promise<void> {
-  const tick = ticksOf("oncePerTick", options);
+): ((cron: Cron<Context>) => Promise<void>) & Closable {
+  const ticks = new Ticks("oncePerTick", options);
   checkJob("oncePerTick", job);
   const journal = Journal.to(options.logger);
-  return async (cron) => {
+  const onTick = async (cron: Cron<Context>): Promise<void> => {
     try {
       checkInterval(options.name, cron);
-      await tick(dueOf(cron), (leadership) => job(leadership, cron));
+      await ticks.run(dueOf(cron), (leadership) => job(leadership, cron));
     } catch (error) {
       if (cron.options.catch || !isLeaseholdError(error)) throw error;
       const attributes = { name: options.name, code: error.code };
       journal.warn("LEASEHOLD_TICK_FAILED", "error", `A tick of '${options.name}' failed. ${error.message}`, attributes);
     }
   };
+  return Object.assign(onTick, { close: () => ticks.close() });
 }
 
 function checkInterval<Context>(name: string, { options }: Cron<Context>): void {

@@ -2,7 +2,7 @@ import { ConfigurationError, MemoryLeaseStore, type ClaimedLeadership, type Leas
 import { Inject } from "@nestjs/common";
 import { Cron, SchedulerRegistry, type CronOptions } from "@nestjs/schedule";
 import { dueOf } from "./due-by-cron.ts";
-import { ticksOf, type Tick, type TickOptions } from "./tick.ts";
+import { Ticks, type TickOptions } from "./tick.ts";
 
 export type { TickOptions } from "./tick.ts";
 
@@ -19,7 +19,8 @@ const WHOSE = "OncePerTick";
  * run the service and however skewed their clocks are. The method gets the leadership.
  *
  * When a tick was due is derived from the job's schedule, as with `@leasehold/schedulers/cron`, on which Nest's scheduler
- * stands. Set `timeZone`, or two hosts that are configured differently have two schedules. Nest logs what the method throws. It
+ * stands. Set `timeZone`, or two hosts that are configured differently have two schedules. Nest logs what the method throws.
+ * `app.close()`, and with `enableShutdownHooks()` a signal, waits for the ticks under way before anything shuts down. It
  * guarantees what `oncePerOccurrence` does, and no more.
  *
  * @example
@@ -39,21 +40,36 @@ export function OncePerTick<Service extends object>(
 ): (target: Service, key: string | symbol, descriptor: PropertyDescriptor) => void {
   const name = cronOptions?.name;
   const given = typeof options === "function" ? { store: new MemoryLeaseStore() } : options;
-  ticksOf(WHOSE, { ...given, name });
+  void new Ticks(WHOSE, { ...given, name });
   return (target, key, descriptor) => {
     const method: unknown = descriptor.value;
     if (typeof method !== "function") throw new ConfigurationError(`${WHOSE} is for a method, which ${String(key)} is not.`);
     const registry = Symbol("SchedulerRegistry");
     Inject(SchedulerRegistry)(target, registry);
-    const ticks = new WeakMap<Service, Tick<LeaseStore>>();
+    const ticksOf = new WeakMap<Service, Ticks<LeaseStore>>();
+    closeBeforeShutdown(target, (service) => ticksOf.get(service)?.close());
     Object.assign(descriptor, {
       async value(this: Service & Readonly<Record<symbol, SchedulerRegistry>>): Promise<void> {
-        const tick = ticks.get(this) ?? ticksOf(WHOSE, { ...(typeof options === "function" ? options(this) : options), name });
-        ticks.set(this, tick);
+        const ticks =
+          ticksOf.get(this) ?? new Ticks(WHOSE, { ...(typeof options === "function" ? options(this) : options), name });
+        ticksOf.set(this, ticks);
         const job = (this[registry] as SchedulerRegistry).getCronJob(name);
-        await tick(dueOf(job), (leadership: ClaimedLeadership): unknown => method.call(this, leadership));
+        await ticks.run(dueOf(job), (leadership: ClaimedLeadership): unknown => method.call(this, leadership));
       },
     });
     Cron(cronTime, cronOptions)(target, key, descriptor);
+  };
+}
+
+/** Has Nest close a service's ticks before it shuts down, and then call the service's own hook, if it has one. */
+function closeBeforeShutdown<Service extends object>(
+  target: Service,
+  close: (service: Service) => Promise<void> | undefined,
+): void {
+  const hooked = target as { beforeApplicationShutdown?: (signal?: string) => unknown };
+  const own = hooked.beforeApplicationShutdown;
+  hooked.beforeApplicationShutdown = async function beforeApplicationShutdown(this: Service, signal) {
+    await close(this);
+    await own?.call(this, signal);
   };
 }

@@ -1,9 +1,9 @@
 import { ConfigurationError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
 import type { TaskContext } from "node-cron";
-import { checkJob, ticksOf, type TickOptions, type TickOutcome } from "./tick.ts";
+import { checkJob, Ticks, type Closable, type TickOptions, type TickOutcome } from "./tick.ts";
 
 export { RunClaims, type RunClaimsOptions } from "./run-claims.ts";
-export type { TickOptions, TickOutcome } from "./tick.ts";
+export type { Closable, TickOptions, TickOutcome } from "./tick.ts";
 
 /**
  * Wraps a job for node-cron, so that each tick is done once, however many hosts schedule it and however skewed their clocks are.
@@ -26,15 +26,16 @@ export type { TickOptions, TickOutcome } from "./tick.ts";
 export function oncePerTick<T, Store extends LeaseStore = LeaseStore>(
   options: TickOptions<Store>,
   job: (leadership: ClaimedLeadership<Store>, context: TaskContext) => Promise<T> | T,
-): (context: TaskContext) => Promise<TickOutcome<T>> {
-  const tick = ticksOf("oncePerTick", options);
+): ((context: TaskContext) => Promise<TickOutcome<T>>) & Closable {
+  const ticks = new Ticks("oncePerTick", options);
   checkJob("oncePerTick", job);
-  return async (context) => {
+  const onTick = async (context: TaskContext): Promise<TickOutcome<T>> => {
     if (context.execution?.reason === "invoked") {
       throw new ConfigurationError(
         `task.execute() is no tick of '${options.name}', so that there is nothing to do once. To run the job by hand, call its own function.`,
       );
     }
-    return await tick(context.date, (leadership) => job(leadership, context));
+    return await ticks.run(context.date, (leadership) => job(leadership, context));
   };
+  return Object.assign(onTick, { close: () => ticks.close() });
 }

@@ -1,7 +1,7 @@
 import { ConfigurationError, type LeaseStore, type ScheduleOptions } from "@leasehold/core";
 import { checkOptions, checkSchedule } from "@leasehold/core/provider";
 import type { RunCoordinator } from "node-cron";
-import { ticksOf, type Tick } from "./tick.ts";
+import { Ticks } from "./tick.ts";
 
 /** The options of {@link RunClaims}: node-cron gives the names, and for how long a claim outlives its host (`distributedLease`). */
 export type RunClaimsOptions<Store extends LeaseStore = LeaseStore> = Pick<
@@ -52,8 +52,8 @@ export class RunClaims implements RunCoordinator {
   /** Claims a run. @throws {StoreError} if the store cannot be asked: node-cron then skips the run. */
   async shouldRun(key: string, ttlMs: number): Promise<boolean> {
     const { name, scheduledMs } = slotOf(key);
-    const tick = ticksOf("RunClaims", { ...this.#options, name, leaseDurationMs: ttlMs, whenInProgress: "return" });
-    return await this.#claim(key, scheduledMs, tick);
+    const ticks = new Ticks("RunClaims", { ...this.#options, name, leaseDurationMs: ttlMs, whenInProgress: "return" });
+    return await this.#claim(key, scheduledMs, ticks);
   }
 
   /** Records that a run has ended, well or not. @throws {NotRecordedError} {LeaseLostError} as `oncePerOccurrence`. */
@@ -64,10 +64,10 @@ export class RunClaims implements RunCoordinator {
     await run?.recorded;
   }
 
-  async #claim(key: string, scheduledMs: number, tick: Tick<LeaseStore>): Promise<boolean> {
+  async #claim(key: string, scheduledMs: number, ticks: Ticks<LeaseStore>): Promise<boolean> {
     const claimed = Promise.withResolvers<boolean>();
     const ended = Promise.withResolvers<void>();
-    const recorded = tick(scheduledMs, async () => {
+    const recorded = ticks.run(scheduledMs, async () => {
       this.#runs.set(key, { end: ended.resolve, recorded });
       claimed.resolve(true);
       await ended.promise;

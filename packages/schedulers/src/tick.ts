@@ -1,6 +1,7 @@
 import {
   ConfigurationError,
   type ClaimedLeadership,
+  type Clock,
   type LeaseStore,
   type OccurrenceOutcome,
   type OccurrenceTask,
@@ -20,38 +21,81 @@ export interface TickOptions<Store extends LeaseStore = LeaseStore> extends Sche
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of a tick on this host. `stopped`: the signal had aborted before it began. */
+/** What became of a tick on this host. `stopped`: the signal had aborted, or the ticks were closed, before it began. */
 export type TickOutcome<T> = OccurrenceOutcome<T> | { readonly ran: false; readonly reason: "stopped" };
 
-/** Does one tick: given when it was due, by its schedule. */
-export type Tick<Store> = <T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>) => Promise<TickOutcome<T>>;
+/** A job's ticks on this host, which can be closed. */
+export interface Closable {
+  /**
+   * Takes no further ticks, ends the waits for those of other hosts, and resolves once the jobs under way have settled. Their
+   * signals do not abort: for that, abort the `signal` of the options. Then close the store.
+   */
+  close(): Promise<void>;
+}
 
-/**
- * Returns what does the ticks of one job.
- * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any tick.
- */
-export function ticksOf<Store extends LeaseStore>(whose: string, options: TickOptions<Store>): Tick<Store> {
-  const { signal, ...schedule } = (options ?? {}) as TickOptions<Store>;
-  checkSchedule(whose, schedule);
-  checkSignal(whose, signal, schedule.name);
-  const waiting = { ...schedule, whenInProgress: schedule.whenInProgress ?? "wait" };
-  const clock = sharedClock(schedule.store, schedule.clock);
-  const { retentionMs } = schedule;
-  return async <T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>): Promise<TickOutcome<T>> => {
+const STOPPED = { ran: false, reason: "stopped" } as const;
+
+/** Does the ticks of one job. */
+export class Ticks<Store extends LeaseStore> implements Closable {
+  readonly #schedule: ScheduleOptions<Store>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #clock: Clock;
+  /** Those under way; each has a controller that ends it, until its task begins. */
+  readonly #underWay = new Map<Promise<unknown>, AbortController>();
+  #isClosed = false;
+
+  /** @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any tick. */
+  constructor(whose: string, options: TickOptions<Store>) {
+    const { signal, ...schedule } = (options ?? {}) as TickOptions<Store>;
+    checkSchedule(whose, schedule);
+    checkSignal(whose, signal, schedule.name);
+    this.#schedule = { ...schedule, whenInProgress: schedule.whenInProgress ?? "wait" };
+    this.#signal = signal;
+    this.#clock = sharedClock(schedule.store, schedule.clock);
+  }
+
+  /** Does one tick: given when it was due, by its schedule. */
+  async run<T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>): Promise<TickOutcome<T>> {
+    if (this.#isClosed || this.#signal?.aborted) return STOPPED;
+    const { retentionMs } = this.#schedule;
+    const scheduledMs = checkScheduledAt({ scheduledAt, retentionMs }, this.#clock.wallMs());
+    const waiting = new AbortController();
+    const tick = this.#run(scheduledMs, task, waiting);
+    this.#underWay.set(tick, waiting);
+    try {
+      return await tick;
+    } finally {
+      this.#underWay.delete(tick);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const waiting of this.#underWay.values()) waiting.abort();
+    await Promise.allSettled(this.#underWay.keys());
+  }
+
+  async #run<T>(scheduledMs: number, task: OccurrenceTask<T, Store>, waiting: AbortController): Promise<TickOutcome<T>> {
+    const ending = new AbortController();
+    const stop = (): void => ending.abort(this.#signal?.reason);
+    const endWait = (): void => ending.abort();
+    this.#signal?.addEventListener("abort", stop, { once: true });
+    waiting.signal.addEventListener("abort", endWait, { once: true });
     let begun = false;
     const run = (leadership: ClaimedLeadership<Store>): Promise<T> | T => {
       begun = true;
+      waiting.signal.removeEventListener("abort", endWait);
       return task(leadership);
     };
-    if (signal?.aborted) return { ran: false, reason: "stopped" };
-    const scheduledMs = checkScheduledAt({ scheduledAt, retentionMs }, clock.wallMs());
     try {
-      return await doOccurrence<T, Store>({ schedule: waiting, scheduledMs }, run, { signal });
+      return await doOccurrence<T, Store>({ schedule: this.#schedule, scheduledMs }, run, { signal: ending.signal });
     } catch (error) {
-      if (signal?.aborted && !begun) return { ran: false, reason: "stopped" };
+      if (ending.signal.aborted && !begun) return STOPPED;
       throw error;
+    } finally {
+      this.#signal?.removeEventListener("abort", stop);
     }
-  };
+  }
 }
 
 /** @throws {ConfigurationError} unless the job is a function. */

@@ -6,6 +6,7 @@ import * as viaCron from "@leasehold/schedulers/cron";
 import * as viaCroner from "@leasehold/schedulers/croner";
 import { OncePerTick } from "@leasehold/schedulers/nestjs";
 import * as viaNodeCron from "@leasehold/schedulers/node-cron";
+import * as viaNodeSchedule from "@leasehold/schedulers/node-schedule";
 import { Injectable, Module } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { ScheduleModule } from "@nestjs/schedule";
@@ -26,6 +27,7 @@ const MAKERS: Record<string, (options: object, job?: unknown) => unknown> = {
   "node-cron": (options, job = () => 0) => viaNodeCron.oncePerTick(options as never, job as never),
   cron: (options, job = () => 0) => viaCron.oncePerTick(options as never, job as never),
   croner: (options, job = () => 0) => viaCroner.oncePerTick(options as never, job as never),
+  "node-schedule": (options, job = () => 0) => viaNodeSchedule.oncePerTick(options as never, job as never),
 };
 
 describe.each(Object.entries(MAKERS))("oncePerTick of %s", (_, make) => {
@@ -192,6 +194,52 @@ describe("with the system's time,", () => {
 
     expect(seen).toEqual(["2026-11-22T02:59:51.000Z of 1", "2026-11-22T02:59:52.000Z of 1"]);
     expect(heard).toEqual([new Error("disk full"), new Error("disk full")]);
+  });
+
+  test("NestJS waits for the tick under way before it shuts down, and then calls the service's own hook", async () => {
+    const seen: string[] = [];
+    class Books {
+      readonly store = new MemoryLeaseStore();
+      async close({ signal }: ClaimedLeadership): Promise<void> {
+        seen.push("begun");
+        await new Promise((resolve) => setTimeout(resolve, 5_000));
+        seen.push(`done, aborted: ${signal.aborted}`);
+      }
+      beforeApplicationShutdown(): void {
+        seen.push("own hook");
+      }
+    }
+    const descriptor = Object.getOwnPropertyDescriptor(Books.prototype, "close")!;
+    const options = ({ store: own }: Books): { store: LeaseStore } => ({ store: own });
+    OncePerTick("0 3 * * *", { name: NAME, timeZone: "Etc/UTC" }, options)(Books.prototype as Books, "close", descriptor);
+    Object.defineProperty(Books.prototype, "close", descriptor);
+    Injectable()(Books);
+    class App {
+      readonly name = "app";
+    }
+    Module({ imports: [ScheduleModule.forRoot()], providers: [Books] })(App);
+    const app = await NestFactory.createApplicationContext(App, { logger: false });
+    await vi.advanceTimersByTimeAsync(11_000);
+    const closing = app.close().then(() => seen.push("closed"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    await closing;
+
+    expect(seen).toEqual(["begun", "done, aborted: false", "own hook", "closed"]);
+  });
+
+  test.each(["cron", "croner", "node-cron"])("a closed wrapper of %s takes no ticks", async (scheduler) => {
+    const ran: string[] = [];
+    const tick = MAKERS[scheduler]!({ store: new MemoryLeaseStore(), name: NAME }, () => ran.push(scheduler)) as unknown as {
+      call: (self: unknown, context: unknown) => Promise<unknown>;
+      close: () => Promise<void>;
+    };
+    await tick.close();
+    const job = new CronJob("0 3 * * *", () => undefined, null, false, "Etc/UTC");
+    const cron = new Cron("0 3 * * *", { timezone: "Etc/UTC", paused: true });
+    const context = scheduler === "croner" ? cron : { date: new Date(DUE) };
+
+    await tick.call(job, context);
+    expect(ran).toEqual([]);
   });
 
   test("a date as cron's schedule is when it was due", async () => {

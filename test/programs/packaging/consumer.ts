@@ -33,8 +33,10 @@ import { onlyAsLeader as azure } from "@leasehold/functions/azure-functions";
 import { onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
 import { oncePerTick as byCron } from "@leasehold/schedulers/cron";
 import { oncePerTick as byCroner } from "@leasehold/schedulers/croner";
+import { every } from "@leasehold/schedulers/interval";
 import { OncePerTick } from "@leasehold/schedulers/nestjs";
 import { oncePerTick as byNodeCron, RunClaims } from "@leasehold/schedulers/node-cron";
+import { oncePerTick as byNodeSchedule } from "@leasehold/schedulers/node-schedule";
 import { QuorumLeaseStore } from "@leasehold/quorum";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { VotingLeaseStore } from "@leasehold/voting";
@@ -62,6 +64,8 @@ export const jobs = [
   byCron({ store, name: "consumer" }, ({ occurrence }) => occurrence.id),
   byCroner({ store, name: "consumer" }, ({ signal }, { name }) => [signal.aborted, name]),
   byNodeCron({ store, name: "consumer" }, ({ fence }, { date }) => [fence().ConditionCheck, date]),
+  byNodeSchedule({ store, name: "consumer" }, ({ occurrence }) => occurrence.id),
+  every({ store, name: "consumer", periodMs: 30_000 }, ({ occurrence }) => occurrence.id),
   OncePerTick("* * * * *", { name: "consumer" }, { store }),
   new RunClaims({ store }),
 ];

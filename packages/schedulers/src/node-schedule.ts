@@ -1,0 +1,59 @@
+import { ConfigurationError, isLeaseholdError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
+import { Journal } from "@leasehold/core/provider";
+import { checkJob, Ticks, type Closable, type TickOptions, type TickOutcome } from "./tick.ts";
+
+export type { Closable, TickOptions, TickOutcome } from "./tick.ts";
+
+/**
+ * Wraps a job for node-schedule, so that each tick is done once, however many hosts schedule it and however skewed their clocks
+ * are. The tick is named by the date that node-schedule passes, the time at which it was due.
+ *
+ * Set `tz` in the rule, or two hosts that are configured differently have two schedules. `job.invoke()` is no tick, and is refused:
+ * to run the job by hand, call your own function. It guarantees what `oncePerOccurrence` does, and no more.
+ *
+ * Listen to the job's `error`: without a listener, what the job throws ends the process. What Leasehold throws (an outage of the
+ * store) is then reported to the `logger`, or as a process warning.
+ *
+ * @example
+ * ```ts
+ * const job = scheduleJob(
+ *   { rule: "0 3 * * *", tz: "Etc/UTC" },
+ *   oncePerTick({ store, name: "close-the-books" }, (leadership) => closeTheBooks(leadership.occurrence, leadership.signal)),
+ * );
+ * job.on("error", console.error);
+ * ```
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any tick.
+ */
+export function oncePerTick<T, Store extends LeaseStore = LeaseStore>(
+  options: TickOptions<Store>,
+  job: (leadership: ClaimedLeadership<Store>) => Promise<T> | T,
+): ((this: unknown, fireDate: Date) => Promise<TickOutcome<T> | undefined>) & Closable {
+  const ticks = new Ticks("oncePerTick", options);
+  checkJob("oncePerTick", job);
+  const journal = Journal.to(options.logger);
+  async function onTick(this: unknown, fireDate: Date): Promise<TickOutcome<T> | undefined> {
+    try {
+      checkFireDate(options.name, fireDate);
+      return await ticks.run(fireDate, job);
+    } catch (error) {
+      if (hasErrorListener(this) || !isLeaseholdError(error)) throw error;
+      const attributes = { name: options.name, code: error.code };
+      journal.warn("LEASEHOLD_TICK_FAILED", "error", `A tick of '${options.name}' failed. ${error.message}`, attributes);
+      return undefined;
+    }
+  }
+  return Object.assign(onTick, { close: () => ticks.close() });
+}
+
+function checkFireDate(name: string, fireDate: unknown): void {
+  if (typeof (fireDate as Partial<Date> | undefined)?.getTime === "function") return;
+  throw new ConfigurationError(
+    `job.invoke() is no tick of '${name}', so that there is nothing to do once. To run the job by hand, call its own function.`,
+  );
+}
+
+/** node-schedule calls a job as a method of its Job, which emits `error`. */
+function hasErrorListener(job: unknown): boolean {
+  const { listenerCount } = (job ?? {}) as { listenerCount?: (event: string) => number };
+  return typeof listenerCount === "function" && listenerCount.call(job, "error") > 0;
+}

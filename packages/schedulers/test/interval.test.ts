@@ -1,0 +1,128 @@
+import { ConfigurationError, type ClaimedLeadership } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
+import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
+import { every } from "@leasehold/schedulers/interval";
+import { beforeEach, describe, expect, test } from "vitest";
+import { Host } from "./host.ts";
+import { Lines } from "./lines.ts";
+import { occurrenceService } from "./ticks.ts";
+
+const PERIOD_MS = 30_000;
+
+let world: VirtualClock;
+let service: SimulatedRecordService;
+/** The ticks that were done, by when they were due. */
+let done: number[];
+
+beforeEach(async () => {
+  world = new VirtualClock();
+  service = occurrenceService(world);
+  done = [];
+  await world.advance(500);
+});
+
+function start(host: Host, work: (leadership: ClaimedLeadership) => unknown = () => 0, more = {}) {
+  return every({ store: host.store, name: "refresh", periodMs: PERIOD_MS, logger: false, ...more }, async (leadership) => {
+    await work(leadership);
+    done.push(leadership.occurrence.scheduledMs);
+  });
+}
+
+describe("every", () => {
+  test("does each tick of the grid once, on hosts whose clocks differ by more than the period", async () => {
+    const hosts = [0, -PERIOD_MS - 300, 1_700].map((wallOffsetMs) => new Host(world, service, { wallOffsetMs }));
+    const beganMs = world.wallMs();
+    const jobs = hosts.map((host) => start(host));
+    await world.advance(10 * PERIOD_MS);
+    await world.runUntil(Promise.all(jobs.map(async (job) => await job.close())));
+
+    expect(done.every((ms) => ms % PERIOD_MS === 0)).toBe(true);
+    expect(new Set(done).size).toBe(done.length);
+    const sorted = done.toSorted((x, y) => x - y);
+    const [first = 0] = sorted;
+    expect(first).toBeGreaterThan(beganMs - 2 * PERIOD_MS);
+    expect(sorted).toEqual(done.map((_, tick) => first + tick * PERIOD_MS));
+    expect(done.length).toBeGreaterThanOrEqual(10);
+    expect(world.pendingTimers).toBe(0);
+  });
+
+  test("is done by another host where the first one dies in the middle", async () => {
+    const [a, b] = [new Host(world, service), new Host(world, service, { wallOffsetMs: -200 })];
+    start(a, () => new Promise(() => undefined));
+    const other = start(b);
+    await world.advance(PERIOD_MS + 1_000);
+    a.clock.pause();
+    expect(done).toEqual([]);
+    await world.advance(60_000);
+
+    expect(done.length).toBeGreaterThanOrEqual(2);
+    await world.runUntil(other.close());
+  });
+
+  test("does no tick twice where the clock is set back, and stops with its signal", async () => {
+    const host = new Host(world, service);
+    const stop = new AbortController();
+    start(host, () => 0, { signal: stop.signal });
+    await world.advance(PERIOD_MS + 100);
+    host.clock.jumpWall(-5_000);
+    await world.advance(10_000);
+    expect(done).toHaveLength(1);
+    stop.abort();
+    await world.advance(5 * PERIOD_MS);
+
+    expect(done).toHaveLength(1);
+    expect(world.pendingTimers).toBe(0);
+  });
+
+  test("reports what a tick throws, and goes on", async () => {
+    const logger = new Lines();
+    const errors: unknown[] = [];
+    const fails = () => Promise.reject(new Error("disk full"));
+    const jobs = [
+      start(new Host(world, service), fails, { logger }),
+      start(new Host(world, service), fails, { name: "other", onError: (error: unknown) => errors.push(error) }),
+    ];
+    await world.advance(2 * PERIOD_MS);
+    await world.runUntil(Promise.all(jobs.map(async (job) => await job.close())));
+
+    expect(logger.warnings).toEqual(Array.from({ length: 2 }, () => "A tick of 'refresh' failed. disk full."));
+    expect(errors).toEqual([new Error("disk full"), new Error("disk full")]);
+  });
+
+  test("refuses periods that are none, and whatever oncePerTick refuses", () => {
+    const { store } = new Host(world, service);
+    for (const periodMs of [undefined, 0, 30, 1_000.5, 86_400_001, "30s"]) {
+      expect(() => every({ store, name: "n", periodMs: periodMs as never }, () => 0)).toThrow(ConfigurationError);
+    }
+    expect(() => every({ store, name: "n", periodMs: 30_000, period: 1 } as never, () => 0)).toThrow(
+      "every has no option 'period'",
+    );
+    expect(() => every({ store, name: "n", periodMs: 30_000 }, 7 as never)).toThrow("every needs a job");
+    expect(world.pendingTimers).toBe(0);
+  });
+});
+
+describe("close", () => {
+  test("takes no further ticks, ends waits, and awaits the job under way, whose signal it leaves alone", async () => {
+    const [a, b] = [new Host(world, service), new Host(world, service)];
+    const aborted: boolean[] = [];
+    const [working, waiting] = [a, b].map((host) =>
+      start(host, async ({ signal }) => {
+        await sleep(host.clock, 20_000);
+        aborted.push(signal.aborted);
+      }),
+    );
+    await world.advance(PERIOD_MS + 1_000);
+    await world.runUntil(waiting!.close());
+    expect(done).toEqual([]);
+    let isClosed = false;
+    const closing = working!.close().then(() => (isClosed = true));
+    await world.advance(1_000);
+    expect(isClosed).toBe(false);
+    await world.runUntil(closing);
+    await world.advance(3 * PERIOD_MS);
+
+    expect([done.length, aborted]).toEqual([1, [false]]);
+    expect(world.pendingTimers).toBe(0);
+  });
+});
