@@ -79,7 +79,7 @@ test.each(["hourly-report", "夜"])("what it looks at is what a function of '%s'
   try {
     const handler = onlyAsLeader({ store: new MemoryLeaseStore(), election }, () => {});
     const context = { functionName: "report", awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 };
-    await handler({} as never, context as never);
+    await handler({ source: "aws.scheduler", "detail-type": "Scheduled Event" } as never, context as never);
   } finally {
     write.mockRestore();
   }

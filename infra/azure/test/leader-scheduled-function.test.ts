@@ -118,7 +118,7 @@ describe("a scheduled function", () => {
       const store = new MemoryLeaseStore();
       using acquire = vi.spyOn(store, "acquire");
       const handler = onlyAsLeader({ store, election: "nightly-report" }, () => undefined);
-      await handler({} as Timer, { functionName: "report", invocationId: "1" } as InvocationContext);
+      await handler({ isPastDue: false } as Timer, { functionName: "report", invocationId: "1" } as InvocationContext);
 
       const claimMs = acquire.mock.calls[0]?.[0].leaseDurationMs ?? Number.NaN;
       expect(claimMs).toBeGreaterThan(timeoutMs);
