@@ -5,7 +5,7 @@ const URL_OF_A = "voting://a=127.0.0.1:7401?server=a&state=/var/lib/votes";
 
 test("vote is one of the servers until it is told to stop", async () => {
   const command = new CapturedCommand();
-  Object.assign(command.store, { members: { total: 3, needed: 2, absent: [] } });
+  Object.assign(command.store, { members: () => Array.from({ length: 3 }) });
   const ran = command.start("vote", "--store", URL_OF_A);
   await command.untilLoaded();
   await command.clock.advance(3 * 86_400_000);

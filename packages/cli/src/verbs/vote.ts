@@ -26,7 +26,7 @@ export const verb: Verb = {
       );
     }
     await using store = await openStore(command, surroundings);
-    teller(surroundings)(`votes, as one of ${store.members?.total ?? 1} servers, until it is told to stop.`);
+    teller(surroundings)(`votes, as one of ${store.members?.().length ?? 1} servers, until it is told to stop.`);
     const stopped = surroundings.untilStopped();
     while (!stopped.aborted) await sleep(surroundings.clock, A_DAY_MS, stopped).catch(() => undefined);
     return EXIT.done;
