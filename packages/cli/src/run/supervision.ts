@@ -1,6 +1,6 @@
 import { LeadershipEndedError, type Clock, type Leadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
-import { Child, type Program } from "./child.ts";
+import { Child, exitCodeOfSignal, type ChildExit, type Program } from "./child.ts";
 import { fillReserve } from "./descriptor-reserve.ts";
 import { endGroup, isGone, signalGroup } from "./group.ts";
 import { killInstant } from "./guard-order.ts";
@@ -71,8 +71,11 @@ class Supervision {
       leadership.isValid();
       const ended = leadership.signal.aborted ? (leadership.signal.reason as Error) : undefined;
       const overran = !(await this.#drain(ended));
-      if (!overran) this.#dismissGuard();
-      return { exit: overran ? exit : await this.#child.exited, ended, overran };
+      if (overran) return { exit, ended, overran };
+      this.#dismissGuard();
+      const exited = await this.#child.exited;
+      this.#tellIfKilled(exited);
+      return { exit: exited, ended, overran };
     } finally {
       signals.passOn = () => false;
       forgetRenewals();
@@ -130,9 +133,17 @@ class Supervision {
     guard?.dismiss();
   }
 
+  /** Says that CMD was killed after its time, by this process or by the guard: its exit code alone may as well mean a lack of memory. */
+  #tellIfKilled({ code }: ChildExit): void {
+    const { tell, timing } = this.#options;
+    if (code !== exitCodeOfSignal("SIGKILL") || !isDue(killInstant(this.#plan, this.#graceEnd), machineNow())) return;
+    const graceS = timing.graceMs / 1_000;
+    tell(`SIGKILL was sent: the command was still there ${graceS} s after it was asked to end, or its lease was about to end.`);
+  }
+
   /** Asks what is left of CMD to end, and then makes it. Returns false if something of it would not go. */
   async #drain(ended: Error | undefined): Promise<boolean> {
-    const { clock, lossSignal, tell, timing } = this.#options;
+    const { clock, lossSignal, timing } = this.#options;
     const mark = this.#mark;
     this.#isDraining = true;
     // What has to be killed at once is not asked first: to find whom to ask may take a while.
@@ -142,21 +153,15 @@ class Supervision {
     this.#graceEnd = after(machineNow(), timing.graceMs);
     void this.#order();
     let killedAt: MachineInstant | undefined;
-    let isLeft = false;
     for (;;) {
       const now = machineNow();
       const killAt = killInstant(this.#plan, this.#graceEnd);
       // Before the look at what is left, which may take a while.
       if (isDue(killAt, now)) {
         signalGroup(mark, "SIGKILL");
-        if (isLeft && !killedAt)
-          tell(
-            `SIGKILL was sent: the command was still there ${timing.graceMs / 1_000} s after it was asked to end, or its lease was about to end.`,
-          );
         killedAt ??= now;
       }
       if (isGone(mark)) return true;
-      isLeft = true;
       if (hasLasted(killedAt, timing.leaseDurationMs, now)) return false;
       await sleep(clock, killedAt ? LOOK_MS : Math.min(LOOK_MS, untilMs(killAt, machineNow())));
     }
