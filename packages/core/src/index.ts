@@ -4,7 +4,7 @@ import "./node-floor.ts";
 
 // The election.
 export { Elector } from "./election/elector.ts";
-export type { StopOptions, TryRunOutcome, WaitOptions } from "./election/calls.ts";
+export type { StopOptions, StopSignal, TryRunOutcome, RunOptions, WaitOptions } from "./election/calls.ts";
 export type { ElectorHealth } from "./election/elector-health.ts";
 export type { ContactHealth } from "./election/store-contact.ts";
 export type { LastSeen } from "./election/announcements.ts";

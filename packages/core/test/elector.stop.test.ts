@@ -1,3 +1,4 @@
+import { ElectorBusyError } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
@@ -33,6 +34,41 @@ describe("stop", () => {
 
     expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
   });
+
+  test("comes with a signal of the process that stopOn names; a second one is not heard any more", async () => {
+    const before = process.listenerCount("SIGUSR2");
+    const others = Array.from({ length: 12 }, (_, other) => world.candidate(`other-${other}`, { election: `e${other}` }));
+    const runs = others.map(async ({ elector }) => await elector.run(undefined, { stopOn: ["SIGUSR2", "SIGTERM"] }));
+    const task = new StubbornTask();
+    const running = a.elector.run(task.run, { stopOn: ["SIGUSR2"] });
+    await world.clock.advance(1_000);
+    expect(process.listenerCount("SIGUSR2")).toBe(before + 1);
+
+    process.emit("SIGUSR2", "SIGUSR2");
+    expect([task.leadership.signal.aborted, task.leadership.isValid()]).toEqual([true, true]);
+    expect(process.listenerCount("SIGUSR2")).toBe(before);
+    task.settle();
+    await world.clock.runUntil(Promise.all([running, ...runs]));
+
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("leaves no listener behind where the run ends by itself, or cannot begin", async () => {
+    const before = process.listenerCount("SIGUSR2");
+    const run = a.elector.run(() => Promise.reject(new Error("disk full")), { stopOn: ["SIGUSR2"] });
+    await expect(a.elector.run(undefined, { stopOn: ["SIGUSR2"] })).rejects.toThrow(ElectorBusyError);
+    await expect(world.clock.runUntil(run)).rejects.toThrow("disk full");
+
+    expect(process.listenerCount("SIGUSR2")).toBe(before);
+  });
+
+  test.each(["SIGTERM", ["SIGKILL"], ["term"], [15]])(
+    "is refused for stopOn: %j, which is no list of signals",
+    async (stopOn) => {
+      await expect(a.elector.run(undefined, { stopOn: stopOn as never })).rejects.toThrow("stopOn is ");
+    },
+  );
 
   test.each(["stop", "resign"] as const)("says at once of a task that awaits %s() that it waits for itself", async (call) => {
     const logger = new Lines();

@@ -66,10 +66,10 @@ export class CallClaim {
    * @throws {ElectorBusyError} while another call is under way. {ConfigurationError} for an unknown option, or what is no signal.
    *   {AlreadyAbortedError} if it has aborted.
    */
-  begin(name: string, options: WaitOptions): Call {
+  begin(name: string, options: WaitOptions, known: Readonly<Record<string, true>> = WAIT_OPTIONS): Call {
     const election = this.#election;
     if (this.#call) throw new ElectorBusyError(election, name, this.#call.name);
-    checkCallOptions(name, options, WAIT_OPTIONS);
+    checkCallOptions(name, options, known);
     const { signal: given } = options;
     checkSignal(name, given, election);
     if (given?.aborted) throw new AlreadyAbortedError(name, given, election);

@@ -8,6 +8,21 @@ export interface WaitOptions {
 /** The names of the options of every waiting call. */
 export const WAIT_OPTIONS: Readonly<Record<keyof WaitOptions, true>> = { signal: true };
 
+/** The name of a signal of the process, such as `SIGTERM`. */
+export type StopSignal = `SIG${string}`;
+
+/** The options of `run`. */
+export interface RunOptions extends WaitOptions {
+  /**
+   * The signals of the process at which `run` stops, as by `stop()`: it drains, releases and resolves. A second one does what it does
+   * without this, and ends the process. @defaultValue none
+   */
+  readonly stopOn?: readonly StopSignal[] | undefined;
+}
+
+/** The names of the options of `run`. */
+export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = { signal: true, stopOn: true };
+
 /** The options of `stop`. */
 export interface StopOptions {
   /**

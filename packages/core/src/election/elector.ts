@@ -7,7 +7,7 @@ import { sharedClock } from "../store/shared-clock.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import { Announcements, type LastSeen } from "./announcements.ts";
 import { CallClaim } from "./call-claim.ts";
-import { STOP_OPTIONS, type StopOptions, type TryRunOutcome, type WaitOptions } from "./calls.ts";
+import { RUN_OPTIONS, STOP_OPTIONS, type RunOptions, type StopOptions, type TryRunOutcome, type WaitOptions } from "./calls.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { Candidacy } from "./candidacy.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
@@ -22,6 +22,7 @@ import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
 import { QuickReturns, untilEnded } from "./quick-returns.ts";
 import { reportSettings } from "./store-settings.ts";
 import { StandingBack } from "./standing-back.ts";
+import { checkStopOn, onStopSignal } from "./stop-signals.ts";
 import { StoreContact } from "./store-contact.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
 
@@ -146,8 +147,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Campaigns, leads, and campaigns again, until the signal aborts or `stop` is called; then it drains, releases and
-   * resolves. A task that returns gives its term up, and is called again in a later one: this is for work that goes on. One
+   * Campaigns, leads, and campaigns again, until the signal aborts, a signal of `stopOn` comes or `stop` is called; then it drains,
+   * releases and resolves. A task that returns gives its term up, and is called again in a later one: this is for work that goes on. One
    * that returns at once, twice, is warned of, and from then on `retryPeriodMs` pass between two terms. Without a task it leads
    * until it is stopped, for a program that asks `isLeader`.
    * Once the store has taken a write of this election, its failures never end it: it steps down in time, and is back when the store is. The task is never called on a
@@ -159,13 +160,16 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    *   {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`. Else whatever the task
    *   throws while its signal has not aborted, after the lease was released.
    */
-  async run(task: LeaderTask<unknown, LeadershipOf<Store>> = untilEnded, options: WaitOptions = {}): Promise<void> {
+  async run(task: LeaderTask<unknown, LeadershipOf<Store>> = untilEnded, options: RunOptions = {}): Promise<void> {
     checkTask("run", task);
     const { election } = this;
     const { retryPeriodMs } = this.#timing;
     const returns = new QuickReturns({ election, clock: this.#clock, journal: this.#journal, retryPeriodMs });
     const counted = returns.counted(task);
-    const { signal } = this.#claim.begin("run", options);
+    checkStopOn(options?.stopOn);
+    const call = this.#claim.begin("run", options, RUN_OPTIONS);
+    const { signal } = call;
+    const endListening = onStopSignal(options.stopOn ?? [], () => call.stop(election));
     try {
       while (!signal.aborted) {
         this.#standBy();
@@ -175,6 +179,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
         if (lease) await this.#lead(lease, counted, signal);
       }
     } finally {
+      endListening();
       this.#settled();
     }
   }

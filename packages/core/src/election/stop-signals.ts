@@ -1,0 +1,49 @@
+import { ConfigurationError } from "../reporting/errors.ts";
+import type { StopSignal } from "./calls.ts";
+
+/** The callbacks of each signal of the process: one listener for all electors, of which there may be many. */
+const byName = new Map<string, Set<() => void>>();
+const UNSTOPPABLE: readonly string[] = ["SIGKILL", "SIGSTOP"];
+
+/** @throws {ConfigurationError} for what is no list of signals that a process can hear. */
+export function checkStopOn(stopOn: unknown): asserts stopOn is readonly StopSignal[] | undefined {
+  if (stopOn === undefined) return;
+  const names: readonly unknown[] = Array.isArray(stopOn) ? stopOn : [stopOn];
+  const isHeard = (name: unknown): boolean =>
+    typeof name === "string" && /^SIG[A-Z\d]+$/.test(name) && !UNSTOPPABLE.includes(name);
+  if (Array.isArray(stopOn) && names.every(isHeard)) return;
+  throw new ConfigurationError(
+    `stopOn is ${JSON.stringify(stopOn)}; it must be a list of signals that a process can hear, such as ["SIGTERM", "SIGINT"].`,
+  );
+}
+
+/**
+ * Calls back at the first of these signals. Afterwards they do again what they did before, so that a second one ends the process.
+ * Returns what stops listening.
+ */
+export function onStopSignal(names: readonly StopSignal[], stop: () => void): () => void {
+  const off = (): void => {
+    for (const name of names) remove(name, onSignal);
+  };
+  const onSignal = (): void => {
+    off();
+    stop();
+  };
+  for (const name of names) add(name, onSignal);
+  return off;
+}
+
+function add(name: StopSignal, callback: () => void): void {
+  const callbacks = byName.get(name) ?? new Set<() => void>();
+  if (callbacks.size === 0) process.on(name as NodeJS.Signals, hear);
+  byName.set(name, callbacks.add(callback));
+}
+
+function remove(name: StopSignal, callback: () => void): void {
+  const callbacks = byName.get(name);
+  if (callbacks?.delete(callback) && callbacks.size === 0) process.off(name as NodeJS.Signals, hear);
+}
+
+function hear(name: NodeJS.Signals): void {
+  for (const callback of [...(byName.get(name) ?? [])]) callback();
+}
