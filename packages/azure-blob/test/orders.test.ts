@@ -140,7 +140,7 @@ describe("an administrator's order to a blob", () => {
   });
 
   it.each(["available", "expired", "broken"] as const)(
-    "to one whose lease is %s is written into its metadata, without the value that nobody stands for, and is forgotten",
+    "to one whose lease is %s is written into its metadata, without the value and the reservation that nobody stands for, and is forgotten",
     async (leaseState) => {
       const reservation = { group: "west", durationMs: 10_000 };
       found = { ...found, leaseState, term: { ...TERM, reservation } };
