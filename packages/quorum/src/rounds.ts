@@ -90,6 +90,7 @@ export class Rounds {
   async read(limits: CallLimits, consistent: boolean, isEnough: (kept: ReadonlyMap<string, Kept>) => boolean): Promise<Reading> {
     const ask = (names: readonly string[], isConsistent: boolean): Map<string, Promise<Kept>> =>
       this.#all((link) => this.#send(link, limits, (timeoutMs) => this.#get(link, isConsistent, limits, timeoutMs)), names);
+    const knownBefore = new Map([...this.#links].map(([name, { known }]) => [name, known]));
     const first = await gather(
       this.#clock,
       ask([...this.#links.keys()], consistent),
@@ -99,7 +100,10 @@ export class Rounds {
     refuseOthers(first.failures);
     await this.#admission.follow(this.#newestRoster(first.answers), limits);
     const kept = this.#counting(first.answers);
-    const behind = [...first.answers.keys()].filter((name) => !kept.has(name));
+    // One that shows less than was known before it was asked has forgotten: to ask again would take the call its time.
+    const hasForgotten = (name: string): boolean =>
+      consistent && compareBallots(first.answers.get(name)?.promised, knownBefore.get(name)) < 0;
+    const behind = [...first.answers.keys()].filter((name) => !kept.has(name) && !hasForgotten(name));
     const { memberMs } = limits;
     if (isEnough(kept)) return { kept, ...first, memberMs };
     if (behind.length === 0) {

@@ -232,3 +232,23 @@ test("a member that has forgotten what it promised is said to, where no majority
     ),
   });
 });
+
+test("a member that is known to have forgotten is asked once by each reading, so that a slow one leaves time for the rest", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  const backup = world.backup("c");
+  await write(world, one, ELECTION, 2);
+  await one.get();
+  world.restore("c", backup);
+  world.requests();
+
+  expect(nonceOf(await one.get())).toBe("write 1");
+  expect(world.requests().toSorted()).toEqual(["one get a", "one get b", "one get c"]);
+  // A process that learns of it by the same reading has asked too early.
+  const other = world.open("other");
+  await other.get(true, OTHER_ELECTION);
+  world.requests();
+  await other.get();
+  expect(world.requests().filter((request) => request === "other get c")).toHaveLength(2);
+});
