@@ -381,7 +381,7 @@ export class Membership implements Admission {
 
 function unfounded(code: StoreErrorCode, missing: readonly string[], next: string, cause?: unknown): StoreError {
   const why =
-    missing.length > 0 ? `${missing.join(" and ")} has not answered yet, and nothing is written` : "it is not written yet";
+    missing.length > 0 ? `${missing.join(" and ")} does not answer, so that nothing is written` : "it is not written yet";
   const details = { store: "quorum", operation: "put", election: MARKER, mayHaveBeenApplied: false, cause };
   return new StoreError(code, `A quorum begins with all of its members: ${why}. ${next}`, details);
 }

@@ -91,7 +91,7 @@ test("a call that ends before the quorum has begun says which members it waits f
   await expect(one.put("first")).rejects.toMatchObject({
     code: "STORE_TIMEOUT",
     mayHaveBeenApplied: false,
-    message: "A quorum begins with all of its members: c has not answered yet, and nothing is written. Try again.",
+    message: "A quorum begins with all of its members: c does not answer, so that nothing is written. Try again.",
   });
   world.down.delete("c");
   const outcome = await persistently(world, () => one.put("first"));

@@ -13,7 +13,7 @@ test("a quorum begins with all of its members: while one is silent, nothing is w
   await expect(one.put("first")).rejects.toMatchObject({
     code: "STORE_TIMEOUT",
     mayHaveBeenApplied: false,
-    message: expect.stringMatching(/begins with all of its members: c has not answered yet/),
+    message: expect.stringMatching(/begins with all of its members: c does not answer/),
   });
   expect(world.services.a.record(ELECTION)).toBeUndefined();
   expect(world.services.a.record(ROSTER)).toBeUndefined();
