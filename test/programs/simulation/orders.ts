@@ -24,7 +24,7 @@ interface Order {
   carriedOutMs: number | undefined;
   /** It was carried out while no write was acknowledged. */
   unacknowledged: boolean;
-  /** The same, whatever became of it: then its call lacked more replies than the network lost. */
+  /** No write was acknowledged for a time since it was given: its call lacked more replies than the network lost. */
   lackedReply: boolean;
   /** Its call has said that it was carried out. */
   told: boolean;
@@ -104,6 +104,11 @@ export class Orders {
     if (isToNobody) this.#world.time.setTimer(() => this.#undo(), this.lastMs);
   }
 
+  /** From now on no write is acknowledged. */
+  cutOff(): void {
+    for (const order of this.#orders) order.lackedReply = true;
+  }
+
   /** What was carried out while no write was acknowledged is undone. Its call does not know that it was carried out. */
   rolledBack(): void {
     for (const order of this.#orders) {
@@ -147,7 +152,7 @@ export class Orders {
       terms: new Set<number>(),
       carriedOutMs: undefined,
       unacknowledged: false,
-      lackedReply: false,
+      lackedReply: this.#world.store.isCutOff === true,
       told: false,
       denied: false,
     };
@@ -162,7 +167,6 @@ export class Orders {
     this.#world.note("service", `carries out '${mark}' on term ${term}`);
     order.terms.add(term);
     order.unacknowledged ||= this.#world.store.isCutOff === true;
-    order.lackedReply ||= order.unacknowledged;
     if (mark.startsWith(BREAK)) this.#world.referee.broken(term);
     order.carriedOutMs ??= this.#world.nowMs;
     if (order.terms.size > 1) this.#violate(order, `it has hit the terms ${[...order.terms].join(" and ")}`);

@@ -21,6 +21,7 @@ export const replicaLoss: MishapKind<ReplicaLoss> = {
     if (referee.isSpoilt || store.isCutOff) return;
     world.note("service", `acknowledges no write for ${Math.round(forMs)} ms`);
     store.cutOff?.();
+    orders.cutOff();
     world.beforeCalm(forMs, () => {
       // Another failover may have come first.
       if (!store.isCutOff) return;

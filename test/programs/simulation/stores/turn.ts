@@ -30,6 +30,11 @@ export class Turn {
   #since = NEVER;
   /** The same, by when each of these writes was sent. */
   #sentSince = NEVER;
+  /**
+   * When each nonce was accepted first. After a failover undid it, the network may deliver the same request again. Candidates
+   * that saw the first delivery count from it, and its sender counts from when it sent both. No failover makes them forget it.
+   */
+  #firstMs = new Map<string, number>();
 
   /** @param toleranceMs how far the clock may be off by which candidates tell. */
   constructor(toleranceMs: number) {
@@ -54,6 +59,7 @@ export class Turn {
     copy.#lifted = this.#lifted;
     copy.#since = this.#since;
     copy.#sentSince = this.#sentSince;
+    copy.#firstMs = this.#firstMs;
     return copy;
   }
 
@@ -67,7 +73,9 @@ export class Turn {
     // An administrator's order takes the place of what the last leader has reserved.
     if (transferIn(record)) this.#reservation = undefined;
     if (isLeft(write)) this.#holdMs = barOf(record, "hold")?.untilMs ?? 0;
-    this.#since = after(this.#since, write, write.atMs);
+    const firstMs = this.#firstMs.get(record.nonce) ?? write.atMs;
+    this.#firstMs.set(record.nonce, firstMs);
+    this.#since = after(this.#since, write, firstMs);
     this.#sentSince = after(this.#sentSince, write, write.sentMs);
   }
 
