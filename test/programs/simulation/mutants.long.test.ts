@@ -34,6 +34,7 @@ const FIRST: Readonly<Record<string, number>> = {
   "rival-counts-from-its-send": 330,
   "rosters-ignored": 640,
   "stall-ignored": 90,
+  "votes-twice-a-term": 300,
   "win-after-abort-kept": 1222,
 };
 

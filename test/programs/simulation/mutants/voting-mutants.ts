@@ -105,7 +105,7 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "votes-twice-a-term",
     bug: "a voter votes again in a term that it has voted in",
-    within: 100,
+    within: 600,
     patches: [{ file: BALLOTS, find: "(term > this.#votedTo(election) &&", replace: "(term >= this.#votedTo(election) &&" }],
   },
   {
