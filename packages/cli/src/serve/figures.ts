@@ -77,6 +77,14 @@ export class Figures implements ElectionMeters, Disposable {
         perElection(({ remainingMs }) => remainingMs / 1_000),
       ),
       familyText(
+        "leasehold_store_members_absent",
+        "gauge",
+        "The servers or stores that the store is made of and that do not count at present.",
+        elections.flatMap(({ election, absentMembers }) =>
+          absentMembers === undefined ? [] : [{ labels: { election }, value: absentMembers }],
+        ),
+      ),
+      familyText(
         "leasehold_lease_duration_seconds",
         "gauge",
         "How long rivals wait after the last renewal.",
