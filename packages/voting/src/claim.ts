@@ -89,11 +89,12 @@ async function attempt(
   // Its own disk may hang as well as a network.
   const within = <T>(operation: string, act: () => Promise<T>): Promise<T> =>
     sendRequest({ clock, store: "voting", election, operation, timeoutMs, writes: true }, act);
-  const graceMs = holdMs + 2 * pace.answerMs;
+  // A voter may be syncing something else before.
+  const graceMs = 2 * pace.answerMs;
   const trial = await poll(server, {
     request: asked,
     timeoutMs,
-    graceMs,
+    graceMs: holdMs + pace.answerMs,
     isAnswer: isVote,
     isYes: isGranted,
     onAnswer: (name, { granted }) => void (granted && onGranted(name)),

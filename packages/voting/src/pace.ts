@@ -1,6 +1,6 @@
 /** The shortest time for which answers to trials are held. On a fast network, the event loops of busy processes differ by as much. */
 const SHORTEST_HOLD_MS = 50;
-/** A claim is expected to take so many times what its round trips and syncs took before. */
+/** Answers are expected to take so many times what round trips and syncs took before. */
 const SPARE = 1.5;
 /** The number of times that are remembered. Their median counts: one slow answer says nothing of the next. */
 const REMEMBERED = 5;
@@ -25,9 +25,9 @@ export class Pace {
     return median(this.#syncsMs.get(name) ?? []);
   }
 
-  /** The time for which answers to trials are held: trials that are sent at the same instant arrive within it. */
+  /** The time for which answers to trials are held: trials that are sent within half a round trip of one another arrive in it. */
   get holdMs(): number {
-    return Math.max(SHORTEST_HOLD_MS, longest(this.#roundTripsMs));
+    return Math.max(SHORTEST_HOLD_MS, SPARE * longest(this.#roundTripsMs));
   }
 
   /** The time that one request to every server takes: its round trip, and a sync. */

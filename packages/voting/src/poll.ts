@@ -19,7 +19,7 @@ export interface Electorate {
 export interface PollOptions<A extends Answer> {
   readonly request: ElectionRequest;
   readonly timeoutMs: number;
-  /** The wait for the other answers once a majority has answered, and its answers decide nothing. @defaultValue all of the time */
+  /** The time, from the send, until the other answers count no more once those of a majority decide nothing. @defaultValue all of the time */
   readonly graceMs?: number | undefined;
   /** The answers are of no use any more after it aborts. */
   readonly signal?: AbortSignal | undefined;
@@ -33,7 +33,7 @@ export interface PollOptions<A extends Answer> {
 /**
  * - `yes`: a majority has said yes.
  * - `no`: so many have said no that no majority can say yes any more.
- * - `open`: neither was so when the time was over, or the grace after the answers of a majority.
+ * - `open`: neither was so when the time was over, or the grace was and a majority had answered.
  */
 export interface PollResult<A> {
   readonly outcome: "yes" | "no" | "open";
@@ -74,6 +74,7 @@ export async function poll<A extends Answer>(server: Electorate, options: PollOp
   signal?.throwIfAborted();
   const answers = new Map<string, A>();
   const failures: unknown[] = [];
+  const sentMs = server.clock.monotonicMs();
   const { everyone, majority } = server;
   return await new Promise((resolve, reject) => {
     let grace: Timer | undefined;
@@ -98,7 +99,8 @@ export async function poll<A extends Answer>(server: Electorate, options: PollOp
       if (yes >= majority) end("yes");
       else if (everyone.length - no < majority) end("no");
       else if (answers.size + failures.length === everyone.length) end("open");
-      else if (answers.size >= majority) grace ??= server.clock.setTimer(() => end("open"), graceMs);
+      else if (answers.size >= majority)
+        grace ??= server.clock.setTimer(() => end("open"), sentMs + graceMs - server.clock.monotonicMs());
     };
     for (const name of everyone) {
       ask(server, name, request, timeoutMs).then(

@@ -161,7 +161,7 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     patches: [
       {
         file: PACE,
-        find: "return Math.max(SHORTEST_HOLD_MS, longest(this.#roundTripsMs));",
+        find: "return Math.max(SHORTEST_HOLD_MS, SPARE * longest(this.#roundTripsMs));",
         replace: "return SHORTEST_HOLD_MS;",
       },
     ],
@@ -173,8 +173,8 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     patches: [
       {
         file: "packages/voting/src/poll.ts",
-        find: "else if (answers.size >= majority) grace",
-        replace: "else if (answers.size > everyone.length) grace",
+        find: "else if (answers.size >= majority)",
+        replace: "else if (answers.size > everyone.length)",
       },
     ],
   },
