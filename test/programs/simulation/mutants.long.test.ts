@@ -21,6 +21,7 @@ const FIRST: Readonly<Record<string, number>> = {
   "hand-over-drops-a-hold": 719,
   "hand-renewal-from-its-reply": 300,
   "hand-renewal-has-no-deadline": 95,
+  "hold-is-fixed": 450,
   "hold-lost-with-a-reply": 755,
   "hold-not-kept": 2_315,
   "holder-trusts-wall-clock": 519,
@@ -34,7 +35,9 @@ const FIRST: Readonly<Record<string, number>> = {
   "rival-counts-from-its-send": 330,
   "rosters-ignored": 640,
   "stall-ignored": 90,
+  "trial-right-after-a-vote": 130,
   "votes-twice-a-term": 300,
+  "waits-for-the-dead": 6_000,
   "win-after-abort-kept": 1222,
 };
 

@@ -145,7 +145,7 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "trial-right-after-a-vote",
     bug: "a voter grants a trial while the claim that it has granted or voted for is under way",
-    within: 500,
+    within: 1_000,
     patches: [
       {
         file: PRE_VOTES,
@@ -157,7 +157,7 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "hold-is-fixed",
     bug: "a voter holds trials for 50 ms, however long a round trip takes",
-    within: 500,
+    within: 1_500,
     patches: [
       {
         file: PACE,
@@ -169,7 +169,7 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "waits-for-the-dead",
     bug: "a claim that cannot be won any more waits for the answers of servers that are down",
-    within: 500,
+    within: 2_000,
     patches: [
       {
         file: "packages/voting/src/poll.ts",
