@@ -73,8 +73,9 @@ describe.each([1, 4, 16])("guarded transactions that are streamed from %d places
   test("do not keep a successor out, which closes their fence", async () => {
     const world = new StreamingWorld(streams);
     world.candidate("a");
+    await world.clock.advance(1_000);
     const successor = world.candidate("b");
-    await world.clock.advance(10_000);
+    await world.clock.advance(9_000);
     expect(world.leaders).toEqual(["a"]);
 
     world.cutOff.add("a");
