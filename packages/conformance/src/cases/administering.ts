@@ -288,10 +288,17 @@ export const administering: readonly Case[] = [
       assert.equal(pause.reason, reason);
       assert.deepEqual(await b.pause(election, { reason: "again", ...limits }), { isNew: false, ...pause });
       await scene.keep(a, lease);
-      assert.equal((await scene.ending(admin.transfer(election, "b", limits)) as { error?: { code?: string } }).error?.code, "PAUSED");
+      assert.equal(
+        ((await scene.ending(admin.transfer(election, "b", limits))) as { error?: { code?: string } }).error?.code,
+        "PAUSED",
+      );
       await scene.leave(a, lease);
       await isPaused(scene, b, pause);
-      assert.equal((await admin.break(election, { reason: "a pause", ...limits })).broken, false, "a break found something to lift");
+      assert.equal(
+        (await admin.break(election, { reason: "a pause", ...limits })).broken,
+        false,
+        "a break found something to lift",
+      );
       assert.deepEqual(await admin.resume(election, limits), { resumed: true });
       const next = await scene.win(b, "b", { aboveTerm: lease.term });
       const { isNew: _, ...second } = await admin.pause(election, { reason: "again", ...limits });
