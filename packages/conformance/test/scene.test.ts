@@ -170,7 +170,6 @@ describe("a contest", () => {
     const first = await contest.enterAndLead("a", store);
     await first.stop();
     const acquire = repeating.acquire.bind(repeating);
-    Object.assign(repeating, { acquireUnseen: undefined });
     repeating.acquire = async (request) => {
       const outcome = await acquire(request);
       return outcome.acquired ? { ...outcome, lease: { ...outcome.lease, term: 1 } } : outcome;
