@@ -3,9 +3,11 @@ import * as viaCron from "@leasehold/schedulers/cron";
 import * as viaCroner from "@leasehold/schedulers/croner";
 import type * as viaNestJs from "@leasehold/schedulers/nestjs";
 import * as viaNodeCron from "@leasehold/schedulers/node-cron";
+import * as viaNodeSchedule from "@leasehold/schedulers/node-schedule";
 import type * as cron from "cron";
 import type * as croner from "croner";
 import type * as nodeCron from "node-cron";
+import type * as nodeSchedule from "node-schedule";
 import type { Host } from "./host.ts";
 
 /** The work of a tick: told when it was due. */
@@ -56,6 +58,13 @@ export const viaWrappers = {
     const options = { timezone: job.timeZone ?? "Etc/UTC", catch: true };
     const started = new Cron(job.pattern, options, viaCroner.oncePerTick(tickOptions(host, job), work(job)));
     return () => started.stop();
+  },
+  async "node-schedule"(host, job) {
+    const { scheduleJob } = await host.load<typeof nodeSchedule>('export * from "node-schedule";');
+    const rule = { rule: job.pattern, tz: job.timeZone ?? "Etc/UTC" };
+    const started = scheduleJob(rule, viaNodeSchedule.oncePerTick(tickOptions(host, job), work(job)));
+    started.on("error", () => undefined);
+    return () => started.cancel();
   },
   async NestJS(host, job) {
     const { start } = await host.load<{ start: (decorate: NestDecorate) => Promise<{ close: () => Promise<void> }> }>(NEST);
