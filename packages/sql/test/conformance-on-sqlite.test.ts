@@ -15,7 +15,7 @@ import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
 import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
 import { inFile } from "@leasehold/test-kit/stores/sqlite-file";
 
-const LEASE_MS = 60_000;
+const LEASE_MS = 15_000;
 const NO_NETWORK = "nothing lies between a store and its files, which it uses without waiting";
 
 let folder: string;

@@ -39,7 +39,7 @@ export const voting: TestStore = {
 
   async open({ server, servers = "{}", folder = "", documents = "" }) {
     const { close, ...guarded } = openTermGuarded(documents);
-    if (server === undefined) return { ...guarded, ...(await bystander(close)) };
+    if (server === undefined) return { ...guarded, ...(await bystander(folder, close)) };
     const store = await openServer(server, servers, folder);
     return { store, ...guarded, close: async () => void (await Promise.all([close(), store.close()])) };
   },
@@ -50,16 +50,12 @@ async function openServer(server: string, servers: string, folder: string): Prom
   return await VotingLeaseStore.open({ server, servers: addresses, secret: SECRET, stateDirectory: join(folder, server) });
 }
 
-/** Who is no server has nobody to ask: this one, alone in a cluster of its own, only tells what such a store can do. */
-async function bystander(closeGuarded: () => Promise<unknown>): Promise<Pick<OpenStore, "store" | "close">> {
-  const folder = await mkdtemp(join(tmpdir(), "leasehold-bystander-"));
+/** A process that is no server: this store is alone in a cluster of its own, and only tells what such a store can do. */
+async function bystander(folder: string, closeGuarded: () => Promise<unknown>): Promise<Pick<OpenStore, "store" | "close">> {
+  const stateDirectory = await mkdtemp(join(folder, "bystander-"));
   const servers = { none: `http://127.0.0.1:${await freePort()}` };
-  const store = await VotingLeaseStore.open({ server: "none", servers, secret: SECRET, stateDirectory: folder });
-  const close = async (): Promise<void> => {
-    await Promise.all([closeGuarded(), store.close()]);
-    await rm(folder, { recursive: true, force: true });
-  };
-  return { store, close };
+  const store = await VotingLeaseStore.open({ server: "none", servers, secret: SECRET, stateDirectory });
+  return { store, close: async () => void (await Promise.all([closeGuarded(), store.close()])) };
 }
 
 /** Each with a way in, and a way out to each other one's: all that goes between two passes one of either. */
