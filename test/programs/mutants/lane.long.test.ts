@@ -58,8 +58,8 @@ test("a process that a test starts runs the changed source", async () => {
   const child = files.find(({ path }) => path === "packages/cli/src/run/child.ts")!;
   const wrapperTest = (await cli.testFiles()).find((path) => path.endsWith("/run/run.test.ts"))!;
   const reached = (await cli.baselines([wrapperTest])).get(wrapperTest)!;
-  const notInherited = child.mutants.find(({ to }) => to.includes('stdio: ""'))!;
+  const wrongExitCode = child.mutants.find(({ to }) => to.includes("code: (exitCodeOfSignal(signal))"))!;
 
-  expect(reached.always).toContain(child.base + notInherited.block);
-  await expect(cli.judge(notInherited, [{ testFile: wrapperTest, baseline: reached }])).resolves.toBe("killed");
+  expect(reached.always).toContain(child.base + wrongExitCode.block);
+  await expect(cli.judge(wrongExitCode, [{ testFile: wrapperTest, baseline: reached }])).resolves.toBe("killed");
 });

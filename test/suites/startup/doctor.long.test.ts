@@ -124,7 +124,7 @@ function servers(kind: "mysql" | "postgres"): Readonly<Record<string, Mistake>> 
     "the tables are missing": (services) => made(services, {}),
     "it may read and not write": async (services) => {
       await allowReading[kind](services[kind]);
-      return made(services, { username: "reader", password: "reader", pathname: "/readable" });
+      return made(services, { username: "reader", password: "lamplight", pathname: "/readable" });
     },
     "nobody listens": (services) => made(services, { host: CLOSED }),
     "the host is unknown": (services) => made(services, { hostname: UNKNOWN }),

@@ -35,7 +35,7 @@ export const ACCOUNT = "devstoreaccount1";
 /** As long as a key has to be, and no account's. */
 export const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
 /** A user of etcd's. */
-export const READER = { user: "reader", password: "reader" };
+export const READER = { user: "reader", password: "lamplight" };
 export const AWS = { region: "eu-west-1", credentials: { accessKeyId: "any", secretAccessKey: "any" } };
 
 /** What new users set up wrongly, by store. */
@@ -97,7 +97,7 @@ function servers(kind: "mysql" | "postgres", urlOf: (services: Services) => stri
     "the tables are missing": (services) => store(services, {}),
     "it may read and not write": async (services) => {
       await allowReading[kind](urlOf(services));
-      return store(services, { username: "reader", password: "reader", pathname: "/readable" });
+      return store(services, { username: "reader", password: "lamplight", pathname: "/readable" });
     },
     "nobody listens": (services) => store(services, { host: CLOSED }),
     "the host is unknown": (services) => store(services, { hostname: UNKNOWN }),
@@ -111,7 +111,7 @@ export const allowReading = {
     await admin.query("CREATE DATABASE readable");
     await using store = new SqlLeaseStore({ mysql: Object.assign(new URL(url), { pathname: "/readable" }).href });
     await store.migrate();
-    await admin.query("CREATE USER reader IDENTIFIED BY 'reader'");
+    await admin.query("CREATE USER reader IDENTIFIED BY 'lamplight'");
     await admin.query("GRANT SELECT ON readable.* TO reader");
     await admin.end();
   },
@@ -119,7 +119,7 @@ export const allowReading = {
     const admin = new Client(url);
     await admin.connect();
     await admin.query("CREATE DATABASE readable");
-    await admin.query("CREATE ROLE reader LOGIN PASSWORD 'reader'");
+    await admin.query("CREATE ROLE reader LOGIN PASSWORD 'lamplight'");
     await admin.end();
     const readable = new URL(url);
     readable.pathname = "/readable";
