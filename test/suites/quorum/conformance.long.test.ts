@@ -36,7 +36,7 @@ afterAll(() => services[Symbol.asyncDispose]());
 runConformance({
   name: "quorum (SQLite, dynalite, Firestore)",
   // A third of it is a call's, and a quarter of that a member's request: of fifty at once one has to come through on a busy machine.
-  leaseMs: 120_000,
+  leaseMs: 90_000,
   rounds: SOME_ROUNDS,
   // The store's own, and those of a read, a prepare and an accept, or of one of them, to each member.
   requests: { acquire: 1 + 3 * MEMBERS, renew: 1 + MEMBERS, release: 1 + MEMBERS, look: 1 + MEMBERS },
