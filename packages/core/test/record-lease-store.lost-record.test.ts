@@ -1,7 +1,7 @@
 import { Elector } from "@leasehold/core";
 import { RecordLeaseStore, type StoredRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService } from "./faulty-record-store.ts";
 
@@ -77,6 +77,44 @@ describe("a record that is gone and whose fence remembers term 7", () => {
     await clock.advance(UNKNOWN_LEASE_MS);
     lostTerm = 9;
     expect(await standby.read(ELECTION)).toMatchObject({ term: 9, bar: { kind: "hold", leftMs: UNKNOWN_LEASE_MS } });
+  });
+
+  test("is held for the lease of an unknown process, where this one saw an older term alone", async () => {
+    const standby = open("b");
+    lostTerm = undefined;
+    await win(open("a"), { minTerm: 6, leaseDurationMs: 10_000 });
+    await standby.read(ELECTION);
+    service.remove(ELECTION);
+    lostTerm = 7;
+    expect(await standby.read(ELECTION)).toMatchObject({ term: 7, bar: { kind: "hold", leftMs: UNKNOWN_LEASE_MS } });
+  });
+
+  test.each([
+    [
+      "a pause that is lifted",
+      async (admin: RecordLeaseStore) => [await admin.pause(ELECTION, { reason: "r" }), await admin.resume(ELECTION)],
+    ],
+    ["a break", async (admin: RecordLeaseStore) => await admin.break(ELECTION, { reason: "r" })],
+  ])("gets an age that the store counts by %s", async (_, order) => {
+    const records = service.connect("admin");
+    const put = vi.spyOn(records, "put");
+    const get = records.get.bind(records);
+    records.get = async (election): Promise<StoredRecord | undefined> =>
+      (await get(election)) ?? { data: undefined, version: undefined as unknown as string, lostTerm };
+    await order(new RecordLeaseStore(records, { clock }));
+    expect(put.mock.calls[0]?.[2]).toMatchObject({ keepsNonce: false });
+  });
+
+  test("stays paused where a process knows of the pause", async () => {
+    const admin = open("admin");
+    lostTerm = undefined;
+    await win(open("a"), { minTerm: 7 });
+    await admin.pause(ELECTION, { reason: "restoring" });
+    lostTerm = 7;
+    service.remove(ELECTION);
+    expect(await admin.read(ELECTION)).toMatchObject({ term: 7, bar: { kind: "pause", reason: "restoring" } });
+    await expect(admin.acquire(acquiring())).resolves.toMatchObject({ acquired: false });
+    expect(service.record(ELECTION)).toMatchObject({ bars: [{ untilMs: LEASE_MS }, { untilMs: null, reason: "restoring" }] });
   });
 
   test("is a loss for its leader", async () => {

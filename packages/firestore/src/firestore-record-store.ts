@@ -1,6 +1,7 @@
 import type { Firestore } from "@google-cloud/firestore";
 import { systemClock, TermRegressedError, type Clock } from "@leasehold/core";
 import type {
+  Fence,
   GetOptions,
   LeaseRecord,
   PutOptions,
@@ -82,8 +83,8 @@ export class FirestoreRecordStore implements RecordStore {
       currentDocument: ifVersion === undefined ? { exists: false } : { updateTime: updateTimeOf(ifVersion) },
     };
     const isFenced = fence && this.#retentionMs === undefined;
-    // A first term has no fence before it. One that is there remembers a lease that was deleted.
-    const isFirst = isFenced && ifVersion === undefined && fence.termId !== null;
+    // A first record has no fence before it. One that is there remembers a lease that was deleted.
+    const isFirst = isFenced && ifVersion === undefined;
     const commit = async (fenceCondition: Partial<Write>): Promise<WireTime | undefined> => {
       const written = isFenced
         ? [lease, { path: this.#paths.fence(election), fields: encodeFields({ ...fence }), ...fenceCondition }]
@@ -92,7 +93,7 @@ export class FirestoreRecordStore implements RecordStore {
     };
     let updateTime = await commit(isFirst ? { currentDocument: { exists: false } } : {});
     if (!updateTime && isFirst) {
-      const before = await this.#fenceWithoutLease(election, fence.term, signal);
+      const before = await this.#fenceWithoutLease(election, fence, signal);
       if (before) updateTime = await commit({ currentDocument: { updateTime: before } });
     }
     return updateTime ? { stored: true, version: writtenVersion(updateTime, ifVersion, keepsNonce) } : { stored: false };
@@ -100,14 +101,14 @@ export class FirestoreRecordStore implements RecordStore {
 
   /**
    * Returns when the fence of a lease that is gone was written; `undefined` where the lease is there, or no fence.
-   * @throws {TermRegressedError} unless the fence is of an earlier term than `term`, which might be led twice.
+   * @throws {TermRegressedError} unless the new fence is of a later term, or closes the last one: else a term might be led twice.
    */
-  async #fenceWithoutLease(election: string, term: number, signal: AbortSignal): Promise<WireTime | undefined> {
+  async #fenceWithoutLease(election: string, { term, termId }: Fence, signal: AbortSignal): Promise<WireTime | undefined> {
     if (await this.get(election, { signal })) return undefined;
     const { document } = await this.#calls.read(election, this.#paths.fence(election), signal);
     if (!document) return undefined;
     const fenceTerm = Number(decodeFields(document.fields)["term"]);
-    if (fenceTerm < term) return document.updateTime;
+    if (fenceTerm < term || (fenceTerm === term && termId === null)) return document.updateTime;
     throw new TermRegressedError(election, term, fenceTerm, undefined, "the fence's document");
   }
 

@@ -139,6 +139,19 @@ describe("a guarded transaction", () => {
     await expect(world.witness.failureOf(guardedWrite(store, firestore, lease, "x"))).resolves.toMatchObject({ currentTerm: 7 });
   });
 
+  test("outlives an administrator's orders after the lease document was deleted", async ({ world }) => {
+    await leader(world);
+    await world.aside((client) => client.doc(LEASE_PATH).delete());
+    const admin = world.store();
+    await expect(world.witness.failureOf(admin.pause(ELECTION, { reason: "restore" }))).resolves.toMatchObject({
+      code: "TERM_REGRESSED",
+      highestTermSeen: 1,
+    });
+    await expect(world.fieldsAt(FENCE_PATH)).resolves.toMatchObject({ term: 1 });
+    await expect(admin.repair(ELECTION, { minTerm: 2 })).resolves.toMatchObject({ repaired: true, minTerm: 2 });
+    await expect(admin.pause(ELECTION, { reason: "restore" })).resolves.toMatchObject({ isNew: true });
+  });
+
   test("with somebody's own document in the fence's place is an error that names it", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
     await world.aside((client) => client.doc(FENCE_PATH).set({ name: "Ada" }));

@@ -24,10 +24,9 @@ export class LeaseWatch {
   /** Watches after a second: most functions are done by then, and a watch takes a connection. */
   start(store: LeaseStore, lease: Lease): void {
     const { signal } = this.#stopping;
-    const begin = (): void => {
-      if (store.watchLease) void this.#run(store.watchLease(lease, { signal }));
-    };
-    if (store.watchLease) this.#timer = this.#clock.setTimer(begin, BEGINS_AFTER_MS);
+    const watch = store.watchLease?.bind(store);
+    if (!watch) return;
+    this.#timer = this.#clock.setTimer(() => void this.#run(() => watch(lease, { signal })), BEGINS_AFTER_MS);
   }
 
   cancel(): void {
@@ -35,9 +34,9 @@ export class LeaseWatch {
     this.#stopping.abort();
   }
 
-  async #run(wakes: AsyncIterable<void>): Promise<void> {
+  async #run(watch: () => AsyncIterable<void>): Promise<void> {
     try {
-      for await (const _ of wakes) {
+      for await (const _ of watch()) {
         if (this.#stopping.signal.aborted) return;
         const nowMs = this.#clock.monotonicMs();
         if (nowMs < this.#wokenMs + BETWEEN_WAKES_MS) continue;

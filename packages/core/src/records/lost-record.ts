@@ -1,4 +1,4 @@
-import { holdFor } from "./bars.ts";
+import { barOf, holdFor, withBars } from "./bars.ts";
 import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 
 /** The lease that is assumed of a record that this process has never seen. */
@@ -13,17 +13,18 @@ const NONCE = "lost after term ";
  */
 export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseRecord {
   if (known && isLost(known) && known.term === term) return known;
-  const leaseDurationMs = known?.leaseDurationMs ?? UNKNOWN_LEASE_MS;
-  return {
+  // The lease of another term tells nothing of the last one's.
+  const leaseDurationMs = known?.term === term ? known.leaseDurationMs : Math.max(known?.leaseDurationMs ?? 0, UNKNOWN_LEASE_MS);
+  const record = {
     schema: RECORD_SCHEMA,
     term,
     termId: null,
     candidateId: known?.candidateId ?? null,
     nonce: `${NONCE}${term}`,
     leaseDurationMs,
-    renewIntervalMs: known?.renewIntervalMs ?? leaseDurationMs / 3,
-    bars: holdFor(leaseDurationMs),
-  };
+    renewIntervalMs: leaseDurationMs / 3,
+  } as const;
+  return withBars(record, [...holdFor(leaseDurationMs), known && barOf(known, "pause")]);
 }
 
 /** Reports whether this stands for a record that is gone. */
@@ -36,7 +37,7 @@ export function isLost({ nonce, termId }: LeaseRecord): boolean {
  * hold is as long as the candidate's own lease at least: nothing tells how long the former one was.
  */
 export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): LeaseRecord {
-  return { ...lost, bars: holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)) };
+  return withBars(lost, [...holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)), barOf(lost, "pause")]);
 }
 
 /** The lease that a repair holds the election for, where nothing tells the former one. */

@@ -41,14 +41,13 @@ export async function changeRecord<Outcome>(
     let isSent = false;
     try {
       const found = await seen.read(election, { timeoutMs });
-      const { outcome, record, isThere } = change(found, tries > 0);
+      const { outcome, record, isThere } = change(found, unanswered !== undefined);
       if (!record || (isThere && !seen.showsUndurable)) return outcome;
       isSent = true;
       if ((await seen.write(election, record, found, { timeoutMs })) !== undefined) return outcome;
     } catch (error) {
-      if (!isSent || !isUnknown(error)) {
-        if (unanswered === undefined || !isSent) throw error;
-      } else unanswered = error;
+      if (isSent && isUnknown(error)) unanswered = error;
+      else if (unanswered === undefined) throw error;
     }
   }
   const message = `${seen.name}: no reply tells what became of the ${operation} of '${election}'. ${advice}`;

@@ -13,22 +13,26 @@ const ROOM = 1_000;
 /** The terms that a repair leaves for the elections to come. */
 const TERMS_LEFT = 2 ** 32;
 
-/** Mends the record of an election that was deleted or restored. A record with this repair's nonce is this repair's. */
+/**
+ * Mends the record of an election that was deleted or restored. A record with a nonce of this repair is this repair's. Each try has one of
+ * its own: its hold counts from when that try was sent.
+ */
 export async function repairRecord(seen: SeenRecords, election: string, options: RepairOptions = {}): Promise<RepairOutcome> {
   checkName("election", election);
   checkTerm("minTerm", options.minTerm);
-  const nonce = seen.clock.randomUuid();
+  const nonces = new Set<string>();
   const before = seen.last(election)?.record;
   return await changeRecord<RepairOutcome>(seen, election, {
     operation: "repair",
     advice: "Repeat it with the same minTerm.",
     timeoutMs: options.timeoutMs,
     change: (found) => {
-      const isThere = found?.record.nonce === nonce;
+      const isThere = found !== undefined && nonces.has(found.record.nonce);
       if (found && !isThere && isHeld(found)) {
         return { outcome: { repaired: false, current: seen.snapshot(election, found, "observed") } };
       }
-      const record = isThere ? found.record : vacated(election, nonce, found?.record, before, options);
+      const record = isThere ? found.record : vacated(election, seen.clock.randomUuid(), found?.record, before, options);
+      nonces.add(record.nonce);
       const holdMs = barOf(record, "hold")?.untilMs ?? 0;
       return { outcome: { repaired: true, minTerm: record.term + 1, holdMs }, record, isThere };
     },
@@ -79,5 +83,6 @@ function vacated(
     renewIntervalMs: leaseDurationMs / 3,
   };
   // A repair does not resume an election: operators pause it before they restore a backup.
-  return withBars(record, [...holdFor(leaseDurationMs), found && barOf(found, "pause")]);
+  const known = found ?? before;
+  return withBars(record, [...holdFor(leaseDurationMs), known && barOf(known, "pause")]);
 }

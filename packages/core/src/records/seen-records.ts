@@ -123,11 +123,11 @@ export class SeenRecords {
     found: Found | undefined,
     limits: RequestLimits,
   ): Promise<string | undefined> {
-    return await this.#put(election, record, {
-      timeoutMs: limits.timeoutMs,
-      found,
-      keepsNonce: record.nonce === found?.record.nonce,
-    });
+    // A record that is gone has no age to keep: without one, no process that comes new could ever wait it out.
+    const last = this.last(election);
+    const isMissing = last?.isMissing === true && last.version === found?.version;
+    const keepsNonce = !isMissing && record.nonce === found?.record.nonce;
+    return await this.#put(election, record, { timeoutMs: limits.timeoutMs, found, keepsNonce });
   }
 
   /** Writes what was found anew, so that the store counts the age of its nonce from now. */
