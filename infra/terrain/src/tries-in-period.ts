@@ -38,11 +38,32 @@ export function shortestPeriodSeconds(schedule: string): number | undefined {
   const hoursOf = valuesOf(hours, 23);
   if (!minutesOf || !hoursOf) return undefined;
   const ticks = hoursOf.flatMap((hour) => minutesOf.map((minute) => hour * 60 + minute));
-  // One day of the month, or of the week: the day after it has no ticks.
-  const isLoneDay = (/^\d+$/.test(days) && weekdays === "*") || (days === "*" && /^(?:\d|[a-z]{3})$/i.test(weekdays));
   const [first = 0] = ticks;
-  const gaps = ticks.map((tick, index) => (ticks[index + 1] ?? first + DAY_MINUTES * (isLoneDay ? 2 : 1)) - tick);
+  const gaps = ticks.map((tick, index) => (ticks[index + 1] ?? first + DAY_MINUTES * daysApart(days, weekdays)) - tick);
   return Math.min(...gaps) * 60;
+}
+
+/** Returns the least number of days between two days that have ticks. One where both fields limit them: a day of either has. */
+function daysApart(days: string, weekdays: string): number {
+  if (days === "*") return leastGap(weekdays.split(",").map(weekdayOf), 7);
+  // February is the shortest month.
+  return weekdays === "*" ? leastGap(days.split(",").map(Number), 28) : 1;
+}
+
+/** Returns the least gap between numbers that repeat after `period`; 1 where one of them is none. */
+function leastGap(values: readonly number[], period: number): number {
+  const sorted = [...new Set(values)].toSorted((a, b) => a - b);
+  if (sorted.some((value) => !Number.isInteger(value))) return 1;
+  const [first = 0] = sorted;
+  return Math.max(Math.min(...sorted.map((value, index) => (sorted[index + 1] ?? first + period) - value)), 1);
+}
+
+const WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+function weekdayOf(text: string): number {
+  if (/^[0-7]$/.test(text)) return Number(text) % 7;
+  const at = WEEKDAYS.indexOf(text.toLowerCase());
+  return at < 0 ? Number.NaN : at;
 }
 
 /** Returns the values of a field, in order; `undefined` for one that it cannot read. */

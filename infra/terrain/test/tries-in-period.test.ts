@@ -19,6 +19,12 @@ describe("the retries of a job that goes by the last tick of its schedule", () =
     ["0 0,23 1 * *", 1_200, 3],
     ["0 0,23 * * SUN", 1_200, 3],
     ["0 3 * * *", 43_200, 1],
+    ["0 3 1,15 * *", 57_600, 3],
+    ["0 3 * * 1,4", 57_600, 3],
+    ["0 3 * * MON,TUE", 43_200, 1],
+    ["0 3 * * 0,7", 86_400, 3],
+    ["0 3 1 * MON", 43_200, 1],
+    ["0 0 1 * *", 86_400, 3],
     ["* * * * *", 30, 1],
   ])("end before the next tick of %s with tries of %i s: %i", (schedule, trySeconds, retries) => {
     expect(retriesOf(schedule, trySeconds)).toBe(retries);

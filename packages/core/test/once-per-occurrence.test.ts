@@ -258,6 +258,17 @@ describe("who waits", () => {
     for (const outcome of ended.values()) expect(outcome).toEqual({ ran: false, reason: "in-progress" });
   });
 
+  test("outlasts a short outage for each of them, however slowly it polls", async () => {
+    const { ended } = await pileUp(20, new Lines());
+    for (let outages = 0; outages < 10; outages += 1) {
+      b.network = AWAY;
+      await world.advance(5_000);
+      b.network = promptNetwork();
+      await world.advance(45_000);
+    }
+    expect(ended.size).toBe(0);
+  });
+
   test("does all of them once the host is dead on which they hang", async () => {
     const { ended, die } = await pileUp(20, new Lines());
     die();

@@ -13,6 +13,8 @@ export interface EveryOptions<Store extends LeaseStore = LeaseStore> extends Tic
 
 const SHORTEST_PERIOD_MS = 1_000;
 const LONGEST_PERIOD_MS = 86_400_000;
+/** The longest time for which a wall clock that was set forward goes unnoticed. */
+const LONGEST_WAIT_MS = 60_000;
 
 /**
  * Does a job every so often on one of all hosts that call this: "every 30 s, one of us". A tick is due where the time since 1970
@@ -78,7 +80,8 @@ class GridTimer {
   }
 
   #next(): Timer {
-    const inMs = this.#dueMs + this.#periodMs - this.#clock.wallMs();
+    // A timer stands still while a machine is suspended, and knows of no step of the wall clock.
+    const inMs = Math.min(this.#dueMs + this.#periodMs - this.#clock.wallMs(), LONGEST_WAIT_MS);
     return this.#clock.setTimer(() => this.#fire(), inMs);
   }
 

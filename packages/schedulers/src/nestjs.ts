@@ -20,8 +20,9 @@ const WHOSE = "OncePerTick";
  *
  * When a tick was due is derived from the job's schedule, as with `@leasehold/schedulers/cron`, on which Nest's scheduler
  * stands. Set `timeZone`, or two hosts that are configured differently have two schedules. Nest logs what the method throws.
- * `app.close()`, and with `enableShutdownHooks()` a signal, waits for the ticks under way before anything shuts down. It
- * guarantees what `oncePerOccurrence` does, and no more.
+ * `app.close()`, and with `enableShutdownHooks()` a signal, waits for the ticks under way in `onModuleDestroy`. Nest destroys a module before
+ * those that it imports. So close a store of the same module in `onApplicationShutdown`. It guarantees what `oncePerOccurrence` does, and
+ * no more.
  *
  * @example
  * ```ts
@@ -61,15 +62,18 @@ export function OncePerTick<Service extends object>(
   };
 }
 
-/** Has Nest close a service's ticks before it shuts down, and then call the service's own hook, if it has one. */
+/**
+ * Has Nest close a service's ticks in its first hook, and then call the service's own, if it has one. Nest destroys a module before those
+ * that it imports.
+ */
 function closeBeforeShutdown<Service extends object>(
   target: Service,
   close: (service: Service) => Promise<void> | undefined,
 ): void {
-  const hooked = target as { beforeApplicationShutdown?: (signal?: string) => unknown };
-  const own = hooked.beforeApplicationShutdown;
-  hooked.beforeApplicationShutdown = async function beforeApplicationShutdown(this: Service, signal) {
+  const hooked = target as { onModuleDestroy?: () => unknown };
+  const own = hooked.onModuleDestroy;
+  hooked.onModuleDestroy = async function onModuleDestroy(this: Service) {
     await close(this);
-    await own?.call(this, signal);
+    await own?.call(this);
   };
 }

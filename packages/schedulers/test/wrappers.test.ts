@@ -196,7 +196,7 @@ describe("with the system's time,", () => {
     expect(heard).toEqual([new Error("disk full"), new Error("disk full")]);
   });
 
-  test("NestJS waits for the tick under way before it shuts down, and then calls the service's own hook", async () => {
+  test("NestJS waits for the tick under way before it destroys what the service imports, and then calls its own hook", async () => {
     const seen: string[] = [];
     class Books {
       readonly store = new MemoryLeaseStore();
@@ -205,10 +205,20 @@ describe("with the system's time,", () => {
         await new Promise((resolve) => setTimeout(resolve, 5_000));
         seen.push(`done, aborted: ${signal.aborted}`);
       }
-      beforeApplicationShutdown(): void {
+      onModuleDestroy(): void {
         seen.push("own hook");
       }
     }
+    class Pool {
+      onModuleDestroy(): void {
+        seen.push("pool closed");
+      }
+    }
+    class Database {
+      readonly name = "database";
+    }
+    Injectable()(Pool);
+    Module({ providers: [Pool] })(Database);
     const descriptor = Object.getOwnPropertyDescriptor(Books.prototype, "close")!;
     const options = ({ store: own }: Books): { store: LeaseStore } => ({ store: own });
     OncePerTick("0 3 * * *", { name: NAME, timeZone: "Etc/UTC" }, options)(Books.prototype as Books, "close", descriptor);
@@ -217,14 +227,14 @@ describe("with the system's time,", () => {
     class App {
       readonly name = "app";
     }
-    Module({ imports: [ScheduleModule.forRoot()], providers: [Books] })(App);
+    Module({ imports: [ScheduleModule.forRoot(), Database], providers: [Books] })(App);
     const app = await NestFactory.createApplicationContext(App, { logger: false });
     await vi.advanceTimersByTimeAsync(11_000);
     const closing = app.close().then(() => seen.push("closed"));
     await vi.advanceTimersByTimeAsync(60_000);
     await closing;
 
-    expect(seen).toEqual(["begun", "done, aborted: false", "own hook", "closed"]);
+    expect(seen).toEqual(["begun", "done, aborted: false", "own hook", "pool closed", "closed"]);
   });
 
   test.each(["cron", "croner", "node-cron"])("a closed wrapper of %s takes no ticks", async (scheduler) => {

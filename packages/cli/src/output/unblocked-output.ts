@@ -6,12 +6,14 @@ const MOST_WAITING_BYTES = 65_536;
 /** How often it tries again to write what waits. */
 const RETRY_MS = 50;
 
+const DISK_IS_FULL: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT"]);
+
 /** The place where bytes are written, which never waits for its reader. */
 export interface OutputSink {
   readonly isTerminal: boolean;
   /**
    * Writes what can be written now. Returns how many bytes that were.
-   * @throws if nothing can ever be written here again.
+   * @throws if nothing can be written here: ever again, or until a full disk has room.
    */
   write(bytes: Buffer): number;
   /** Resolves once everything has gone on to the reader. Nothing is written afterwards. */
@@ -84,11 +86,12 @@ export class UnblockedOutput implements Output {
     this.#drained?.();
   }
 
-  /** A reader that has left is no failure of the writer's. */
+  /** A reader that has left is no failure of the writer's. A full disk may have room later. */
   #tryWrite(bytes: Buffer): number {
     try {
       return this.#sink.write(bytes);
-    } catch {
+    } catch (error) {
+      if (DISK_IS_FULL.has((error as NodeJS.ErrnoException).code)) return 0;
       this.#isLost = true;
       return bytes.length;
     }

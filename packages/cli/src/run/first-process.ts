@@ -1,3 +1,5 @@
+import { accessSync, constants } from "node:fs";
+
 /**
  * Runs its arguments as a child, passes signals on, and ends with the child's exit code. A shell that waits for one child waits for
  * every other that the system hands to it as well. A terminal sends its own signals to the whole group, so those are not passed on.
@@ -34,11 +36,17 @@ export interface FirstProcess {
  * Where this process is the first of a container and is to run a command, a shell takes its place, and runs this program as its child.
  * Orphans of the command are handed to the first process, which has to wait for them; Node waits for its own children only.
  */
-export function giveInitAway({ pid, execPath, execArgv, argv, env, execve }: FirstProcess): void {
-  if (pid !== 1 || argv[2] !== "run" || !execve) return;
+export function giveInitAway({ pid, execPath, execArgv, argv, env, execve }: FirstProcess, shell = "/bin/sh"): void {
+  if (pid !== 1 || argv[2] !== "run" || !execve || !mayRun(shell)) return;
+  execve(shell, ["sh", "-c", INIT, "sh", execPath, ...execArgv, ...argv.slice(1)], env);
+}
+
+/** Node aborts where it cannot give its place away. Without a shell it keeps the place, and orphans stay zombies. */
+function mayRun(path: string): boolean {
   try {
-    execve("/bin/sh", ["sh", "-c", INIT, "sh", execPath, ...execArgv, ...argv.slice(1)], env);
+    accessSync(path, constants.X_OK);
+    return true;
   } catch {
-    // There is no shell: orphans stay zombies.
+    return false;
   }
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigurationError, type Clock } from "@leasehold/core";
-import { boundedServer } from "../http/bounded-server.ts";
+import { boundedServer, mostConnections } from "../http/bounded-server.ts";
 import { closeServer } from "../http/close-server.ts";
 import { refusal, type AccessRules } from "./access.ts";
 import { mistake, type Answer } from "./answer.ts";
@@ -24,7 +24,8 @@ export interface HttpServer extends AsyncDisposable {
   readonly url: string;
 }
 
-const MOST_READERS = 100;
+/** Readers of events are never idle. Probes need the other half of the connections. */
+const MOST_READERS = Math.min(100, Math.floor(mostConnections() / 2));
 
 /** The page asks nobody else, shows in no frame, and runs nothing that is not in a file of its own. */
 const HEADERS: Readonly<Record<string, string>> = {

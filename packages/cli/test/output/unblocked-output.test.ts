@@ -37,6 +37,20 @@ test("writes at once what its reader takes, and the rest once there is room", as
   expect(reader.text).toBe("one\ntwo\nthree\n");
 });
 
+test("writes once a full disk has room again", async () => {
+  const clock = new VirtualClock();
+  const reader = new Reader();
+  const output = new UnblockedOutput(reader, clock);
+  reader.room = 100;
+  reader.failure = Object.assign(new Error("full"), { code: "ENOSPC" });
+  output.write("one\n");
+  await clock.advance(1_000);
+  reader.failure = undefined;
+  output.write("two\n");
+  await clock.advance(1_000);
+  expect(reader.text).toBe("one\ntwo\n");
+});
+
 test("drops what a reader that stands still leaves no room for, and says later how much", async () => {
   const clock = new VirtualClock();
   const reader = new Reader();

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 import { giveInitAway, type FirstProcess } from "../../src/run/first-process.ts";
 
@@ -29,9 +30,9 @@ test.each([
 });
 
 test("it keeps its place where there is no shell", () => {
-  const execve = vi.fn<NonNullable<FirstProcess["execve"]>>(() => {
-    throw new Error("ENOENT");
-  });
-  giveInitAway({ ...CONTAINER, execve });
-  expect(execve).toHaveBeenCalledOnce();
+  // Node aborts where execve fails, so that it must not be tried.
+  const execve = vi.fn<NonNullable<FirstProcess["execve"]>>();
+  giveInitAway({ ...CONTAINER, execve }, "/nowhere/sh");
+  giveInitAway({ ...CONTAINER, execve }, fileURLToPath(import.meta.url));
+  expect(execve).not.toHaveBeenCalled();
 });

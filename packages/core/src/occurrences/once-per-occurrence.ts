@@ -4,6 +4,7 @@ import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts"
 import type { LeaseStore } from "../store/lease-store.ts";
 import { checkCallOptions, checkSignal } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
+import { sleep } from "../time/clock.ts";
 import { attempt, type AttemptOutcome } from "./attempt.ts";
 import { completeWhileClaimed } from "./complete-in-time.ts";
 import { fenceOf, type FenceOf } from "./fence-of.ts";
@@ -104,7 +105,8 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     return result;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
-  let answeredMs = -Infinity;
+  /** The first failure since the last answer. Before the first answer no outage is waited out. */
+  let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
       const outcome: AttemptOutcome<T> = await attempt(elector, run, { clock, signal });
@@ -112,15 +114,17 @@ export async function doOccurrence<T, Store extends LeaseStore>(
       if ("unavailable" in outcome) {
         signal?.throwIfAborted();
         // An outage is not the end of a wait: nobody can have taken the claim over meanwhile.
-        if (clock.monotonicMs() - answeredMs >= leaseDurationMs) throw outcome.unavailable;
+        failingSinceMs ??= clock.monotonicMs();
+        if (clock.monotonicMs() - failingSinceMs >= leaseDurationMs) throw outcome.unavailable;
       } else {
         if (outcome.reason === "done") return { ran: false, reason: "done" };
         if (outcome.leader && whenInProgress !== "wait") return { ran: false, reason: "in-progress" };
-        answeredMs = clock.monotonicMs();
+        failingSinceMs = undefined;
       }
       // Without a leader, it was open again before the task could begin.
       wait ??= WaitingOccurrences.enter(store, { name, scheduledMs, clock, logger });
-      await wait.pause(waitMs, signal);
+      if (failingSinceMs === undefined) await wait.pause(waitMs, signal);
+      else await sleep(clock, waitMs, signal);
       if (wait.isGivenUp || mayBeForgotten({ scheduledMs, retentionMs, wallMs: clock.wallMs() })) {
         return { ran: false, reason: "in-progress" };
       }
