@@ -1,5 +1,5 @@
 import { isLeaseholdError, type Clock } from "@leasehold/core";
-import { holderElapsedMs, SAFETY_MARGIN, type Instant } from "@leasehold/core/provider";
+import { holderElapsedMs, SAFETY_MARGIN, sleep, type Instant } from "@leasehold/core/provider";
 import { Absences, isTimeout } from "./absences.ts";
 import { compareBallots, forward, highest, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
@@ -45,6 +45,8 @@ interface CatchUp {
   readonly confirmed: Promise<boolean>;
 }
 
+/** How often an accept is sent to one member again. */
+const MOST_REPEATS = 2;
 /** A write's condition has failed. */
 const REFUSED = new Error("Somebody else has written there.");
 /** A member is not given a write, by what it was found to keep. */
@@ -189,17 +191,20 @@ export class Rounds {
       this.absences.answered(link.member.name, true);
     };
     // A request that is lost costs a member this round, and then the next one may be emptied: it is sent again while there is time.
-    const mayTryAgain = async (failure: unknown): Promise<boolean> =>
-      isTimeout(failure) &&
-      (await confirmed.promise) &&
-      this.#ballot === ballot &&
-      this.#clock.monotonicMs() < limits.untilMs - limits.memberMs / 2;
+    // A member may fail at once, and go on to: hence the pause, and the limit.
+    const mayTryAgain = async (failure: unknown): Promise<boolean> => {
+      if (!isTimeout(failure) || !(await confirmed.promise)) return false;
+      const pauseMs = (limits.memberMs / 4) * (0.5 + this.#clock.random());
+      if (this.#clock.monotonicMs() + pauseMs >= limits.untilMs - limits.memberMs / 2) return false;
+      await sleep(this.#clock, pauseMs, limits.signal).catch(() => undefined);
+      return this.#ballot === ballot && !limits.signal.aborted;
+    };
     const requests = this.#all(async (link) => {
-      for (let target = targets.get(link.member.name); ; target = undefined) {
+      for (let repeats = 0; ; repeats += 1) {
         try {
-          return await bring(link, target);
+          return await bring(link, repeats === 0 ? targets.get(link.member.name) : undefined);
         } catch (failure) {
-          if (await mayTryAgain(failure)) continue;
+          if (repeats < MOST_REPEATS && (await mayTryAgain(failure))) continue;
           if (!isRefusal(failure)) this.absences.failed(link.member.name, failure);
           throw failure;
         }
