@@ -7,7 +7,9 @@ const MOST_ELECTIONS = 100;
 
 interface State {
   readonly member: Member;
-  /** Why it does not count, by election, in a sentence each. */
+  /** Why it does not answer, in a sentence, until it does: for whatever election. */
+  silence: string | undefined;
+  /** Why it does not count though it answers, by election, in a sentence each. */
   readonly missing: Map<string, string>;
   sinceMs: number;
   isTold: boolean;
@@ -23,22 +25,27 @@ export class MemberStates {
     this.#clock = clock;
     this.#journal = journal;
     const sinceMs = clock.monotonicMs();
-    this.#states = new Map(members.map((member) => [member.name, { member, missing: new Map(), sinceMs, isTold: false }]));
+    const state = (member: Member): State => ({ member, silence: undefined, missing: new Map(), sinceMs, isTold: false });
+    this.#states = new Map(members.map((member) => [member.name, state(member)]));
   }
 
   /** Each member, in the order of their names. */
   all(): readonly StoreMember[] {
     const nowMs = this.#clock.monotonicMs();
-    return [...this.#states].map(([name, { member, missing, sinceMs }]) => {
-      const [why] = missing.values();
+    return [...this.#states].map(([name, state]) => {
+      const { member, sinceMs } = state;
+      const why = whyMissing(state);
       return { name, store: member.records.name, counts: why === undefined, forMs: nowMs - sinceMs, waitsFor: why };
     });
   }
 
-  /** A member counts for an election. */
+  /** A member has answered, and counts for an election. */
   counts(name: string, election: string): void {
     const state = this.#states.get(name) as State;
-    if (!state.missing.delete(election) || state.missing.size > 0) return;
+    if (whyMissing(state) === undefined) return;
+    state.silence = undefined;
+    state.missing.delete(election);
+    if (state.missing.size > 0) return;
     if (state.isTold) {
       const forS = ((this.#clock.monotonicMs() - state.sinceMs) / 1_000).toFixed(1);
       const message = `The quorum's member ${state.member.place} counts again, after ${forS} s.`;
@@ -55,11 +62,17 @@ export class MemberStates {
   lacks(name: string, election: string, why: string, isSilent: boolean): void {
     const state = this.#states.get(name) as State;
     const { missing, member } = state;
-    if (missing.size === 0) state.sinceMs = this.#clock.monotonicMs();
+    if (whyMissing(state) === undefined) state.sinceMs = this.#clock.monotonicMs();
+    state.silence = isSilent ? why : undefined;
+    if (isSilent) return;
     if (missing.has(election) || missing.size < MOST_ELECTIONS) missing.set(election, why);
-    if (isSilent || state.isTold) return;
+    if (state.isTold) return;
     state.isTold = true;
     const message = `The quorum's member ${member.place} does not count: ${why} The others go on as long as they are a majority.`;
     this.#journal.warn("LEASEHOLD_MEMBER_FAILED", "warn", message, { store: member.place });
   }
+}
+
+function whyMissing({ silence, missing }: State): string | undefined {
+  return silence ?? [...missing.values()][0];
 }

@@ -93,9 +93,10 @@ export class Rounds {
     const ask = (names: readonly string[], isConsistent: boolean): Map<string, Promise<Kept>> =>
       this.#all((link) => this.#send(link, limits, (timeoutMs) => this.#get(link, isConsistent, limits, timeoutMs)), names);
     const knownBefore = new Map([...this.#links].map(([name, { known }]) => [name, known]));
+    const requests = ask([...this.#links.keys()], consistent);
     const first = await gather(
       this.#clock,
-      ask([...this.#links.keys()], consistent),
+      requests,
       limits.memberMs,
       (answers) => this.#newestRoster(answers) <= this.#admission.roster.number && isEnough(this.#counting(answers)),
     );
@@ -107,7 +108,11 @@ export class Rounds {
       consistent && compareBallots(first.answers.get(name)?.promised, knownBefore.get(name)) < 0;
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name) && !hasForgotten(name));
     const { memberMs } = limits;
-    if (isEnough(kept)) return { kept, ...first, memberMs };
+    if (isEnough(kept)) {
+      // The slowest member is never among them, though it is well: it is heard, too.
+      for (const [name, request] of requests) void request.then((late) => this.#hear(name, late)).catch(() => undefined);
+      return { kept, ...first, memberMs };
+    }
     if (behind.length === 0) {
       const reading = { kept, ...first, memberMs };
       this.absences.report(reading);
@@ -319,6 +324,11 @@ export class Rounds {
     for (const [name, kept] of answers) this.#learn(name, kept);
     const remembering = [...answers].filter(([name, kept]) => this.#links.get(name)?.isBehind(kept) === false);
     return this.#admission.counting(new Map(remembering), answers, ballot);
+  }
+
+  /** Reports a member that counts; an answer that says less may be older than what is known by now. */
+  #hear(name: string, kept: Kept): void {
+    if (this.#counting(new Map([[name, kept]])).size > 0) this.absences.answered(name, true);
   }
 
   #newestRoster(answers: ReadonlyMap<string, Kept>): number {

@@ -5,7 +5,7 @@ import { SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { QuorumLeaseStore } from "../src/index.ts";
 import { MARKER, ROSTER } from "../src/roster.ts";
-import { ELECTION, LEASE_MS, nonceOf, OTHER_ELECTION, World, write } from "./world.ts";
+import { ELECTION, LEASE_MS, nonceOf, OTHER_ELECTION, World, write, type Client } from "./world.ts";
 
 type Store = SimulatedRecordService;
 
@@ -130,6 +130,67 @@ test("a member that counts for one election and not for another one does not cou
   await one.get(true, OTHER_ELECTION);
 
   expect(one.store.members()[2]).toMatchObject({ counts: false, waitsFor: expect.stringContaining("it has forgotten") });
+});
+
+/** An observer finds the others split, while c is away. Returns it, and who goes on to write. */
+async function foundSplit(world: World): Promise<{ readonly one: Client; readonly observer: Client }> {
+  const [one, observer] = [world.open("one"), world.open("observer")];
+  await write(world, one, ELECTION, 2);
+  await observer.get(false);
+  world.passage = ({ by, to, operation }) =>
+    (by === "one" && to === "b" && operation === "put") || to === "c" ? { arrivals: [] } : undefined;
+  const version = (await one.get())?.version;
+  await one.put("split", version).catch(() => undefined);
+  await observer.get(false);
+  expect(observer.store.members()[2]).toMatchObject({ name: "c", counts: false, waitsFor: "no answer in time." });
+  world.passage = () => undefined;
+  return { one, observer };
+}
+
+test("a member that answers again counts, though two others are enough for each look from then on", async () => {
+  const world = await World.founded();
+  const { one, observer } = await foundSplit(world);
+  await write(world, one, ELECTION, 2);
+  await observer.get(false);
+  await world.clock.advance(1_000);
+
+  expect(observer.store.members()[2]).toMatchObject({ counts: true, waitsFor: undefined });
+});
+
+test("a member that had forgotten counts once it shows a look what was written anew, as the slowest of all", async () => {
+  const world = await World.founded();
+  const [one, observer] = [world.open("one"), world.open("observer")];
+  await write(world, one, ELECTION, 2);
+  await observer.get();
+  const old = world.backup("c");
+  await write(world, one, ELECTION, 2);
+  await observer.get();
+  world.restore("c", old);
+  await observer.get();
+  expect(observer.store.members()[2]).toMatchObject({ counts: false, waitsFor: expect.stringContaining("it has forgotten") });
+  world.passage = ({ by, to }) =>
+    by === "observer" && to === "c" ? { arrivals: [{ afterMs: 20, replyAfterMs: 20 }] } : undefined;
+  await observer.get(false);
+  await world.clock.advance(1_000);
+  expect(observer.store.members()[2]).toMatchObject({ counts: false });
+  await write(world, one, ELECTION, 3);
+  await observer.get(false);
+  await world.clock.advance(1_000);
+
+  expect(observer.store.members()[2]).toMatchObject({ counts: true });
+});
+
+test("a member that was silent when an election was asked for the only time counts once it answers for another one", async () => {
+  const world = await World.founded();
+  const one = world.open("one");
+  await write(world, one, ELECTION, 2);
+  world.down.add("c");
+  await one.get(true, "asked once");
+  expect(one.store.members()[2]).toMatchObject({ counts: false });
+  world.down.delete("c");
+  await one.get(true, ELECTION);
+
+  expect(one.store.members()[2]).toMatchObject({ counts: true, waitsFor: undefined });
 });
 
 test("a check finds each member that does not count, and an elector's health shows them", async () => {
