@@ -30,6 +30,7 @@ export {
   IMPOSSIBLE_VERSION,
   LEASE_RECORD_FIELDS,
   parseLeaseRecord,
+  QUORUM_SCHEMA,
   RECORD_SCHEMA,
   type Fence,
   type GetOptions,

@@ -43,7 +43,7 @@ describe("the age of a nonce", () => {
 
 test("an update sets what a record has and removes what it has not, if there is anything", () => {
   const full: LeaseRecord = {
-    schema: 2,
+    schema: 4,
     term: 1,
     termId: "t",
     candidateId: "a",

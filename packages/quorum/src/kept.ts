@@ -1,5 +1,5 @@
 import { ForeignRecordError, ConfigurationError } from "@leasehold/core";
-import { RECORD_SCHEMA, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
+import { QUORUM_SCHEMA, RECORD_SCHEMA, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import type { Ballot } from "./ballot.ts";
 import type { Roster } from "./roster.ts";
 
@@ -85,7 +85,7 @@ export function recordOf(state: State, { number, incarnations }: Roster): LeaseR
     wallMs: proposal?.wallMs ?? null,
     seen,
   };
-  return { ...(proposal?.record ?? UNACCEPTED), schema: 2, quorum: JSON.stringify(note) };
+  return { ...(proposal?.record ?? UNACCEPTED), schema: QUORUM_SCHEMA, quorum: JSON.stringify(note) };
 }
 
 /** A member, and the names of all, sorted. */
@@ -105,9 +105,11 @@ export function keptOf(election: string, { name, place, names }: Place, stored: 
   if (!stored || stored.lostTerm !== undefined) return NOTHING;
   const { data, version, nonceAgeMs: ageMs } = stored;
   const record = (typeof data === "object" && data !== null ? data : {}) as Partial<LeaseRecord>;
-  if (record.schema !== 2) {
+  if (record.schema !== QUORUM_SCHEMA) {
     const problem =
-      record.schema === RECORD_SCHEMA ? "a store has written it that is used by itself" : "no quorum has written it";
+      record.schema === RECORD_SCHEMA
+        ? "a store has written it that is used by itself"
+        : "no quorum of this version has written it";
     throw new ForeignRecordError(election, place, problem);
   }
   const note = noteOf(record.quorum);

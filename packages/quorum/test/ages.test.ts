@@ -149,7 +149,7 @@ test("occurrences are kept in the members' own, and count on the same stores; wi
 
   const signal = new AbortController().signal;
   const stored = await members.a.occurrences(ELECTION).records.get("today", { consistent: true, signal });
-  expect(stored?.data as LeaseRecord).toMatchObject({ schema: 2, done: true });
+  expect(stored?.data as LeaseRecord).toMatchObject({ schema: 4, done: true });
   const other = new QuorumLeaseStore({ members, clock }).occurrences?.(ELECTION, retention);
   expect(await clock.runUntil(other!.acquire({ election: "today", candidateId: "two", ...times }))).toMatchObject({
     acquired: false,

@@ -34,7 +34,7 @@ runConformance({
       connectWith,
       pass: (ms: number) => clock.advance(ms),
       async plant(election: string, what: "foreign" | "newer-schema") {
-        const planted = what === "foreign" ? { mine: "do not touch" } : { schema: 4, term: 7 };
+        const planted = what === "foreign" ? { mine: "do not touch" } : { schema: 5, term: 7 };
         const record = planted as unknown as LeaseRecord;
         for (const member of all) await member.records.put(election, record, { ifVersion: undefined, keepsNonce: false, signal });
       },

@@ -37,7 +37,7 @@ describe("a state", () => {
     ],
   ])("%s is read as it was written", ([, state]) => {
     const record = stateRecord(state, ROSTER);
-    expect(record.schema).toBe(2);
+    expect(record.schema).toBe(4);
     expect(read(record)).toEqual({ ...state, version: "v", roster: 3, incarnation: "ib", ageMs: undefined });
     if (!state.proposal) expect(record).toMatchObject({ term: UNACCEPTED.term, termId: null, nonce: "none" });
   });
@@ -56,10 +56,13 @@ describe("a record is refused, and named,", () => {
     ).quorum ?? "",
   ) as Record<string, unknown>;
 
-  test.for([null, undefined, "a text", 5, {}, { schema: 4 }])("that no quorum has written: %j", (data) => {
-    expect(() => read(data)).toThrow(expect.objectContaining({ code: "FOREIGN_RECORD", election: "e" }));
-    expect(() => read(data)).toThrow(/b \(memory\).*no quorum has written it/);
-  });
+  test.for([null, undefined, "a text", 5, {}, { schema: 5 }, { schema: 2, quorum: "{}" }])(
+    "that no quorum of this version has written: %j",
+    (data) => {
+      expect(() => read(data)).toThrow(expect.objectContaining({ code: "FOREIGN_RECORD", election: "e" }));
+      expect(() => read(data)).toThrow(/b \(memory\).*no quorum of this version has written it/);
+    },
+  );
 
   test("that a store has written which is used by itself", () => {
     expect(() => read(recordOf("n"))).toThrow(/used by itself/);
@@ -90,18 +93,18 @@ describe("a record is refused, and named,", () => {
     { ...note, seen: { a: { round: 4 } } },
   ])("whose note is not sound: %j", (quorum) => {
     const text = typeof quorum === "object" ? JSON.stringify(quorum) : quorum;
-    expect(() => read({ ...recordOf("n"), schema: 2, quorum: text })).toThrow(/its quorum is not valid/);
+    expect(() => read({ ...recordOf("n"), schema: 4, quorum: text })).toThrow(/its quorum is not valid/);
   });
 
   test("and one is not whose note is", () => {
     for (const sound of [note, { ...note, seen: { a: null } }, { ...note, promised: null }]) {
-      expect(read({ ...recordOf("n"), schema: 2, quorum: JSON.stringify(sound) })).toMatchObject({ roster: 3 });
+      expect(read({ ...recordOf("n"), schema: 4, quorum: JSON.stringify(sound) })).toMatchObject({ roster: 3 });
     }
   });
 
   test("that is another quorum's", () => {
     const others = JSON.stringify({ ...note, members: { d: "id", b: "ib" } });
-    expect(() => read({ ...recordOf("n"), schema: 2, quorum: others })).toThrow(
+    expect(() => read({ ...recordOf("n"), schema: 4, quorum: others })).toThrow(
       expect.objectContaining({
         code: "CONFIGURATION",
         election: "e",

@@ -381,7 +381,7 @@ test("a member of another list is refused by name; one that a store uses by itse
     wallMs: null,
     seen: {},
   };
-  world.services.b.overwrite("nightly-billing", { schema: 2, quorum: JSON.stringify(note) });
+  world.services.b.overwrite("nightly-billing", { schema: 4, quorum: JSON.stringify(note) });
   await expect(one.get()).rejects.toMatchObject({
     code: "CONFIGURATION",
     message: expect.stringMatching(/^b .*quorum of a, b, z, and this one is of a, b, c/),

@@ -1,5 +1,5 @@
 import { FencedError, TermRegressedError, UnsupportedError } from "@leasehold/core";
-import type { Fence, Fenced, LeaseRecord } from "@leasehold/core/provider";
+import { QUORUM_SCHEMA, type Fence, type Fenced, type LeaseRecord } from "@leasehold/core/provider";
 import { FENCES, numberOf, textOf, type Row } from "./schema.ts";
 
 const ABOVE_ALL_TERMS = Number.MAX_SAFE_INTEGER + 1;
@@ -28,7 +28,7 @@ export function checkFence(leadership: Fenced, found: Row | undefined): void {
  * the other members have chosen decides which is the later one: one of a later term may be a loser's.
  */
 export function outranks({ schema }: LeaseRecord, { term }: Fence): number {
-  return schema === 2 ? ABOVE_ALL_TERMS : term;
+  return schema === QUORUM_SCHEMA ? ABOVE_ALL_TERMS : term;
 }
 
 /**

@@ -52,7 +52,7 @@ await describeDatabases(ALL, (test) => {
     world,
   }) => {
     const { records } = world.store();
-    const of = (term: number): LeaseRecord => recordOf({ schema: 2, term, termId: `of ${term}`, quorum: "{}" });
+    const of = (term: number): LeaseRecord => recordOf({ schema: 4, term, termId: `of ${term}`, quorum: "{}" });
     let version: string | undefined;
     for (const term of [1, Number.MAX_SAFE_INTEGER, 2]) {
       const fence = { term, termId: `of ${term}` };

@@ -31,7 +31,7 @@ const RECORDS: Readonly<Record<string, Partial<LeaseRecord>>> = {
     ],
   },
   "one that is done": { termId: null, done: true },
-  "one that a quorum keeps": { schema: 2, quorum: '{"members":["é\\u0000"]}' },
+  "one that a quorum keeps": { schema: 4, quorum: '{"members":["é\\u0000"]}' },
   "everything at once": {
     value: "v",
     broken: { reason: "r", id: "order" },

@@ -83,7 +83,7 @@ export class QuorumPlace implements Place {
   }
 
   async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
-    const planted = what === "foreign" ? { schema: 1, term: 7 } : { schema: 4, term: 7 };
+    const planted = what === "foreign" ? { schema: 1, term: 7 } : { schema: 5, term: 7 };
     const record = { ...NOBODYS, ...planted } as unknown as LeaseRecord;
     const signal = AbortSignal.timeout(10_000);
     const put = ({ records }: RecordLeaseStore) =>

@@ -59,7 +59,7 @@ export interface PutOptions extends RecordRequestOptions {
   readonly keepsNonce: boolean;
   /**
    * Set where the write changes whose guarded writes may pass. A store whose fence is a record of its own changes it
-   * together with the lease record, or neither. Beside a record of a quorum (`schema` 2) it takes the place of whatever fence
+   * together with the lease record, or neither. Beside a record of a quorum ({@link QUORUM_SCHEMA}) it takes the place of whatever fence
    * there is, also of a later term: there the record says which is the later one.
    */
   readonly fence?: Fence | undefined;
@@ -116,8 +116,8 @@ export interface StoredRecord {
  * `id` of the order that wrote it, by which an administrator whose reply was lost knows it again.
  */
 export interface LeaseRecord {
-  /** 2 where the record is kept by a quorum of stores, of which this one is a member: no other may read or write it. */
-  readonly schema: typeof RECORD_SCHEMA | 2;
+  /** {@link QUORUM_SCHEMA} where a quorum of stores keeps the record, of which this one is a member: no other may read or write it. */
+  readonly schema: typeof RECORD_SCHEMA | typeof QUORUM_SCHEMA;
   /** The fencing token of the present or last leadership; 0 before the first. */
   readonly term: number;
   /** Random, one per acquisition; null once the lease is vacated. */
@@ -137,12 +137,15 @@ export interface LeaseRecord {
   readonly bars?: readonly Bar[] | undefined;
   /** The occurrence is done: nobody may acquire it any more. An election's record never has it. */
   readonly done?: true | undefined;
-  /** The note of a quorum, as JSON text, beside what its member keeps; only with schema 2. */
+  /** The note of a quorum, as JSON text, beside what its member keeps; only with {@link QUORUM_SCHEMA}. */
   readonly quorum?: string | undefined;
 }
 
 /** The schema of a record that one store keeps. It rises with whatever an older version must not overlook, such as the bars. */
 export const RECORD_SCHEMA = 3;
+
+/** The schema of a record that a quorum keeps in each of its members. It rises as {@link RECORD_SCHEMA} does, to a number of its own. */
+export const QUORUM_SCHEMA = 4;
 
 /** Every field that a lease record may have, for stores that write field by field: what a record leaves out is removed. */
 export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
@@ -169,7 +172,7 @@ export function fenceOfRecord({ term, termId, broken }: LeaseRecord): Fence {
 export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly problem: string } {
   if (typeof data !== "object" || data === null) return { problem: "it is not an object" };
   const record = data as Partial<Record<keyof LeaseRecord, unknown>>;
-  if (record.schema === 2 && isText(record.quorum)) {
+  if (record.schema === QUORUM_SCHEMA && isText(record.quorum)) {
     return { problem: "a quorum of stores keeps it, of which this is one: open it as a QuorumLeaseStore" };
   }
   if (record.schema !== RECORD_SCHEMA) {
