@@ -17,7 +17,7 @@ const SIGN = {
 } as const;
 const NO = { kind: "READ", sign: SIGN, absent: [] } as const;
 
-function world(everyone: readonly string[], signal?: AbortSignal) {
+function world(everyone: readonly string[], signal?: AbortSignal, graceMs?: number) {
   const clock = new VirtualClock();
   const asked = new Map<string, PromiseWithResolvers<Answer>>();
   const heard: string[] = [];
@@ -37,6 +37,7 @@ function world(everyone: readonly string[], signal?: AbortSignal) {
   const polling = poll(electorate, {
     request: { kind: "READ", election: "e" },
     timeoutMs: 1_000,
+    graceMs,
     signal,
     isAnswer: (answer): answer is Sighted => answer.kind === "READ",
     isYes: ({ sign }) => sign === undefined,
@@ -56,6 +57,17 @@ function world(everyone: readonly string[], signal?: AbortSignal) {
 
 describe("of three servers", () => {
   const names = ["a", "b", "c"];
+
+  test("one that is down is waited for until the grace is over, once the others have decided nothing", async () => {
+    const { clock, state, say } = world(names, undefined, 200);
+    await clock.advance(50);
+    await say("a", YES);
+    await say("b", NO);
+    await clock.advance(149);
+    expect(state.result).toBeUndefined();
+    await clock.advance(1);
+    expect(state.result?.outcome).toBe("open");
+  });
 
   test("two that say yes decide it, at once, and what comes later is heard all the same", async () => {
     const { clock, asked, heard, state, say } = world(names);
