@@ -20,6 +20,11 @@ export function commandPath(name: string, searched: string | undefined = process
   throw new Failure(EXIT.notFound, `${name === "" ? "the command is empty" : `${name} was not found`}.`);
 }
 
+/** Reports whether there is a file that this process may execute. */
+export function isProgram(path: string): boolean {
+  return kindOf(path) === "program";
+}
+
 function kindOf(path: string): "program" | "other" | "none" {
   try {
     if (statSync(path).isDirectory()) return "other";

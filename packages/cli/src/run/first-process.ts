@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs";
+import { isProgram } from "./command-path.ts";
 
 /**
  * Runs its arguments as a child, passes signals on, and ends with the child's exit code. A shell that waits for one child waits for
@@ -37,16 +37,7 @@ export interface FirstProcess {
  * Orphans of the command are handed to the first process, which has to wait for them; Node waits for its own children only.
  */
 export function giveInitAway({ pid, execPath, execArgv, argv, env, execve }: FirstProcess, shell = "/bin/sh"): void {
-  if (pid !== 1 || argv[2] !== "run" || !execve || !mayRun(shell)) return;
+  // Node aborts where it cannot give its place away. Without a shell it keeps the place, and orphans stay zombies.
+  if (pid !== 1 || argv[2] !== "run" || !execve || !isProgram(shell)) return;
   execve(shell, ["sh", "-c", INIT, "sh", execPath, ...execArgv, ...argv.slice(1)], env);
-}
-
-/** Node aborts where it cannot give its place away. Without a shell it keeps the place, and orphans stay zombies. */
-function mayRun(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
