@@ -39,6 +39,8 @@ export class Host {
       ...this.#timers(),
       Date: dateOf(clock),
       Function,
+      // node-schedule asks whether a job returned an instance of it.
+      Promise,
       performance: { now: () => clock.monotonicMs() },
       process,
       console,
