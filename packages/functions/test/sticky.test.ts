@@ -132,7 +132,7 @@ describe("what cannot work", () => {
     const refusal = (options: object) => () => onlyAsLeader({ ...good, ...options }, () => "ran");
     expect(refusal({ group: "" })).toThrow("group is empty");
     expect(refusal({ periodMs: 0 })).toThrow("periodMs is 0");
-    expect(refusal({ periodMs: "1h" })).toThrow("periodMs must be a number of milliseconds, not 1h.");
+    expect(refusal({ periodMs: "1h" })).toThrow('periodMs must be a number; it is the text "1h".');
     expect(refusal({ missedTicks: 0 })).toThrow("missedTicks is 0");
   });
 

@@ -36,6 +36,11 @@ export function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapa
 
 /** @throws {ConfigurationError} unless `value` is a finite number of milliseconds, from `min` to 2^31 - 1. */
 export function duration(name: string, value: unknown, min = 1): number {
+  if (typeof value === "string") {
+    throw new ConfigurationError(
+      `${name} must be a number; it is the text ${JSON.stringify(value)}. Pass milliseconds as a number: use Number(...).`,
+    );
+  }
   if (typeof value !== "number" || Number.isNaN(value)) {
     throw new ConfigurationError(`${name} must be a number of milliseconds, not ${String(value)}.`);
   }
