@@ -29,7 +29,7 @@ beforeEach(async () => {
   await rival.read(ELECTION);
 });
 
-/** Hands over to a candidate that never comes. */
+/** Transfers to a candidate that never comes. */
 async function handOver(): Promise<void> {
   const asked = new AbortController();
   const outcome = admin.transfer(ELECTION, "nobody", { transferTimeoutMs: 10 * MINUTE_MS, signal: asked.signal });
@@ -99,7 +99,7 @@ describe("a break lifts", () => {
     await expect(admin.break(ELECTION, { reason: "nobody came", ...how })).resolves.toEqual({ broken: true, term: 1 });
 
     await expect(isOpenToRival()).resolves.toBe(true);
-    // What is lifted once is lifted.
+    // A second break finds nothing to lift.
     await expect(admin.break(ELECTION, { reason: "again" })).resolves.toMatchObject({ broken: false });
     expect((await win(rival, { candidateId: "c" })).term).toBe(2);
     expect(service.record(ELECTION)).not.toHaveProperty("broken");
@@ -305,7 +305,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
   });
 
-  /** The next write arrives twice, the answer is the second one's, and the look after it fails. */
+  /** Delivers the next write twice, and answers with the second outcome. The read after it fails. */
   function deliverTwice(): void {
     const put = adminRecords.put.bind(adminRecords);
     adminRecords.put = async (...request) => {

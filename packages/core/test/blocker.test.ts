@@ -6,7 +6,7 @@ describe("what bars an acquisition", () => {
   const pause = { kind: "pause", reason: "restore" } as const;
   const all = { done: true, pause: undefined as typeof pause | undefined, holdMs: 5, transferTo: "b", group: "west" };
 
-  // From what bars most to what bars least: each line leaves out the one before.
+  // From the strongest blocker to the weakest: each line leaves out the one before.
   test.each([
     [{ ...all, state: "held" }, { kind: "done" }],
     [{ ...all, state: "held", done: false, pause }, pause],

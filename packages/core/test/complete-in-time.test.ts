@@ -6,7 +6,7 @@ import { completeInTime } from "../src/occurrences/complete-in-time.ts";
 const MANY = 100;
 
 let clock: VirtualClock;
-/** When each try was made. */
+/** The milliseconds after the start at which each try was made. */
 let tries: number[];
 
 beforeEach(() => {
@@ -14,12 +14,12 @@ beforeEach(() => {
   tries = [];
 });
 
-/** A leadership whose completions fail in this way, after so many milliseconds; those after the last one succeed. */
+/** Returns a leadership whose completions fail with these errors, in turn. The last error repeats. */
 function completing(...failures: readonly Error[]): OccurrenceLeadership {
   const left = [...failures];
   const complete = (): Promise<void> => {
     tries.push(clock.monotonicMs() - startMs);
-    // Without a wait between them they would never end.
+    // Ends the tries if there is no wait between them.
     if (tries.length === MANY) return Promise.reject(new LeaseLostError("e", 1, "taken", "enough."));
     const failure = left.length > 1 ? left.shift() : left[0];
     return failure ? Promise.reject(failure) : Promise.resolve();
@@ -35,7 +35,7 @@ function unavailable(retryAfterMs?: number): StoreError {
 
 test("a completion is tried again after a wait that doubles, up to five seconds, while the platform lets it", async () => {
   const failure = unavailable();
-  // The last instant at which it is over.
+  // The instant after which the platform allows no try.
   const endMs = clock.monotonicMs() + 21_300;
 
   await expect(clock.runUntil(completeInTime(completing(failure), clock, endMs))).rejects.toBe(failure);

@@ -32,7 +32,7 @@ afterEach(() => {
   unsubscribe(REQUEST_CHANNEL, onRequest);
 });
 
-/** Keeps what is published on a channel until the test is over. */
+/** Collects the messages on a channel until the test is over. */
 function messagesOn<Message>(name: string): Message[] {
   const messages: Message[] = [];
   const listener = (message: unknown): void => void messages.push(message as Message);

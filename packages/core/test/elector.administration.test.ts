@@ -21,7 +21,7 @@ beforeEach(async () => {
   await world.clock.advance(3_000);
 });
 
-/** Runs on to the leader's next renewal. */
+/** Advances to the leader's next renewal. */
 async function nextRenewal(): Promise<void> {
   await world.clock.advance(RENEW_INTERVAL_MS - 4_000);
 }

@@ -245,7 +245,7 @@ describe("a win that comes too late is released before the call settles", () => 
     expect(a.events.all("releaseFailed")).toMatchObject([{ term: 1, error: { code: "STORE_UNAVAILABLE" } }]);
   });
 
-  // Between the store's answer and the caller there are a few turns of the microtask queue; an abort may fall between any two.
+  // A few turns of the microtask queue lie between the store's reply and the caller. An abort may fall between any two.
   test.each(["campaign", "tryCampaign", "tryRun"] as const)(
     "an abort at any turn between the win and the end of %s leaves no lease behind",
     async (call) => {
@@ -268,7 +268,7 @@ describe("a win that comes too late is released before the call settles", () => 
   );
 });
 
-/** Aborts so many turns of the microtask queue after the store has given the lease out. */
+/** Aborts this many turns of the microtask queue after the store has returned the lease. */
 function abortAfterWin({ store }: Candidate, controller: AbortController, turns: number): void {
   const acquire = store.acquire.bind(store);
   store.acquire = async (request) => {
@@ -281,7 +281,7 @@ function abortAfterWin({ store }: Candidate, controller: AbortController, turns:
   };
 }
 
-/** Runs until a has sent a request of this kind. */
+/** Advances until a has sent a request of this kind. */
 async function sent(operation: "get" | "put"): Promise<void> {
   while (world.service.count("a", operation) === 0) await world.clock.advance(100);
 }

@@ -23,7 +23,7 @@ beforeEach(() => {
   task = new StubbornTask();
 });
 
-/** Makes a lead. Gives the leadership, and when the request that won was sent. */
+/** Makes a lead. Returns the leadership, and the instant at which the winning request was sent. */
 async function lead(): Promise<{ readonly leadership: Leadership; readonly wonMs: number }> {
   run = a.run(task.run);
   while (task.leaderships.length === 0) await world.clock.advance(1);
@@ -34,7 +34,7 @@ function lastPutMs(): number {
   return world.service.log.findLast(({ operation }) => operation === "put")!.sentMs;
 }
 
-/** When, by the monotonic clock, the leadership's signal aborted. */
+/** Returns the instant, by the monotonic clock, at which the leadership's signal aborts. */
 function abortTime({ signal }: Leadership): { ms: number | undefined } {
   const time: { ms: number | undefined } = { ms: undefined };
   signal.addEventListener("abort", () => (time.ms = world.clock.monotonicMs()), { once: true });
@@ -86,7 +86,7 @@ describe("three instants, whatever the store is doing", () => {
       const aborted = abortTime(leadership);
       await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS);
       const lastGoodMs = lastPutMs();
-      // A reply that is lost is found by reading; here reading fails, too.
+      // A read normally finds out what a lost reply would have said. Here reads fail, too.
       a.records.failAll({ kind });
 
       await advanceTo(lastGoodMs + RENEW_DEADLINE_MS - 1);
@@ -236,7 +236,7 @@ describe("a late success proves nothing", () => {
       expect(a.elector.isLeader).toBe(false);
       expect(leadership.remainingMs()).toBe(0);
 
-      // Nobody has taken the lease: the store would let the old holder renew.
+      // No candidate has taken the lease, so the store would let the old holder renew.
       await world.clock.advance(10 * LEASE_MS);
       expect(leadership.isValid()).toBe(false);
       expect(leadership.signal.aborted).toBe(true);
@@ -248,7 +248,7 @@ describe("a late success proves nothing", () => {
     a.records.latencyMs = 900;
     await advanceTo(wonMs + RENEW_INTERVAL_MS + 800);
 
-    // The renewal was carried out before the freeze; its reply is read after it, before any timer of ours runs.
+    // The renewal was carried out before the freeze. Its reply is read after the freeze, before any timer of ours runs.
     world.clock.freeze(VALID_FOR_MS - RENEW_INTERVAL_MS - 800);
     await world.clock.advance(0);
 
@@ -335,7 +335,7 @@ describe("attempts", () => {
   test("an attempt that is under way when the last try is due is given up for it", async () => {
     a = world.candidate("a", { renewIntervalMs: 5_000, renewDeadlineMs: 10_000, attemptTimeoutMs: 2_400 });
     const { leadership, wonMs } = await lead();
-    // The last try is due 7,600 ms after the last good send. What is sent 1,300 ms before it hangs.
+    // The last try is due 7,600 ms after the last good send. The request sent 1,300 ms before it hangs.
     a.records.failNext("put", { kind: "throttled", retryAfterMs: 1_300 }, { kind: "lost" });
     const before = world.service.log.length;
 
@@ -379,7 +379,7 @@ describe("attempts", () => {
     const lastTryMs = RENEW_DEADLINE_MS - ATTEMPT_TIMEOUT_MS;
     const sent = world.service.log.slice(before).map(({ sentMs }) => Math.round(sentMs - wonMs));
     expect(sent).toEqual([5_000, 7_700, Math.round(lastTryMs)]);
-    // What was not sent has not failed.
+    // A request that was not sent has not failed.
     expect(failures).toHaveLength(1);
     expect(await publishing).toMatchObject({ code: "STORE_TIMEOUT" });
     expect(leadership.signal.aborted).toBe(false);
@@ -446,7 +446,7 @@ describe("attempts", () => {
 
     await advanceTo(wonMs + VALID_FOR_MS);
 
-    // Nothing is being waited for any more but the task's grace.
+    // Only the task's grace period is still pending.
     expect(world.clock.pendingTimers).toBeLessThanOrEqual(1);
     expect(world.service.log.every(({ sentMs }) => sentMs < wonMs + VALID_FOR_MS)).toBe(true);
   });

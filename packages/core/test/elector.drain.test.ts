@@ -224,7 +224,7 @@ describe("work is awaited", () => {
       await lead({ drainTimeoutMs: 10 * LEASE_MS, onOverrun: "exit" });
       run.stop();
       lose();
-      // Its lease was granted a second ago.
+      // The lease was granted a second ago.
       await world.clock.advance(overMs - 1_000 + LEASE_MS / 20 - 1);
       expect([task.leadership.isValid(), exit.mock.calls.length]).toEqual([false, 0]);
 

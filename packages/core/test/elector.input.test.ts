@@ -153,7 +153,7 @@ describe("a call with options that it does not have is refused, also in JavaScri
     else await refuses({ signal: new AbortController().signal }, "stop has no option 'signal'. There are: planned.");
     await refuses(null, `${name} needs its options, an object.`);
     expect(world.service.log).toHaveLength(0);
-    // It is free all the same.
+    // The elector is not busy afterwards.
     if (name !== "stop") expect(await elector.tryRun(() => "ran")).toMatchObject({ elected: true });
   });
 

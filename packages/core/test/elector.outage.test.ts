@@ -183,7 +183,7 @@ describe("fail closed", () => {
       await expect(withMinTerm(minTerm).tryRun(() => undefined)).rejects.toMatchObject({ code: "TERM_REGRESSED" });
     }
     expect(await withMinTerm(3).tryRun(() => "ran")).toEqual({ elected: true, term: 3, result: "ran" });
-    // From here on everybody goes on as before.
+    // A candidate without `minTerm` can lead again from here on.
     expect(await a.elector.tryRun(() => "ran")).toEqual({ elected: true, term: 4, result: "ran" });
   });
 
@@ -191,7 +191,7 @@ describe("fail closed", () => {
     const a = world.candidate("a");
     const beside = new Elector({ store: a.store, election: ELECTION, candidateId: "beside", clock: world.clock });
     await a.elector.tryRun(() => undefined);
-    // The service answers with term 1; before the answer is here, the other elector of this process has led term 2.
+    // The service replies with term 1. Before the reply arrives, the other elector of this process has led term 2.
     a.records.failNext("get", { kind: "slow", latencyMs: 1_000 });
     const trying = beside.tryRun(() => "ran").catch((error: unknown) => error);
     await world.clock.advance(600);

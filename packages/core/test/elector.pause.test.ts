@@ -4,11 +4,11 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld } from "./election-world.ts";
 
-/** The least that passes between two terms, as the design has it: a short real wait. */
+/** The shortest time between two terms, by design: a short real wait. */
 const PAUSE_MS = 100;
-/** The least between two terms of a task that keeps returning at once: `retryPeriodMs`. */
+/** The shortest time between two terms of a task that keeps returning at once: `retryPeriodMs`. */
 const RETRY_MS = 2_000;
-/** A loop in microtasks never lets a test end by itself. */
+/** The terms at one instant after which a test ends itself, because a loop in microtasks would never end. */
 const TOO_MANY = 200;
 
 let clock: VirtualClock;
@@ -18,7 +18,7 @@ beforeEach(() => {
   store = new MemoryLeaseStore({ clock });
 });
 
-/** Notes when it starts, and ends a loop that lets no time pass. */
+/** Records each start, and throws in a loop that lets no time pass. */
 function counted(starts: number[], task: LeaderTask<unknown> = () => undefined): LeaderTask<unknown> {
   return (leadership) => {
     starts.push(clock.monotonicMs());
@@ -59,7 +59,7 @@ describe("between two terms of one elector a short time passes, whatever the opt
 
     const [first, ...later] = gapsMs(starts);
     expect(first).toBe(PAUSE_MS);
-    // From the second return at once on.
+    // After the second return at once.
     expect(later.map(Math.round)).toEqual([RETRY_MS, RETRY_MS, RETRY_MS, RETRY_MS]);
   });
 

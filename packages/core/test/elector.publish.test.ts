@@ -72,7 +72,7 @@ describe("publish", () => {
     task = new StubbornTask();
     run = c.run(task.run);
     await world.clock.advance(0);
-    // It is answered shortly before the last try of the lease that was, which a renewal would wait for.
+    // The reply arrives shortly before the last try of the old lease. A renewal would wait for that try.
     await world.clock.advance(8_900);
     c.records.latencyMs = 1_200;
     const publishing = task.leadership.publish("http://new");
@@ -104,7 +104,7 @@ describe("publish", () => {
       const details = { store: "faulty", operation: "renew", mayHaveBeenApplied: false, retryAfterMs: 1_500 };
       return Promise.reject(new StoreError("STORE_THROTTLED", "It is busy.", details));
     };
-    // As where it does not extend the lease.
+    // As on a store where a publication does not extend the lease.
     a.store.publish = () => Promise.resolve({ held: true });
     await world.clock.advance(RENEW_INTERVAL_MS - 1_000);
     for (let count = 0; count < 10; count += 1) {

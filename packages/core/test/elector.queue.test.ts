@@ -35,7 +35,7 @@ function running(candidateId: string, options?: Partial<ElectorOptions>): Candid
   return made;
 }
 
-/** What a candidate has asked of the service since the log was that long. */
+/** Returns a candidate's requests to the service since the log had this length. */
 function asked(candidateId: string, since = 0): string[] {
   return service.log.slice(since).flatMap((entry) => (entry.startsWith(`${candidateId} `) ? [entry.split(" ")[1]!] : []));
 }
@@ -53,7 +53,7 @@ describe("a candidate that waits", () => {
     expect(all.map(({ elector }) => elector.isLeader)).toEqual([true, false, false]);
     expect(all[1]!.elector.leader).toMatchObject({ candidateId: "a", term: 1 });
     expect(all[1]!.elector.health()).toMatchObject({ state: "standby", leading: false });
-    // It hears of the store as often as it would renew.
+    // It has contact with the store as often as it would renew.
     expect(all[1]!.elector.health().lastContactAgeMs).toBeLessThanOrEqual(RENEW_INTERVAL_MS);
     expect(all[1]!.elector.lastSeen!.ageMs).toBeLessThanOrEqual(RENEW_INTERVAL_MS);
 
@@ -184,7 +184,7 @@ describe("a place that is void", () => {
     service.replyMs = 1_000;
     void elector.run(untilAborted);
     await clock.advance(500);
-    // Its session is lost, somebody else of its process leads, and only then it hears that it has won.
+    // Its session is lost, and another elector of its process leads. Only then does it learn that it has won.
     service.revoke("a");
     expect(await beside.tryRun(() => "ran")).toMatchObject({ term: 2 });
     service.replyMs = 0;
@@ -385,7 +385,7 @@ describe("a store that fails", () => {
   });
 });
 
-/** A watch that tells nothing. */
+/** A watch that never yields. */
 async function* silence(): AsyncGenerator<undefined> {
   await new Promise(() => undefined);
   yield undefined;

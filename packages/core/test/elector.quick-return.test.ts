@@ -5,7 +5,7 @@ import { Lines } from "./lines.ts";
 
 const RETRY_MS = 2_000;
 
-/** Runs the task on each candidate for so long. Returns when its terms began. */
+/** Runs the task on each candidate for this time. Returns the instants at which its terms began. */
 async function beginnings(
   world: ElectionWorld,
   candidates: readonly Candidate[],

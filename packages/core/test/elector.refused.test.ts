@@ -3,7 +3,7 @@ import type { AcquireOutcome } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 
-/** Nobody leads, and every attempt is refused. */
+/** A store on which no candidate leads and every attempt is refused. */
 class RefusingStore extends MemoryLeaseStore {
   readonly attemptsMs: number[] = [];
 

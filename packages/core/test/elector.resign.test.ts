@@ -77,7 +77,7 @@ describe("resign", () => {
 });
 
 describe("no bounce, no spin", () => {
-  /** How long after its term has ended a leads again, if it does within a minute. */
+  /** Returns the time from the end of its term until a leads again, if it does so within a minute. */
   async function absenceMs(): Promise<number> {
     const [endedMs] = a.events.timesMs("stoppedLeading");
     await world.clock.advance(60_000);

@@ -10,7 +10,7 @@ let first: Candidate;
 let standby: Candidate;
 let run: Run;
 
-/** Term 1 is led by another process, which crashes; a standby waits. */
+/** Makes another process lead term 1 while a standby waits. Returns the failover, which undoes all later writes. */
 async function begin(options: { readonly showsUndurable?: boolean }): Promise<() => void> {
   world = new ElectionWorld();
   first = world.candidate("first", options);
@@ -19,7 +19,7 @@ async function begin(options: { readonly showsUndurable?: boolean }): Promise<()
   run = standby.run();
   await world.clock.advance(RETRY_PERIOD_MS);
   const failover = world.service.backUp(ELECTION);
-  // The standby sees a term that is never acknowledged, and that a failover undoes.
+  // The standby observes a term that is never acknowledged, and that a failover undoes.
   const record = world.service.record(ELECTION) as LeaseRecord;
   await leadership.release();
   world.service.overwrite(ELECTION, { ...record, term: 2, termId: "another", nonce: "another", candidateId: "another" });

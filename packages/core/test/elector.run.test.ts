@@ -182,7 +182,7 @@ describe("a task that ends, ends its term", () => {
   });
 
   test("a task that stops by what assertValid throws does not end run: an outage is not the end", async () => {
-    // It heeds not the signal but `assertValid`, which throws only some seconds after the signal has aborted.
+    // The task ignores the signal and calls `assertValid`, which throws only some seconds after the signal has aborted.
     const run = a.run(async (leadership) => {
       for (;;) {
         leadership.assertValid();
@@ -198,7 +198,7 @@ describe("a task that ends, ends its term", () => {
 
     expect(a.elector.isLeader).toBe(true);
     run.stop();
-    // While the lease is still renewed for the drain, this task has no reason to stop.
+    // `assertValid` does not throw while the lease is renewed for the drain, so this task goes on.
     await expect(world.clock.runUntil(run.settled)).rejects.toMatchObject({ code: "DRAIN_TIMEOUT" });
   });
 });

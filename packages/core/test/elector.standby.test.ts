@@ -10,7 +10,7 @@ beforeEach(() => {
   world = new ElectionWorld();
 });
 
-/** A leader of its own process, and that process's clock to kill it by. */
+/** Returns a leader in its own process, with that process's clock, which can kill it. */
 async function leader(
   candidateId = "leader",
 ): Promise<{ readonly candidate: Candidate; readonly process: ProcessClock; readonly run: Run }> {
@@ -55,7 +55,8 @@ describe("standbys are cheap", () => {
     expect([count("b", "put"), count("c", "put")]).toEqual([0, 0]);
     expect(count("leader", "get")).toBe(0);
     expect(count("leader", "put")).toBe((2 * HOUR_MS) / RENEW_INTERVAL_MS);
-    // A look every two seconds at most, for the polite handover, and those that fall on the grid of the renewals.
+    // At least one poll every two seconds, for a fast takeover after a release. At most those and the polls on the grid of the
+    // renewals.
     const perHour = count("b", "get") / 2;
     expect(perHour).toBeGreaterThanOrEqual(HOUR_MS / RETRY_PERIOD_MS);
     expect(perHour).toBeLessThanOrEqual(HOUR_MS / RETRY_PERIOD_MS + HOUR_MS / RENEW_INTERVAL_MS);
@@ -73,7 +74,7 @@ describe("standbys are cheap", () => {
 
       run.stop();
       await world.clock.runUntil(run.settled);
-      // When the release had arrived.
+      // The instant at which the release arrived.
       const releasedMs = world.clock.monotonicMs() - 5;
       await world.clock.advance(3 * RETRY_PERIOD_MS);
       handoversMs.push(standby.events.timesMs("startedLeading")[0]! - releasedMs);
@@ -120,7 +121,7 @@ describe("standbys are cheap", () => {
     const a = world.candidate("a", { latencyMs: 10, cooldownMs: 60_000, releaseOnStop: false });
     const run = a.run();
     await world.clock.advance(1_000);
-    // The release is lost, so that the lease has to run out.
+    // The release is lost, so the lease must expire.
     a.records.failAll({ kind: "unavailable" });
     const resigning = a.elector.resign();
     await world.clock.runUntil(resigning);

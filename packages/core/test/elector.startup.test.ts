@@ -14,7 +14,7 @@ beforeEach(() => {
   a = world.candidate("a", { logger: lines });
 });
 
-/** Runs a candidate, and gives how that settled and when, if it has within the time. */
+/** Runs a candidate. Returns its outcome and the instant of that, if it settles within the time. */
 async function runFor(candidate: Candidate, forMs: number): Promise<{ outcome?: unknown; afterMs?: number }> {
   const settled: { outcome?: unknown; afterMs?: number } = {};
   const note = (outcome: unknown): void => void Object.assign(settled, { outcome, afterMs: world.clock.monotonicMs() });

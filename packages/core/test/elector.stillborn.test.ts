@@ -17,7 +17,7 @@ beforeEach(() => {
 
 const count = (): void => void (tasks += 1);
 
-/** Something that a listener does to the first term, before its task could be called. */
+/** Lets a listener act on the first term, before its task could be called. */
 function once(name: "startedLeading" | "newLeader", act: () => void): void {
   let done = false;
   a.elector.on(name, (event: ElectorEvents[typeof name]) => {

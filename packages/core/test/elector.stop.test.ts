@@ -14,7 +14,7 @@ beforeEach(() => {
   a = world.candidate("a");
 });
 
-/** Waits for a call, and says how it settled. */
+/** Waits for a call, and returns its outcome. */
 async function settled(call: Promise<unknown>): Promise<unknown> {
   return await world.clock.runUntil(call.then(() => "resolved")).catch((error: unknown) => error);
 }

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await world.clock.advance(1_000);
 });
 
-/** Kills the leader a minute from now, and gives when its last renewal was sent. */
+/** Kills the leader a minute from now. Returns the instant at which its last renewal was sent. */
 async function crash(): Promise<number> {
   await world.clock.advance(60_000);
   leaderProcess.kill();
@@ -63,7 +63,7 @@ describe("a rival counts from after its read", () => {
     const standby = world.candidate("b", { clock: process, latencyMs: 20 });
     standby.run();
     await world.clock.advance(60_000);
-    // Its polls show what was there before, as where they are all lost.
+    // All its polls return the state before the renewals, as if every newer reply were lost.
     const stale = await world.clock.runUntil(standby.records.get(ELECTION));
     standby.records.get = () => Promise.resolve(stale);
     const puts = world.service.count("b", "put");
@@ -152,7 +152,7 @@ describe("a paused leader", () => {
     leaderProcess.pause();
     await world.clock.advance(LEASE_MS + 5_000);
     expect(standby.elector.isLeader).toBe(true);
-    // Nobody asks before it runs again: asking a leadership that is over ends it.
+    // Do not call `isValid` before it runs again, because that call itself ends a leadership that is over.
     leaderProcess.resume();
     const valid: number[] = [];
     const moments: number[] = [];

@@ -28,7 +28,7 @@ test("a leader that released led until the last look that showed it", () => {
 test("a leader that died led until its last renewal, whatever is known of the age then", () => {
   const leaderless = new Leaderless();
   leaderless.saw(snapshot("held", 0), 1_000);
-  // A lower bound of the age may be lower than before, and shows no older renewal.
+  // A new lower bound of the age may be lower than the bound before. It proves no older renewal.
   leaderless.saw(snapshot("held", 4_500), 5_000);
   leaderless.saw(snapshot("expired"), 16_500);
   expect(leaderless.lastedMs(17_000)).toBe(16_000);

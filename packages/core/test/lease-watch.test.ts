@@ -7,7 +7,7 @@ import { LeaseWatch } from "../src/election/lease-watch.ts";
 const LEASE = {} as Lease;
 
 let clock: VirtualClock;
-/** The times of the renewals that a watch has asked for. */
+/** The instants of the renewals that a watch has asked for. */
 let renewedMs: number[];
 let watch: LeaseWatch;
 let hasBegun: boolean;

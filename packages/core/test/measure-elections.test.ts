@@ -97,7 +97,7 @@ describe("measurements", () => {
     await world.clock.advance(1_000);
     expect(measurement.elections()).toMatchObject([{ isLeader: true }]);
 
-    // No timer has run since.
+    // No timer runs during the freeze.
     world.clock.freeze(LEASE_MS);
 
     expect(measurement.elections()).toEqual([{ election: ELECTION, isLeader: false, remainingMs: 0 }]);
@@ -188,10 +188,10 @@ describe("measurements", () => {
     }
     await collectGarbage();
 
-    // What the last turns hold may linger.
+    // Objects of the last turns may still be referenced.
     expect(another.elections().length).toBeLessThan(20);
     expect(sets.length).toBe(1);
-    // What is registered is called back in a turn of its own.
+    // The finalization callbacks run in a turn of their own.
     await collectGarbage();
     expect(Math.max(...sets.map(({ size }) => size))).toBeLessThan(20);
     another.stop();
@@ -240,7 +240,7 @@ describe("a takeover", () => {
     a.records.heal();
     await world.clock.advance(5_000);
 
-    // It renewed after 10 s.
+    // It renewed 10 s after it began to lead.
     const [[, durationMs] = []] = counted.of("takeover");
     expect(durationMs).toBeGreaterThanOrEqual(20_500);
     expect(durationMs).toBeLessThanOrEqual(25_500);

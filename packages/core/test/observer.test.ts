@@ -11,7 +11,7 @@ beforeEach(() => {
   world = new ElectionWorld();
 });
 
-/** Collects what an observation yields. */
+/** Collects the values that an observation yields. */
 function collect(leaders: AsyncIterable<Leader | undefined>): {
   readonly seen: Array<Leader | undefined>;
   readonly ended: Promise<void>;
@@ -137,7 +137,7 @@ describe("an observer of a store that must be polled", () => {
     stopping.abort();
 
     await expect(ended).resolves.toBeUndefined();
-    // Nobody asks the store any more, so that it has not failed.
+    // The abort ends the request, so it does not count as a store failure.
     expect(logger.all).toEqual([]);
     expect(world.clock.pendingTimers).toBe(0);
   });
@@ -258,7 +258,7 @@ test("an observer of a store that pushes polls once each renewal", async () => {
     await store.renew(lease, LIMITS);
   }
 
-  // And at its beginning, once more when its watch stands.
+  // Also one poll at the start, and one when its watch works.
   expect(read.mock.calls.length).toBeLessThanOrEqual(10 + 3);
   expect(read.mock.calls.length).toBeGreaterThanOrEqual(10);
   stopping.abort();

@@ -23,7 +23,7 @@ let world: VirtualClock;
 let service: SimulatedRecordService;
 let a: Host;
 let b: Host;
-/** When it was due. */
+/** The time at which the occurrence was due. */
 let due: number;
 
 beforeEach(() => {
@@ -56,7 +56,7 @@ function unavailable(): StoreError {
   });
 }
 
-/** Every request fails, without having arrived. */
+/** Every request fails without having arrived. */
 const AWAY: Network = () => ({ arrivals: [], breaks: { afterMs: 1, error: unavailable() } });
 
 describe("one occurrence", () => {
@@ -221,7 +221,10 @@ describe("who waits", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  /** Hosts A and B have one tick a minute; the job hangs on A. Returns what B sent in each minute, and how its waits end. */
+  /**
+   * Hosts A and B have one tick a minute, and the job hangs on A. Returns B's requests in each minute, and the outcomes of its
+   * waits.
+   */
   async function pileUp(minutes: number, logger: Lines, leaseDurationMs = LEASE_MS) {
     const hangs = async ({ signal }: ClaimedLeadership): Promise<void> =>
       await new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
@@ -252,7 +255,7 @@ describe("who waits", () => {
     expect(logger.warnings[0]).toMatch(
       /^This host waits for 10 occurrences of 'nightly'.*due at 2026-01-01T00:00:00\.000Z.*stallTimeoutMs/,
     );
-    // 104 have begun; of each that was given up the next poll comes within minutes.
+    // 104 waits have begun. A wait ends at its next poll, which comes within minutes.
     await world.advance(300_000);
     expect([...ended.keys()].toSorted((x, y) => x - y)).toEqual([0, 1, 2, 3]);
     for (const outcome of ended.values()) expect(outcome).toEqual({ ran: false, reason: "in-progress" });
@@ -552,7 +555,7 @@ describe("what cannot work is refused before any request:", () => {
 
 describe("two hosts, an 80 ms job and a hundred ticks, a second apart:", () => {
   const TICKS = 100;
-  /** Whose work each tick was. */
+  /** The hosts that did the work of each tick. */
   let done: Map<number, Host[]>;
 
   beforeEach(() => {
@@ -564,7 +567,7 @@ describe("two hosts, an 80 ms job and a hundred ticks, a second apart:", () => {
     done.set(tick, [...(done.get(tick) ?? []), host]);
   }
 
-  /** Fires at each tick by the host's own wall clock, as a scheduler does. */
+  /** Fires at each tick of the host's own wall clock, as a scheduler does. */
   async function runTicks(host: Host, whenInProgress: "return" | "wait", skipped: readonly number[] = []): Promise<void> {
     const calls: Promise<unknown>[] = [];
     for (let tick = 1; tick <= TICKS; tick += 1) {

@@ -42,7 +42,7 @@ test("a watch that ends is begun again after a second, after longer where that e
   expect(clock.pendingTimers).toBe(0);
 });
 
-/** A store whose watch wakes when the test says so. */
+/** A store whose watch wakes on command of the test. */
 class Waking {
   readonly name = "waking";
   watches = 0;
@@ -122,7 +122,7 @@ describe("wake-ups", () => {
 describe("a watch that is silent while polls show changes", () => {
   const held = (term: number): LeaseSnapshot => ({ election: "e", state: "held", term, holder: "a" });
 
-  /** Polls once each renewal, and shows this. */
+  /** Polls once per renewal interval. The polls return these snapshots. */
   async function poll(polls: PollTimer, ...shown: readonly LeaseSnapshot[]): Promise<void> {
     for (const snapshot of shown) {
       polls.polling();

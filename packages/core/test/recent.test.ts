@@ -16,7 +16,7 @@ test("what nobody has asked for in an hour is let go of by what is new, and what
     expect(recent.get("asked for")).toBe(1);
     clock.freeze(1_000);
   }
-  // An hour's names, and those that wait to be looked at: twice as many at most.
+  // An hour's names, and those that have not been checked yet: at most twice as many.
   expect(recent.size).toBeLessThanOrEqual(2 * 3_600);
   expect(recent.get("name 0")).toBeUndefined();
   expect(recent.get(`name ${5 * 3_600 + 1}`)).toBe(5 * 3_600 + 1);

@@ -110,7 +110,7 @@ describe("an acquisition whose outcome is unknown", () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "late", byMs: 3_000 });
 
-    // Nobody else has it: the attempt has failed, and says so.
+    // No other candidate has the lease. The attempt failed, and throws.
     const attempt = clock.runUntil(a.acquire(acquiring({ timeoutMs: 1_000 })));
     await expect(attempt).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
 
@@ -193,7 +193,7 @@ describe("an acquisition whose outcome is unknown", () => {
   test("is nobody's to take while it may still turn out to be won: a second candidate on the same store does not", async () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });
-    // Both reads are under way when the acquisition has arrived; the one that resolves it returns last.
+    // Both reads are under way when the acquisition arrives. The read that resolves the attempt returns last.
     recordsA.failNext("get", { kind: "slow", latencyMs: 800 }, { kind: "slow", latencyMs: 100 });
     const acquiringA = a.acquire(acquiring());
     await clock.advance(LIMITS.timeoutMs);
@@ -232,7 +232,7 @@ describe("acquire refuses before any request", () => {
     expect(service.log).toHaveLength(0);
   });
 
-  // What could not be read back would never be overwritten: it would end the election for good.
+  // Such a record could not be read back, and so would never be overwritten. It would end the election for good.
   test.each([
     ["a lease that is not a number", { leaseDurationMs: NaN }],
     ["an infinite lease", { leaseDurationMs: Infinity }],

@@ -65,7 +65,7 @@ describe("a break", () => {
     expect(service.log).toHaveLength(sent);
   });
 
-  // A record that nobody can read would be left untouched for good: foreign data is not ours.
+  // An unreadable record would never be changed again, because it counts as foreign data.
   test.for([undefined, 7, null, "\ud800", "x".repeat(501)])(
     "with %j for a reason is refused, and the record stays readable",
     async (reason, { held: { holder, admin, lease } }) => {

@@ -135,7 +135,7 @@ describe("a rival counts from after its read", () => {
     const lease = await win(holder);
     recordsB.failNext("get", { kind: "slow", latencyMs: 4_000 });
     const overtaken = rival.read(ELECTION);
-    // The service has answered with the first nonce; the answer is still under way when the second one is seen.
+    // The service has replied with the first nonce. The reply is still under way when the second nonce is read.
     await clock.advance(2_500);
     await holder.renew(lease, LIMITS);
     await rival.read(ELECTION);
@@ -175,7 +175,7 @@ describe("a rival counts from after its read", () => {
 });
 
 describe("two proofs of expiry", () => {
-  /** A rival whose service tells ages, on a lease that is held. */
+  /** Returns a rival whose service returns ages, and a lease that is held. */
   async function clocked(exact: boolean): Promise<{ readonly records: FaultyRecordStore; readonly store: RecordLeaseStore }> {
     const records = service.connect("b", { storeClock: { toleranceMs: 1_000, exact } });
     await win(holder);
@@ -228,7 +228,7 @@ describe("two proofs of expiry", () => {
     const { records, store } = await clocked(false);
     records.ageMs = [LEASE_MS, LEASE_MS];
 
-    // Seen once only: this process has no memory, and the clock may have been set forward.
+    // One read is not enough: this process has no memory, and the store's clock may have been set forward.
     await store.read(ELECTION);
     expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(false);
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("expired");
@@ -245,7 +245,7 @@ describe("two proofs of expiry", () => {
     const { records, store } = await clocked(true);
     records.ageMs = [1_000, 1_000];
     await store.read(ELECTION);
-    // This process stood still meanwhile, monotonic clock and all.
+    // This process was suspended meanwhile, and its monotonic clock stood still.
     records.ageMs = [LEASE_MS, LEASE_MS];
 
     expect((await store.read(ELECTION))?.state).toBe("expired");
@@ -301,7 +301,7 @@ describe("two proofs of expiry", () => {
     await store.read(ELECTION, { expiry: "store-clock" });
     await clock.advance(2_000);
 
-    // Not 3 seconds old but 15, says the service now: its clock was set forward meanwhile.
+    // By the monotonic clock the nonce is 3 s old, but the service says 15 s. So the service's clock was set forward meanwhile.
     records.ageMs = [LEASE_MS, LEASE_MS + 100];
 
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).not.toBe("expired");
@@ -313,7 +313,7 @@ describe("two proofs of expiry", () => {
     records.failNext("get", { kind: "slow", latencyMs: 2_000 });
     records.ageMs = [3_000, 3_000];
 
-    // The service looked when the request had arrived, a second before the reply did.
+    // The service read its clock when the request arrived, a second before the reply arrived.
     const snapshot = await clock.runUntil(store.read(ELECTION));
 
     expect(snapshot!.ageMs![0]).toBeLessThanOrEqual(4_000);

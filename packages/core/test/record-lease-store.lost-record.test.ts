@@ -9,10 +9,10 @@ const UNKNOWN_LEASE_MS = 60_000;
 
 let clock: VirtualClock;
 let service: RecordService;
-/** What the fence remembers. */
+/** The term that the fence remembers. */
 let lostTerm: number | undefined;
 
-/** A store whose fence remembers a term. */
+/** Returns a store whose fence remembers a term. */
 function open(candidate: string): RecordLeaseStore {
   const records = service.connect(candidate);
   const get = records.get.bind(records);

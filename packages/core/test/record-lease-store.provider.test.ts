@@ -16,14 +16,14 @@ import { acquiring, ELECTION, LEASE_MS, LIMITS, RENEW_INTERVAL_MS, win } from "@
 import { RETRY_PERIOD_MS } from "./election-world.ts";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
-/** A provider that notes what the engine asks of it, and whose replicas lag as the test says. */
+/** A provider that records the engine's requests. The test sets how its replicas lag. */
 class NotingRecordStore implements RecordStore {
   readonly name: string = "noting";
   readonly capabilities: RecordStoreCapabilities;
   /** The writes that were carried out. */
   readonly puts: PutOptions[] = [];
   readonly gets: boolean[] = [];
-  /** What a replica shows instead of the present, to those who do not insist on it. */
+  /** The record that a replica returns for a read that need not be consistent. */
   replica: { readonly shows: StoredRecord | undefined } | undefined;
   readonly #records: MemoryRecordStore;
 
@@ -146,7 +146,7 @@ describe("a write that meets somebody else's transaction", () => {
     const tookMs = clock.monotonicMs() - sentMs;
     expect(tookMs).toBeLessThanOrEqual(LIMITS.timeoutMs / 2);
     expect(tookMs).toBeGreaterThan(LIMITS.timeoutMs / 2 - 100);
-    // Ten to twenty milliseconds lie between two.
+    // Ten to twenty milliseconds lie between two tries.
     expect(tries()).toBeGreaterThan(tookMs / 20);
     expect(tries()).toBeLessThanOrEqual(tookMs / 10 + 1);
 

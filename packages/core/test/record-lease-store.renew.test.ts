@@ -4,15 +4,15 @@ import { describe, expect } from "vitest";
 import { acquiring, ELECTION, win } from "@leasehold/test-kit/acquisitions";
 import { test, type HeldLease } from "./held-lease.ts";
 
-/** A limit that requests of some hundred milliseconds use up. */
+/** A time limit that a few requests of some hundred milliseconds use up. */
 const BRIEF = { timeoutMs: 1_000 };
 
-/** Renews, and gives the error where that fails. */
+/** Renews. Returns the error if that fails. */
 async function tryRenew({ clock, holder, lease }: HeldLease): Promise<unknown> {
   return await clock.runUntil(holder.renew(lease, BRIEF)).catch((error: unknown) => error);
 }
 
-/** From now on a condition that fails tells what was found, as DynamoDB's does. */
+/** From now on a failed condition returns the record that was found, as on DynamoDB. */
 function showWhatIsFound({ service, holderRecords }: HeldLease): void {
   const put = holderRecords.put.bind(holderRecords);
   holderRecords.put = async (election, record, options) => {
@@ -145,7 +145,7 @@ describe("a renewal whose outcome is unknown", () => {
     holderRecords.failNext("put", { kind: "late", byMs: 1_300 });
     const firstSentMs = clock.monotonicMs();
     await tryRenew(held);
-    // The late write lands first.
+    // The late write arrives first.
     holderRecords.failNext("put", { kind: "slow", latencyMs: 900 });
 
     const outcome = await tryRenew(held);
@@ -285,7 +285,7 @@ describe("the time limit of a call", () => {
     holderRecords.latencyMs = 400;
     const startMs = clock.monotonicMs();
 
-    // A write that fails, a read, and a write for which too little is left.
+    // A write whose condition fails, a read, and a write that has too little time left.
     await expect(clock.runUntil(holder.release(lease, BRIEF))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
 
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(BRIEF.timeoutMs);

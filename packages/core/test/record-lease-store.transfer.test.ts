@@ -22,7 +22,7 @@ beforeEach(async () => {
   lease = await win(holder);
 });
 
-/** Asks for a transfer to b, and waits until it is asked for. */
+/** Orders a transfer to b, and waits until the order is written. */
 async function transferring(
   options: { readonly ifTerm?: number; readonly transferTimeoutMs?: number } = {},
 ): Promise<{ readonly outcome: Promise<TransferOutcome> }> {
@@ -117,7 +117,7 @@ describe("a transfer", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  // A record that nobody can read would be left untouched for good: foreign data is not ours.
+  // An unreadable record would never be changed again, because it counts as foreign data.
   test.each([NaN, Infinity, 0, -1])(
     "with a timeout of %d is refused, and the record stays readable",
     async (transferTimeoutMs) => {

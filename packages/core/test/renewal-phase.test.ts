@@ -7,7 +7,7 @@ const INTERVAL_MS = 5_000;
 const LATENCY_MS = 10;
 const RETRY_PERIOD_MS = 2_000;
 
-/** A standby that looks when its phase says so, at a holder that renews on a grid until it crashes. */
+/** A standby that polls when its phase says so. The holder renews on a grid until it crashes. */
 class Look {
   nowMs = 0;
   looks = 0;
@@ -21,7 +21,7 @@ class Look {
     this.#crashMs = crashMs;
   }
 
-  /** Waits and looks. Gives how long ago the newest renewal was that it saw for the first time, if it saw one. */
+  /** Waits and polls. Returns the age of the newest renewal if the poll is the first to show it. */
   step(): number | undefined {
     const untilMs = this.#phase.nextLookMs(this.nowMs);
     this.nowMs += untilMs / Math.max(1, Math.ceil(untilMs / RETRY_PERIOD_MS));
@@ -106,7 +106,7 @@ describe("the phase of a holder's renewals", () => {
     const phase = new RenewalPhase(INTERVAL_MS);
     phase.looked(1_000, 1_005, false);
     phase.looked(1_010, 1_015, true);
-    // 20 ms of doubt are sharp: it looks 10 ms after the latest that the renewal can come.
+    // An uncertainty of 20 ms counts as sharp: the poll comes 10 ms after the latest instant of the renewal.
     expect(phase.nextLookMs(1_015)).toBe(INTERVAL_MS + 12.5);
     phase.looked(16_010, 16_020, true);
 
@@ -139,7 +139,7 @@ describe("the phase of a holder's renewals", () => {
     phase.looked(0, LATENCY_MS, true);
     phase.looked(1_000, 1_000 + LATENCY_MS, true);
 
-    // It came between the two looks: the next one is aimed at the middle of what that leaves.
+    // The renewal came between the two polls. The next poll aims at the middle of the remaining interval.
     expect(1_000 + LATENCY_MS + phase.nextLookMs(1_000 + LATENCY_MS)).toBeCloseTo(INTERVAL_MS + 508.75, 6);
   });
 });

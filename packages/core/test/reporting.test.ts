@@ -24,7 +24,7 @@ afterEach(() => {
   process.off("warning", onWarning);
 });
 
-/** Process warnings come in a later turn. */
+/** Process warnings are emitted in a later turn. */
 async function printed(): Promise<string[]> {
   await new Promise((resolve) => void setImmediate(resolve));
   return warnings.map(({ code }) => code);

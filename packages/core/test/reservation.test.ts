@@ -17,7 +17,7 @@ beforeEach(() => {
   records = new MemoryRecordStore(clock);
 });
 
-/** A store as a process that has just started has it: it has seen nothing. */
+/** Returns a store as a process that has just started has it, without any memory. */
 function coldStore(): RecordLeaseStore {
   return new RecordLeaseStore(records, { clock });
 }
@@ -26,7 +26,7 @@ function elector(store: RecordLeaseStore, reservation?: typeof WEST): Elector {
   return new Elector({ store, election: ELECTION, reservation, clock });
 }
 
-/** The holder of group west works for a second and releases. */
+/** Makes a holder of group west work for a second and release. */
 async function leadInWest(): Promise<Lease> {
   const store = coldStore();
   const lease = await win(store, { candidateId: "w", reservation: WEST });

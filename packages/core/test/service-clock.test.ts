@@ -3,7 +3,7 @@ import { ServiceClock } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 
 const SEEDED = { seed: 20_261_120 };
-/** Service time minus monotonic time: what a `ServiceClock` is to find out. */
+/** Service time minus monotonic time, which a `ServiceClock` must find. */
 const offset = fc.integer({ min: -1_000_000_000, max: 1_000_000_000 });
 const exchange = fc.record({ pauseMs: fc.nat(60_000), thereMs: fc.nat(2_000), backMs: fc.nat(2_000) });
 
@@ -45,7 +45,7 @@ describe("ServiceClock", () => {
     service.sample(10_000, 500, 510);
     const atFirstMs = service.uncertaintyMs(510);
 
-    // Asked right where the second should turn, half of the doubt is gone either way.
+    // A sample at the expected turn of the second halves the uncertainty, whatever it shows.
     const atMs = service.sharpeningMs(510);
     service.sample(11_000, atMs, atMs + 10);
 

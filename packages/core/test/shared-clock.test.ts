@@ -8,7 +8,7 @@ import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const HOUR_MS = 3_600_000;
 
-/** A store whose clock cannot be told, as one of a third party's may be. */
+/** Returns a store that does not tell its clock, as a third party's may not. */
 function mute(store: RecordLeaseStore): LeaseStore {
   return new Proxy<LeaseStore>(store, {
     get: (target, name) => {

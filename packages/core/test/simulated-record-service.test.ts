@@ -126,7 +126,7 @@ describe("a network", () => {
     let accepted = 0;
     simulated.onAccepted = () => (accepted += 1);
 
-    // The second finds the first one's version, and its answer is quicker.
+    // The second delivery finds the first one's version, and its reply is faster.
     await expect(world.runUntil(records.put(ELECTION, record(), put))).resolves.toEqual({ stored: false });
     expect(accepted).toBe(1);
   });

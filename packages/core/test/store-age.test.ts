@@ -21,15 +21,15 @@ beforeEach(() => {
 });
 
 interface Answer {
-  /** By the store's clock. */
+  /** The age by the store's clock. */
   readonly ageMs?: number;
-  /** How long ago the writer's wall clock says that it was, by the reader's. */
+  /** The age by the wall clocks of the writer and the reader. */
   readonly wallAgeMs?: number;
-  /** How long the reply was under way. */
+  /** The time that the reply was under way. */
   readonly replyMs?: number;
 }
 
-/** A reading whose request arrives at once. */
+/** Makes a read whose request arrives at once. */
 async function read(age: StoreAge, { ageMs, wallAgeMs, replyMs = 0 }: Answer): Promise<void> {
   const sentAt = instantOf(clock);
   const nonceWallMs = wallAgeMs === undefined ? undefined : clock.wallMs() - wallAgeMs;
@@ -112,7 +112,7 @@ describe("a clock that may step", () => {
     await read(age, answer);
 
     expect(age.boundsMs).toBeUndefined();
-    // A second reading would not help.
+    // A second read would not help.
     expect(age.unconfirmedMs).toBeUndefined();
   });
 

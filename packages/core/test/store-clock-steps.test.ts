@@ -12,10 +12,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 
 const STORE_CLOCK = { toleranceMs: 100, exact: false, mayStep: true } as const;
-/** A live leader's lease looks expired by a clock that is so much ahead. */
+/** By a clock that is this far ahead, a live leader's lease looks expired. */
 const AHEAD_MS = LEASE_MS + 1_000;
 const HOUR_MS = 3_600_000;
-/** How long a request is under way, both ways together. */
+/** The time that a request and its reply take together. */
 const ROUND_TRIP_MS = 2;
 
 let world: VirtualClock;
@@ -31,13 +31,13 @@ interface Process {
   readonly store: RecordLeaseStore;
 }
 
-/** One more process, which remembers nothing yet. */
+/** Starts one more process, which has no memory yet. */
 function started(options?: ProcessClockOptions): Process {
   const clock = new ProcessClock(world, options);
   return { clock, store: new RecordLeaseStore(service.connect(clock, promptNetwork(ROUND_TRIP_MS / 2)), { clock }) };
 }
 
-/** A leader that renews, a second after it has acquired. */
+/** Starts a leader, and waits a second after its acquisition. */
 async function leader(process = started()): Promise<Leadership> {
   const elector = new Elector({ ...process, election: ELECTION, candidateId: "leader" });
   const leadership = await world.runUntil(elector.campaign());
@@ -45,7 +45,7 @@ async function leader(process = started()): Promise<Leadership> {
   return leadership;
 }
 
-/** A process without a memory, which goes by the store's clock, is elected at once. */
+/** Reports whether a process without a memory, which uses the store's clock, is elected at once. */
 async function isElectedCold(process = started()): Promise<boolean> {
   const elector = new Elector({ ...process, election: ELECTION, candidateId: "cold" });
   return (await world.runUntil(elector.tryRun(() => undefined))).elected;
@@ -59,7 +59,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
   test("takes over once the lease has run out, and never before", async () => {
     await world.runUntil(win(started().store, { candidateId: "gone" }));
 
-    // The server had written a millisecond before the winner knew, and reads one after it is asked.
+    // The server wrote a millisecond before the winner knew. It reads a millisecond after the request is sent.
     await world.advance(LEASE_MS - ROUND_TRIP_MS - 1);
     expect(await coldState()).toBe("unknown");
     expect(await isElectedCold()).toBe(true);
@@ -122,7 +122,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
     expect(await isElectedCold()).toBe(false);
     service.stepClock(LEASE_MS);
 
-    // The store has had it for a moment. But its holder counts from before it was sent, and leads no more.
+    // The record has only just reached the store. But its holder counts from before the send, and leads no more.
     expect(await isElectedCold()).toBe(true);
   });
 
@@ -184,7 +184,7 @@ describe("a lease whose age nobody can tell any more", () => {
     lose();
     await world.advance(LEASE_MS);
 
-    // Its age counts from the first attempt that finds it so old.
+    // Its age counts from the first attempt that finds it this old.
     expect(await isElectedCold()).toBe(false);
     await world.advance(LEASE_MS - 10);
     expect(await isElectedCold()).toBe(false);
@@ -209,7 +209,7 @@ describe("a lease whose age nobody can tell any more", () => {
     await world.advance(LEASE_MS);
     const process = started();
     expect(await isElectedCold(process)).toBe(false);
-    // Between two invocations its monotonic clock stands still.
+    // Its monotonic clock stands still between two invocations.
     process.clock.suspend();
     await world.advance(LEASE_MS);
     process.clock.resume();

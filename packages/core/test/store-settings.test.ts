@@ -6,7 +6,7 @@ import { Lines } from "./lines.ts";
 
 const WARNING = "fsync is off: set it to on.";
 
-/** A store whose service has such a setting. */
+/** Returns a store whose service has such a setting. */
 function storeWith(inspect: NonNullable<LeaseStore["inspect"]>): LeaseStore {
   return Object.assign(new MemoryLeaseStore(), { inspect });
 }

@@ -1,4 +1,7 @@
-/** What `timing()` promises is so, in virtual time: at any options that an elector takes, and any round trips that fit them. */
+/**
+ * Tests that `timing()` keeps its promises, in virtual time: at any options that an elector accepts, and any round trips that fit
+ * them.
+ */
 import { fc, test } from "@fast-check/vitest";
 import { Elector, StoreError, timing, type Leadership, type TimingOptions, type TimingReport } from "@leasehold/core";
 import { RecordLeaseStore, type LeaseRecord } from "@leasehold/core/provider";
@@ -17,7 +20,7 @@ import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const SEEDED = { seed: 20_261_122, numRuns: 100, endOnFailure: true };
 
-/** Durations that fit together, from fractions. */
+/** Durations that fit together, made of fractions. */
 const anyOptions: fc.Arbitrary<TimingOptions> = fc
   .record({
     leaseDurationMs: fc.integer({ min: 1_000, max: 60_000 }),
@@ -50,7 +53,7 @@ const services: readonly SimulatedRecordServiceOptions[] = [
 
 const anyService = fc.constantFrom(...services);
 
-/** How long requests and replies take, as a part of the longest that fits; and when, counted from a renewal, something befalls. */
+/** The latency of requests and replies, as a fraction of the longest that fits. Also the time from a renewal to the fault. */
 const anyWeather = fc.record({
   seed: fc.nat(),
   slowness: fc.constantFrom("always the slowest", "anything", "none"),
@@ -66,18 +69,18 @@ function fraction(min: number, max: number): fc.Arbitrary<number> {
   return fc.double({ min, max, noNaN: true });
 }
 
-/** One service, and candidates whose requests to it take as long as the weather has it. */
+/** One service, and candidates whose requests have the latency of the weather. */
 class PromisedWorld {
   readonly clock = new VirtualClock();
   readonly report: TimingReport;
   readonly service: SimulatedRecordService;
-  /** Puts by their candidate, when they were sent and the service took them. */
+  /** The instants at which the leader's puts were sent. */
   readonly puts: Array<{ readonly sentMs: number }> = [];
-  /** Called with the send of the renewal that the weather names, and how long it takes from there until something befalls. */
+  /** Called when the weather's renewal is sent, with the time from then until the fault. */
   onRenewal: (befallsInMs: number) => void = () => undefined;
-  /** What is lost of the renewal that the weather names, and of nothing else. */
+  /** The part of the weather's renewal that is lost. Nothing else is lost. */
   loses: "request" | "reply" | undefined;
-  /** How many round trips fit an attempt, at the least. */
+  /** The smallest number of round trips that fit into an attempt. */
   roundTripsInAttempt = 2;
   outage: { readonly fromMs: number; readonly untilMs: number; readonly refuses: boolean } | undefined;
   readonly #options: TimingOptions;
@@ -348,7 +351,7 @@ describe("what timing promises", () => {
   );
 });
 
-/** How long after the leader's last write its standby leads, once the leader has met its end some time after a renewal. */
+/** Returns the time from the leader's last write until its standby leads. `meetEnd` ends the leader some time after a renewal. */
 async function successionMs(world: PromisedWorld, meetEnd: (leader: PromisedCandidate) => void): Promise<number> {
   const leader = world.candidate("leader");
   const standby = world.candidate("standby");

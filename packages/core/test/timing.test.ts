@@ -56,7 +56,7 @@ describe("timing", () => {
     const polled = timing({ retryPeriodMs: 3_000 });
     const pushed = timing({ retryPeriodMs: 3_000 }, new MemoryLeaseStore().capabilities);
 
-    // One attempt more: those who are woken wait until the push of an acquisition could have come.
+    // One attempt more: woken candidates wait until the push of an acquisition could have come.
     expect(polled.politeHandoverMs - pushed.politeHandoverMs).toBeCloseTo(3_000 - pushed.attemptTimeoutMs);
   });
 

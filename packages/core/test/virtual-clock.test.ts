@@ -44,7 +44,7 @@ describe("VirtualClock", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  // Else a deadline that is not quite reached when its timer runs would be set again for ever, at the very same instant.
+  // Otherwise a deadline that is almost reached when its timer runs would be set again for ever, at the same instant.
   test.prop([fc.double({ min: 0, max: 1e6, noNaN: true }), fc.double({ min: 0.001, max: 1e5, noNaN: true })], {
     seed: 20_261_120,
   })("a timer never runs before its delay has passed, not even by a rounding error", async (untilMs, delayMs) => {
