@@ -10,9 +10,9 @@ import {
 import { checkScheduledAt, checkSchedule, checkSignal, doOccurrence, sharedClock } from "@leasehold/core/provider";
 
 /**
- * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end, and does the tick
- * if the other host fails or dies, because a scheduler does not deliver again. `whenInProgress: 'return'` leaves the tick to the
- * other host.
+ * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end. It does the tick if
+ * the other host fails or dies, because a scheduler does not deliver again. `whenInProgress: 'return'` leaves the tick to the other
+ * host.
  */
 export interface TickOptions<Store extends LeaseStore = LeaseStore> extends ScheduleOptions<Store> {
   /**
