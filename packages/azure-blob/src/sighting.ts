@@ -130,9 +130,9 @@ function unchangedMs(reading: Reading, nowMs: number): number {
  * Returns the state of the term that the metadata names. It is only a report: no decision depends on it.
  *
  * A lease is acquired in one step, and its term is written in a second step. Between the two, and after a crash there, the
- * metadata still names the term before. Such a lease is never renewed. So if every read has shown the lease for longer than the
- * longest lease, it belongs to the named term, unless another candidate held it between two reads. A younger lease may belong to
- * either term.
+ * metadata still names the term before. Such a lease is never renewed. So a lease that every read has shown for longer than the
+ * longest lease belongs to the named term. The exception is a lease that another candidate held between two reads. A younger
+ * lease may belong to either term.
  *
  * A term that ends with a hold is marked before its lease begins to break. There is no leader then, and no candidate may acquire
  * yet. Even a process that has just started can tell this from an administrator's break.
