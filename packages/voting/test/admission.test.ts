@@ -1,4 +1,4 @@
-/** When a server that was started may take part, and with what, by what others tell it. */
+/** When a started server may take part, and with which state, by the reports of the others. */
 import { describe, expect, test } from "vitest";
 import { Admission, LONGEST_CLAIM_MS, majorityOf } from "../src/admission.ts";
 import type { Broken, Handover, Told } from "../src/messages.ts";
@@ -59,7 +59,7 @@ describe("one whose file is from another list", () => {
       floor: 5,
       clockFloor: 2,
       isFresh: false,
-      // f was dropped here, at a later term than the others know: its lease may stand all the same.
+      // This server has dropped f at a later term than the others know. The lease of f may be valid all the same.
       elections: { e: { term: 8, ...news }, f: { term: 4, ...news }, g: { term: 6, ...news }, constructor: { term: 5, ...news } },
     });
   });
@@ -179,7 +179,7 @@ describe("one that has lost its file", () => {
       [undefined, HANDOVER],
       [undefined, HANDOVER],
     ]);
-    // What came later stands, and a break lifts what came before it.
+    // The later order counts; a break lifts an earlier transfer.
     expect(begins({ broken: BROKEN }, { handover: HANDOVER })).toEqual([
       [BROKEN, HANDOVER],
       [undefined, HANDOVER],
@@ -209,7 +209,7 @@ describe("one that has lost its file", () => {
       admission.hears(name, TOLD, at, 1_000 + LONGEST_CLAIM_MS);
     }
     expect(admission.beginning(999_999, 0)).toMatchObject({ writes: 3 });
-    // Asked a moment earlier, one of them might not know yet what was voted.
+    // A server that was asked a moment earlier might not know the latest votes yet.
     admission.hears("d", TOLD, 2, 999 + LONGEST_CLAIM_MS);
     expect(admission.beginning(999_999, 0)).toBeUndefined();
   });

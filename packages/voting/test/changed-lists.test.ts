@@ -1,4 +1,4 @@
-/** A list of servers that gets shorter, one server at a time, while somebody leads. */
+/** A list of servers that gets shorter, one server at a time, while a server leads. */
 import { expect, test } from "vitest";
 import { textOf } from "../src/memory-on-disk.ts";
 import { clusterOf } from "../src/roster.ts";
@@ -26,9 +26,9 @@ test("what the list before the last one has decided is known to each server that
   if (!last.acquired) expect.fail("It was not elected.");
   cluster.away.clear();
 
-  // e is to go, and goes on leading for its lease.
+  // The next list is without e, which goes on leading for its lease.
   await move(cluster, "abcd", "abcd");
-  // d is to go, and c does not come back at once.
+  // The next list is without d, and c does not come back at once.
   await cluster.server("c").close();
   await move(cluster, "abc", "ab");
   const store = new VotingLeaseStore(cluster.server("a"));
@@ -53,7 +53,7 @@ test.each([
   expect(led).toMatchObject({ acquired: true, lease: { term: 1 } });
   cluster.away.clear();
 
-  // c is to go, and goes on leading for its lease; then so is a.
+  // The next list is without c, which goes on leading for its lease. The list after it is without a.
   await move(cluster, "ab", "ab");
   await cluster.server("a").close();
   await move(cluster, "b", "b");

@@ -1,4 +1,4 @@
-/** Who wins where several claim at once, and when who has lost claims again. */
+/** The winner of several claims at once, and the time at which a loser claims again. */
 import { expect, test } from "vitest";
 import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
 import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
@@ -14,14 +14,14 @@ const request = (candidateId: string) => ({
   timeoutMs: 300,
 });
 
-/** Servers that have started, with a store each. */
+/** Started servers, with a store each. */
 async function startedWith(count: number): Promise<{ cluster: Cluster; stores: Map<string, VotingLeaseStore> }> {
   const cluster = new Cluster(count);
   await cluster.start();
   return { cluster, stores: new Map(cluster.names.map((name) => [name, new VotingLeaseStore(cluster.server(name))])) };
 }
 
-/** Those that have won, of claims that begin at one instant. One that fails has not. */
+/** Returns the winners of claims that begin at one instant. A claim that rejects has not won. */
 async function winners(cluster: Cluster, stores: Map<string, VotingLeaseStore>, names: readonly string[]): Promise<string[]> {
   const claims = names.map(async (name) => {
     const outcome = await stores
@@ -37,7 +37,7 @@ test("a claim that its own server alone has granted, too early, splits no votes 
   const { cluster, stores } = await startedWith(3);
   const leading = await cluster.clock.runUntil(stores.get("c")!.acquire(request("c")));
   if (!leading.acquired) expect.fail("It was not elected.");
-  // The last LEAD of c comes to b a tenth of a second later than to a.
+  // The last LEAD of c reaches b a tenth of a second later than a.
   cluster.away.add("b");
   await cluster.clock.runUntil(stores.get("c")!.renew(leading.lease, { timeoutMs: 300 }));
   await cluster.clock.advance(100);
@@ -52,7 +52,7 @@ test("a claim that its own server alone has granted, too early, splits no votes 
 
 test("who has lost to one that does not lead claims again after a pause that is drawn, not after a whole retry period", async () => {
   const { cluster, stores } = await startedWith(3);
-  // It wins the trial, and cannot keep its own vote.
+  // The server a wins the trial, but cannot keep its own vote.
   cluster.broken.add("a");
   expect(await winners(cluster, stores, ["a", "b", "c"])).toEqual([]);
   const waits = ["b", "c"].map((name) => stores.get(name)!.nextLookMs("e", RETRY_MS));
@@ -138,7 +138,7 @@ test("a read that nobody answers is called off at once", async () => {
   await expect(read).rejects.toBe(reason);
 });
 
-/** Messages of some kinds are lost. */
+/** Loses messages of some kinds. */
 class Losing extends Cluster {
   readonly lost = new Set<string>();
 
@@ -205,7 +205,7 @@ test.each([
   const { cluster, stores } = await startedWith(3);
   const begunMs = cluster.clock.monotonicMs();
   await cluster.clock.runUntil(stores.get("a")!.acquire({ ...request("a"), timeoutMs }));
-  // Three round trips.
+  // The claim takes the hold and three round trips.
   expect(cluster.clock.monotonicMs() - begunMs).toBeCloseTo(heldMs + 3 * 2 * cluster.latencyMs, 0);
 });
 
@@ -225,7 +225,7 @@ test("who is refused for the sake of a broken term, of which others alone know, 
   expect(waitMs).toBeLessThan(LEASE_MS);
 });
 
-/** Nobody but the own server grants a trial. */
+/** Only the own server grants a trial. */
 class Refusing extends Cluster {
   protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
     const answer = await super.carry(message);
@@ -233,7 +233,7 @@ class Refusing extends Cluster {
   }
 }
 
-/** One election more than those whose last claims are remembered, and the one that makes all of them forgotten. */
+/** Two elections more than `MOST_CLAIMS`. The last one makes the store forget all last claims. */
 const TOO_MANY = Array.from({ length: 1_002 }, (_, index) => `e${index}`);
 
 test.each([

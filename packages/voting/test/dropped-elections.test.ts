@@ -1,4 +1,4 @@
-/** Elections that are over, of which a voter keeps a thousand: what it knows of the others is one number. */
+/** Finished elections. A voter keeps a thousand of them, and one number for all others. */
 import { expect, test } from "vitest";
 import { Admission } from "../src/admission.ts";
 import { Ballots } from "../src/ballots.ts";
@@ -6,10 +6,10 @@ import { keptOf, textOf } from "../src/memory-on-disk.ts";
 import type { Told } from "../src/messages.ts";
 import { breakOf, elect, EMPTY, lead, LEASE, release, transfer } from "./one-election.ts";
 
-/** After so long an election is over that nobody was heard of. */
+/** An election is finished after this time without a message about it. */
 const GRACE_MS = 60_000;
 
-/** Votes in so many others, and once more when those are over. */
+/** Votes in `count` other elections, and once more when these are finished. */
 function crowd(ballots: Ballots, nowMs: number, term = 2, count = 1_000): void {
   for (let index = 0; index < count; index += 1) ballots.elect({ ...elect(term, "y"), election: `next${index}` }, nowMs);
   ballots.elect({ ...elect(term, "y"), election: "last" }, nowMs + GRACE_MS);
@@ -39,7 +39,7 @@ test("of those more than a thousand are one number", () => {
   expect(floor).toBe(200);
   expect(ballots.elect({ ...elect(200, "y"), election: "e7" }, 100_000).granted).toBe(false);
   expect(ballots.elect({ ...elect(201, "y"), election: "e7" }, 100_000).granted).toBe(true);
-  // A LEAD of a term below that is refused, and not remembered either.
+  // The voter refuses a LEAD of a lower term, and does not record it.
   expect(ballots.lead({ ...lead(3, 1), election: "e9" }, "a", 100_000).taken).toBe(false);
   expect(ballots.sign("e9", 100_000)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** Failovers of servers that vote, at random; `npm run simulate -- --failovers` plays as many runs as one likes. */
+/** Random failovers of servers that vote. `npm run simulate -- --failovers` plays any number of runs. */
 import { expect, test } from "vitest";
 import { playFailover } from "./random-failovers.ts";
 

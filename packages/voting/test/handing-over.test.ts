@@ -1,18 +1,18 @@
-/** What a voter makes of the order to hand a term over: until its time is over, it votes for one candidate alone. */
+/** A voter with a transfer order votes for one candidate only, until the order has timed out. */
 import { expect, test } from "vitest";
 import { Ballots } from "../src/ballots.ts";
 import { again, breakOf, elect, EMPTY, lead, LEASE, release, transfer } from "./one-election.ts";
 
 const TIMEOUT = 10_000;
 
-/** A voter of whom term 4 is led, since 0. */
+/** A voter that knows of a leader of term 4, since time 0. */
 function led(): Ballots {
   const ballots = new Ballots(EMPTY, 0);
   ballots.lead(lead(4, 1), "a", 0);
   return ballots;
 }
 
-/** Whether it would vote for them in the term after that. */
+/** Reports whether the voter would vote for each candidate in the next term. */
 function votesFor(ballots: Ballots, nowMs: number, ...candidates: readonly string[]): readonly boolean[] {
   return candidates.map((id) => ballots.elect(elect(5, id, true, id), nowMs).granted);
 }
@@ -152,7 +152,7 @@ test("after a start it counts anew, from after the lease, and it is known that t
   });
   expect(votesFor(restarted, 9_000 + LEASE, "named", "other")).toEqual([true, false]);
   expect(votesFor(restarted, 9_000 + LEASE + TIMEOUT, "other")).toEqual([true]);
-  // What is late of a term before it hides it from nobody.
+  // A late LEAD of an earlier term does not hide the order.
   restarted.lead(lead(3, 7), "b", 9_300);
   expect(restarted.sign("e", 9_300)?.term).toBe(4);
   const broken = led();
@@ -194,7 +194,7 @@ test("a hold keeps the named one out, too, and the time counts from its end", ()
   expect(votesFor(ballots, 3_000, "named", "other")).toEqual([true, false]);
   expect(votesFor(ballots, 3_000 + TIMEOUT - 1, "other")).toEqual([false]);
 
-  // A hold that is longer than the lease is kept, and so are the orders.
+  // The voter keeps a hold that is longer than the lease, and keeps the orders.
   const asked = led();
   asked.transfer(transfer(4, "named"), 0);
   asked.release(release(4, 1, 3_000), "a", 0);

@@ -1,4 +1,4 @@
-/** What a server reads of those who connect, whoever they are. */
+/** The requests that a server reads, and those that it refuses unread. */
 import { once } from "node:events";
 import { Agent, request, type IncomingMessage, type Server } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
@@ -8,7 +8,7 @@ import { bodyOf, listen, type Handlers } from "../src/http-listener.ts";
 
 const LONGEST = 8 * 1_024 * 1_024;
 
-/** A message that comes in pieces of so many bytes, and may say how long it is. */
+/** A message that arrives in pieces of these sizes, and may state its length. */
 function messageOf(pieces: readonly number[], said?: number): IncomingMessage {
   const headers = said === undefined ? {} : { "content-length": String(said) };
   return Object.assign(Readable.from(pieces.map((bytes) => Buffer.alloc(bytes))), { headers }) as unknown as IncomingMessage;
@@ -27,7 +27,7 @@ test.each<[what: string, pieces: readonly number[], said: number | undefined, re
 
 const NOBODY = { isPromised: () => false, answer: () => Promise.resolve("signature" as const) };
 
-/** Listens on a free port of loopback, for the time of a test. */
+/** Listens on a free port of loopback for the time of a test. */
 async function listening(handlers: Handlers): Promise<{ server: Server; port: number }> {
   const server = await listen({ host: "127.0.0.1", port: 0, tls: undefined }, handlers);
   onTestFinished(() => {

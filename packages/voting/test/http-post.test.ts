@@ -1,11 +1,11 @@
-/** What becomes of a packet on its way to another server and back. */
+/** A packet on its way to another server, and its answer on the way back. */
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { expect, onTestFinished, test } from "vitest";
 import { Poster, secretsDiffer } from "../src/http-post.ts";
 
-/** Answers one packet after the other on connections that are kept, and goes on counting. */
+/** Answers packets one after the other on kept connections, and goes on counting. */
 async function serverThat(answers: readonly string[]): Promise<{ url: URL; count: () => number }> {
   let count = 0;
   const server = createServer((socket) => {
@@ -50,7 +50,7 @@ test("a packet that was answered by nonsense is not sent again", async () => {
   expect(count()).toBe(2);
 });
 
-/** What becomes of a packet to a server that answers so, over `scheme`, where nobody waits for longer than `ms`. */
+/** Posts a packet over `scheme` to a server with these answers, and returns the failure. Waits for `ms` at most. */
 async function failureOf(answers: readonly string[], { scheme = "http", ms = 60_000 } = {}): Promise<unknown> {
   const { url } = await serverThat(answers);
   const poster = new Poster(undefined);

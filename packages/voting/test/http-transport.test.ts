@@ -1,4 +1,4 @@
-/** What one server makes of the packets of another, and of who pretends to be one. */
+/** One server's handling of the packets of another server, and of a process that pretends to be one. */
 import { once } from "node:events";
 import { createServer, type Server as HttpServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -17,11 +17,11 @@ const TELL: Request = { kind: "TELL" };
 
 const sign = (body: string): string => new Seal(SECRET).sign(body);
 
-/** A server `b` that says who it is, and nothing else. */
+/** A server `b` that only says which start it is. */
 class Stranger {
-  /** Who it says that it is. */
+  /** The start that it names. */
   start = "b1";
-  /** What else it answers. */
+  /** The other fields of its answers. */
   says: Partial<Reply> = {};
   readonly #servers: Servers;
   readonly #http: HttpServer;
@@ -89,7 +89,7 @@ test("a packet is taken once, and one that was overtaken by others is taken as w
   expect(await stranger.post(first)).toMatchObject({ contents: [{ kind: "TELL" }], id: first.id, toStart: "b1" });
   expect(await stranger.post(first)).toMatchObject({ refused: "replay", contents: [] });
   expect(await stranger.post(stranger.packet([TELL], { id: 5_000 }))).toMatchObject({ contents: [{ kind: "TELL" }] });
-  // Nobody knows any more whether it has come before.
+  // The id is too old to tell whether the packet has arrived before.
   expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ refused: "replay" });
   expect(store.dropped).toEqual({ replay: 2 });
 });
@@ -103,7 +103,7 @@ test("the start that is at the address is heard, and no other one: neither an ea
   expect(await stranger.post(captured)).toMatchObject({ refused: "start" });
   expect(await stranger.post(stranger.packet([TELL], { start: "b3" }))).toMatchObject({ refused: "start" });
 
-  // Where nobody answers, nobody new is heard.
+  // If no server answers at the address, no new start is heard.
   await stranger.leave();
   expect(await stranger.post(stranger.packet([TELL], { start: "b3" }))).toMatchObject({ refused: "start" });
   expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ contents: [{ kind: "TELL" }] });
@@ -139,7 +139,7 @@ test("what is for another server, of another list, or from none of the list is r
   expect(store.dropped).toEqual({ misdirected: 3, lists: 1 });
 });
 
-/** Virtual time stands still: what is told then is told at once, and not once it has lasted. */
+/** Virtual time stands still. So only warnings that are given at once appear, and none that has to last. */
 async function besides(says: Partial<Reply>): Promise<{ stranger: Stranger; store: VotingLeaseStore; heard: readonly string[] }> {
   const heard = warnings();
   const servers = await Servers.of(NAMES);
@@ -182,7 +182,7 @@ test("an answer that is none to what was asked, or another server's, is nobody's
     { cluster: "another" },
   ];
   for (const [nth, says] of others.entries()) {
-    // A start that a knows nothing of yet: it asks who is at the address.
+    // The server a does not know this start yet, so it asks at the address.
     const start = `unknown ${nth}`;
     stranger.start = start;
     stranger.says = says;
@@ -250,7 +250,7 @@ test("a server has met with its list whomever it answers, though it has sent not
     return Promise.resolve({ ...message, from: "a", to: "b", content: { kind: "SILENT" } });
   }, "a1");
 
-  // Who answers to another list there is met by nobody, and gets no answer.
+  // A server that answers with another list is not met, and gets no answer.
   stranger.says = listsOf("a", "b", "c");
   expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ refused: "start" });
   expect(met).toEqual([]);

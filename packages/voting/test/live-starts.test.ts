@@ -1,8 +1,8 @@
-/** Which start of another server is listened to, and which of its packets. */
+/** The start of another server that counts, and its packets that count. */
 import { expect, test } from "vitest";
 import { LiveStarts } from "../src/live-starts.ts";
 
-/** Who is at each server's address; asked so often. */
+/** The start at each server's address, and the number of requests for it. */
 function world(present: Record<string, string | undefined>) {
   const asked: string[] = [];
   const starts = new LiveStarts(async (name) => {

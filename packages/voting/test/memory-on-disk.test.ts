@@ -1,4 +1,4 @@
-/** What a server has written, and what counts as lost. */
+/** The state that a server has written, and texts that count as lost. */
 import { expect, test } from "vitest";
 import { keptOf, textOf, type Kept } from "../src/memory-on-disk.ts";
 

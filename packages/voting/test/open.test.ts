@@ -1,4 +1,4 @@
-/** Servers over HTTP, as users open them, and what goes wrong when they are set up. */
+/** Servers over HTTP, as users open them, and mistakes of their setup. */
 import { readFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
@@ -97,14 +97,14 @@ test.skipIf(await isMissing(opensslMissing()))("https: with certificates that an
   const stores = await servers.openAll({ tls: { key: key ?? "", cert: cert ?? "", ca } });
   await elected(stores[0] as VotingLeaseStore);
 
-  // Somebody who does not trust them.
+  // A client that does not trust the servers.
   const heard = warnings();
   await stores[2]?.close();
   const stranger = await servers.open("c", { tls: { key: key ?? "", cert: cert ?? "" } });
   await vi.waitFor(() => expect(heard.join("\n")).toMatch(/certificate of a at https:.* is not trusted/), eventually);
   await stranger.close();
 
-  // Somebody who thinks that it is http.
+  // A client that uses http: by mistake.
   const plain = Object.fromEntries(Object.entries(servers.addresses).map(([name, url]) => [name, url.replace("https", "http")]));
   await servers.open("c", { servers: plain });
   await vi.waitFor(() => expect(heard.join("\n")).toMatch(/a at http:.* Is it a server of https: rather/), eventually);
@@ -115,7 +115,7 @@ interface Sent {
   readonly text: string;
 }
 
-/** Sends what another server might. */
+/** Sends a packet as another server might. */
 async function post(servers: Servers, to: string, body: string, signature?: string): Promise<Sent> {
   const response = await fetch(`${servers.addresses[to]}/leasehold/voting`, {
     method: "POST",
@@ -125,7 +125,7 @@ async function post(servers: Servers, to: string, body: string, signature?: stri
   return { status: response.status, text: await response.text() };
 }
 
-/** Sends all of a packet but its end. */
+/** Sends all of a packet except its end. */
 async function slowly(servers: Servers, to: string, bytes: number): Promise<Socket> {
   const { port, hostname } = new URL(servers.addresses[to] ?? "");
   const socket = connect(Number(port), hostname);
@@ -152,7 +152,7 @@ test("what is forged, malformed, oversized or for another path is dropped, count
   expect((await fetch(`${servers.addresses["a"]}/other`)).status).toBe(404);
   expect(store.dropped).toEqual({ signature: 2, malformed: 2, oversized: 1 });
 
-  // What nobody has signed is not read, so that it takes no room from what somebody has.
+  // An unsigned body is not read, so it takes no room from signed ones.
   const sockets = await Promise.all(Array.from({ length: 10 }, () => slowly(servers, "a", 7 * 1024 * 1024)));
   await vi.waitFor(() => expect(store.dropped.signature).toBe(12), eventually);
   for (const socket of sockets) socket.destroy();
@@ -256,6 +256,6 @@ test("a server that was started with a list two servers away is refused at its s
   await elected(two[0] as VotingLeaseStore);
   await Promise.all(two.map((each) => each.close()));
   const three = await Promise.all(["a", "b", "c"].map((name) => servers.open(name, { servers: { a, b, c } })));
-  // The new one waits for the longest lease of before, since it may have had a part in it.
+  // The new server waits for the longest lease of the others, because it may have taken part in it.
   await elected(three[0] as VotingLeaseStore, { ...REQUEST, election: "f" });
 });

@@ -1,4 +1,4 @@
-/** What is refused before anything is opened or sent. */
+/** Options that are refused before anything is opened or sent. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** How messages to one server go together as packets. */
+/** Messages to one server share packets. */
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import type { Answer, Elect, Envelope, Request } from "../src/messages.ts";
@@ -40,10 +40,10 @@ function world() {
     answer.catch(() => undefined);
     return answer;
   };
-  /** How many messages each packet has. */
+  /** The number of messages of each packet. */
   const sizes = (): number[] => sent.map(({ messages }) => messages.length);
   const settle = async (): Promise<void> => await clock.advance(0);
-  /** Answers a packet, each message by its own content's election. */
+  /** Answers a packet, each message by its own election. */
   const answer = async (at: number): Promise<void> => {
     const { messages, reply } = sent[at]!;
     reply.resolve(messages.map((message) => ({ ...message, content: { kind: "SILENT" } as const, cluster: text(message) })));

@@ -1,4 +1,4 @@
-/** What servers sign and take of one another's packets. */
+/** The packets that servers sign, and the packets that they accept. */
 import { describe, expect, test } from "vitest";
 import { packetOf, replyOf, Seal } from "../src/packet.ts";
 
@@ -38,7 +38,7 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, orders: {}, longestLeaseMs: 0 },
   SILENT: {},
 };
-/** What may be left out, and what it is where it is not. */
+/** The optional fields, with an example of each. */
 type Optional = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 const OF_REQUESTS: Optional = { LEAD: { value: "v" }, RELEASE: { handover: HANDOVER } };
 const OF_ANSWERS: Optional = {
@@ -48,7 +48,7 @@ const OF_ANSWERS: Optional = {
   READ: { sign: SIGN },
 };
 
-/** Undefined also where the one message in it is dropped. */
+/** Undefined also if the only message of the packet is dropped. */
 const whole = <P extends { readonly contents: readonly unknown[] }>(packet: P | undefined): P | undefined =>
   packet?.contents.includes(undefined) === true ? undefined : packet;
 const request = (content: unknown, header: object = {}) =>

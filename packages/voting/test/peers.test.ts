@@ -1,4 +1,4 @@
-/** The other servers, as one of them knows them. */
+/** The state of the other servers, as one of them knows it. */
 import { expect, test } from "vitest";
 import { VirtualClock } from "@leasehold/core/testing";
 import { Peers } from "../src/peers.ts";

@@ -1,4 +1,4 @@
-/** When a request to all servers is decided. */
+/** The instant at which a request to all servers is decided. */
 import { getEventListeners } from "node:events";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
@@ -135,7 +135,7 @@ test("a signal that aborts ends it with its reason, and one that does not keeps 
   const { clock, polling } = world(["a", "b", "c"], abort.signal);
   abort.abort(new Error("enough"));
   await expect(polling).rejects.toThrow("enough");
-  // That of its request to another server is still limited by itself.
+  // The request to another server still has its own time limit.
   await clock.advance(1_000);
   expect(clock.pendingTimers).toBe(0);
   const before = world(["a", "b", "c"], AbortSignal.abort(new Error("before")));
@@ -173,7 +173,7 @@ test("what every server is to keep is kept once the own one has written down wha
     isYes: () => true,
   }).then(({ outcome }) => done.push(outcome));
   await clock.advance(500);
-  // The own one keeps it before anybody else hears of it.
+  // The own server keeps it before any other server hears of it.
   expect(done).toEqual(["a", "a", "b", "c", "remember"]);
   remembered.resolve();
   await kept;

@@ -1,4 +1,4 @@
-/** Which lists of servers work together, and how one may follow another. */
+/** The lists of servers that work together, and the steps from one list to the next. */
 import { describe, expect, test } from "vitest";
 import { asRoster, clusterOf, differenceOf, distanceOf, inWords, rosterAtStart } from "../src/roster.ts";
 
@@ -33,7 +33,7 @@ describe("a server begins with another list", () => {
     ]) {
       expect(() => change(names)).not.toThrow();
     }
-    // Whoever leaves need not have been met, nor who comes.
+    // A server that leaves or comes need not have been met.
     expect(() => change(["a", "b"], { met: ["b"] })).not.toThrow();
     expect(() => change(["a", "b", "c"], { met: [] })).not.toThrow();
   });

@@ -33,7 +33,7 @@ test("an election takes two messages for each other server and round trip", asyn
   const before = cluster.sent.length;
   const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
   expect(outcome.acquired).toBe(true);
-  // A trial, ELECT and LEAD to each of the others; each has one answer.
+  // A trial, ELECT and LEAD go to each of the others, and each has one answer.
   expect(cluster.sent.length - before).toBe(6);
 });
 
@@ -48,7 +48,7 @@ test("a leader counts from the send that a majority has acknowledged, and steps 
   const renewed = await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
   expect(renewed).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
 
-  // Its own and one more are none.
+  // Its own vote and one more are no majority.
   cluster.away.add("c");
   await expect(cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }))).rejects.toThrow(StoreError);
 
@@ -62,7 +62,7 @@ test("a leader counts from the send that a majority has acknowledged, and steps 
   expect(late).toMatchObject({ held: false, reason: "taken" });
 });
 
-/** All answers are changed. */
+/** Changes all answers. */
 class Changed extends Cluster {
   changed: (answer: Envelope<Answer>) => Envelope<Answer> = (answer) => answer;
 
@@ -128,7 +128,7 @@ test("after a failed write a server is silent until a write succeeds, which it t
   expect(other.acquired).toBe(true);
   await cluster.clock.advance(1_000);
   expect(cluster.server("a").takesPart).toBe(true);
-  // What it had decided is on the disk.
+  // Its decision is on the disk.
   expect(cluster.disks.get("a")).toContain('"e":{"term":');
 });
 
@@ -367,7 +367,7 @@ test("terms rise whatever the clocks say, where votes are kept: after one that w
   expect(new Set(terms).size).toBe(3);
 });
 
-/** A server whose writes wait until they are let go; the others' do not. */
+/** Makes one server's writes wait until they are let go; the others' do not wait. */
 function slowDisk(cluster: Cluster, name: string): { readonly isFull: () => boolean; letGo: () => void } {
   let waiting: Array<() => void> = [];
   let isSlow = true;
@@ -398,7 +398,7 @@ test("one that learns of a greater loss while it begins again does not begin yet
   const wiped = cluster.startOne("d");
   await cluster.clock.advance(11_000);
   expect(disk.isFull()).toBe(true);
-  // One that has told it nothing remembers more of it than the others do.
+  // A server that has not reported yet remembers more of it than the others do.
   const [message] = cluster.sent.filter(({ from, to, content }) => from === "b" && to === "d" && content.kind === "TELL");
   await cluster.deliver({ ...message!, from: "a", toStart: undefined, seen: 1_000 });
   disk.letGo();
@@ -418,7 +418,7 @@ test("one that begins again has that on its disk, also after a write of before t
   const disk = slowDisk(cluster, "b");
   const server = cluster.startOne("b");
   await cluster.clock.advance(4_000);
-  // Three elections have waited for one write when it finds that its file was older.
+  // Three elections wait for one write when the server finds that its file is older.
   const vote = (election: string): Promise<Answer> => server.ask("b", electOf(election, lease.term + 1), 100);
   const votes = ["f", "g", "h"].map(vote);
   await cluster.clock.advance(10);
@@ -438,7 +438,7 @@ test("an order to break that has reached one server alone is given again", async
   await cluster.start();
   const { store, lease } = await won(cluster, "a");
   const broken = store.break("e", { reason: "why not", immediate: true, timeoutMs: 300 });
-  // The answers to its look come back; the order does not arrive.
+  // The answers to the administrator's read come back; the order does not arrive.
   await cluster.clock.advance(1);
   cluster.away.add("b").add("c");
   await cluster.clock.advance(400);
@@ -523,7 +523,7 @@ test("a server that finds its file to be an older one writes nothing of that any
   await cluster.clock.advance(1_000);
   expect(server.takesPart).toBe(true);
 
-  // Of two votes the first is on its way to the disk when others turn out to remember more.
+  // The first of two votes is on its way to the disk when others turn out to remember more.
   const term = Math.floor(cluster.clock.wallMs() / 1_000) + 10;
   const elect = (election: string): Request => ({
     ...{ kind: "ELECT", election, trial: false, term, termId: "t", candidateId: "c", leaseDurationMs: 1_000 },

@@ -1,4 +1,4 @@
-/** What is made of the signs of leaders that were heard. */
+/** Snapshots made of the statuses that were heard. */
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import type { Sign } from "../src/messages.ts";

@@ -1,4 +1,4 @@
-/** What a server keeps on its disk, and who may use that. */
+/** The file that a server keeps on its disk, and the process that may use it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, open, readdir, readFile, rm, stat, writeFile, type FileHandle } from "node:fs/promises";

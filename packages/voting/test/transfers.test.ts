@@ -1,4 +1,4 @@
-/** Servers that an administrator asks to hand an election over, in virtual time. */
+/** Transfers that an administrator orders, in virtual time. */
 import { expect, test } from "vitest";
 import type { TransferOutcome } from "@leasehold/core";
 import { sleep, type AcquireOutcome, type Lease } from "@leasehold/core/provider";
@@ -23,7 +23,7 @@ class Unreliable extends Cluster {
   }
 }
 
-/** Servers of which a leads, where candidates have the names of their servers. */
+/** Servers of which a leads. Candidates have the names of their servers. */
 class Elected {
   readonly cluster: Unreliable;
   readonly #stores = new Map<string, VotingLeaseStore>();
@@ -56,7 +56,7 @@ class Elected {
     for (const name of names) expect((await this.claim(name))?.acquired, name).not.toBe(true);
   }
 
-  /** What becomes of an order is looked at later. */
+  /** The test awaits the outcome later. */
   transfer(from: string, to: string, ifTerm?: number): Promise<TransferOutcome> {
     const outcome = this.store(from).transfer("e", to, { transferTimeoutMs: HANDOVER_MS, ifTerm, ...TIMEOUT });
     outcome.catch(() => undefined);
@@ -76,7 +76,7 @@ class Elected {
     await this.cluster.clock.advance(50);
   }
 
-  /** Ends servers, and starts them again. */
+  /** Stops servers, and starts them again. */
   async restart(...names: readonly string[]): Promise<void> {
     await Promise.all(names.map((name) => this.cluster.server(name).close()));
     for (const name of names) this.#stores.delete(name);
@@ -133,7 +133,7 @@ test("it has not expired while any that is needed votes for nobody else, whoever
   await clock.advance(1_000);
   cluster.away.clear();
   await clock.advance(LEASE_MS + 1_000);
-  // The LEAD that a alone has heard is later than those of the others, who alone have the order.
+  // The LEAD that a alone has heard is later than those of the others. Only the others have the order.
   await elected.loses("a");
   await elected.restart("c");
   cluster.away.add("a");
@@ -146,7 +146,7 @@ test("it has not expired while any that is needed votes for nobody else, whoever
 test("an order that one server alone has is told to the leader, whose RELEASE tells the others", async () => {
   const { elected, cluster, lease } = await led(5);
   const outcome = elected.transfer("e", "b");
-  // The answers to its look come back; the order arrives nowhere else.
+  // The answers to the administrator's read come back; the order arrives at no other server.
   await cluster.clock.advance(1);
   for (const name of ["a", "b", "c", "d"]) cluster.away.add(name);
   await cluster.clock.advance(100);
@@ -168,7 +168,7 @@ test("whoever has not had the order gets no majority while it is kept, and learn
   const outcome = elected.transfer("b", "nobody");
   await cluster.clock.advance(1_000);
   cluster.away.clear();
-  // It has released without knowing of it.
+  // The leader has released without knowing of the order.
   await elected.release("a", lease);
   expect(cluster.server("a").ballots.sign("e", 0)?.handover).toBeUndefined();
   await elected.loses("a");
@@ -201,7 +201,7 @@ test.each<[string, Fate]>([
   const next = await elected.wins("c");
   await cluster.clock.advance(3_000);
   expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
-  // It was for one term, whenever it comes.
+  // The order was for one term, whenever it arrives.
   expect((await elected.renewed("c", next)).transferTo).toBeUndefined();
   await elected.release("c", next);
   await elected.wins("b");
@@ -226,7 +226,7 @@ test("of two orders the later one counts, and the earlier one is told that it is
   await elected.release("a", lease);
   expect(await cluster.clock.runUntil(first)).toBe("lost");
   await elected.loses("a", "b");
-  // It has led, though not for long.
+  // The named candidate has led, though not for long.
   await elected.release("c", await elected.wins("c"));
   expect(await cluster.clock.runUntil(second)).toBe("accepted");
 });
@@ -250,7 +250,7 @@ test("all servers that are started again keep the order, and whoever asked is to
   await cluster.clock.advance(1_000);
   await elected.restart("a", "b", "c");
   await cluster.clock.advance(LEASE_MS);
-  // Nobody knows more of that term than that there is an order to it: another one can still be given.
+  // The servers know only that the term has an order. Another order can still be given.
   const second = elected.transfer("b", "c", again.term);
   await cluster.clock.advance(1_000);
   await elected.loses("a", "b");
@@ -304,7 +304,7 @@ test("it is not lost where the one that was named is elected, and leads only onc
   await cluster.clock.advance(1_000);
   await elected.release("a", lease);
   cluster.fateOf = ({ from, content }) => (from === "c" && content.kind === "LEAD" ? "is lost" : "arrives");
-  // Its RELEASE tells the others of a term of which they have heard no LEAD.
+  // Its RELEASE tells the others of a term whose LEADs they have not heard.
   await elected.loses("c");
   cluster.fateOf = () => "arrives";
   await cluster.clock.advance(1_000);
@@ -342,7 +342,7 @@ test("a leader that was told of a break since bears on no order that this has li
 
 test("a break that is given at the same time lifts it on every server, whichever each has heard first", async () => {
   const { elected, cluster, lease } = await led();
-  // The order reaches b alone before the break, which nobody who gives it knows of.
+  // The order reaches b alone before the break, and the administrator of the break does not know of it.
   let isFirst = true;
   cluster.fateOf = ({ content }) => (content.kind === "TRANSFER" && isFirst ? "is lost" : "arrives");
   void elected.transfer("b", "nobody");
@@ -407,7 +407,7 @@ test("one that was overtaken does not come back where a server loses its file: w
   await cluster.clock.advance(LEASE_MS + 2_000);
   cluster.disks.delete("a");
   await elected.restart("a");
-  // Its time counts anew, from when the longest lease is over.
+  // The timeout of the order counts anew once the longest lease has ended.
   await cluster.clock.advance(LEASE_MS + 2_000);
 
   await elected.wins("c");

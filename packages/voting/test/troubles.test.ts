@@ -1,4 +1,4 @@
-/** What a person is told of trouble between servers, and how often. */
+/** The warnings about problems between servers, and how often they are given. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, expect, test, vi, type MockInstance } from "vitest";

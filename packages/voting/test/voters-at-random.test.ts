@@ -1,4 +1,4 @@
-/** Servers that vote, at random; `npm run simulate -- --voters` plays as many runs as one likes. */
+/** Random runs of servers that vote. `npm run simulate -- --voters` plays any number of runs. */
 import { expect, test } from "vitest";
 import { playVoters, type Played } from "./random-voters.ts";
 
@@ -12,7 +12,7 @@ test(`terms rise, none leads beside another, breaks and holds are kept, and some
     runs.push(run);
   }
 
-  // Nothing would be broken if nothing was ever promised, or befell anybody, either.
+  // Without promises or faults, a run could not fail, so each kind must have happened.
   for (const promise of ["terms", "renewals", "holds", "breaks", "handovers"] as const) {
     expect(runs.reduce((sum, { promises }) => sum + promises[promise], 0)).toBeGreaterThan(10);
   }

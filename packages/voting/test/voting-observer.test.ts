@@ -1,4 +1,4 @@
-/** What somebody sees and may do who is no server. */
+/** The view and the rights of a process that is not a server. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -48,7 +48,7 @@ test("a leader of whom one server alone has heard is unknown to it", async () =>
   const { servers, stores, observer } = await observed();
   const { term } = await elected(stores[0]!, { ...REQUEST, leaseDurationMs: 1_000 });
   await Promise.all(stores.slice(1).map((store) => store.close()));
-  // It has its votes on its disk, and what it has heard of leaders only in its memory.
+  // The server has its votes on its disk, but its knowledge of leaders only in memory.
   await servers.open("b");
   const read = (): Promise<unknown> => observer.read("e", LIMITS).catch(() => undefined);
   await expect.poll(read).toEqual({ election: "e", state: "unknown", term });
@@ -106,7 +106,7 @@ test("another secret, addresses that are missing, and one that is there twice ar
     expect(() => observerOf(none as never)).toThrow("servers must have the address of every server.");
   }
   expect(() => observerOf(["10.0.0.1:7400"])).toThrow(/is not a URL of http: or https:/);
-  // What it says may be in a log, and an address may hold a password.
+  // The error may be logged, and an address may hold a password.
   for (const address of ["http://me:hunter2@10.0.0.1:7400", "ftp://me:hunter2@10.0.0.1:7400", "me:hunter2@10.0.0.1"]) {
     expect(() => observerOf([a, address])).toThrow(/^The address of the server number 2 (?!.*hunter2)/);
   }
