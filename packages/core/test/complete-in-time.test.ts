@@ -42,7 +42,7 @@ test("a completion is tried again after a wait that doubles, up to five seconds,
   expect(tries).toEqual([0, 100, 300, 700, 1_500, 3_100, 6_300, 11_300, 16_300]);
 });
 
-test("it waits for as long as the service asks", async () => {
+test("a completion is tried again after the wait that the service asks for", async () => {
   const failure = unavailable(4_000);
   const endMs = clock.monotonicMs() + 10_000;
 
@@ -50,7 +50,7 @@ test("it waits for as long as the service asks", async () => {
   expect(tries).toEqual([0, 4_000, 8_000]);
 });
 
-test("it is not tried again once somebody else has taken over", async () => {
+test("a completion is not tried again after another candidate has taken over", async () => {
   const lost = new LeaseLostError("e", 1, "taken", "another took it.");
 
   await expect(clock.runUntil(completeInTime(completing(unavailable(), lost), clock, Infinity))).rejects.toBe(lost);

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 describe("campaign", () => {
-  test("gives a leadership that is renewed until it is disposed of", async () => {
+  test("returns a leadership that is renewed until it is disposed of", async () => {
     {
       await using leadership = await a.elector.campaign();
       await world.clock.advance(10 * LEASE_MS);
@@ -75,7 +75,7 @@ describe("campaign", () => {
     expect(await a.elector.tryRun(() => "ran")).toMatchObject({ elected: true, result: "ran" });
   });
 
-  test("is pending, and nothing else starts, even when the lease is lost", async () => {
+  test("keeps the elector busy until it is disposed of, even if the lease is lost", async () => {
     const leadership = await a.elector.campaign();
     a.records.failAll({ kind: "unavailable" });
     await world.clock.advance(LEASE_MS);
@@ -231,7 +231,7 @@ describe("a win that comes too late is released before the call settles", () => 
     expect(forgotten).toEqual(terms);
   });
 
-  test("a win that could not be released is told, and the call still settles", async () => {
+  test("a failed release of a late win is reported, and the call still settles", async () => {
     a.records.latencyMs = 1_000;
     const controller = new AbortController();
     const campaigning = a.elector.campaign({ signal: controller.signal });

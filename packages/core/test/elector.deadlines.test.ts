@@ -46,7 +46,7 @@ async function advanceTo(ms: number): Promise<void> {
 }
 
 describe("what an adversarial review found", () => {
-  test("a suspended machine's leader has its signal aborted within a second of its waking", async () => {
+  test("a leader's signal aborts within a second after its suspended machine wakes", async () => {
     const { leadership } = await lead();
     world.clock.suspend(3_600_000);
 
@@ -65,7 +65,7 @@ describe("what an adversarial review found", () => {
     expect(world.service.log.length - before).toBeLessThan(30);
   });
 
-  test("publications that hang do not cost the term: a renewal waits for one of them at most", async () => {
+  test("a renewal waits for one hanging publication at most, so the term is kept", async () => {
     const { leadership } = await lead();
     await world.clock.advance(RENEW_INTERVAL_MS - 100);
     a.records.failNext("put", { kind: "unanswered" });
@@ -161,7 +161,7 @@ describe("the holder counts from before the send", () => {
     expect(leadership.isValid()).toBe(false);
   });
 
-  test("and from before a renewal was sent, not from its reply", async () => {
+  test("a renewed lease counts from before the renewal was sent, not from its reply", async () => {
     const { leadership, wonMs } = await lead();
     a.records.latencyMs = 1_500;
     await advanceTo(wonMs + RENEW_INTERVAL_MS + 1_500);
@@ -183,7 +183,7 @@ describe("the holder counts from before the send", () => {
     expect(leadership.signal.reason).toMatchObject({ code: "LEASE_LOST", reason: "expired" });
   });
 
-  test("a suspension up to the renew deadline aborts the signal as soon as anybody looks", async () => {
+  test("a suspension up to the renew deadline aborts the signal at the next call of isValid", async () => {
     const { leadership } = await lead();
 
     world.clock.suspend(RENEW_DEADLINE_MS);
@@ -192,7 +192,7 @@ describe("the holder counts from before the send", () => {
     expect(leadership.signal.aborted).toBe(true);
   });
 
-  test("a suspension is noticed at the next renewal, even if nobody looks", async () => {
+  test("a suspension is noticed at the next renewal, even without a call of isValid", async () => {
     const { leadership } = await lead();
     const puts = world.service.count("a", "put");
 
@@ -243,7 +243,7 @@ describe("a late success proves nothing", () => {
     },
   );
 
-  test("a renewal that was under way and succeeds after the freeze revives nothing", async () => {
+  test("a renewal that succeeds after the freeze does not revive the term", async () => {
     const { leadership, wonMs } = await lead();
     a.records.latencyMs = 900;
     await advanceTo(wonMs + RENEW_INTERVAL_MS + 800);
@@ -345,7 +345,7 @@ describe("attempts", () => {
     expect(leadership.signal.aborted).toBe(false);
   });
 
-  test("and the last try follows it at once, however many have failed before", async () => {
+  test("the last try follows a given-up attempt at once, even after many failures", async () => {
     a = world.candidate("a", { renewIntervalMs: 5_000, renewDeadlineMs: 10_000, attemptTimeoutMs: 1_000, latencyMs: 400 });
     const { leadership, wonMs } = await lead();
     a.records.latencyMs = 0;
@@ -385,7 +385,7 @@ describe("attempts", () => {
     expect(leadership.signal.aborted).toBe(false);
   });
 
-  test("failures are tried again soon, then less often, and once more right before the deadline, whatever failed before", async () => {
+  test("failed renewals are tried again soon, then less often, and once more right before the deadline", async () => {
     const { wonMs } = await lead();
     a.records.failNext("put", { kind: "unavailable" }, { kind: "unavailable" });
     await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS - 1);
@@ -429,7 +429,7 @@ describe("attempts", () => {
     expect(leadership.signal.aborted).toBe(false);
   });
 
-  test("but keeps a last try before the deadline, if the service asks for more than that leaves", async () => {
+  test("a throttled renewal keeps a last try before the deadline, even if the service asks for a longer wait", async () => {
     const { leadership, wonMs } = await lead();
     a.records.failNext("put", { kind: "throttled", retryAfterMs: 60_000 });
 

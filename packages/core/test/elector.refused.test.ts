@@ -21,7 +21,7 @@ class RefusingStore extends MemoryLeaseStore {
   }
 }
 
-test("two candidates that are refused again and again do not go on attempting at the same instants", async () => {
+test("two candidates that are refused repeatedly do not keep attempting at the same instants", async () => {
   const clock = new VirtualClock(3);
   const stores = [new RefusingStore({ clock }), new RefusingStore({ clock })];
   const electors = stores.map((store) => new Elector({ store, clock, election: "e", logger: false }));

@@ -27,7 +27,7 @@ async function stop(...runs: readonly Run[]): Promise<void> {
 }
 
 describe("standbys are cheap", () => {
-  test("those that have begun at one instant do not look at one instant for long", async () => {
+  test("standbys that begin at one instant soon poll at different instants", async () => {
     const { run } = await leader();
     const standbys = Array.from({ length: 10 }, (_, index) => world.candidate(`standby-${index}`, { latencyMs: 10 }));
     const runs = standbys.map((standby) => standby.run());
@@ -40,7 +40,7 @@ describe("standbys are cheap", () => {
     await stop(run, ...runs);
   });
 
-  test("for hours on end they never write while the lease is visibly held, and the leader sends one put per interval", async () => {
+  test("for hours standbys never write while the lease is held, and the leader sends one put per interval", async () => {
     const { run } = await leader();
     const standbys = ["b", "c"].map((name) => world.candidate(name, { latencyMs: 10 }));
     const runs = standbys.map((standby) => standby.run());
@@ -63,7 +63,7 @@ describe("standbys are cheap", () => {
     await stop(run, ...runs);
   });
 
-  test("a polite handover takes no longer than retryPeriodMs and the requests themselves, whenever it begins", async () => {
+  test("a takeover after a release takes at most retryPeriodMs and the requests themselves", async () => {
     const handoversMs: number[] = [];
     for (let phaseMs = 0; phaseMs < RENEW_INTERVAL_MS; phaseMs += 130) {
       world = new ElectionWorld(phaseMs + 1);
@@ -84,7 +84,7 @@ describe("standbys are cheap", () => {
     expect(Math.max(...handoversMs)).toBeLessThanOrEqual(RETRY_PERIOD_MS + 20);
   });
 
-  test("standbys of a vacant lease that is reserved for another look no more often than retryPeriodMs allows", async () => {
+  test("standbys of a vacant lease that is reserved for others poll no more often than retryPeriodMs allows", async () => {
     const { candidate, run } = await leader();
     const standby = world.candidate("b", { latencyMs: 10 });
     const standbyRun = standby.run();
@@ -98,7 +98,7 @@ describe("standbys are cheap", () => {
     await stop(standbyRun);
   });
 
-  test("nor do those of an expired lease that is reserved for another", async () => {
+  test("standbys of an expired lease that is reserved for others poll no more often than retryPeriodMs allows", async () => {
     const { process } = await leader();
     const standby = world.candidate("b", { latencyMs: 10 });
     const standbyRun = standby.run();
@@ -117,7 +117,7 @@ describe("standbys are cheap", () => {
     await stop(standbyRun);
   });
 
-  test("nor does a candidate that stands back from its own lease, which has expired meanwhile", async () => {
+  test("a candidate in its cooldown whose own lease has expired polls no more often than retryPeriodMs allows", async () => {
     const a = world.candidate("a", { latencyMs: 10, cooldownMs: 60_000, releaseOnStop: false });
     const run = a.run();
     await world.clock.advance(1_000);
@@ -135,7 +135,7 @@ describe("standbys are cheap", () => {
     await stop(run);
   });
 
-  test("of many standbys that see a release at the same time, one wins and the others go on looking", async () => {
+  test("of many standbys that observe a release at the same time, one wins and the others go on polling", async () => {
     const { run } = await leader();
     const standbys = Array.from({ length: 10 }, (_, index) => world.candidate(`s${index}`, { latencyMs: 10 + index }));
     const runs = standbys.map((standby) => standby.run());

@@ -6,7 +6,7 @@ import { LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { Lines } from "./lines.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
-test("an acquisition whose replies are all lost does not bar its own candidate, though the store wakes it for what it wrote", async () => {
+test("an acquisition whose replies are all lost does not block its own candidate, even if the store wakes it for that write", async () => {
   const world = new VirtualClock();
   const service = new SimulatedRecordService(world, { pushes: true });
   const clock = new ProcessClock(world);
@@ -139,7 +139,7 @@ describe("a release that wakes all standbys at once", () => {
     expect(median(allReads)).toBeLessThanOrEqual(2 * CROWD + 10);
   });
 
-  test("is not held up by wake-ups for a record that stays free, which change no place", async () => {
+  test("is not delayed by wake-ups for a record that stays free", async () => {
     const election = new PushedElection(1, 1);
     await election.world.advance(30_000);
     const [leader] = [election.leader, ...election.standbys].filter(({ elector }) => elector.isLeader);
@@ -209,7 +209,7 @@ test.each([
 });
 
 // A few turns of the microtask queue lie between the store's reply and the wait for a push.
-test("a push that goes down at any turn after a look's reply is noticed, too", async () => {
+test("a push that ends at any turn after a poll's reply is noticed", async () => {
   for (let turns = 0; turns < 40; turns += 1) {
     const world = new VirtualClock();
     const service = new SimulatedRecordService(world, { pushes: true });
@@ -285,7 +285,7 @@ test.each([
   ["has failed", false],
   ["has failed, and whose watch never came about,", true],
 ])(
-  "a standby whose look %s looks again a renewal later, however long its retry period is: it follows in time",
+  "a standby whose poll %s polls again a renewal later and takes over in time, even with a long retry period",
   async (_, isBlind) => {
     const world = new VirtualClock();
     const service = new SimulatedRecordService(world, { pushes: true });
@@ -319,7 +319,7 @@ test.each([
   },
 );
 
-test("a watch that is silent hides no release for longer than a renewal, and is reported once, however often it does", async () => {
+test("a silent watch hides a release for a renewal at most, and is reported once", async () => {
   const world = new VirtualClock();
   const service = new SimulatedRecordService(world, { pushes: true });
   const prompt = promptNetwork(5);

@@ -91,7 +91,7 @@ class Neighbourhood {
   }
 }
 
-describe("whatever others publish, no more is asked than the own options allow", () => {
+describe("whatever others publish, no more requests are sent than the own options allow", () => {
   const MINUTES_MS = 300_000;
 
   test.prop([foreign, own, fc.boolean()], SEEDED)(
@@ -139,7 +139,7 @@ describe("whatever others publish, no more is asked than the own options allow",
     60_000,
   );
 
-  test("a holder that renews every 50 ms costs a standby of a long retry period no more than a holder like itself, twice", async () => {
+  test("a holder that renews every 50 ms costs a standby with a long retry period two polls per own renewIntervalMs at most", async () => {
     const there = new Neighbourhood();
     const published = { renewIntervalMs: 50, leaseDurationMs: 15_000, everyMs: 50, newTerms: false, held: true };
     there.write(published);
@@ -156,9 +156,9 @@ describe("whatever others publish, no more is asked than the own options allow",
   });
 });
 
-describe("the pace of looks", () => {
+describe("the pace of polls", () => {
   test.prop([own, fc.array(fc.nat(3_000), { minLength: 50, maxLength: 200 })], SEEDED)(
-    "is kept by whoever waits as long as it says, and makes nobody wait longer than a retry period",
+    "is kept by a caller that waits for waitMs, which is never longer than a retry period",
     (options, wantedMs) => {
       const clock = new VirtualClock();
       const pace = new LookPace(clock, options);
@@ -175,7 +175,7 @@ describe("the pace of looks", () => {
     },
   );
 
-  test("does not hold up the looks that follow one another quickly after a quiet time", () => {
+  test("does not delay the polls that follow one another quickly after a quiet time", () => {
     const clock = new VirtualClock();
     const pace = new LookPace(clock, { retryPeriodMs: 2_000, renewIntervalMs: 5_000 });
     clock.freeze(60_000);

@@ -25,7 +25,7 @@ async function pair(seed: number, options: CandidateOptions = {}) {
 }
 
 describe("a planned stop", () => {
-  test("leaves nobody leading for 200 ms in the median, and costs standbys nothing", async () => {
+  test("leaves the election without a leader for 200 ms in the median, and costs standbys nothing", async () => {
     const vacantMs: number[] = [];
     const looksPerHour: number[] = [];
     for (let seed = 1; seed <= RUNS; seed += 1) {
@@ -69,7 +69,7 @@ describe("a planned stop", () => {
     }
   });
 
-  test("is at once where nothing is released, nobody renews on a grid, or standbys are pushed to", async () => {
+  test("ends at once if nothing is released, renewals follow no grid, or the store pushes", async () => {
     for (const options of [{ releaseOnStop: false }, { renewal: "manual" as const }]) {
       const world = new ElectionWorld();
       const { elector } = world.candidate("a", options);
@@ -85,7 +85,7 @@ describe("a planned stop", () => {
   });
 });
 
-test("where the service ends leases, standbys look after each instant at which one may have run out", () => {
+test("on a service that ends leases, standbys poll after each instant at which a lease may have expired", () => {
   const { capabilities } = new MemoryLeaseStore();
   const polled = { ...capabilities, watch: "poll", expiry: "native" } as const;
   const timing = decideTiming({ leaseDurationMs: LEASE_MS, renewIntervalMs: 4_000 });

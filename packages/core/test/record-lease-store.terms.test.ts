@@ -112,7 +112,7 @@ class Contestant {
 
 describe("any sequence of calls, faults and clocks", () => {
   test.prop([fc.array(step, { minLength: 20, maxLength: 120 })], { seed: 20_261_120, numRuns: 400 })(
-    "leaves terms that only rise, a record that is never deleted, and at most one candidate that may believe it leads",
+    "keeps terms rising, never deletes the record, and lets at most one candidate count itself leader",
     async (steps) => {
       const clock = new VirtualClock();
       const service = new RecordService(clock);

@@ -58,7 +58,7 @@ describe("an acquisition whose reply was lost", () => {
     expect(await clock.runUntil(store.acquire(acquiring()))).toMatchObject({ acquired: true, lease: { term: 2 } });
   });
 
-  test("does not lead where the later write meets another one", async () => {
+  test("does not lead if the later write meets another one", async () => {
     const admin = new RecordLeaseStore(service.connect("admin"), { clock });
     records.failNext("put", UNANSWERED, { kind: "slow", latencyMs: 1_000 });
     const acquiringNow = store.acquire(acquiring());

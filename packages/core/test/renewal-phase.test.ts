@@ -43,7 +43,7 @@ class Look {
 
 describe("the phase of a holder's renewals", () => {
   test.prop([fc.integer({ min: 0, max: INTERVAL_MS - 1 })], SEEDED)(
-    "within a minute a standby sees each renewal a few dozen milliseconds after it was made",
+    "within a minute a standby observes each renewal a few dozen milliseconds after it was made",
     (offsetMs) => {
       const standby = new Look(offsetMs);
       standby.look();
@@ -61,7 +61,7 @@ describe("the phase of a holder's renewals", () => {
   );
 
   test.prop([fc.integer({ min: 0, max: INTERVAL_MS - 1 })], SEEDED)(
-    "it takes no more than one look beyond those of the handover for each renewal",
+    "it needs at most one poll per renewal beyond those of retryPeriodMs",
     (offsetMs) => {
       const standby = new Look(offsetMs);
       standby.look();
@@ -74,7 +74,7 @@ describe("the phase of a holder's renewals", () => {
     },
   );
 
-  test("when an expected renewal is missing it looks twice again, quickly, and then as usual", () => {
+  test("an expected renewal that is missing causes two quick polls, then the usual ones", () => {
     const standby = new Look(1_234, 100_000);
     standby.look();
     while (standby.nowMs < 100_000 + INTERVAL_MS) standby.step();
@@ -89,7 +89,7 @@ describe("the phase of a holder's renewals", () => {
     expect(waits.filter((ms) => ms > 1_000).length).toBeGreaterThanOrEqual(3);
   });
 
-  test("the quick looks follow a look that came too early to tell, 40 and 120 ms after it", () => {
+  test("the quick polls follow a poll that may have come too early, after 40 and 120 ms", () => {
     const phase = new RenewalPhase(INTERVAL_MS);
     phase.looked(1_000, 1_005, false);
     phase.looked(1_010, 1_015, true);
@@ -102,7 +102,7 @@ describe("the phase of a holder's renewals", () => {
     expect(waits[2]).toBeGreaterThan(4_000);
   });
 
-  test("renewals that it did not see leave it as sharp as it was", () => {
+  test("renewals that were not observed leave the phase as sharp as before", () => {
     const phase = new RenewalPhase(INTERVAL_MS);
     phase.looked(1_000, 1_005, false);
     phase.looked(1_010, 1_015, true);
@@ -113,12 +113,12 @@ describe("the phase of a holder's renewals", () => {
     expect(phase.nextLookMs(16_020)).toBeGreaterThan(0.9 * INTERVAL_MS);
   });
 
-  test("before any renewal was seen it looks once per interval, and lets retryPeriodMs decide", () => {
+  test("before any observed renewal it aims one interval ahead, so that retryPeriodMs decides", () => {
     expect(new RenewalPhase(INTERVAL_MS).nextLookMs(123_456)).toBe(INTERVAL_MS);
   });
 
   test.prop([fc.array(fc.tuple(fc.nat(20_000), fc.nat(3_000), fc.boolean()), { maxLength: 60 })], SEEDED)(
-    "whatever it is told, it says to look within an interval or so, and never at once",
+    "for any polls it returns a wait of about an interval at most, and never zero",
     (history) => {
       const phase = new RenewalPhase(INTERVAL_MS);
       let nowMs = 0;

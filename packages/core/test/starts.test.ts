@@ -66,7 +66,7 @@ test("a thousand elections that begin at once on a slow store all lead by their 
   await clock.runUntil(Promise.all(runs));
 });
 
-test("who waits to begin stops at once, and keeps nobody's place", async () => {
+test("a campaign that waits to begin stops at once, and keeps no slot", async () => {
   const starts = Starts.on(new RecordLeaseStore(new MemoryRecordStore()));
   const { signal } = new AbortController();
   const firsts = Array.from({ length: 50 }, () => Promise.withResolvers<string>());

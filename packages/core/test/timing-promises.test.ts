@@ -194,9 +194,9 @@ class PromisedCandidate {
   }
 }
 
-describe("what timing promises", () => {
+describe("the promises of timing", () => {
   test.prop([someOptions, anyService, anyWeather, fc.boolean()], SEEDED)(
-    "an outage of outageToleratedMs never deposes, whenever it begins and however it shows",
+    "an outage of outageToleratedMs never deposes a leader, at any start and with any error",
     async (options, service, weather, refuses) => {
       const world = new PromisedWorld(options, service, weather);
       const leader = world.candidate("leader");
@@ -214,7 +214,7 @@ describe("what timing promises", () => {
   );
 
   test.prop([someOptions, anyService, anyWeather, fraction(0, 3)], SEEDED)(
-    "nor does it where the task publishes all the while, unless an attempt takes longer than the renew interval",
+    "an outage of outageToleratedMs never deposes a leader that publishes, if an attempt fits the renew interval",
     async (options, service, weather, publishesPerAttempt) => {
       const { attemptTimeoutMs, renewIntervalMs } = timing(options);
       fc.pre(attemptTimeoutMs <= renewIntervalMs);
@@ -237,7 +237,7 @@ describe("what timing promises", () => {
     },
   );
 
-  test("an outage that is longer by a tenth of a round trip may depose", async () => {
+  test("an outage that is longer by a tenth of a round trip may depose a leader", async () => {
     const deposed: boolean[] = [];
     for (const longer of [0, 0.1]) {
       const weather: Weather = { seed: 1, slowness: "always the slowest", renewal: 3, after: { of: "trip", share: 0.999 } };
@@ -257,7 +257,7 @@ describe("what timing promises", () => {
   });
 
   test.prop([fc.integer({ min: 1_000, max: 60_000 }), anyService, anyWeather, fc.constantFrom("request", "reply")], SEEDED)(
-    "by default, one lost request never deposes, at any round trip below an attempt, or a third where nothing counts by reading",
+    "by default one lost request never deposes a leader, at round trips below an attempt, or a third of it if reads do not count",
     async (leaseDurationMs, service, weather, loses) => {
       const world = new PromisedWorld({ leaseDurationMs }, service, weather);
       world.roundTripsInAttempt = service.showsUndurable ? 3 : 1;
@@ -271,7 +271,7 @@ describe("what timing promises", () => {
     },
   );
 
-  test.each(services)("every third reply that is lost never deposes, on %j", async (service) => {
+  test.each(services)("the loss of every third reply never deposes a leader, on %j", async (service) => {
     const clock = new VirtualClock();
     const process = new ProcessClock(clock);
     let sent = 0;
@@ -292,7 +292,7 @@ describe("what timing promises", () => {
   });
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
-    "a pause of pauseToleratedMs never deposes, whenever it begins",
+    "a pause of pauseToleratedMs never deposes a leader, at any start",
     async (options, service, weather) => {
       const world = new PromisedWorld(options, service, weather);
       const leader = world.candidate("leader");
@@ -314,7 +314,7 @@ describe("what timing promises", () => {
   );
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
-    "a leader that crashes is succeeded within crashFailoverMs of its last renewal",
+    "a leader that crashes has a successor within crashFailoverMs of its last renewal",
     async (options, service, weather) => {
       const world = new PromisedWorld(options, service, weather);
 
@@ -323,7 +323,7 @@ describe("what timing promises", () => {
   );
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
-    "a leader that stops is succeeded within politeHandoverMs of its release",
+    "a leader that stops has a successor within politeHandoverMs of its release",
     async (options, service, weather) => {
       const world = new PromisedWorld(options, service, weather);
 
