@@ -7,8 +7,7 @@ const LONGEST_ROUND_TRIP_MS = 100;
 /** A round trip counts as this at least, on a store that answers at once. */
 const SHORTEST_ROUND_TRIP_MS = 1;
 /**
- * The share of the candidates that go first. It is smaller after a wake-up than after an expiry or a poll, because a wake-up
- * reaches all of them at one instant.
+ * The share of the candidates that go first. It is smaller after a wake-up, because a wake-up reaches all of them at one instant.
  */
 const FIRST = { woken: 1 / 12, other: 1 / 5 };
 /** The time over which the first ones spread: in round trips, and in milliseconds at most. */
@@ -42,7 +41,7 @@ export interface Occasion {
  * The order of candidates that learn at one instant that a lease is free. Each candidate draws its own turn at random.
  *
  * A few go first, and write at once. The others wait until they can know of a first one's win. They write only if there was none.
- * So a crowd costs a handful of writes, and a standby that is alone waits for a round trip or two.
+ * So a crowd costs a handful of writes. A standby that is alone waits for a round trip or two.
  */
 export class AcquireOrder {
   readonly #clock: Clock;

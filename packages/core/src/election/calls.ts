@@ -26,8 +26,8 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = { signal: t
 /** The options of `stop`. */
 export interface StopOptions {
   /**
-   * Delays the end of a leader until just before the next poll of its standbys, on a store that they must poll. The delay is at
-   * most `retryPeriodMs`.
+   * Delays the end of a leader on a store that standbys must poll: until just before their next poll. The delay is at most
+   * `retryPeriodMs`.
    *
    * A standby then takes over about 0.1 s later, if the task settles within that time. A task that takes longer misses the poll,
    * and gains nothing on average. @defaultValue false

@@ -139,7 +139,10 @@ export class Campaign {
     return lease ? { lease } : { waitMs: this.#nextPollMs() };
   }
 
-  /** Reports whether this process has observed one nonce for a whole lease, and no wake-up says that there may be another one. */
+  /**
+   * Reports whether this process has observed one nonce for a whole lease. A wake-up that no poll has answered yet makes it
+   * false, because there may be another nonce.
+   */
   get #isProvenFree(): boolean {
     const { clock } = this.#options;
     return this.#last !== undefined && this.#polls.wokenMs === undefined && clock.monotonicMs() >= this.#last.expiresMs;

@@ -219,8 +219,8 @@ export class Candidacy {
   }
 
   /**
-   * Reports whether a failover may have undone the terms above this one. It may have if reads may show writes that are not
-   * durable, and no elector of this process has led any of those terms.
+   * Reports whether a failover may have undone the terms above this one. It may have if the store may show writes that are not
+   * durable. But a term that an elector of this process has led was durable.
    */
   #mayBeRolledBack(term: number): boolean {
     const { store, election } = this.#options;

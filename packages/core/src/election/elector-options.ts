@@ -62,9 +62,9 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
    */
   readonly logger?: LoggerOption;
   /**
-   * The reaction of `run` and `campaign` to a store that refuses (no rights, no table) before it has accepted a write of this
-   * process. `fail-fast` rejects after a whole lease of nothing but refusals, `patient` keeps trying. Both warn at once.
-   * @defaultValue 'fail-fast'
+   * The reaction of `run` and `campaign` to a store that refuses, for instance because rights or a table are missing. It applies
+   * until the store has accepted a write of this process in this election. `fail-fast` rejects after a whole lease of nothing but
+   * refusals, `patient` keeps trying. Both warn at once. @defaultValue 'fail-fast'
    */
   readonly startup?: "fail-fast" | "patient" | undefined;
   /** @defaultValue the store's clock */

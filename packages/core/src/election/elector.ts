@@ -321,7 +321,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   async #untilPlannedEnd(): Promise<void> {
     const { tenure } = this.#leading;
     const { releaseOnStop = true, renewal } = this.#options;
-    // There is no best time if nothing is released, if renewals follow no grid, or if standbys wait in a queue and do not poll.
+    // The leader stops at once if nothing is released, or renewals follow no grid. It also does if standbys wait in a queue,
+    // because they do not poll.
     if (!tenure?.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(this.#store)) return;
     const inMs = plannedEndMs(this.#clock.monotonicMs(), tenure.grantedAt, this.#timing, this.#store.capabilities);
     if (inMs > 0) await sleep(this.#clock, inMs, tenure.leadership.signal).catch(() => undefined);

@@ -16,8 +16,8 @@ export interface PaceOptions {
  * Limits a standby's polls to the rate that its own options allow, whatever a holder publishes. A standby aims its polls by the
  * holder's data: its renewals, its lease, its releases.
  *
- * A holder with this standby's own options would cause `ceil(renewIntervalMs / retryPeriodMs)` polls in each `renewIntervalMs`:
- * at least one every `retryPeriodMs`, and one after each renewal. The pace allows one more in that time.
+ * A holder with this standby's own options would cause at least one poll every `retryPeriodMs`, and one after each renewal. This
+ * is `ceil(renewIntervalMs / retryPeriodMs)` in each `renewIntervalMs`. The pace allows one more in that time.
  */
 export class LookPace {
   readonly #clock: Clock;

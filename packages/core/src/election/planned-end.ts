@@ -6,8 +6,8 @@ import type { Timing } from "./timing.ts";
 const BEFORE_LOOK_MS = 100;
 
 /**
- * Returns the milliseconds from `nowMs` after which a term should end, if it is to end soon: just before the standbys' next poll.
- * `grantedAt` is the start of the term.
+ * Returns the milliseconds from `nowMs` after which a term should end that is to end soon. The aim is just before the standbys'
+ * next poll. `grantedAt` is the start of the term.
  *
  * Standbys that must poll do so in step with the holder's renewals, so the holder knows when. The result is at most one wait
  * between two polls of a standby with the same options. It is only an aim: a standby that polls at other times finds the release

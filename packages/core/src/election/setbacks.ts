@@ -10,7 +10,7 @@ export interface SetbackOptions {
   readonly store: LeaseStore;
   readonly clock: Clock;
   readonly timing: Timing;
-  /** True if refusals end the campaign after a lease, as long as the store has not accepted a write of this process. */
+  /** True if a whole lease of refusals ends the campaign. This applies until the store has accepted a write of this process. */
   readonly failsFast: boolean;
   readonly journal: Journal;
   readonly onStoreFailed: (error: unknown) => void;

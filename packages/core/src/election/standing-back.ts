@@ -22,7 +22,10 @@ export class StandingBack {
     this.#cooldownMs = cooldownMs;
   }
 
-  /** Records that a term of this elector has ended. @param gaveUp true if the term was given up, false if it was lost. */
+  /**
+   * Records that a term of this elector has ended.
+   * @param gaveUp true if the term was given up, false if it was lost.
+   */
   ended(term: number, gaveUp: boolean): void {
     this.#term = term;
     this.#endedMs = this.#clock.monotonicMs();

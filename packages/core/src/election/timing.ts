@@ -35,9 +35,9 @@ export interface TimingOptions {
    */
   readonly stallTimeoutMs?: number | undefined;
   /**
-   * The cooldown: the time for which this elector does not compete after it gave up a term. A newer term ends it sooner. An
-   * elector gives a term up by a resign, the task's end, a stall or a transfer, or if it releases a broken term. A lost lease
-   * causes no cooldown, but `run` waits at least 0.1 s after any term. @defaultValue 2 * retryPeriodMs
+   * The cooldown: the time for which this elector does not compete after it gave up a term. A newer term ends it sooner. A
+   * resign, the task's end, a stall and a transfer give a term up, and so does the release of a broken term. A lost lease causes
+   * no cooldown, but `run` waits at least 0.1 s after any term. @defaultValue 2 * retryPeriodMs
    */
   readonly cooldownMs?: number | undefined;
 }
