@@ -18,7 +18,7 @@ async function move(cluster: Cluster, list: string, movers: string): Promise<voi
   await cluster.clock.advance(2_000);
 }
 
-test("what the list before the last one has decided is known to each server that goes on to the next", async () => {
+test("a server that goes on to the next list knows what the list before the last one has decided", async () => {
   const cluster = new Cluster(5);
   await cluster.start();
   cluster.away.add("a").add("b");
@@ -43,7 +43,7 @@ test("what the list before the last one has decided is known to each server that
 test.each([
   ["has dropped it at a later one", { floor: 5 }],
   ["has voted in a later one, in vain", { elections: { e: { term: 5, votedFor: "t", leaseDurationMs: 1_000 } } }],
-])("so is that a lease of an earlier term may stand, to one that %s", async (_, known) => {
+])("a lease of an earlier term may be valid, and blocks a server that %s", async (_, known) => {
   const cluster = new Cluster();
   const nothing = { writes: 1, seen: {}, floor: 0, clockFloor: 0, isFresh: false, elections: {} };
   for (const name of cluster.names) cluster.disks.set(name, textOf({ ...nothing, ...(name === "b" ? known : {}) }));
@@ -64,7 +64,7 @@ test.each([
   expect(await cluster.clock.runUntil(store.acquire(REQUEST))).toMatchObject({ acquired: true });
 });
 
-test("a server with another list waits until it is a majority with those that have told it what they know, and says so", async () => {
+test("a server with another list waits until it and the reporting servers are a majority, and says so", async () => {
   const cluster = new Cluster(5);
   await cluster.start();
   const waits: string[] = [];

@@ -37,7 +37,7 @@ async function listening(handlers: Handlers): Promise<{ server: Server; port: nu
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-test("what nobody with the secret has signed is answered before its body is read, and hung up", async () => {
+test("an unsigned request is answered before its body is read, and its connection is closed", async () => {
   const { port } = await listening(NOBODY);
   const socket = connect(port, "127.0.0.1");
   socket.write(`POST /leasehold/voting HTTP/1.1\r\nHost: x\r\nContent-Length: ${LONGEST}\r\n\r\n`);
@@ -47,7 +47,7 @@ test("what nobody with the secret has signed is answered before its body is read
   await once(socket, "close");
 });
 
-test("a signature that does not name the length is none", async () => {
+test("a signature that does not cover the length is invalid", async () => {
   const lengths: number[] = [];
   const isPromised = (_: unknown, length: number): boolean => lengths.push(length) > 1;
   const { port } = await listening({
@@ -60,7 +60,7 @@ test("a signature that does not name the length is none", async () => {
   expect(new Set(lengths)).toEqual(new Set([1, 3]));
 });
 
-test("of connections on which nobody has shown the secret the oldest makes room, and those with the secret stay", async () => {
+test("of the connections without a signed request the oldest is closed, and those with one stay", async () => {
   const { server, port } = await listening({
     isPromised: () => true,
     answer: () => Promise.resolve({ body: "{}", signature: "s" }),
@@ -88,7 +88,7 @@ test("of connections on which nobody has shown the secret the oldest makes room,
   expect(server.listening).toBe(true);
 });
 
-test("a connection is bounded in time, and so are all of them in number", async () => {
+test("a connection has a time limit, and the number of connections is limited", async () => {
   const { server } = await listening(NOBODY);
   const { requestTimeout, headersTimeout, keepAliveTimeout, maxConnections } = server;
   expect({ requestTimeout, headersTimeout, keepAliveTimeout, maxConnections }).toEqual({

@@ -31,7 +31,7 @@ async function rollBack(cluster: Cluster, name: string, file: string | undefined
 
 for (const victim of ["b", "c"]) {
   // The servers with the order are b, which gives it, and c.
-  test(`an order to break that a majority keeps ends the term, though ${victim} is given the file of before`, async () => {
+  test(`a break that a majority keeps ends the term, though ${victim} is given the former file`, async () => {
     const { cluster, store, lease } = await led();
     const older = cluster.disks.get(victim);
     cluster.away.add("a");
@@ -50,7 +50,7 @@ for (const victim of ["b", "c"]) {
 
 for (const victim of ["a", "b"]) {
   // The servers with the hold are a, which releases with it, and b.
-  test(`a hold that a majority keeps keeps everybody out, though ${victim} is given the file of before`, async () => {
+  test(`a hold that a majority keeps blocks all candidates, though ${victim} is given the former file`, async () => {
     const { cluster, store, lease } = await led();
     const older = cluster.disks.get(victim);
     cluster.away.add("c");
@@ -69,7 +69,7 @@ for (const victim of ["a", "b"]) {
   });
 }
 
-test("an order to break at once ends the term, though one that had not heard of it had lost its file, and then one that had", async () => {
+test("an immediate break ends the term, though a server without it and then one with it lose their files", async () => {
   const { cluster, store, lease } = await led();
   await cluster.server("c").close();
   const order = { reason: "tested", immediate: true, ...TIMEOUT };
@@ -81,7 +81,7 @@ test("an order to break at once ends the term, though one that had not heard of 
   await expect(renewed).resolves.toMatchObject({ held: false });
 });
 
-test("an order to hand over keeps out all but whom it names, though one of two that have it has lost its file", async () => {
+test("a transfer blocks all but the named candidate, though one of two servers with the order has lost its file", async () => {
   const { cluster, store, lease } = await led();
   await cluster.clock.runUntil(store("a").release(lease, TIMEOUT));
   cluster.away.add("c");

@@ -64,7 +64,7 @@ async function underWay(
   return { cluster, claim };
 }
 
-test("one that has lost its disk votes for nobody else in the term of a claim that is under way", async () => {
+test("a server that has lost its disk does not vote for another candidate in the term of a claim under way", async () => {
   const { cluster, claim } = await underWay();
   await cluster.restart("a", () => cluster.disks.delete("a"));
   await cluster.clock.advance(2_000);
@@ -84,7 +84,7 @@ test("one that has lost its disk votes for nobody else in the term of a claim th
   expect(terms).toHaveLength(1);
 });
 
-test("one that has lost its disk is back once no such claim counts votes any more, though the claimant is not", async () => {
+test("a server that has lost its disk takes part once no claim can count its vote, though the claimant is away", async () => {
   const { cluster, claim } = await underWay();
   await cluster.restart("a", () => cluster.disks.delete("a"));
   await cluster.clock.advance(9_500);
@@ -96,7 +96,7 @@ test("one that has lost its disk is back once no such claim counts votes any mor
   expect(await cluster.clock.runUntil(cluster.claim("d", 300))).toMatchObject({ acquired: true });
 });
 
-test("votes that a candidate finds when it thaws are not counted", async () => {
+test("a candidate does not count votes that it finds after a freeze", async () => {
   let suspendedMs = 0;
   const { cluster, claim } = await underWay(() => suspendedMs);
   suspendedMs = 10_000;
@@ -107,7 +107,7 @@ test("votes that a candidate finds when it thaws are not counted", async () => {
   expect(await claim).toBeUndefined();
 });
 
-test("one with an older file does not vote for another beside a leader that alone remembers it, and is cut off", async () => {
+test("a server with an older file does not vote beside a leader that alone remembers it and is cut off", async () => {
   const cluster = new Delayed(5);
   await cluster.start();
   const older = cluster.disks.get("a");
@@ -127,7 +127,7 @@ test("one with an older file does not vote for another beside a leader that alon
   });
 });
 
-test("what a server said before it was given an older file does not count any more, though it arrives only afterwards", async () => {
+test("an answer from before a server was given an older file does not count when it arrives later", async () => {
   const cluster = new Delayed(3);
   await cluster.start();
   const before = cluster.disks.get("c");
@@ -152,7 +152,7 @@ test("what a server said before it was given an older file does not count any mo
   expect((await cluster.clock.runUntil(claim))?.acquired).not.toBe(true);
 });
 
-test("a message of an earlier start that comes late keeps nobody out", async () => {
+test("a late message of an earlier start blocks no candidate", async () => {
   const cluster = new Delayed(3);
   await cluster.start();
   const old = cluster.sent.find(({ from, to }) => from === "c" && to === "a") as Envelope<Request>;
@@ -167,7 +167,7 @@ test("a message of an earlier start that comes late keeps nobody out", async () 
   expect((await cluster.clock.runUntil(cluster.claim("a", 5_000)))?.acquired).toBe(true);
 });
 
-test("one that was let in with an older file has lost nothing by an answer of before that nobody counts", async () => {
+test("a server that took part again with an older file has lost nothing by an uncounted answer from before", async () => {
   const cluster = new Delayed(3);
   await cluster.start();
   const older = cluster.disks.get("c");

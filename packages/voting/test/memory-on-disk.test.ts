@@ -5,7 +5,7 @@ import { keptOf, textOf, type Kept } from "../src/memory-on-disk.ts";
 const BALLOT = { term: 3, votedFor: "a", leaseDurationMs: 15_000 };
 const KEPT: Kept = { writes: 2, floor: 1, clockFloor: 0, isFresh: false, elections: { e: BALLOT }, seen: { b: 7 } };
 
-test("what was written is read as it was", () => {
+test("a written state is read unchanged", () => {
   expect(keptOf(textOf(KEPT))).toEqual(KEPT);
   const broken = { id: "one", number: 1, reason: "why not", immediate: false };
   const handover = { id: "another", number: 2, candidateId: "c", timeoutMs: 30_000 };
@@ -23,7 +23,7 @@ test.for<readonly [string, object]>([
   ["no lease", { leaseDurationMs: undefined }],
   ["an order to break that cannot be read", { broken: "it hangs" }],
   ["an order to hand over to nobody", { handover: { id: "i", number: 1, timeoutMs: 30_000 } }],
-])("of a file that has an election with %s nothing is believed", ([, wrong]) => {
+])("a file that has an election with %s counts as lost", ([, wrong]) => {
   const text = JSON.stringify({ schema: 1, ...KEPT, elections: { e: { ...BALLOT, ...wrong } } });
   expect(keptOf(text)).toBeUndefined();
 });

@@ -13,7 +13,7 @@ import { StateFile } from "../src/state-file.ts";
 import { Seal } from "../src/packet.ts";
 import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./servers.ts";
 
-test("three servers elect one of themselves, and again after all were restarted, with a higher term", async () => {
+test("three servers elect one of themselves, and after a restart of all again, with a higher term", async () => {
   const servers = await Servers.of(["a", "b", "c"]);
   const stores = await servers.openAll();
   const request = { ...REQUEST, leaseDurationMs: 2_000 };
@@ -29,7 +29,7 @@ test("three servers elect one of themselves, and again after all were restarted,
   expect(next.term).toBe(lease.term + 1);
 });
 
-test("a server opens though no other one is there, and is asked in vain until a majority takes part", async () => {
+test("a server opens alone, and its calls fail until a majority takes part", async () => {
   const servers = await Servers.of(["a", "b", "c"]);
   const first = await servers.open("a");
   await expect(first.read("e")).rejects.toMatchObject({
@@ -48,7 +48,7 @@ test("one server alone, and two, elect as well", async () => {
   }
 });
 
-test("an even number of servers is said to be no more than one less", async () => {
+test("an even number of servers is warned about, because it survives no more losses than one less", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b"]);
   await servers.openAll();
@@ -58,7 +58,7 @@ test("an even number of servers is said to be no more than one less", async () =
   );
 });
 
-test("a port that is taken, and a directory that is in use, are told at once, and leave nothing open", async () => {
+test("a port or a directory in use is refused at once, and nothing is left open", async () => {
   const servers = await Servers.of(["a"]);
   const { port } = new URL(servers.addresses["a"] ?? "");
   const blocker = createServer().listen(Number(port), "127.0.0.1");
@@ -73,7 +73,7 @@ test("a port that is taken, and a directory that is in use, are told at once, an
   await (await servers.open("a")).close();
 });
 
-test("a server that is closed lets go of its directory once nothing is written there any more", async () => {
+test("a closed server unlocks its directory once its last write has ended", async () => {
   const servers = await Servers.of(["a"]);
   const store = await servers.open("a");
   const writing = Promise.withResolvers<void>();
@@ -88,7 +88,7 @@ test("a server that is closed lets go of its directory once nothing is written t
   (await lockDirectory(servers.directory("a")))();
 });
 
-test.skipIf(await isMissing(opensslMissing()))("https: with certificates that an authority of one's own has signed", async () => {
+test.skipIf(await isMissing(opensslMissing()))("https: works with certificates of a private authority", async () => {
   const certificates = await makeCertificates(await memoryFolder("leasehold-voting-tls-"));
   const [key, cert, ca] = await Promise.all(
     [certificates.server.key, certificates.server.cert, certificates.ca].map((path) => readFile(path, "utf8")),
@@ -136,7 +136,7 @@ async function slowly(servers: Servers, to: string, bytes: number): Promise<Sock
   return socket;
 }
 
-test("what is forged, malformed, oversized or for another path is dropped, counted and published", async () => {
+test("a packet that is forged, malformed, oversized or for another path is dropped, counted and published", async () => {
   const servers = await Servers.of(["a"]);
   const store = await servers.open("a");
   const published: DroppedPacket[] = [];
@@ -166,7 +166,7 @@ test("what is forged, malformed, oversized or for another path is dropped, count
   expect(published.every(({ server }) => server === "a")).toBe(true);
 });
 
-test("secrets that differ are told on both sides, and neither is shown", async () => {
+test("secrets that differ are reported on both sides, and neither is shown", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b"]);
   const a = await servers.open("a");
@@ -177,7 +177,7 @@ test("secrets that differ are told on both sides, and neither is shown", async (
   await expect(a.acquire(REQUEST)).rejects.toThrow(/b signs with another secret than this server: give all of them the same\./);
 });
 
-test("servers that nobody has started are named, and where they should be", async () => {
+test("the warning names servers that are not started, and their addresses", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c"]);
   const a = await servers.open("a");
@@ -186,7 +186,7 @@ test("servers that nobody has started are named, and where they should be", asyn
   expect(heard.filter((line) => line.includes("nobody listens for c at"))).toHaveLength(1);
 });
 
-test("addresses that were exchanged are told", async () => {
+test("exchanged addresses are reported", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c"]);
   const { a = "", b = "", c = "" } = servers.addresses;
@@ -195,7 +195,7 @@ test("addresses that were exchanged are told", async () => {
   await vi.waitFor(() => expect(heard.join("\n")).toContain(`the server at ${c} is 'c' rather than 'b'`), eventually);
 });
 
-test("lists that differ by one server do not work together, and the difference is named", async () => {
+test("servers whose lists differ by one server do not work together, and report the difference", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c"]);
   const { a = "", b = "" } = servers.addresses;
@@ -207,7 +207,7 @@ test("lists that differ by one server do not work together, and the difference i
   }, eventually);
 });
 
-test("a server whose list is further from that of another one stops, and says why", async () => {
+test("a server whose list differs by more from another server's stops, and says why", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c", "d"]);
   const { a = "", b = "", c = "", d = "" } = servers.addresses;
@@ -224,7 +224,7 @@ test("a server whose list is further from that of another one stops, and says wh
   expect(heard.join("\n")).toContain("the list of servers of d has d and lacks a");
 });
 
-test("of two that go on with the old list and two with the new, those alone elect that are a majority of theirs", async () => {
+test("of two servers with the old list and two with the new one, only those that are a majority of theirs elect", async () => {
   const servers = await Servers.of(["a", "b", "c", "d"]);
   const { a = "", b = "", c = "", d = "" } = servers.addresses;
   const old = { servers: { a, b, c } };
@@ -244,7 +244,7 @@ test("of two that go on with the old list and two with the new, those alone elec
   await elected(third as VotingLeaseStore, { ...REQUEST, election: "other" });
 });
 
-test("a server that was started with a list two servers away is refused at its start", async () => {
+test("a server with a list two servers away is refused at its start", async () => {
   const servers = await Servers.of(["a", "b", "c"]);
   const { a = "", b = "", c = "" } = servers.addresses;
   const store = await servers.open("a", { servers: { a } });

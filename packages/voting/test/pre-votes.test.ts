@@ -71,7 +71,7 @@ test("grants no other server's trial while the claim that it has granted may be 
   expect(await granted(clock, preVotes, { a: {} })).toEqual(["a"]);
 });
 
-test("grants no other server's held trial after a vote, until that claim is over", async () => {
+test("grants no other server's held trial after a vote, until that claim has ended", async () => {
   const clock = new VirtualClock();
   const preVotes = new PreVotes(clock);
   const held = granted(clock, preVotes, { a: {} });

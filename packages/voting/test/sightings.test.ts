@@ -24,12 +24,12 @@ function world(...signs: Array<Sign | undefined>) {
   return { clock, sightings, snapshot: () => sightings.snapshot("e") };
 }
 
-test("nothing is known of an election of which nothing was heard", () => {
+test("an election that was never heard of is unknown", () => {
   expect(world().snapshot()).toBeUndefined();
   expect(world(undefined).snapshot()).toBeUndefined();
 });
 
-test("a leader is held until its lease has passed since it was heard, by whoever heard it", async () => {
+test("a leader is held until its lease has passed since any server heard it", async () => {
   const { clock, snapshot } = world(SIGN);
   expect(snapshot()).toEqual({
     election: "e",
@@ -74,13 +74,13 @@ test.each<[string, Partial<Sign>, object, readonly string[]]>([
     ["endingReason"],
   ],
   ["broken and released", { broken: BROKEN, released: true }, { state: "vacant" }, ["endingReason"]],
-])("a term that is %s is told as that", (_, part, expected, absent) => {
+])("a term that is %s has this snapshot", (_, part, expected, absent) => {
   const snapshot = world({ ...SIGN, ...part }).snapshot();
   expect(snapshot).toMatchObject(expected);
   for (const name of absent) expect(snapshot).not.toHaveProperty(name);
 });
 
-test("a hand-over runs out with the time", async () => {
+test("a transfer runs out with time", async () => {
   const { clock, snapshot } = world({ ...SIGN, released: true, handover: HANDOVER });
   await clock.advance(499);
   expect(snapshot()).toMatchObject({ bar: { kind: "transfer", candidateId: "y" } });
@@ -88,7 +88,7 @@ test("a hand-over runs out with the time", async () => {
   expect(snapshot()).not.toHaveProperty("bar");
 });
 
-test("a hold runs out with the time", async () => {
+test("a hold runs out with time", async () => {
   const { clock, snapshot } = world({ ...SIGN, released: true, holdMs: 500 });
   await clock.advance(200);
   expect(snapshot()).toMatchObject({ bar: { kind: "hold", leftMs: 300 } });
@@ -96,7 +96,7 @@ test("a hold runs out with the time", async () => {
   expect(snapshot()).not.toHaveProperty("bar");
 });
 
-describe("of two signs the later one counts, in whichever order they are heard", () => {
+describe("of two statuses the later one counts, in either order: the one", () => {
   test.each<[string, Partial<Sign>, Partial<Sign>]>([
     ["of a later term", { term: 4, number: 1 }, { released: true, number: 9 }],
     ["that it was released", { released: true, number: 5 }, { number: 6 }],
@@ -113,7 +113,7 @@ describe("of two signs the later one counts, in whichever order they are heard",
     expect(world(other, one).snapshot()).toEqual(expected);
   });
 
-  test("and one that says the same again makes the leader no younger", async () => {
+  test("and the same status again does not make the leader younger", async () => {
     const { clock, sightings, snapshot } = world(SIGN);
     await clock.advance(500);
     sightings.see("e", SIGN);
@@ -121,12 +121,12 @@ describe("of two signs the later one counts, in whichever order they are heard",
   });
 });
 
-describe("of orders to one term the last one counts, whoever has heard the latest LEAD", () => {
+describe("of orders to one term the last one counts, whichever server has heard the latest LEAD", () => {
   const LATER = { ...SIGN, number: 6, ageMs: 1_000 };
   const EARLIER = { ...SIGN, ageMs: 1_000 };
   const BROKEN_SINCE = { ...BROKEN, number: 3 };
 
-  test("a break lifts a hand-over", () => {
+  test("a break lifts a transfer", () => {
     for (const number of [2, 3]) {
       const signs = [
         { ...LATER, handover: HANDOVER },
@@ -139,7 +139,7 @@ describe("of orders to one term the last one counts, whoever has heard the lates
     }
   });
 
-  test("a hand-over has to last for as long as the latest LEAD among those with that order tells", async () => {
+  test("a transfer lasts as long as the latest LEAD with that order says", async () => {
     const again = { ...HANDOVER, id: "k", number: 3, candidateId: "z" };
     const signs = [
       { ...LATER, handover: HANDOVER },
@@ -157,7 +157,7 @@ describe("of orders to one term the last one counts, whoever has heard the lates
     }
   });
 
-  test("a newer term ends it", () => {
+  test("a newer term ends a transfer", () => {
     const newer = { ...SIGN, term: 4, number: 1, ageMs: 1_000 };
     for (const heard of [
       [newer, { ...LATER, handover: HANDOVER }],
@@ -168,7 +168,7 @@ describe("of orders to one term the last one counts, whoever has heard the lates
   });
 });
 
-test("ten thousand elections are remembered, those that were heard of last", () => {
+test("the ten thousand elections that were heard of last are remembered", () => {
   const { sightings } = world();
   for (let at = 0; at < 10_000; at += 1) sightings.see(`e${at}`, SIGN);
   expect(sightings.snapshot("e0")).toBeDefined();

@@ -4,7 +4,7 @@ import { playVoters, type Played } from "./random-voters.ts";
 
 const RUNS = 120;
 
-test(`terms rise, none leads beside another, breaks and holds are kept, and somebody leads in the end, in ${RUNS} runs`, async () => {
+test(`terms rise, no two lead at once, breaks and holds are kept, and a server leads in the end, in ${RUNS} runs`, async () => {
   const runs: Played[] = [];
   for (let seed = 1; seed <= RUNS; seed += 1) {
     const run = await playVoters(seed);
@@ -26,7 +26,7 @@ test(`terms rise, none leads beside another, breaks and holds are kept, and some
   );
 });
 
-test("a run is the same whenever it has the same seed, whether or not anybody keeps its history", async () => {
+test("a run with the same seed is the same, with or without its history", async () => {
   const [one, again, quiet] = [
     await playVoters(7, { history: true }),
     await playVoters(7, { history: true }),
