@@ -119,7 +119,7 @@ export interface LeaseStore {
    * the old lease has passed. So there are never two valid leaders. The next acquisition raises the term, not the break. A break
    * also removes a transfer, a hold and a reservation, even if no candidate holds the lease. A pause stays; `resume` lifts it.
    *
-   * A lost reply is resolved by reading. It never leads to a second break, of the successor.
+   * A lost reply is resolved by reading. It never causes a break of the successor.
    * @throws {StoreError} if it stays unknown whether the term is broken; the message says how to try again.
    */
   break(election: string, options: BreakOptions): Promise<BreakOutcome>;
@@ -163,7 +163,7 @@ export interface LeaseStore {
 
 /**
  * A store whose elections are the occurrences of one schedule. An occurrence is claimed like any lease, and its term is the
- * number of the attempt. It can be completed once, and stays so. Unlike the record of an election, that of an occurrence may be
+ * number of the attempt. It can be completed once, and stays completed. Unlike the record of an election, that of an occurrence may be
  * deleted `retentionMs` after its last write.
  */
 export interface OccurrenceStore extends LeaseStore {

@@ -35,8 +35,7 @@ export interface Place {
    * @throws {StoreError} for a failure of the service; call it again, after a wait.
    * @throws {TermRegressedError} if the place's term would not be above `aboveTerm` of the request, or would be below its
    *   `minTerm`. Also if the service has gone back. Leave the place then: a later one may do better.
-   * @throws {ForeignRecordError} {UnsupportedError} {ConfigurationError} as `acquire` of the store does. Leave the place then,
-   *   too.
+   * @throws {ForeignRecordError} {UnsupportedError} {ConfigurationError} as `acquire` of the store does. Leave it then, too.
    */
   turns(): AsyncIterable<LeaseSnapshot>;
 
