@@ -79,7 +79,7 @@ describe("exclusive", () => {
     ]);
   });
 
-  test("skips while another invocation runs, and returns its leader", async () => {
+  test("skips where another invocation runs, and returns its leader", async () => {
     const working = Promise.withResolvers<void>();
     const options = { election: ELECTION, remainingMs: TIMEOUT_MS, clock, candidateId: () => "first" };
     const first = onlyAsLeader({ ...options, store: cold(), value: "http://a" }, () => working.promise)();
