@@ -37,8 +37,8 @@ export interface LeaseholdErrorDetails {
 const BRAND = Symbol.for("leasehold.error");
 
 /**
- * Reports whether a write that failed with this error may have been carried out. A provider has not mapped an error that is not
- * Leasehold's, so the outcome is unknown.
+ * Reports whether a write that failed with this error may have been carried out. An error that is not Leasehold's
+ * was not mapped by its provider, so the outcome is unknown.
  */
 export function isUnknown(error: unknown): boolean {
   return !isLeaseholdError(error) || (error as StoreError).mayHaveBeenApplied;
