@@ -15,7 +15,7 @@ export interface Elect {
   readonly hasLed: boolean;
   /**
    * The claimant's last claim failed by an error, or after it had won its trial. This claim may fail as well, so voters prefer
-   * others.
+   * others. A lost trial leaves the flag as it was.
    */
   readonly hasFailed: boolean;
   /** The longest time for which a voter may hold its answer to a trial, in milliseconds. */

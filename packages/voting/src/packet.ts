@@ -41,7 +41,10 @@ export class Seal {
     this.#secrets = typeof secret === "string" ? [secret] : secret;
   }
 
-  /** Returns the digest of a body, and a signature of the digest and the length. Both can be checked before the body is read. */
+  /**
+   * Returns the digest of a body, and a signature of the digest and the length. So a receiver can check the signature before it
+   * reads the body.
+   */
   sign(body: string | Buffer): string {
     const digest = digestOf(body);
     return `${digest}.${signatureOf(this.#secrets[0] ?? "", digest, Buffer.byteLength(body))}`;

@@ -21,7 +21,7 @@ export interface PollOptions<A extends Answer> {
   readonly timeoutMs: number;
   /** Milliseconds from the send. After them, the poll ends undecided once a majority has answered. @defaultValue `timeoutMs` */
   readonly graceMs?: number | undefined;
-  /** The poll rejects when it aborts. */
+  /** The poll rejects when this signal aborts. */
   readonly signal?: AbortSignal | undefined;
   /** Reports whether an answer counts. Any other answer counts as a failure. */
   readonly isAnswer: (answer: Answer) => answer is A;
