@@ -41,8 +41,8 @@ test("a server that goes on to the next list knows what the list before the last
 });
 
 test.each([
-  ["has dropped it at a later one", { floor: 5 }],
-  ["has voted in a later one, in vain", { elections: { e: { term: 5, votedFor: "t", leaseDurationMs: 1_000 } } }],
+  ["has dropped the election at a later term", { floor: 5 }],
+  ["has voted in a later term, in vain", { elections: { e: { term: 5, votedFor: "t", leaseDurationMs: 1_000 } } }],
 ])("a lease of an earlier term may be valid, and blocks a server that %s", async (_, known) => {
   const cluster = new Cluster();
   const nothing = { writes: 1, seen: {}, floor: 0, clockFloor: 0, isFresh: false, elections: {} };

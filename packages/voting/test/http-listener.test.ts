@@ -15,13 +15,13 @@ function messageOf(pieces: readonly number[], said?: number): IncomingMessage {
 }
 
 test.each<[what: string, pieces: readonly number[], said: number | undefined, read: number | undefined]>([
-  ["nothing", [], 0, 0],
-  ["eight MiB, as it says", [LONGEST], LONGEST, LONGEST],
-  ["eight MiB that say nothing", [1, LONGEST - 1], undefined, LONGEST],
-  ["one that says that it is longer", [1], LONGEST + 1, undefined],
-  ["one that is longer", [LONGEST, 1], undefined, undefined],
-  ["one that is longer than it says", [LONGEST, 1], 1, undefined],
-])("of %s", async (_, pieces, said, read) => {
+  ["an empty body", [], 0, 0],
+  ["eight MiB, as stated", [LONGEST], LONGEST, LONGEST],
+  ["eight MiB, without a stated length", [1, LONGEST - 1], undefined, LONGEST],
+  ["a longer stated length", [1], LONGEST + 1, undefined],
+  ["a longer body", [LONGEST, 1], undefined, undefined],
+  ["a body longer than stated", [LONGEST, 1], 1, undefined],
+])("a body is read up to eight MiB: %s", async (_, pieces, said, read) => {
   expect((await bodyOf(messageOf(pieces, said)))?.length).toBe(read);
 });
 

@@ -18,11 +18,11 @@ test("a written state is read unchanged", () => {
 test.for<readonly [string, object]>([
   ["no term", { term: undefined }],
   ["a term below 0", { term: -1 }],
-  ["a vote for what is no name", { votedFor: 1 }],
+  ["a vote that is not a text", { votedFor: 1 }],
   ["no vote", { votedFor: undefined }],
   ["no lease", { leaseDurationMs: undefined }],
   ["an order to break that cannot be read", { broken: "it hangs" }],
-  ["an order to hand over to nobody", { handover: { id: "i", number: 1, timeoutMs: 30_000 } }],
+  ["a transfer order without a candidate", { handover: { id: "i", number: 1, timeoutMs: 30_000 } }],
 ])("a file that has an election with %s counts as lost", ([, wrong]) => {
   const text = JSON.stringify({ schema: 1, ...KEPT, elections: { e: { ...BALLOT, ...wrong } } });
   expect(keptOf(text)).toBeUndefined();

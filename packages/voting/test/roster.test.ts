@@ -45,7 +45,7 @@ describe("a server begins with another list", () => {
     [["a", "b", "c", "d"], { met: [] }, /It has not met b, c with the list of before/],
     [["a", "b"], { met: ["c"] }, /It has not met b with/],
     [["a", "b"], { hasBegun: false }, /It has not taken part with the list of before: start all servers with that one first/],
-  ] as const)("%j only if it may, and not after %j", (names, from, message) => {
+  ] as const)("but not with %j from %j", (names, from, message) => {
     expect(() => change(names, from as object)).toThrow(message);
   });
 

@@ -50,25 +50,30 @@ test("a leader is held until its lease has passed since any server heard it", as
 test.each<[string, Partial<Sign>, object, readonly string[]]>([
   ["released", { released: true }, { state: "vacant" }, ["holder", "value", "ageMs", "leaseDurationMs", "endingReason", "bar"]],
   [
-    "released and held back",
+    "released with a hold",
     { released: true, holdMs: 500 },
     { state: "vacant", bar: { kind: "hold", leftMs: 500 } },
     ["holder", "value"],
   ],
-  ["nobody's", { candidateId: "" }, { state: "held" }, ["holder", "value", "ageMs"]],
+  ["without a holder", { candidateId: "" }, { state: "held" }, ["holder", "value", "ageMs"]],
   ["without a value", { value: undefined }, { holder: "x" }, ["value"]],
   ["broken", { broken: BROKEN }, { state: "ending", endingReason: "why", holder: "x" }, []],
   ["broken at once", { broken: { ...BROKEN, immediate: true } }, { state: "expired", endingReason: "why" }, []],
-  ["handed over", { handover: HANDOVER }, { state: "ending", holder: "x", bar: { kind: "lease" } }, ["endingReason"]],
+  ["transferred", { handover: HANDOVER }, { state: "ending", holder: "x", bar: { kind: "lease" } }, ["endingReason"]],
   [
-    "handed over and released",
+    "transferred and released",
     { handover: HANDOVER, released: true },
     { state: "vacant", bar: { kind: "transfer", candidateId: "y" } },
     ["holder"],
   ],
-  ["handed over to who never came", { handover: { ...HANDOVER, leftMs: 0 }, released: true }, { state: "vacant" }, ["bar"]],
   [
-    "broken, and handed over since",
+    "transferred to a candidate that never came",
+    { handover: { ...HANDOVER, leftMs: 0 }, released: true },
+    { state: "vacant" },
+    ["bar"],
+  ],
+  [
+    "broken, and transferred since",
     { broken: BROKEN, handover: HANDOVER, ageMs: 1_000 },
     { state: "expired", bar: { kind: "transfer", candidateId: "y" } },
     ["endingReason"],
@@ -99,10 +104,10 @@ test("a hold runs out with time", async () => {
 describe("of two statuses the later one counts, in either order: the one", () => {
   test.each<[string, Partial<Sign>, Partial<Sign>]>([
     ["of a later term", { term: 4, number: 1 }, { released: true, number: 9 }],
-    ["that it was released", { released: true, number: 5 }, { number: 6 }],
-    ["of a later number", { number: 6 }, { broken: BROKEN }],
-    ["that it was broken", { broken: BROKEN }, {}],
-    ["that it was handed over after that", { broken: BROKEN, handover: HANDOVER }, { broken: BROKEN }],
+    ["with a release", { released: true, number: 5 }, { number: 6 }],
+    ["with a later number", { number: 6 }, { broken: BROKEN }],
+    ["with a break", { broken: BROKEN }, {}],
+    ["with a transfer after the break", { broken: BROKEN, handover: HANDOVER }, { broken: BROKEN }],
   ])("%s", (_, later, earlier) => {
     const [one, other] = [
       { ...SIGN, candidateId: "later", ...later },
