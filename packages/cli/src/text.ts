@@ -4,8 +4,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * Makes a text from elsewhere safe to print. Replaces some characters by their numbers, such as `\u{1b}`: those that could move
- * the cursor, end the line or turn the direction of writing.
+ * Makes a text from elsewhere safe to print. Replaces control and format characters by their numbers, such as `\u{1b}`. They
+ * could move the cursor, end the line or turn the direction of writing.
  */
 export function printable(text: string): string {
   return text.replace(

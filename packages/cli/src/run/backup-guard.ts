@@ -5,9 +5,9 @@ import type { Writable } from "node:stream";
  * Reads lines from the guard. A line is `done`, or has three fields: the term's id, the kill instant, and the command's group.
  * The kill instant is in hundredths of a second of the kernel's uptime. The group is absent until the command has started.
  *
- * The input ends without `done` only if the guard was killed. Then the script waits while the wrapper lives, but not beyond the
- * kill instant: a live wrapper ends the command itself. After the wait the script kills the group, and every process that has the
- * term's id in its environment.
+ * The input ends without `done` only if the guard was killed. Then the script waits while the wrapper lives, until the kill
+ * instant, because a live wrapper ends the command itself. After the wait the script kills the group, and every process that has
+ * the term's id in its environment.
  *
  * `pkill -f` searches this text. The text names neither the tool nor the command, so that a pattern for these spares this
  * process.

@@ -16,8 +16,8 @@ export function isGone(mark: Mark): boolean {
 /** Sends signals, one after the other, to every process of the term. On a busy machine, finding them may take a second. */
 export function signalGroup(mark: Mark, ...signals: readonly NodeJS.Signals[]): void {
   const { leader } = mark;
-  // KILL must come in time, so the group gets it before the search. Other signals come after the search: otherwise a process that
-  // CMD starts in response to the signal would be found and get the signal too.
+  // KILL must come in time, so the group gets it before the search. Other signals come after the search. Otherwise the search
+  // would find a process that CMD starts in response to the signal, and that process would get the signal too.
   const killed = leader && signals.includes("SIGKILL") && keepsNumber(leader) ? -leader.pid : undefined;
   if (killed !== undefined) send(killed, "SIGKILL");
   const targets = targetsOf(mark).filter((target) => target !== killed);

@@ -67,7 +67,7 @@ class Supervision {
       if (!leadership.isValid() || leadership.signal.aborted) return this.#notStarted();
       this.#child = this.#startChild();
       const exit = await Promise.race([this.#child.exited, leadership.ended.then(() => undefined)]);
-      // `isValid` aborts the signal if the term ran out while this process was paused, even if no timer has run yet.
+      // `isValid` aborts the signal if the term ran out during a pause of this process, even before any timer runs.
       leadership.isValid();
       const ended = leadership.signal.aborted ? (leadership.signal.reason as Error) : undefined;
       const overran = !(await this.#drain(ended));

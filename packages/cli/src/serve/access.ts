@@ -31,7 +31,7 @@ LOOPBACK.addAddress("::1", "ipv6");
 /**
  * Returns why a request is refused. Undefined if the request may be answered.
  *
- * A web page in a browser can send requests to this server, even from a network that is closed to the page's author. The browser
+ * A web page in a browser can send requests to this server, even if the network is closed to the page's author. The browser
  * hides the answers of another origin from the page. With DNS rebinding, the page's own name resolves to this address. Then the
  * browser shows the answers, but the Host header has the page's name.
  */

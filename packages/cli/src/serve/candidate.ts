@@ -53,7 +53,7 @@ export class Candidate implements Disposable {
   #changedMs: number | undefined;
   #snapshot: { readonly seen: LeaseSnapshot | undefined; readonly atMs: number } | undefined;
   #overruns = false;
-  /** True after a term of its own that ended without a release. Until it reads again, it cannot tell who leads. */
+  /** True after a term of this candidate ended without a release. Until its next read, this candidate cannot tell who leads. */
   #lostSight = false;
   #isFailing = false;
 

@@ -27,9 +27,7 @@ export interface HttpServer extends AsyncDisposable {
 /** The most readers of events. They are never idle, so half of the connections stays free for probes. */
 const MOST_READERS = Math.min(100, Math.floor(mostConnections() / 2));
 
-/**
- * With these headers, the page sends requests only to this server, shows in no frame, and runs only the scripts in its own files.
- */
+/** By these headers, the page sends requests only to this server and shows in no frame. It runs only scripts of its own files. */
 const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy":

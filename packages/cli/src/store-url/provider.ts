@@ -13,7 +13,7 @@ export interface Provider<Module> {
 }
 
 /**
- * Loads the package of a store from where the command is installed or, if it is not there, from the working directory. `others`
+ * Loads the package of a store from the place of the command's own installation, or else from the working directory. `others`
  * are packages that must be installed beside it, because it does not bring them along.
  * @throws {ConfigurationError} that says how to install a missing package.
  */
