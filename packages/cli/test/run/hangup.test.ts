@@ -32,7 +32,7 @@ test.each([
   ["its shell ignores other signals", false, { ignored: "0000000000001000" }, undefined],
   ["it has no input", false, { stdin: "/dev/null", flags: "0100000" }, undefined],
   ["there is no sign of it", false, {}, "/usr/bin/env"],
-] as const)("ignores HUP or not if %s: %s", (_what, ignores, process, last) => {
+] as const)("if %s, ignoring HUP is %s", (_what, ignores, process, last) => {
   expect(ignoresHangup({ env: { _: last }, parent: PARENT, proc: procOf(process) })).toBe(ignores);
 });
 
