@@ -4,14 +4,14 @@ import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { onlyAsLeader } from "@leasehold/functions/aws-lambda";
 
 const { LEASE_TABLE: tableName = "leases", REPORT_TABLE: reports = "reports", LEASE_TABLE_REGION: region } = process.env;
-// Not the region that this runs in: each region would have a table of its own, and each would do every hour.
+// Do not use the region of this function, because each region would then have its own table, and do every hour.
 if (!region) throw new Error("Set LEASE_TABLE_REGION to the one region that the table of leases is in.");
 const client = DynamoDBDocumentClient.from(new DynamoDBClient({ region }));
 
-// Outside the handler: a warm instance keeps its connections, and what it knows of DynamoDB's clock.
+// Keep it outside the handler, so that a warm instance keeps its connections and its measure of DynamoDB's clock.
 const store = new DynamoDBLeaseStore({ client, tableName });
 
-/** Writes one report for each hour, however often and in however many regions that hour's event is delivered. */
+/** Writes one report for each hour, for any number of deliveries and regions. */
 export const handler = onlyAsLeader(
   { gate: "oncePerTick", store, election: "hourly-report" },
   async (event, _context, { signal, term }) => {
@@ -21,7 +21,7 @@ export const handler = onlyAsLeader(
   },
 );
 
-/** Stands for work that takes a while: give the signal to whatever can be cancelled. */
+/** A placeholder for long work. Pass the signal to every call that can be cancelled. */
 async function salesOf(hour: string, signal: AbortSignal): Promise<number> {
   signal.throwIfAborted();
   return await Promise.resolve(hour.length);

@@ -1,16 +1,16 @@
 import type { LeaseStore } from "@leasehold/core";
 import type { AcquireRequest, Lease } from "@leasehold/core/provider";
 
-/** The election that candidates compete in where a test does not name another one. */
+/** The election of tests that do not name another one. */
 export const ELECTION = "nightly-billing";
-/** The default lease, which is also the shortest that Azure gives. */
+/** The default lease, which is also the shortest of Azure. */
 export const LEASE_MS = 15_000;
-/** What follows from it. */
+/** The renew interval that follows from `LEASE_MS`. */
 export const RENEW_INTERVAL_MS = 5_000;
-/** How long a request may take where that is not what is tested. */
+/** The time of a request in tests that do not test this time. */
 export const LIMITS = { timeoutMs: 5_000 } as const;
 
-/** An acquisition as an elector with the defaults asks for it. */
+/** Returns a request to acquire, as an elector with the defaults makes it. */
 export function acquiring(options: Partial<AcquireRequest> = {}): AcquireRequest {
   return {
     election: ELECTION,
@@ -22,7 +22,7 @@ export function acquiring(options: Partial<AcquireRequest> = {}): AcquireRequest
   };
 }
 
-/** Acquires, which must succeed. */
+/** Acquires. @throws if that does not succeed. */
 export async function win(store: LeaseStore, options: Partial<AcquireRequest> = {}): Promise<Lease> {
   const outcome = await store.acquire(acquiring(options));
   if (!outcome.acquired) throw new Error(`The lease was not acquired: ${JSON.stringify(outcome)}.`);

@@ -21,7 +21,7 @@ interface LoggedEvent {
   readonly event: unknown;
 }
 
-/** Everything that an elector has told since. */
+/** Records all events of an elector from now on. */
 export class EventLog {
   readonly #events: LoggedEvent[] = [];
 
@@ -29,17 +29,17 @@ export class EventLog {
     for (const name of EVENT_NAMES) elector.on(name, (event) => this.#events.push({ name, atMs: clock.monotonicMs(), event }));
   }
 
-  /** The names of the events, in order; only those asked for, if any are. */
+  /** Returns the names of the events, in order; if names are given, only these. */
   names(...only: ReadonlyArray<keyof ElectorEvents>): Array<keyof ElectorEvents> {
     return this.#events.map(({ name }) => name).filter((name) => only.length === 0 || only.includes(name));
   }
 
-  /** The events of one name, in order. */
+  /** Returns the events of one name, in order. */
   all<Name extends keyof ElectorEvents>(name: Name): Array<ElectorEvents[Name]> {
     return this.#events.filter((logged) => logged.name === name).map(({ event }) => event as ElectorEvents[Name]);
   }
 
-  /** When events of one name came, by the monotonic clock. */
+  /** Returns when the events of one name came, by the monotonic clock. */
   timesMs(name: keyof ElectorEvents): number[] {
     return this.#events.filter((logged) => logged.name === name).map(({ atMs }) => atMs);
   }

@@ -1,6 +1,6 @@
 import type { Leadership } from "@leasehold/core";
 
-/** A task that settles when it is told to stop. */
+/** A task that settles when its signal aborts. */
 export async function untilAborted({ signal }: Leadership): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {
@@ -8,9 +8,9 @@ export async function untilAborted({ signal }: Leadership): Promise<void> {
   });
 }
 
-/** A task that heeds nothing but the test, and shows the leadership that it was given. */
+/** A task that only the test ends, and that shows its leadership. */
 export class StubbornTask {
-  /** One for each time that it was started. */
+  /** One leadership for each start of the task. */
   readonly leaderships: Leadership[] = [];
   readonly #settled: Array<PromiseWithResolvers<void>> = [];
 

@@ -1,4 +1,4 @@
-/** A table of Markdown as the formatter leaves it: its columns are as wide as their widest cells. */
+/** Returns a Markdown table as the formatter leaves it: each column is as wide as its widest cell. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((name, column) =>
     Math.max(...[head, ...rows].map((row) => [...(row[column] ?? "")].length), name.length),

@@ -4,7 +4,7 @@ import { REQUEST_CHANNEL, STATE_CHANNEL, type StoreError, type StoreRequest } fr
 import { expect } from "vitest";
 import { failureOf } from "./failure.ts";
 
-/** Everything that Leasehold tells during a test: errors, events and diagnostics. None of it may hold a secret. */
+/** Records all errors, events and diagnostics of Leasehold during a test. None of them may contain a secret. */
 export class Witness implements Disposable {
   /** The requests that were published on the diagnostics channel. */
   readonly published: StoreRequest[] = [];
@@ -21,24 +21,24 @@ export class Witness implements Disposable {
     subscribe(STATE_CHANNEL, this.#onState);
   }
 
-  /** Notes something that people may see in a log. */
+  /** Records something that people may see in a log. */
   hear(what: unknown): void {
     this.#heard.push(what);
   }
 
-  /** The error of a promise, which must reject; it counts among what people may see. */
+  /** Returns the error of a promise, and records it. Fails the test if the promise does not reject. */
   async failureOf(promise: Promise<unknown>): Promise<StoreError> {
     const error = await failureOf(promise);
     this.hear(error);
     return error as unknown as StoreError;
   }
 
-  /** Nothing that is heard may show these. */
+  /** Adds secrets that no record may show. */
   keep(...secrets: readonly string[]): void {
     this.#secrets.push(...secrets);
   }
 
-  /** Fails if anything heard shows a secret to somebody who prints it with everything in it. */
+  /** Fails if a record shows a secret when it is printed with all of its properties. */
   expectDiscreet(): void {
     const secrets = new Set(this.#secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]));
     for (const what of this.#heard) {

@@ -10,12 +10,12 @@ const elector = new Elector({
   store: openStore(),
   election,
   drainTimeoutMs,
-  // A task that does not stop is killed soon anyway: let others know now.
+  // Azure will kill a task that does not stop. Exit now, so that a standby takes over sooner.
   onOverrun: "exit",
   logger: console,
 });
 
-// Where nobody prints this for a quarter of an hour, nobody leads.
+// The alert for a missing leader goes off if no replica prints this for 15 minutes.
 const sayWhoLeads = (): void => {
   const { leading, term } = elector.health();
   if (leading) report("leader", { election, term, candidateId: elector.candidateId });
@@ -24,7 +24,7 @@ elector.on("startedLeading", sayWhoLeads);
 const everyMinute = setInterval(sayWhoLeads, 60_000);
 
 try {
-  // What the leader does goes here, in steps that look at the signal.
+  // Put the leader's work here, in steps that check the signal.
   await elector.run(
     async ({ signal }) => {
       while (!signal.aborted) await delay(1_000, undefined, { signal });

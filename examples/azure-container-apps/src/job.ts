@@ -7,18 +7,19 @@ import { openStore } from "./store.ts";
 
 const { election, schedule, timeoutMs } = settings;
 
-// Container Apps do not say when a replica was due: it is the last tick. CandidateJob has every retry begin before the next one.
+// Container Apps do not pass the time at which a replica was due, so take the last tick. CandidateJob lets every retry end before
+// the next one.
 const [due] = new Cron(schedule, { timezone: "Etc/UTC" }).previousRuns(1);
 if (due === undefined) throw new Error(`The schedule ${schedule} has no tick before now.`);
 const facts = { election, occurrence: due.toISOString() };
 
 try {
   const outcome = await oncePerOccurrence(
-    // Another replica may have died with the claim. After its lease, of 15 s, this one takes over.
+    // Another replica may have died with the claim. After its lease of 15 s, this one takes over.
     { store: openStore(), name: election, scheduledAt: due, whenInProgress: "wait" },
     async ({ signal, occurrence }) => {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      // The work goes here, with the signal; and it throws if it was cut short, or the occurrence would count as done.
+      // Put the work here, with the signal. Throw if it was cut short, because otherwise the occurrence counts as done.
       await settle(occurrence.scheduledMs, limited);
       limited.throwIfAborted();
     },
@@ -28,11 +29,11 @@ try {
 } catch (error) {
   report("failed", facts);
   console.error(error);
-  // Container Apps begin it again.
+  // Container Apps then retry.
   process.exitCode = 1;
 }
 
-/** Stands for work of your own. */
+/** A placeholder for your own work. */
 async function settle(scheduledMs: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   console.log(`settling what was open at ${new Date(scheduledMs).toISOString()}`);

@@ -4,7 +4,7 @@ import { runProgram } from "./program.ts";
 import { file, leaseDurationMs } from "./settings.ts";
 import { writeReport } from "./write-report.ts";
 
-// For what starts a program at each tick: npm run once -- 2026-11-20T03:00:00Z
+// For a scheduler that starts a program at each tick: npm run once -- 2026-11-20T03:00:00Z
 await runProgram(async () => {
   const [, , scheduledAt] = process.argv;
   if (scheduledAt === undefined) throw new Error("Say when it was due: npm run once -- 2026-11-20T03:00:00Z");

@@ -1,4 +1,4 @@
-/** Runs a program to its end. What goes wrong is one line, and exit code 1. */
+/** Runs a program to its end. Prints an error as one line, and sets exit code 1. */
 export async function runProgram(program: () => Promise<void>): Promise<void> {
   try {
     await program();

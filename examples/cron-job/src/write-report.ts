@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClaimedLeadership } from "@leasehold/core";
 
-/** The job. It is cut short by its signal: then it throws, and another host does it as the next attempt. */
+/** The job. If its signal aborts it throws, and another host does it as the next attempt. */
 export async function writeReport({ occurrence, signal }: ClaimedLeadership): Promise<string> {
   const due = new Date(occurrence.scheduledMs).toISOString();
   console.log(`${due}: writing the report, attempt ${occurrence.attempt}`);

@@ -8,23 +8,23 @@ const elector = new Elector({
   election,
   // Cloud Run kills an instance 10 s after SIGTERM.
   drainTimeoutMs: Number(setting("DRAIN_TIMEOUT_MS")),
-  // A task that does not stop is killed soon anyway: let others know now.
+  // Cloud Run will kill a task that does not stop. Exit now, so that a standby takes over sooner.
   onOverrun: "exit",
   logger: console,
 });
 
 // The alerts of ElectionAlerts count these lines.
 elector.on("startedLeading", ({ term }) => {
-  tell("term", term);
-  tell("leader", term);
+  print("term", term);
+  print("leader", term);
 });
-const minutes = setInterval(() => elector.isLeader && tell("leader"), 60_000);
+const minutes = setInterval(() => elector.isLeader && print("leader"), 60_000);
 
 const stop = new AbortController();
 process.on("SIGTERM", () => stop.abort());
 
 try {
-  // What the leader does goes here, in steps that look at the signal.
+  // Put the leader's work here, in steps that check the signal.
   await elector.run(
     async ({ signal }) => {
       while (!signal.aborted) await delay(1_000, undefined, { signal });
@@ -35,6 +35,6 @@ try {
   clearInterval(minutes);
 }
 
-function tell(leasehold: "leader" | "term", term?: number): void {
+function print(leasehold: "leader" | "term", term?: number): void {
   console.log(JSON.stringify({ leasehold, election, term }));
 }

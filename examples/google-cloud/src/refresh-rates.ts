@@ -2,11 +2,11 @@ import { http } from "@google-cloud/functions-framework";
 import { onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
 import { openStore, setting } from "./store.ts";
 
-/** Refreshes exchange rates every minute in one region, and in the other once the first has missed two minutes. */
+/** Refreshes exchange rates every minute in one region. The other region takes over once the first has missed two minutes. */
 http(
   "refreshRates",
   onlyAsLeaderOnHttp(
-    // Its time limit is in CLOUD_RUN_TIMEOUT_SECONDS.
+    // CLOUD_RUN_TIMEOUT_SECONDS contains its time limit.
     { gate: "sticky", store: openStore(), election: setting("ELECTION"), group: setting("REGION"), periodMs: 60_000 },
     async (_request, response, { signal, term }) => {
       const rates = await currentRates(signal);
@@ -15,7 +15,7 @@ http(
   ),
 );
 
-/** Stands for a request to somebody who counts your requests: give it the signal. */
+/** A placeholder for a request to a paid service. Pass it the signal. */
 async function currentRates(signal: AbortSignal): Promise<Record<string, number>> {
   signal.throwIfAborted();
   return await Promise.resolve({ EURUSD: 1.16, EURCHF: 0.93 });

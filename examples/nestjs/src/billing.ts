@@ -3,11 +3,11 @@ import { Elector, type Leadership } from "@leasehold/core";
 import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from "@nestjs/common";
 import { LeaseStore } from "./lease-store.ts";
 
-/** Bills, in one process of all that run this service. */
+/** Bills in one process of all that run this service. */
 @Injectable()
 export class Billing implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly elector: Elector;
-  /** Resolves once this process has stopped competing, as it was told. @throws what the work throws, and what the store refuses. */
+  /** Resolves once this process has stopped competing because it had to. @throws the error of the work or of the store. */
   readonly ended: Promise<void>;
   readonly #ended = Promise.withResolvers<void>();
   readonly #logger = new Logger(Billing.name);
@@ -18,7 +18,7 @@ export class Billing implements OnApplicationBootstrap, BeforeApplicationShutdow
       store,
       election: "billing",
       leaseDurationMs: Number(process.env["LEASE_DURATION_MS"] ?? 15_000),
-      // Work that does not stop must not go on beside the next leader's: the process ends, with exit code 70.
+      // Work that does not stop must not continue beside the next leader's work, so the process ends with exit code 70.
       onOverrun: "exit",
       logger: {
         debug: (message) => this.#logger.debug(message),
@@ -29,12 +29,12 @@ export class Billing implements OnApplicationBootstrap, BeforeApplicationShutdow
     });
   }
 
-  /** Not awaited: the application answers while this process stands by. */
+  /** Not awaited, so that the application answers requests while this process is a standby. */
   onApplicationBootstrap(): void {
     this.elector.run((leadership) => this.#bill(leadership)).then(this.#ended.resolve, this.#ended.reject);
   }
 
-  /** Awaited before the server waits for its requests: another process leads by then. */
+  /** Awaited before the server waits for its requests. Another process leads by then. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.elector.stop();
   }

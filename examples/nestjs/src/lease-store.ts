@@ -8,7 +8,7 @@ export class LeaseStore extends SqlLeaseStore implements OnApplicationShutdown {
     super({ sqlite: process.env["SQLITE_FILE"] ?? "books.db" });
   }
 
-  /** Nest calls this last: by then nobody leads here any more. */
+  /** Nest calls this last. This process no longer leads then. */
   async onApplicationShutdown(): Promise<void> {
     await this.close();
   }

@@ -5,9 +5,9 @@ import { Billing } from "./billing.ts";
 
 let app: INestApplication | undefined;
 try {
-  // Else Nest aborts the process by itself where a provider cannot be made, and prints where in its own code that was.
+  // With abortOnError, Nest would abort the process if a provider cannot be made, and print a stack of its own code.
   app = await NestFactory.create(AppModule, { abortOnError: false, logger: ["fatal", "error", "warn", "log"] });
-  // On these signals the hooks of the providers run, and then the process exits with code 0.
+  // On these signals Nest runs the providers' hooks, and then exits with code 0.
   app.enableShutdownHooks(["SIGTERM", "SIGINT"], { useProcessExit: true });
   await Promise.all([app.listen(Number(process.env["PORT"] ?? 3000)), app.get(Billing).ended]);
 } catch (error) {

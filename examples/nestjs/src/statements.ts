@@ -6,7 +6,7 @@ import { LeaseStore } from "./lease-store.ts";
 
 const schedule = process.env["SCHEDULE"] ?? "*/10 * * * * *";
 
-/** Sends the statements at each tick of a schedule, in whichever process comes first. */
+/** Sends the statements at each tick of a schedule, in the process that claims the tick first. */
 @Injectable()
 export class Statements implements BeforeApplicationShutdown {
   readonly store: LeaseStore;
@@ -17,7 +17,7 @@ export class Statements implements BeforeApplicationShutdown {
     this.store = store;
   }
 
-  /** Called in every process, and carried out in one. It throws where it is cut short: then another does it. */
+  /** Nest calls it in every process, and one carries it out. It throws if it is cut short, so that another process does it. */
   @OncePerTick(schedule, { name: "statements", timeZone: "Etc/UTC" }, ({ store, stop }: Statements) => ({
     store,
     signal: stop.signal,

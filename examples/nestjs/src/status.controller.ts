@@ -12,13 +12,13 @@ export class StatusController {
     this.#billing = billing;
   }
 
-  /** Never a matter of the store: an outage would restart every process. */
+  /** Does not depend on the store, because an outage would otherwise restart every process. */
   @Get("health/live")
   live(): ElectorHealth {
     return this.#billing.elector.health();
   }
 
-  /** Standbys are ready, too. One that has never reached the store is not. */
+  /** Standbys are ready too. A process that has never reached the store is not ready. */
   @Get("health/ready")
   ready(): ElectorHealth {
     const health = this.#billing.elector.health();
@@ -26,7 +26,7 @@ export class StatusController {
     return health;
   }
 
-  /** A request that takes a while, to see that it is answered although the process stops. */
+  /** A slow request, to show that it is answered while the process stops. */
   @Get("slow")
   async slow(): Promise<object> {
     this.#logger.log("Answering slowly.");

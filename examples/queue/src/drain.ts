@@ -19,7 +19,7 @@ export async function drain(payments: Payments, leadership: Leadership): Promise
       console.log(`term ${term}: applied payment ${payment.id}, the balance is ${balance}`);
     } catch (error) {
       if (!isLeaseholdError(error, "FENCED")) throw error;
-      // Another leads. The signal may not have said so yet, where this process was frozen.
+      // Another process leads. If this one was frozen, its signal may not have aborted yet.
       console.log(`term ${term}: refused payment ${payment.id}. ${error.message}`);
       return;
     }

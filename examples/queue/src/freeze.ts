@@ -7,13 +7,13 @@ import { file } from "./settings.ts";
 import { verdictOn } from "./verdict.ts";
 
 /*
- * Two processes drain the payments. The first freezes (SIGSTOP) right before it writes one, until the second has written
- * that and more. Then it goes on where it stood.
+ * Two processes drain the payments. The first freezes (SIGSTOP) right before it writes one payment. The second then writes
+ * that payment and more. After that the first continues.
  */
 
 const MAIN = fileURLToPath(new URL("main.js", import.meta.url));
 
-/** Starts a process; returns it, and what waits for the first of its lines that match. */
+/** Starts a process. Returns it, and a function that waits for a line that matches. */
 function start(name: string, freezeAt?: string): { child: ChildProcess; said: (pattern: RegExp) => Promise<void> } {
   const env = { LEASE_DURATION_MS: "2000", ...process.env, FREEZE_AT: freezeAt };
   const child = spawn(process.execPath, [MAIN], { env, stdio: ["ignore", "pipe", "inherit"] });
@@ -22,16 +22,16 @@ function start(name: string, freezeAt?: string): { child: ChildProcess; said: (p
   createInterface(child.stdout).on("line", (line) => {
     console.log(`${name} | ${line}`);
     lines.push(line);
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   });
   const said = (pattern: RegExp): Promise<void> =>
     new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         if (lines.some((line) => pattern.test(line))) resolve();
       };
-      waiting.add(look);
+      waiting.add(check);
       child.once("close", () => reject(new Error(`${name} has ended, and never said ${String(pattern)}.`)));
-      look();
+      check();
     });
   return { child, said };
 }

@@ -5,7 +5,7 @@ import { runProgram } from "./program.ts";
 import { file, leaseDurationMs } from "./settings.ts";
 
 const stop = new AbortController();
-// Not `once`: npm passes on a Ctrl-C that the terminal has sent to this process, too, and the second would end it at once.
+// Do not use `once`: npm passes on a Ctrl-C that the terminal sends to this process too. The second signal would end it at once.
 for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());
 
 await runProgram(async () => {

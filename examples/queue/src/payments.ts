@@ -7,22 +7,22 @@ export interface Payment {
   readonly cents: number;
 }
 
-/** An entry of the ledger: a payment that was applied, by the leader of which term. */
+/** An entry of the ledger: a payment that was applied, with the term of the leader that applied it. */
 export interface Entry {
   readonly payment: number;
   readonly term: number;
   readonly balance: number;
 }
 
-// Nothing in the tables keeps a payment from being applied twice: the fence does.
+// The tables allow a payment to be applied twice. The fence prevents that.
 const TABLES = `
   CREATE TABLE IF NOT EXISTS payments (id INTEGER PRIMARY KEY, cents INTEGER NOT NULL, is_applied INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE IF NOT EXISTS ledger (entry INTEGER PRIMARY KEY, payment INTEGER NOT NULL, term INTEGER NOT NULL, balance INTEGER NOT NULL);
 `;
 
-/** Payments that wait in a table, and the ledger that they are applied to, both in one database. */
+/** Payments that wait in a table, and the ledger to which they are applied, both in one database. */
 export class Payments implements AsyncDisposable {
-  /** In the same file as the payments: only so can one transaction see both. */
+  /** The leases are in the same file as the payments, because one transaction has to cover both. */
   readonly store: SqlLeaseStore;
   readonly #database: DatabaseSync;
 
@@ -49,7 +49,7 @@ export class Payments implements AsyncDisposable {
 
   /**
    * Applies a payment, if this leadership still lasts.
-   * @throws {FencedError} if it does not, whatever this process believes: then nothing is written.
+   * @throws {FencedError} if it does not, even if this process still believes it leads. Then nothing is written.
    */
   async apply({ id, cents }: Payment, leadership: Leadership): Promise<Entry> {
     this.#database.exec("BEGIN IMMEDIATE");

@@ -2,7 +2,7 @@ import type { Entry } from "./payments.ts";
 
 /**
  * Returns the verdict on a ledger.
- * @throws where a payment is in it twice or before its turn, or an older leader's comes after a newer's.
+ * @throws if a payment is in it twice or out of order, or if an older leader's entry comes after a newer's.
  */
 export function verdictOn(ledger: readonly Entry[]): string {
   const faults = ledger.flatMap(({ payment, term }, index) => {

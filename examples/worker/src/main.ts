@@ -7,7 +7,7 @@ import { work } from "./work.ts";
 
 const log = pino();
 const stop = new AbortController();
-// Not `once`: npm passes on a Ctrl-C that the terminal has sent to this process, too, and the second would end it at once.
+// Do not use `once`: npm passes on a Ctrl-C that the terminal sends to this process too. The second signal would end it at once.
 for (const name of ["SIGTERM", "SIGINT"] as const) {
   process.on(name, () => {
     if (!stop.signal.aborted) log.info(`${name}: stopping`);
@@ -22,7 +22,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Answers and competes until it is told to stop, or the task throws. */
+/** Answers and competes until a signal aborts it, or the task throws. */
 async function serve(): Promise<void> {
   const { port, url, leaseDurationMs, drainTimeoutMs } = settings;
   await using store = openStore();
@@ -32,15 +32,15 @@ async function serve(): Promise<void> {
     value: url,
     leaseDurationMs,
     drainTimeoutMs,
-    // A task that does not stop must not go on beside the next leader's: the process ends, with exit code 70.
+    // A task that does not stop must not continue beside the next leader's task, so the process ends with exit code 70.
     onOverrun: "exit",
     logger: pinoLogger(log),
   });
   const server = createServer(elector, log, stop.signal);
   stop.signal.addEventListener("abort", () => setTimeout(cutOff, drainTimeoutMs + 1_000).unref());
   try {
-    // The same signal closes the server: nothing is accepted any more, and what is under way is answered. The handover need
-    // not wait for that, nor that for the task.
+    // The same signal closes the server: it accepts no more requests, and answers the open ones. The release and the requests do
+    // not wait for each other.
     await server.listen({ port, host: "0.0.0.0", signal: stop.signal });
     if (!stop.signal.aborted) await elector.run((leadership) => work(leadership, log), { signal: stop.signal });
   } finally {
@@ -49,7 +49,7 @@ async function serve(): Promise<void> {
   }
 }
 
-/** Not for ever: whoever has sent SIGTERM sends SIGKILL one day, and says nothing of requests. */
+/** Exits after a limit, because SIGKILL follows SIGTERM and leaves no message about requests. */
 function cutOff(): void {
   log.error("requests are still under way: cut off");
   process.exit(1);

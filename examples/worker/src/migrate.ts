@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { openStore } from "./store.ts";
 
-// Creates the tables, unless they are there: once for each database, with the right to do so. SQLite needs none of it.
+// Creates the tables, unless they exist. Run it once for each database, with the right to do so. SQLite does not need it.
 const log = pino();
 try {
   await using store = openStore();

@@ -3,38 +3,38 @@ import type { Elector } from "@leasehold/core";
 import Fastify from "fastify";
 import type { Logger } from "pino";
 
-// Probes come every few seconds, and are not worth a line.
+// Probes come every few seconds, so do not log them.
 const quiet = { logLevel: "silent" } as const;
 
-/** What this process answers, whether it leads or not. Nothing here asks the store: an outage makes no request wait. */
+/** Answers requests, as leader or as standby. No request waits for the store, so an outage delays none. */
 export function createServer(elector: Elector, log: Logger, stopping: AbortSignal) {
   const server = Fastify({ loggerInstance: log });
 
-  // Else the connection of a request that is answered meanwhile stays open until its client gives it up: a minute, maybe.
+  // Otherwise the connection stays open after its answer until the client closes it, perhaps after a minute.
   server.addHook("onSend", (_request, reply, _payload, done) => {
     if (stopping.aborted) reply.header("connection", "close");
     done();
   });
 
-  // Is this process beyond help? Never because the store is out of reach: that would restart all of them.
+  // Fails only if this process needs a restart. It does not depend on the store, because an outage would restart all processes.
   server.get("/health/live", quiet, () => elector.health());
 
-  // May it get requests? A standby may, and one that is cut off from the store, too. One that has never reached the store
-  // may not: a deployment with a wrong password ends here, while the former version goes on.
+  // Tells whether this process may get requests. A standby may, and so may a process that lost contact to the store. A process
+  // that has never reached the store may not. A deployment with a wrong password stops here, and the former version continues.
   server.get("/health/ready", quiet, (_request, reply) => {
     const health = elector.health();
     reply.code(health.lastContactAgeMs === undefined ? 503 : 200);
     return health;
   });
 
-  // `leading` is true at this very moment; `seen` is whom this process saw lead last.
+  // `leading` is true at this moment. `seen` is the leader that this process observed last.
   server.get("/leader", () => ({
     candidateId: elector.candidateId,
     leading: elector.isLeader,
     seen: elector.leader ?? null,
   }));
 
-  // A request that takes a while, to see that it is answered although the process stops.
+  // A slow request, to show that it is answered while the process stops.
   server.get<{ Querystring: { ms?: string } }>("/slow", async ({ query: { ms = "3000" } }) => {
     await delay(Number(ms));
     return { answered: true };

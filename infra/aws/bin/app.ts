@@ -16,10 +16,10 @@ import settings from "../cdk.json" with { type: "json" };
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const CANDIDATES_ELECTION = "nightly-billing";
 const FUNCTION_ELECTION = "hourly-report";
-/** The region of the one table. It is written here, so that nobody deploys another one by being signed in elsewhere. */
+/** The region of the one table. It is written here, so that a deployment with other credentials does not make a second table. */
 const env = { region: "eu-central-1" };
 
-// The command line says where it wants the templates; without it they are here, too.
+// The command line sets the folder of the templates. Without it they are written here too.
 const app = new App({ context: settings.context, outdir: process.env["CDK_OUTDIR"] ?? path("../cdk.out") });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 
@@ -38,7 +38,7 @@ const candidates = new Stack(app, "LeaseholdCandidates", {
 new CandidateService(candidates, "Candidates", {
   table,
   election: CANDIDATES_ELECTION,
-  // From the sources of this repository; where our packages are installed, leave the conditions out, here and below.
+  // Bundle the sources of this repository. If our packages are installed, leave the conditions out, here and below.
   image: new CandidateImage(path("../programs/candidate.ts"), { conditions: ["@leasehold/source"] }),
 });
 new ElectionAlarms(candidates, "Alarms", { election: CANDIDATES_ELECTION, table });

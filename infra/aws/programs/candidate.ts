@@ -5,23 +5,23 @@ import { Elector } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { publishMetrics } from "@leasehold/dynamodb/cloudwatch";
 
-// All of them are set by CandidateService.
+// CandidateService sets all of these.
 const { LEASE_TABLE: tableName = "", LEASE_TABLE_REGION: region = "", ELECTION: election = "" } = process.env;
 const { DRAIN_TIMEOUT_MS = "15000", HEALTH_PORT = "8080" } = process.env;
 
 const elector = new Elector({
-  // The table's region, wherever this runs.
+  // Use the table's region, wherever this program runs.
   store: new DynamoDBLeaseStore({ client: new DynamoDBClient({ region }), tableName }),
   election,
   drainTimeoutMs: Number(DRAIN_TIMEOUT_MS),
-  // A task that does not stop is killed soon anyway: let others know now.
+  // ECS will kill a task that does not stop. Exit now, so that a standby takes over sooner.
   onOverrun: "exit",
 });
 elector.on("newLeader", ({ leader }) =>
   console.log(JSON.stringify({ election, leader: leader?.candidateId, term: leader?.term })),
 );
 
-// Well once the table was reached, and then for good: an outage is no reason to replace every candidate.
+// Healthy once the table was reached, and from then on, because an outage is no reason to replace every candidate.
 const health = createServer((_request, response) => {
   const now = elector.health();
   response.writeHead(now.lastContactAgeMs === undefined ? 503 : 200, { "content-type": "application/json" });
@@ -33,7 +33,7 @@ process.once("SIGTERM", () => stopping.abort());
 
 const metrics = publishMetrics(elector);
 try {
-  // What the leader does goes here, in steps that look at the signal.
+  // Put the leader's work here, in steps that check the signal.
   await elector.run(
     async ({ signal }) => {
       while (!signal.aborted) await setTimeout(1_000, undefined, { signal });

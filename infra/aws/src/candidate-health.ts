@@ -6,7 +6,7 @@ import { isLeaderMetric } from "./election-metrics.ts";
 
 /** The port on which a candidate answers whether it campaigns. */
 export const HEALTH_PORT = 8080;
-/** A task that never gets well is replaced after a minute and a half, which the circuit breaker counts. */
+/** ECS replaces a task that never becomes healthy after a minute and a half. The circuit breaker counts these replacements. */
 export const HEALTH_CHECK: HealthCheck = {
   command: [
     "CMD",
@@ -20,10 +20,10 @@ export const HEALTH_CHECK: HealthCheck = {
   startPeriod: Duration.seconds(60),
 };
 
-/** Twice what a standby waits for a leader that died, at the defaults, and more. */
+/** More than twice the time for which a standby waits for a leader that died, at the default durations. */
 const ALARM_MINUTES = 3;
 
-/** Goes off where candidates of the election run and none of them leads. */
+/** Goes off if candidates of the election run and none of them leads. */
 export function deploymentAlarm(scope: Construct, election: string): Alarm {
   return new Alarm(scope, "NobodyLeads", {
     alarmDescription: `Candidates of the election '${election}' run, and none of them has led for ${ALARM_MINUTES} minutes.`,
@@ -31,7 +31,7 @@ export function deploymentAlarm(scope: Construct, election: string): Alarm {
     comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
     threshold: 1,
     evaluationPeriods: ALARM_MINUTES,
-    // Before the first deployment there is no candidate to say anything, and ECS does not look at an alarm that is on already.
+    // Before the first deployment no candidate reports anything. ECS ignores an alarm that is on when a deployment begins.
     treatMissingData: TreatMissingData.NOT_BREACHING,
   });
 }

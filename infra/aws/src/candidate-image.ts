@@ -8,37 +8,37 @@ import { FileSystem } from "aws-cdk-lib/core";
 import type { Construct } from "constructs";
 import type * as Esbuild from "esbuild";
 
-/** What a {@link CandidateImage} may be told. */
+/** The settings of a {@link CandidateImage}. */
 export interface CandidateImageProps {
   /**
-   * The processors that it is built for. Nothing runs while it is built, so any machine can build either.
+   * The processors that the image is built for. The build runs no program, so any machine can build either.
    * @default CpuArchitecture.ARM64
    */
   readonly cpuArchitecture?: CpuArchitecture;
   /**
-   * The image that it is based on, which has Node.
+   * The base image, which has to contain Node.
    * @default - Node 24 on Debian, from Amazon's public registry, by its digest
    */
   readonly baseImage?: string;
   /**
-   * Further conditions of `exports` that packages are found by.
+   * Further conditions of `exports` by which esbuild finds packages.
    * @default - none
    */
   readonly conditions?: string[];
 }
 
 /**
- * The official image, as Amazon's public registry has it, which asks for no account. A digest is of all processors.
- * Node 24.19.0 of August 2026: a newer one is a change of this line, or `baseImage`.
+ * The official image in Amazon's public registry, which needs no account. The digest covers all processors. It is Node 24.19.0 of
+ * August 2026. For a newer one, change this line or pass `baseImage`.
  */
 const NODE_IMAGE =
   "public.ecr.aws/docker/library/node:24.19.0-bookworm-slim@sha256:a9f5f7c91a432850b2a8a7797adf5eadb6c733ceed61167806cee7ea7fbc29df";
 const PROGRAM = "candidate.mjs";
 
 /**
- * The image of a candidate: a program in TypeScript, bundled by esbuild into one file with all that it imports. Synthesizing
- * needs `esbuild` among the app's packages, and deploying needs Docker, which builds the image and pushes it to the
- * repository that `cdk bootstrap` has made.
+ * The image of a candidate: a program in TypeScript, which esbuild bundles with all its imports into one file. Synthesis needs
+ * `esbuild` among the app's packages. Deployment needs Docker, which builds the image and pushes it to the repository that
+ * `cdk bootstrap` has made.
  */
 export class CandidateImage extends ContainerImage {
   readonly cpuArchitecture: CpuArchitecture;
@@ -58,7 +58,7 @@ export class CandidateImage extends ContainerImage {
     writeFileSync(join(this.#folder, "Dockerfile"), dockerfile(baseImage));
   }
 
-  /** Where what the image is built from has been put: a Dockerfile, and what it copies. */
+  /** The folder from which the image is built: a Dockerfile and the files that it copies. */
   get folder(): string {
     return this.#folder;
   }
@@ -69,7 +69,7 @@ export class CandidateImage extends ContainerImage {
   }
 }
 
-/** In the form of its CMD Node is process 1, and gets SIGTERM itself. */
+/** With this form of CMD, Node is process 1 and gets SIGTERM itself. */
 function dockerfile(baseImage: string): string {
   return `FROM ${baseImage}
 ENV NODE_ENV=production
@@ -91,13 +91,13 @@ function bundle(entry: string, folder: string, conditions: readonly string[]): v
     sourcemap: true,
     sourcesContent: false,
     conditions: [...conditions, "module"],
-    // The SDK has CommonJS parts.
+    // The SDK has CommonJS parts, which need `require`.
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     logLevel: "warning",
   });
 }
 
-/** The app's own esbuild, as NodejsFunction finds it, too. */
+/** Returns the app's own esbuild, which NodejsFunction also uses. */
 function esbuild(): typeof Esbuild {
   try {
     return createRequire(join(process.cwd(), "cdk.json"))("esbuild") as typeof Esbuild;

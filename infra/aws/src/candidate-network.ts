@@ -27,7 +27,7 @@ export function closedNetwork(scope: Construct, table: ILeaseTable): Vpc {
     subnetConfiguration: [{ name: "Candidates", subnetType: SubnetType.PRIVATE_ISOLATED }],
     gatewayEndpoints: {
       DynamoDb: { service: GatewayVpcEndpointAwsService.DYNAMODB },
-      // The layers of ECR's images.
+      // ECR keeps the layers of images in S3.
       S3: { service: GatewayVpcEndpointAwsService.S3 },
     },
   });
@@ -45,9 +45,9 @@ export function closedNetwork(scope: Construct, table: ILeaseTable): Vpc {
 }
 
 /**
- * The subnets that candidates run in: those with a way out before those without, where whatever the leader calls would need an
- * endpoint of its own.
- * @throws {ConfigurationError} for public ones.
+ * Returns the subnets that candidates run in: those with a way out, else isolated ones. In isolated subnets every service that
+ * the leader calls needs an endpoint of its own.
+ * @throws {ConfigurationError} for public subnets.
  */
 export function subnetsOf(vpc: IVpc, chosen: SubnetSelection | undefined): SubnetSelection {
   if (chosen) {

@@ -26,7 +26,7 @@ import { checkEnvironment, tableEnvironment } from "./table-environment.ts";
 
 /** The settings of a {@link CandidateService}. */
 export interface CandidateServiceProps {
-  /** The table of leases. The tasks may compete in `election` there, and in nothing else. */
+  /** The table of leases. The tasks may compete there in `election`, and in no other election. */
   readonly table: ILeaseTable;
   /** The election that every task competes in, in the environment variable `ELECTION`. */
   readonly election: string;
@@ -36,18 +36,19 @@ export interface CandidateServiceProps {
    */
   readonly image: ContainerImage;
   /**
-   * How many candidates there are: one leads, the others wait. With one there is a warning at synthesis.
+   * The number of candidates: one leads, the others wait. With one there is a warning at synthesis.
    * @default 2
    */
   readonly candidates?: number;
   /**
-   * How long the task of a stopping leader may take: `drainTimeoutMs` of its Elector, in the environment variable `DRAIN_TIMEOUT_MS`.
+   * The longest time for the task of a stopping leader: `drainTimeoutMs` of its Elector, in the environment variable
+   * `DRAIN_TIMEOUT_MS`.
    * @default Duration.seconds(15)
    */
   readonly drainTimeout?: Duration;
   /**
-   * How long ECS waits between SIGTERM and SIGKILL: longer than the drain, or no leader would get to release its lease.
-   * At most 2 minutes, which is what Fargate takes.
+   * The time that ECS waits between SIGTERM and SIGKILL. It has to be longer than the drain, because otherwise a leader cannot
+   * release its lease. Fargate takes at most 2 minutes.
    * @default - the drain and 15 seconds
    */
   readonly stopTimeout?: Duration;
@@ -62,13 +63,14 @@ export interface CandidateServiceProps {
    */
   readonly vpcSubnets?: SubnetSelection;
   /**
-   * How ECS finds out that a task campaigns. A deployment whose tasks never do is rolled back; so the check must fail until
-   * the store was reached, and not because it is out of reach later: ECS would replace every candidate during an outage.
+   * The check by which ECS learns that a task campaigns. A deployment whose tasks never pass it is rolled back. The check must
+   * fail until the task has reached the store, and must not fail later because the store is out of reach. Otherwise ECS would
+   * replace every candidate during an outage.
    * @default - GET http://127.0.0.1:8080/health, by the image's Node; the port is in the environment variable `HEALTH_PORT`
    */
   readonly healthCheck?: HealthCheck;
   /**
-   * Further environment variables, beside `LEASE_TABLE`, `LEASE_TABLE_REGION`, `ELECTION`, `DRAIN_TIMEOUT_MS` and `HEALTH_PORT`.
+   * Further environment variables, besides `LEASE_TABLE`, `LEASE_TABLE_REGION`, `ELECTION`, `DRAIN_TIMEOUT_MS` and `HEALTH_PORT`.
    * @default - none
    */
   readonly environment?: Record<string, string>;
@@ -78,12 +80,12 @@ export interface CandidateServiceProps {
    */
   readonly command?: string[];
   /**
-   * CPU units of a task; 1024 are a processor.
+   * The CPU units of a task. A processor has 1024.
    * @default 256
    */
   readonly cpu?: number;
   /**
-   * Memory of a task, in MiB.
+   * The memory of a task, in MiB.
    * @default 512
    */
   readonly memoryLimitMiB?: number;
@@ -93,16 +95,16 @@ export interface CandidateServiceProps {
    */
   readonly cpuArchitecture?: CpuArchitecture;
   /**
-   * How long the log is kept.
+   * The time for which the log is kept.
    * @default RetentionDays.ONE_MONTH
    */
   readonly logRetention?: RetentionDays;
 }
 
 /**
- * Candidates that run all the time, on Fargate, in subnets that nobody reaches from outside. A deployment starts new
- * candidates before it stops old ones, and a leader that is stopped has time to drain and release. It is over once the new
- * ones campaign, and is rolled back where they never do, or where nobody leads any more.
+ * Candidates that run all the time, on Fargate, in subnets that cannot be reached from outside. A deployment starts new
+ * candidates before it stops old ones. A leader that is stopped has time to drain and release. The deployment ends once the new
+ * tasks campaign. ECS rolls it back if they never do, or if no candidate leads any more.
  */
 export class CandidateService extends Construct implements IGrantable, IConnectable {
   readonly vpc: IVpc;
@@ -110,12 +112,12 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
   readonly service: FargateService;
   readonly taskDefinition: FargateTaskDefinition;
   readonly logGroup: LogGroup;
-  /** Candidates run, and nobody leads: by this alarm ECS rolls a deployment back. Their silence does not set it off. */
+  /** Goes off if candidates run and none leads. ECS then rolls a deployment back. Missing metrics do not set it off. */
   readonly deploymentAlarm: Alarm;
   readonly grantPrincipal: IPrincipal;
   readonly connections: Connections;
 
-  /** @throws {ConfigurationError} for what cannot work, or would let no leader release its lease. */
+  /** @throws {ConfigurationError} for settings that cannot work, or that leave a leader no time to release its lease. */
   constructor(scope: Construct, id: string, props: CandidateServiceProps) {
     super(scope, id);
     const {
@@ -146,7 +148,7 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
         HEALTH_PORT: String(HEALTH_PORT),
       },
       healthCheck: props.healthCheck ?? HEALTH_CHECK,
-      // Metrics are lines of the log.
+      // The metrics are lines of the log.
       logging: LogDrivers.awsLogs({ streamPrefix: "candidate", logGroup: this.logGroup }),
       readonlyRootFilesystem: true,
       stopTimeout,
@@ -158,17 +160,18 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
       desiredCount: candidates,
       vpcSubnets,
       assignPublicIp: false,
-      // New candidates are there before old ones stop: somebody always waits to take over.
+      // New candidates start before old ones stop, so a standby is always there.
       minHealthyPercent: 100,
       maxHealthyPercent: 200,
       circuitBreaker: { enable: true, rollback: true },
       deploymentAlarms: { alarmNames: [this.deploymentAlarm.alarmName], behavior: AlarmBehavior.ROLLBACK_ON_ALARM },
     });
-    // Tasks that start before there is a way to their image, or a right to it, count as failed ones. Of the service alone: an
-    // endpoint may let in the service's security group, and would wait for that.
+    // Let the service wait for its network and its role, because a task that cannot fetch its image yet counts as failed. Only
+    // the service waits: an endpoint may refer to the service's security group, and would otherwise wait for the service in a
+    // circle.
     const service = this.service.node.findChild("Service") as CfnResource;
     service.node.addDependency(this.vpc, this.taskDefinition);
-    // It waits for some of that by reference, too: cfn-lint finds one of them enough.
+    // The service also waits for some of these by reference. cfn-lint then reports the second dependency as superfluous.
     service.addMetadata("cfn-lint", { config: { ignore_checks: ["W3005"] } });
     this.connections = this.service.connections;
     this.grantPrincipal = this.taskDefinition.taskRole;
@@ -200,7 +203,7 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
   }
 }
 
-/** The time that a release and the end of a process take beside the drain. */
+/** The time that a release and the end of a process take besides the drain. */
 const RELEASE_S = 5;
 const STOP_MARGIN_S = 15;
 /** https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#container_definition_timeout */

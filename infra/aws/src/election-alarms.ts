@@ -21,15 +21,15 @@ import type { ILeaseTable } from "./lease-table-base.ts";
 
 /** The settings of {@link ElectionAlarms}. */
 export interface ElectionAlarmsProps {
-  /** The election, whose candidates all write their metrics (`publishMetrics` of `@leasehold/dynamodb/cloudwatch`). */
+  /** The election. All of its candidates have to write metrics (`publishMetrics` of `@leasehold/dynamodb/cloudwatch`). */
   readonly election: string;
   /**
-   * For how long nobody may have led, in whole minutes.
+   * The time without a leader after which the alarm goes off, in whole minutes.
    * @default Duration.minutes(3)
    */
   readonly noLeaderAfter?: Duration;
   /**
-   * How many terms may begin within `flappingWithin`.
+   * The number of terms that may begin within `flappingWithin`.
    * @default 5
    */
   readonly maxTransitions?: number;
@@ -39,18 +39,18 @@ export interface ElectionAlarmsProps {
    */
   readonly flappingWithin?: Duration;
   /**
-   * The part of `renewDeadlineMs` that the time between two renewals may take up. With the default durations it is a half
-   * while all is well, and 1 is the loss of the leadership.
+   * The part of `renewDeadlineMs` that the time between two renewals may take. With the default durations the part is a half in
+   * normal operation. At 1 the leadership is lost.
    * @default 0.8
    */
   readonly maxRenewalGapRatio?: number;
   /**
    * The actions of each alarm when it goes off, and when it is over.
-   * @default - nothing: alarms can be seen
+   * @default - none: the alarms only show their state
    */
   readonly actions?: IAlarmAction[];
   /**
-   * The table, whose consumption and throttling are then shown as well.
+   * The table. If it is set, the dashboard also shows its consumption and throttling.
    * @default - not shown
    */
   readonly table?: ILeaseTable;
@@ -62,21 +62,21 @@ export interface ElectionAlarmsProps {
 }
 
 /**
- * Alarms for an election with standing candidates: nobody leads, the leadership moves too often, renewals come close to
- * their deadline; and a dashboard of what they look at. An election of functions has no leader between two invocations:
- * for those there is {@link ScheduledFunctionAlarms}.
+ * Alarms for an election whose candidates run all the time, and a dashboard of the metrics that they read. The alarms go off if
+ * nobody leads, if the leadership moves too often, or if renewals come close to their deadline. An election of functions has no
+ * leader between two invocations: use {@link ScheduledFunctionAlarms} for those.
  */
 export class ElectionAlarms extends Construct {
-  /** Nobody leads, or nobody says so. */
+  /** Goes off if nobody leads, or if no candidate reports. */
   readonly noLeader: Alarm;
-  /** The leadership moves too often. */
+  /** Goes off if the leadership moves too often. */
   readonly flapping: Alarm;
-  /** Renewals come close to their deadline. */
+  /** Goes off if renewals come close to their deadline. */
   readonly lateRenewals: Alarm;
   readonly dashboard: Dashboard;
   readonly #election: string;
 
-  /** @throws {ConfigurationError} for what could never go off, or would always. */
+  /** @throws {ConfigurationError} for settings with which an alarm would never or always go off. */
   constructor(scope: Construct, id: string, props: ElectionAlarmsProps) {
     super(scope, id);
     const { election, maxTransitions = 5, maxRenewalGapRatio = 0.8 } = props;
@@ -94,7 +94,7 @@ export class ElectionAlarms extends Construct {
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
       threshold: 1,
       evaluationPeriods: noLeaderMinutes,
-      // Silence is the worst case of all: there is no candidate left to say that nobody leads.
+      // Missing metrics count as bad: there is no candidate left that could report that nobody leads.
       treatMissingData: TreatMissingData.BREACHING,
     });
     this.flapping = new Alarm(this, "Flapping", {
@@ -111,7 +111,7 @@ export class ElectionAlarms extends Construct {
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       threshold: maxRenewalGapRatio,
       evaluationPeriods: 5,
-      // A single renewal that had to be sent again is no news.
+      // One renewal that had to be sent again is normal.
       datapointsToAlarm: 2,
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
@@ -123,17 +123,17 @@ export class ElectionAlarms extends Construct {
     this.dashboard.addWidgets(...this.#widgets(maxRenewalGapRatio, props.table));
   }
 
-  /** All of them. */
+  /** All alarms. */
   get alarms(): readonly Alarm[] {
     return [this.noLeader, this.flapping, this.lateRenewals];
   }
 
-  /** 1 in a minute in which somebody led, else 0. */
+  /** 1 in a minute in which a candidate led, else 0. */
   metricIsLeader(options?: MetricOptions): Metric {
     return isLeaderMetric(this.#election, options);
   }
 
-  /** How many terms began. */
+  /** The number of terms that began. */
   metricTransitions(options?: MetricOptions): Metric {
     return electionMetric(this.#election, METRIC_NAMES.transitions, { statistic: Stats.SUM, ...options });
   }

@@ -2,7 +2,7 @@ import { ELECTION_DIMENSION, METRIC_NAMES, METRICS_NAMESPACE } from "@leasehold/
 import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import { Duration } from "aws-cdk-lib/core";
 
-/** 1 in a minute in which some candidate of the election led, 0 in one in which candidates ran and none led. */
+/** 1 in a minute in which a candidate of the election led. 0 in a minute in which candidates ran and none led. */
 export function isLeaderMetric(election: string, options?: MetricOptions): Metric {
   return electionMetric(election, METRIC_NAMES.isLeader, { statistic: Stats.MAXIMUM, ...options });
 }

@@ -3,16 +3,22 @@ import { checkName } from "@leasehold/core/provider";
 import { Token } from "aws-cdk-lib/core";
 import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 
-/** The actions of a candidate on the items of its elections; a leader's fence is a ConditionCheckItem. It never deletes, and never scans. */
+/**
+ * The actions of a candidate on the items of its elections. A leader's fence is a ConditionCheckItem. A candidate never deletes
+ * or scans.
+ */
 export const CANDIDATE_ACTIONS: readonly string[] = ["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"];
-/** The actions of an observer on them. */
+/** The actions of an observer on these items. */
 export const OBSERVER_ACTIONS: readonly string[] = ["dynamodb:GetItem"];
-/** The actions of an administrator on them: break, transfer, list an election's occurrences, and remove what is left of an election. */
+/**
+ * The actions of an administrator on these items: break, transfer, list an election's occurrences, and remove the rest of an
+ * election.
+ */
 export const ADMINISTRATOR_ACTIONS: readonly string[] = [...CANDIDATE_ACTIONS, "dynamodb:Query", "dynamodb:DeleteItem"];
-/** How a store asks what kind of table it is. It is about no item, and so cannot be kept to elections. */
+/** The action by which a store reads what kind of table it has. It refers to no item, so it cannot be limited to elections. */
 export const TABLE_ACTIONS: readonly string[] = ["dynamodb:DescribeTable"];
 
-/** What reading a table needs of the key that encrypts it, where that is a customer's own; and what writing does. */
+/** The actions that reading and writing need on the key that encrypts the table, if it is a customer's own key. */
 export const KEY_READ_ACTIONS: readonly string[] = ["kms:Decrypt", "kms:DescribeKey"];
 export const KEY_WRITE_ACTIONS: readonly string[] = [
   ...KEY_READ_ACTIONS,
@@ -22,11 +28,12 @@ export const KEY_WRITE_ACTIONS: readonly string[] = [
 ];
 
 /**
- * Allows `actions` on the items of these elections and on nothing else of the tables. An election's lease and its
- * occurrences have the same partition key, its name, so the same statement covers both.
+ * Allows `actions` on the items of these elections, and on nothing else of the tables. An election's lease and its occurrences
+ * have the same partition key, the election's name, so one statement covers both.
  *
- * @param grant what to call it in an error.
- * @throws without an election, since that would be all of them, or none; and for a name that no election can have.
+ * @param grant the name of the grant in an error.
+ * @throws {ConfigurationError} without an election, because the grant would be for all of them. Also for a name that no election
+ * can have.
  */
 export function electionStatement(
   grant: string,
@@ -45,21 +52,21 @@ export function electionStatement(
     actions: [...actions],
     resources: [...tableArns],
     conditions: {
-      // Equal, not like: an asterisk in an election's name is an asterisk.
+      // Use StringEquals, not StringLike, because an asterisk in an election's name is an asterisk.
       "ForAllValues:StringEquals": { "dynamodb:LeadingKeys": elections.map((election) => literal(election)) },
-      // All of no keys are equal to anything: a request that names no key (a Scan) has to be kept out by itself.
+      // ForAllValues is true for a request without keys (a Scan), so refuse such a request separately.
       Null: { "dynamodb:LeadingKeys": "false" },
     },
   });
 }
 
-/** Allows what concerns no item. */
+/** Allows the actions that refer to no item. */
 export function tableStatement(tableArns: readonly string[]): PolicyStatement {
   return new PolicyStatement({ effect: Effect.ALLOW, actions: [...TABLE_ACTIONS], resources: [...tableArns] });
 }
 
 /**
- * A name as a policy has to spell it, so that it is not taken for a policy variable.
+ * Returns a name in the spelling of a policy, so that IAM does not read it as a policy variable.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_variables.html#policy-vars-specialchars
  */
 function literal(election: string): string {

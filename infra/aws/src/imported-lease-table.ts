@@ -5,28 +5,28 @@ import { Arn, ArnFormat, Aws, Stack, Token, type ArnComponents } from "aws-cdk-l
 import type { Construct } from "constructs";
 import { grantKeysByArn, LeaseTableBase } from "./lease-table-base.ts";
 
-/** What is known of a table that was made elsewhere. */
+/** The attributes of a table that was made elsewhere. */
 export interface LeaseTableAttributes {
-  /** The table's ARN, which says its region. */
+  /** The table's ARN, which contains its region. */
   readonly tableArn: string;
   /**
-   * The key of yours that encrypts the table.
+   * Your own key that encrypts the table.
    * @default - a key of AWS's, which needs no grant
    */
   readonly encryptionKey?: IKey;
   /**
-   * The further regions of a table with multi-region strong consistency: what is granted is granted there, too.
+   * The further regions of a table with multi-region strong consistency. Grants cover them too.
    * @default - none
    */
   readonly replicaRegions?: string[];
   /**
-   * The keys of yours that encrypt it there, by region.
+   * Your own keys that encrypt the table there, by region.
    * @default - keys of AWS's
    */
   readonly replicaKeyArns?: Record<string, string>;
 }
 
-/** A table by its ARN; it is taken as it is. */
+/** A table by its ARN. Its settings are not checked. */
 export class ImportedLeaseTable extends LeaseTableBase {
   readonly tableName: string;
   readonly tableArn: string;
@@ -35,7 +35,7 @@ export class ImportedLeaseTable extends LeaseTableBase {
   protected readonly tableArns: readonly string[];
   readonly #attributes: LeaseTableAttributes;
 
-  /** @throws {ConfigurationError} for what is no table's ARN, or means another table in each region. */
+  /** @throws {ConfigurationError} for an ARN that is not a table's, or that means another table in each region. */
   constructor(scope: Construct, id: string, attributes: LeaseTableAttributes) {
     super(scope, id);
     const { tableArn, replicaRegions = [] } = attributes;

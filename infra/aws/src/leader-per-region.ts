@@ -1,7 +1,7 @@
 import { Stack, Stage, Token } from "aws-cdk-lib/core";
 import type { IConstruct } from "constructs";
 
-/** What of a table matters here. */
+/** The properties of a table that matter here. */
 interface Table extends IConstruct {
   readonly region: string;
   readonly regions: readonly string[];
@@ -9,9 +9,9 @@ interface Table extends IConstruct {
 }
 
 /**
- * Finds the elections that would have a leader in each of two regions, since two tables hold them: as where a stack with
- * everything in it is made once for each region. What is kept apart on purpose, as tests are from production, is in a
- * `Stage` or an account of its own.
+ * Finds the elections that would have a leader in each of two regions, because two tables hold them. This happens if a stack with
+ * its own table is made once for each region. Tables that are separate on purpose, as for tests and production, belong in
+ * different `Stage`s or accounts.
  */
 export function tablesOfOneElection(table: Table): string[] {
   const others = (Stage.of(table)?.node.findAll() ?? []).filter(isTable);
@@ -31,7 +31,7 @@ function isTable(construct: IConstruct): construct is Table {
   return "elections" in construct && "regions" in construct && "tableArn" in construct;
 }
 
-/** Another table of the same account: the replicas of one that is strongly consistent are one table. */
+/** True for another table of the same account. The replicas of one strongly consistent table are one table. */
 function isElsewhere(table: Table, other: Table): boolean {
   if (Token.isUnresolved(table.region) || Token.isUnresolved(other.region)) return false;
   if (Stack.of(table).account !== Stack.of(other).account) return false;

@@ -24,13 +24,13 @@ import { checkEnvironment, tableEnvironment } from "./table-environment.ts";
 
 /** The settings of a {@link LeaderScheduledFunction}. */
 export interface LeaderScheduledFunctionProps {
-  /** The table of leases. The function may compete in `election` there, and in nothing else. */
+  /** The table of leases. The function may compete there in `election`, and in no other election. */
   readonly table: ILeaseTable;
   /** The election, the same in every region. The handler finds it in the environment variable `ELECTION`. */
   readonly election: string;
   /**
-   * When it is invoked. `cron(...)` and `at(...)` mean the same times in every region; `rate(...)` counts from when each
-   * region's schedule was made, so that there is a warning where there are two.
+   * The times of invocation. `cron(...)` and `at(...)` mean the same times in every region. `rate(...)` counts from when each
+   * region's schedule was made, so with two regions there is a warning.
    */
   readonly schedule: ScheduleExpression;
   /** The file that exports the handler, wrapped in `onlyAsLeader` of `@leasehold/functions/aws-lambda`. */
@@ -41,29 +41,30 @@ export interface LeaderScheduledFunctionProps {
    */
   readonly handler?: string;
   /**
-   * After how long Lambda ends an invocation. Its lease is as long by default, and so is the wait after one that died.
+   * The time after which Lambda ends an invocation. The default lease lasts a little longer, and so does the wait after an
+   * invocation that died.
    * @default Duration.minutes(1)
    */
   readonly timeout?: Duration;
   /**
-   * The schedule's name. It is part of what `oncePerTick` tells occurrences by, so it has to be the same in every region.
-   * @default - the election's name, where a schedule can be called that
+   * The schedule's name. `oncePerTick` identifies occurrences by it, so it has to be the same in every region.
+   * @default - the election's name, if it is a valid name of a schedule
    */
   readonly scheduleName?: string;
   /**
-   * How often Lambda invokes the function again after it has failed or died, 0 to 2: a minute later, and two minutes after that.
-   * Where that would be before the lease of one that died has run out, the function is told to wait: `LEASE_WAIT_MS`. With 0
-   * the dead-letter queue has what failed, and nothing is tried again.
+   * The number of times that Lambda invokes the function again after it has failed or died, 0 to 2. Lambda waits one minute, and
+   * then two. If the lease of an invocation that died lasts longer than that, `LEASE_WAIT_MS` tells the function to wait. With 0
+   * a failed invocation goes to the dead-letter queue at once.
    * @default 2
    */
   readonly retryAttempts?: number;
   /**
-   * How late an invocation may be. After that, it goes to the dead-letter queue. It must reach to the last attempt.
+   * The longest delay of an invocation. A later one goes to the dead-letter queue. It must last until the last attempt.
    * @default Duration.hours(1)
    */
   readonly maxEventAge?: Duration;
   /**
-   * Further environment variables, beside `LEASE_TABLE`, `LEASE_TABLE_REGION`, `ELECTION` and `LEASE_WAIT_MS`.
+   * Further environment variables, besides `LEASE_TABLE`, `LEASE_TABLE_REGION`, `ELECTION` and `LEASE_WAIT_MS`.
    * @default - none
    */
   readonly environment?: Record<string, string>;
@@ -73,7 +74,7 @@ export interface LeaderScheduledFunctionProps {
    */
   readonly memorySize?: number;
   /**
-   * How long its log is kept.
+   * The time for which its log is kept.
    * @default RetentionDays.ONE_MONTH
    */
   readonly logRetention?: RetentionDays;
@@ -85,8 +86,8 @@ export interface LeaderScheduledFunctionProps {
 }
 
 /**
- * A function that EventBridge Scheduler invokes, and that proceeds only as leader; with its own role, log group and
- * dead-letter queue. The schedule's event has its time, which `oncePerTick` needs.
+ * A function that EventBridge Scheduler invokes, and that proceeds only as leader. It has its own role, log group and dead-letter
+ * queue. The schedule's event contains its time, which `oncePerTick` needs.
  *
  * @example
  * ```ts
@@ -105,7 +106,7 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
   readonly grantPrincipal: IPrincipal;
   readonly election: string;
 
-  /** @throws {ConfigurationError} for what cannot work. */
+  /** @throws {ConfigurationError} for settings that cannot work. */
   constructor(scope: Construct, id: string, props: LeaderScheduledFunctionProps) {
     super(scope, id);
     const { table, election, timeout = Duration.minutes(1), retryAttempts = 2, maxEventAge = Duration.hours(1) } = props;
@@ -134,7 +135,7 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
         ...props.environment,
         ...environment,
         LEASE_WAIT_MS: String(window.waitS * 1_000),
-        // The stack traces of what is bundled are those of its sources.
+        // Show stack traces of the sources instead of the bundle.
         NODE_OPTIONS: ["--enable-source-maps", props.environment?.["NODE_OPTIONS"] ?? ""].join(" ").trim(),
       },
       role: this.role,
@@ -144,7 +145,8 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
       onFailure: new SqsDestination(this.deadLetterQueue),
       bundling: { format: OutputFormat.ESM, target: "node24", sourceMap: true, sourcesContent: false, ...props.bundling },
     });
-    // A function waits for its role's policies by name, and for the role by reference: cfn-lint finds one of them enough.
+    // A function waits for its role's policies by name, and for the role by reference. cfn-lint reports the second as
+    // superfluous.
     (this.function.node.defaultChild as CfnResource).addMetadata("cfn-lint", { config: { ignore_checks: ["W3005"] } });
     table.grantCandidate(this.role, election);
     let invoker: IRole | undefined;
@@ -154,7 +156,7 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
       retryAttempts: 10,
       input: scheduledEvent(),
     });
-    // CDK makes the role, for schedules of this account and group alone; it is here that one can see which role that is.
+    // CDK makes one role for schedules of this account and group. Only `bind` returns it.
     const target: IScheduleTarget = {
       bind: (schedule) => {
         const config = invocation.bind(schedule);
@@ -180,37 +182,37 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
     }
   }
 
-  /** Invocations whose handler ran to its end, as `onlyAsLeader` writes it to the log. */
+  /** Invocations whose handler ended without an error, as `onlyAsLeader` writes them to the log. */
   metricRan(options?: MetricOptions): Metric {
     return this.#invocations("Ran", options);
   }
 
-  /** Invocations that did not lead, by the same. */
+  /** Invocations that did not lead, as `onlyAsLeader` writes them to the log. */
   metricSkipped(options?: MetricOptions): Metric {
     return this.#invocations("Skipped", options);
   }
 
-  /** Invocations that have failed; those that did not lead have not. */
+  /** Invocations that failed. An invocation that did not lead has not failed. */
   metricErrors(options?: MetricOptions): Metric {
     return this.function.metricErrors(options);
   }
 
-  /** Invocations that were given up: undelivered, or failed at every attempt. Any is one to look at. */
+  /** Invocations that were given up: undelivered, or failed at every attempt. Look into each of them. */
   metricDeadLetters(options?: MetricOptions): Metric {
     return this.deadLetterQueue.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, ...options });
   }
 
-  /** Invocations that Lambda put off, since too many went on at once. */
+  /** Invocations that Lambda delayed, because too many ran at once. */
   metricThrottles(options?: MetricOptions): Metric {
     return this.function.metricThrottles(options);
   }
 
-  /** How long invocations took, the longest. */
+  /** The longest duration of an invocation. */
   metricDuration(options?: MetricOptions): Metric {
     return this.function.metricDuration({ statistic: Stats.MAXIMUM, ...options });
   }
 
-  /** Of the election; where its name is none that CloudWatch takes, of the function. */
+  /** Returns a metric of the election, or of the function if CloudWatch does not take the election's name. */
   #invocations(metricName: "Ran" | "Skipped", options: MetricOptions = {}): Metric {
     const isByElection = Token.isUnresolved(this.election) || isDimensionValue(this.election);
     const [name, value] = isByElection ? [ELECTION_DIMENSION, this.election] : ["Function", this.function.functionName];
@@ -220,8 +222,9 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
 }
 
 /**
- * The event of the schedule, as a rule of EventBridge writes it. EventBridge Scheduler sends much the same by itself, and documents
- * none of it. https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
+ * Returns the event of the schedule, in the format of a rule of EventBridge. EventBridge Scheduler sends a similar one by
+ * default, but does not document it.
+ * https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
  */
 function scheduledEvent(): ScheduleTargetInput {
   return ScheduleTargetInput.fromObject({
@@ -234,7 +237,7 @@ function scheduledEvent(): ScheduleTargetInput {
   });
 }
 
-/** The names that a schedule can have. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
+/** The valid names of a schedule. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
 const SCHEDULE_NAME = /^[\w.-]{1,64}$/;
 const LONGEST_TIMEOUT_S = 900;
 

@@ -18,38 +18,38 @@ export interface ILeaseTable extends IConstruct {
   readonly tableName: string;
   /** The table's ARN, in `region`. */
   readonly tableArn: string;
-  /** The region that every candidate of the table's elections talks to, wherever it runs: `LEASE_TABLE_REGION` in its environment. */
+  /** The region whose table every candidate uses, wherever it runs. `LEASE_TABLE_REGION` in its environment. */
   readonly region: string;
   /**
-   * Lets the grantee compete in these elections, lead, fence its writes, and claim occurrences; in no other election, and
-   * without deleting or scanning anything.
+   * Lets the grantee compete in these elections, lead, fence its writes, and claim occurrences. It allows no other election, no
+   * delete and no scan.
    * @throws without an election.
    */
   grantCandidate(grantee: IGrantable, ...elections: string[]): Grant;
   /** Lets the grantee read who leads these elections. @throws without an election. */
   grantObserver(grantee: IGrantable, ...elections: string[]): Grant;
   /**
-   * Lets the grantee break and transfer the leadership of these elections, list their occurrences, and delete items.
-   * Whoever deletes a lease makes its terms begin again, which breaks fencing: give this to persons, not to programs.
+   * Lets the grantee break and transfer the leadership of these elections, list their occurrences, and delete items. After a
+   * lease is deleted its terms begin again at 1, which breaks fencing. So grant this to persons, not to programs.
    * @throws without an election.
    */
   grantAdministrator(grantee: IGrantable, ...elections: string[]): Grant;
   /** The write units that the table's leases consume: 720 an hour for each leader at the defaults. */
   metricConsumedWriteCapacityUnits(options?: MetricOptions): Metric;
-  /** Writes that DynamoDB has refused for being too many: renewals are among them. */
+  /** Writes that DynamoDB refused because there were too many. Renewals may be among them. */
   metricWriteThrottleEvents(options?: MetricOptions): Metric;
 }
 
-/** What a table is by its ARN, in one region or in several that agree. */
+/** A table by its ARN, in one region or in several with strong consistency. */
 export abstract class LeaseTableBase extends Construct implements ILeaseTable {
   abstract readonly tableName: string;
   abstract readonly tableArn: string;
   abstract readonly region: string;
-  /** The regions in which this same table is, its own among them. */
+  /** The regions of this table, including its own. */
   abstract readonly regions: readonly string[];
-  /** In every region. */
+  /** The ARNs in every region. */
   protected abstract readonly tableArns: readonly string[];
-  /** Grants the use of the keys that encrypt the table, where they are not AWS's own: in every region. */
+  /** Grants the use of customer keys that encrypt the table, in every region. */
   protected abstract grantKeys(grantee: IGrantable, actions: readonly string[]): Grant[];
   readonly #candidatesOf = new Set<string>();
 
@@ -114,7 +114,7 @@ export abstract class LeaseTableBase extends Construct implements ILeaseTable {
   }
 }
 
-/** Grants the use of keys by their ARNs, where no construct of theirs is at hand. */
+/** Grants the use of keys by their ARNs, for keys without a construct. */
 export function grantKeysByArn(grantee: IGrantable, actions: readonly string[], keyArns: readonly string[]): Grant[] {
   if (keyArns.length === 0) return [];
   return [Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns: [...keyArns] })];

@@ -7,7 +7,7 @@ import { ImportedLeaseTable, type LeaseTableAttributes } from "./imported-lease-
 import { grantKeysByArn, LeaseTableBase, type ILeaseTable } from "./lease-table-base.ts";
 import { checkRegions, checkTtlAttribute, faultsOf, type DeployedTable } from "./table-safety.ts";
 
-/** The names of the table's keys, which are strings: what `@leasehold/dynamodb` expects. */
+/** The names of the table's keys, which `@leasehold/dynamodb` expects. Both are strings. */
 export const TABLE_KEYS = { partition: "election", sort: "entry" } as const;
 
 /** The settings of a {@link LeaseTable}. */
@@ -18,25 +18,25 @@ export interface LeaseTableProps {
    */
   readonly tableName?: string;
   /**
-   * The attribute by which DynamoDB deletes *occurrences* that have outlived their retention. There is one alone:
-   * `expiresAt`, which no lease carries. Any other one is an error, since by it DynamoDB would delete leases, whose terms
-   * must never begin again.
+   * The attribute by which DynamoDB deletes *occurrences* after their retention. Only `expiresAt` is allowed, because no lease
+   * has it. With any other attribute DynamoDB might delete a lease, and its terms must never begin again. Another attribute is
+   * therefore an error.
    * @default - no TTL: occurrences are kept
    */
   readonly occurrenceTtlAttribute?: string;
   /**
    * Further regions that hold the whole table. Only with `multiRegionConsistency: STRONG`, and in stacks whose region is set.
-   * @default - the stack's region alone
+   * @default - only the stack's region
    */
   readonly replicaRegions?: string[];
   /**
-   * A region that takes part in the consensus and holds no table, in place of a second replica.
+   * A region that takes part in the consensus and holds no table. It replaces a second replica.
    * @default - none
    */
   readonly witnessRegion?: string;
   /**
-   * How replicas agree. Eventually consistent ones are an error: each of them checks conditions on its own copy, so two
-   * regions would each elect a leader.
+   * The way in which replicas agree. Eventual consistency is an error, because each replica checks conditions on its own copy.
+   * Two regions would then each elect a leader.
    * @default - none, for a table without replicas
    */
   readonly multiRegionConsistency?: MultiRegionConsistency;
@@ -46,12 +46,13 @@ export interface LeaseTableProps {
    */
   readonly encryption?: TableEncryptionV2;
   /**
-   * For how many days back the table can be restored to any second, 1 to 35. A restored table has older terms: see the README.
+   * The number of past days to which the table can be restored, to any second, 1 to 35. A restored table has older terms: see the
+   * README.
    * @default 35
    */
   readonly recoveryPeriodInDays?: number;
   /**
-   * DynamoDB refuses to delete the table. Without it there is a warning at synthesis.
+   * With `true` DynamoDB refuses to delete the table. With `false` there is a warning at synthesis.
    * @default true
    */
   readonly deletionProtection?: boolean;
@@ -63,8 +64,8 @@ export interface LeaseTableProps {
 }
 
 /**
- * The table that `DynamoDBLeaseStore` keeps leases in, on demand and encrypted, restorable, protected from deletion and
- * kept when its stack is deleted. What would make two leaders, or make terms begin again, is an error.
+ * The table in which `DynamoDBLeaseStore` keeps leases. It is on demand, encrypted, restorable, protected from deletion, and kept
+ * when its stack is deleted. Settings with which two leaders could exist, or terms could begin again, are an error.
  *
  * @example
  * ```ts
@@ -74,16 +75,16 @@ export interface LeaseTableProps {
  */
 export class LeaseTable extends LeaseTableBase {
   /**
-   * The one table, where it was made by another stack or in another region; it is taken as it is.
-   * @throws {ConfigurationError} for an ARN that does not say its region.
+   * Returns the one table that another stack or another region has made. Its settings are not checked.
+   * @throws {ConfigurationError} for an ARN without a region.
    */
   static fromTableArn(scope: Construct, id: string, tableArn: string): ILeaseTable {
     return new ImportedLeaseTable(scope, id, { tableArn });
   }
 
   /**
-   * The same for a table that a key of yours encrypts, or one in several regions.
-   * @throws {ConfigurationError} for an ARN that does not say its region.
+   * The same for a table that a key of yours encrypts, or for one in several regions.
+   * @throws {ConfigurationError} for an ARN without a region.
    */
   static fromTableAttributes(scope: Construct, id: string, attributes: LeaseTableAttributes): ILeaseTable {
     return new ImportedLeaseTable(scope, id, attributes);
@@ -93,12 +94,12 @@ export class LeaseTable extends LeaseTableBase {
   readonly tableArn: string;
   readonly region: string;
   readonly regions: readonly string[];
-  /** The table's name was chosen, and so is known in every region. */
+  /** True if the props set the table's name, which is then known in every region. */
   readonly hasOwnName: boolean;
   protected readonly tableArns: readonly string[];
   readonly #encryption: TableEncryptionV2;
 
-  /** @throws {ConfigurationError} for what cannot be safe, with the reason. */
+  /** @throws {ConfigurationError} for settings that are not safe, with the reason. */
   constructor(scope: Construct, id: string, props: LeaseTableProps = {}) {
     super(scope, id);
     this.region = regionOf(this);
@@ -160,7 +161,7 @@ export class LeaseTable extends LeaseTableBase {
   }
 }
 
-/** A stack without a region is deployed wherever somebody is signed in. */
+/** Returns the stack's region. A stack without one would be deployed to the region of the person who deploys it. */
 function regionOf(table: LeaseTable): string {
   const { region } = Stack.of(table);
   if (!Token.isUnresolved(region)) return region;
@@ -169,7 +170,7 @@ function regionOf(table: LeaseTable): string {
   );
 }
 
-/** The table's properties as CloudFormation gets them, with every override. */
+/** Returns the table's properties in the template, with every override. */
 function deployed(resource: CfnResource): DeployedTable {
   const { Resources } = Stack.of(resource).resolve(resource._toCloudFormation()) as {
     readonly Resources: Readonly<Record<string, { readonly Properties: DeployedTable }>>;

@@ -9,8 +9,8 @@ interface Scheduled extends IConstruct {
 }
 
 /**
- * Warns of `rate(...)` where there are two regions: each counts from when its schedule was made, so that what two regions
- * deliver are different times, and `oncePerTick` would do both.
+ * Warns of `rate(...)` in two regions. Each rate counts from when its schedule was made, so the two regions deliver different
+ * times. `oncePerTick` would do both.
  */
 export function warnOfRate(scheduled: Scheduled, schedule: ScheduleExpression, table: ILeaseTable): void {
   if (!schedule.expressionString.startsWith("rate(")) return;

@@ -16,31 +16,34 @@ import type { LeaderScheduledFunction } from "./leader-scheduled-function.ts";
 export interface ScheduledFunctionAlarmsProps {
   /** The function. */
   readonly scheduled: LeaderScheduledFunction;
-  /** For how long nothing may have run, in whole hours up to 7 days: longer than the longest pause of the schedule. */
+  /**
+   * The time without a run after which the alarm goes off, in whole hours up to 7 days. It has to be longer than the schedule's
+   * longest pause.
+   */
   readonly notRunFor: Duration;
   /**
-   * The function runs in other regions as well, and whoever skips there leaves it to who runs. Then an invocation that skips
-   * counts as well, since the metrics of a region know nothing of another's; each region has alarms of its own.
+   * True if the function runs in other regions as well. A skipped invocation then counts too, because another region may have run
+   * instead, and a region has no metrics of another one. Each region has alarms of its own.
    * @default false
    */
   readonly inOtherRegions?: boolean;
   /**
    * The actions of each alarm when it goes off, and when it is over.
-   * @default - nothing: alarms can be seen
+   * @default - none: the alarms only show their state
    */
   readonly actions?: IAlarmAction[];
 }
 
 /**
- * Alarms for a function that proceeds only as leader: it has not run for too long, something was given up, and Lambda puts
- * invocations off. The first looks at what `onlyAsLeader` writes to the log.
+ * Alarms for a function that proceeds only as leader. They go off if it has not run for too long, if an invocation was given up,
+ * or if Lambda delays invocations. The first one reads the metrics that `onlyAsLeader` writes to the log.
  */
 export class ScheduledFunctionAlarms extends Construct {
-  /** Nothing has run, or nobody says so: whether the schedule does not fire, or each attempt fails. */
+  /** Goes off if nothing has run, or no invocation reports: the schedule does not fire, or each attempt fails. */
   readonly notRun: Alarm;
-  /** An invocation was given up: undelivered, or failed at every attempt. It stays on until the queue is empty. */
+  /** Goes off if an invocation was given up: undelivered, or failed at every attempt. It stays on until the queue is empty. */
   readonly deadLetters: Alarm;
-  /** Lambda has put an invocation off, since too many went on at once. */
+  /** Goes off if Lambda has delayed an invocation, because too many ran at once. */
   readonly throttles: Alarm;
 
   /** @throws {ConfigurationError} for a time that CloudWatch cannot look back on. */
@@ -54,7 +57,7 @@ export class ScheduledFunctionAlarms extends Construct {
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
       threshold: 1,
       evaluationPeriods: hours,
-      // Silence is the worst case of all: there is no invocation to say that nothing ran.
+      // Missing metrics count as bad: there is no invocation that could report that nothing ran.
       treatMissingData: TreatMissingData.BREACHING,
     });
     const alarm = (name: string, alarmDescription: string, metric: IMetric): Alarm =>
@@ -76,7 +79,7 @@ export class ScheduledFunctionAlarms extends Construct {
     }
   }
 
-  /** All of them. */
+  /** All alarms. */
   get alarms(): readonly Alarm[] {
     return [this.notRun, this.deadLetters, this.throttles];
   }
@@ -85,7 +88,7 @@ export class ScheduledFunctionAlarms extends Construct {
 const HOUR = Duration.hours(1);
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html: with periods of an hour, 7 days. */
 const LONGEST_HOURS = 7 * 24;
-/** One is one too many. */
+/** The alarm goes off at the first one. */
 const ANY: Pick<AlarmProps, "comparisonOperator" | "threshold" | "evaluationPeriods" | "treatMissingData"> = {
   comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
   threshold: 1,

@@ -8,8 +8,8 @@ import { LeaseTable } from "./lease-table.ts";
 export const TABLE_VARIABLES = { table: "LEASE_TABLE", region: "LEASE_TABLE_REGION", election: "ELECTION" } as const;
 
 /**
- * What a candidate finds in its environment.
- * @throws {ConfigurationError} for a table that cannot be named in the candidate's stack.
+ * Returns the environment variables of a candidate.
+ * @throws {ConfigurationError} for a table whose name is not known in the candidate's stack.
  */
 export function tableEnvironment(candidate: Construct, table: ILeaseTable, election: string): Record<string, string> {
   const { region } = Stack.of(candidate);

@@ -2,9 +2,9 @@ import { ConfigurationError } from "@leasehold/core";
 import { MultiRegionConsistency } from "aws-cdk-lib/aws-dynamodb";
 import { Token } from "aws-cdk-lib/core";
 
-/** The attribute that an occurrence carries for DynamoDB's TTL, and a lease never does. */
+/** The attribute for DynamoDB's TTL. An occurrence has it, and a lease never does. */
 export const OCCURRENCE_TTL_ATTRIBUTE = "expiresAt";
-/** How many regions agree in multi-region strong consistency, the witness among them. */
+/** The number of regions in multi-region strong consistency, including a witness. */
 const STRONG_REGIONS = 3;
 
 interface Regions {
@@ -14,7 +14,7 @@ interface Regions {
   readonly occurrenceTtlAttribute?: string;
 }
 
-/** The properties of a table that decide whether it can hold leases, as CloudFormation gets them. */
+/** The properties in the template that decide whether a table can hold leases. */
 export interface DeployedTable {
   readonly TimeToLiveSpecification?: { readonly Enabled?: unknown; readonly AttributeName?: unknown };
   readonly Replicas?: readonly { readonly Region?: unknown }[];
@@ -25,7 +25,7 @@ const EVENTUAL =
   "eventually consistent replicas each check conditions on their own copy of an item, so two regions would each elect a leader";
 const NO_TTL = "DynamoDB has no TTL on tables with multi-region strong consistency";
 
-/** @throws {ConfigurationError} for an attribute that leases carry, or may carry. */
+/** @throws {ConfigurationError} for an attribute that leases have, or may have. */
 export function checkTtlAttribute({ occurrenceTtlAttribute }: Regions): void {
   if (occurrenceTtlAttribute === undefined || occurrenceTtlAttribute === OCCURRENCE_TTL_ATTRIBUTE) return;
   throw new ConfigurationError(wrongTtl(occurrenceTtlAttribute));
@@ -60,7 +60,9 @@ export function checkRegions(props: Regions): void {
   }
 }
 
-/** Finds why a table is unfit for leases, however it came to be: an escape hatch may have changed what the props said. */
+/**
+ * Finds why a table is not safe for leases. It reads the template, because an escape hatch may have changed the props' result.
+ */
 export function faultsOf({
   TimeToLiveSpecification: ttl,
   Replicas = [],

@@ -15,7 +15,7 @@ const conditions = ["@leasehold/source"];
 describe("the image of a program", () => {
   const image = new CandidateImage(entry, { conditions });
 
-  test("is put together of that one file, on a base that never changes", async () => {
+  test("consists of that one file, on a base image with a digest", async () => {
     expect(await readdir(image.folder)).toEqual(["Dockerfile", "candidate.mjs", "candidate.mjs.map"]);
     const dockerfile = await readFile(join(image.folder, "Dockerfile"), "utf8");
     expect(dockerfile).toMatch(/^FROM public\.ecr\.aws\/docker\/library\/node:24\S*@sha256:[0-9a-f]{64}$/m);
@@ -23,14 +23,14 @@ describe("the image of a program", () => {
     expect(dockerfile).not.toMatch(/^RUN /m);
   });
 
-  test("has all that the program imports, and says in one line what is wrong with its settings", async () => {
+  test("contains all imports of the program, and reports a wrong setting in one line", async () => {
     const running = promisify(execFile)(nodeExecutable(), ["--enable-source-maps", join(image.folder, "candidate.mjs")], {
       env: { LEASE_TABLE_REGION: "eu-central-1" },
     });
     await expect(running).rejects.toMatchObject({ stderr: expect.stringMatching(/tableName/) });
   });
 
-  test("says for which processors it is", () => {
+  test("is built for the processors that the task definition names", () => {
     const stack = strictStack();
     const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
     new CandidateService(stack, "Candidates", { table, election: "nightly-billing", image });
@@ -40,13 +40,13 @@ describe("the image of a program", () => {
     });
   });
 
-  test("can be for others, and on another base", async () => {
+  test("can have other processors and another base image", async () => {
     const other = new CandidateImage(entry, { conditions, cpuArchitecture: CpuArchitecture.X86_64, baseImage: "node:24" });
     expect(other.cpuArchitecture).toBe(CpuArchitecture.X86_64);
     expect(await readFile(join(other.folder, "Dockerfile"), "utf8")).toMatch(/^FROM node:24$/m);
   });
 });
 
-test("a program that is not there is an error", () => {
+test("a program that does not exist is an error", () => {
   expect(() => new CandidateImage("absent.ts")).toThrow("program absent.ts is not there");
 });

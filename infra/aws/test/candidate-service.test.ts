@@ -54,7 +54,7 @@ describe("by default", () => {
     }
   });
 
-  test("a task knows the table, the election and its drain, and has longer than that to stop", () => {
+  test("a task gets the table, the election and its drain, and has longer than the drain to stop", () => {
     const { Properties } = onlyOf<Task>(stack, "AWS::ECS::TaskDefinition");
     expect(Properties.ContainerDefinitions).toEqual([
       expect.objectContaining({
@@ -72,7 +72,7 @@ describe("by default", () => {
     ]);
   });
 
-  test("a task is well once it campaigns, and a deployment is over when its tasks are", () => {
+  test("a task is healthy once it campaigns, and a deployment ends when its tasks do", () => {
     const { Properties } = onlyOf<Task>(stack, "AWS::ECS::TaskDefinition");
     expect(Properties.ContainerDefinitions[0]).toMatchObject({
       HealthCheck: {
@@ -98,7 +98,7 @@ describe("by default", () => {
       EvaluationPeriods: 3,
       Threshold: 1,
       ComparisonOperator: "LessThanThreshold",
-      // Nobody runs before the first deployment, which this must not keep from beginning.
+      // No candidate runs before the first deployment. The alarm must not block it.
       TreatMissingData: "notBreaching",
     });
   });
@@ -113,7 +113,7 @@ describe("by default", () => {
     for (const type of ["AWS::EC2::VPCEndpoint", "AWS::EC2::SubnetRouteTableAssociation", "AWS::IAM::Policy"]) waitsFor(type);
   });
 
-  test("its role may compete in its election and do nothing else", () => {
+  test("its role may compete in its election, and do nothing else", () => {
     const policies = resourcesOf<{ PolicyDocument: { Statement: Statement[] }; Roles: { Ref: string }[] }>(
       stack,
       "AWS::IAM::Policy",
@@ -128,13 +128,13 @@ describe("by default", () => {
     expect([may("nightly-billing"), may("other")]).toEqual([true, false]);
   });
 
-  test("nobody is warned of anything, and cdk-nag finds nothing", () => {
+  test("there is no warning, and cdk-nag finds nothing", () => {
     expect(warningsOf(stack)).toEqual([]);
     expect(nagFindings(stack)).toEqual([]);
   });
 });
 
-test("it takes what it is told", () => {
+test("the props set the service and the task", () => {
   const stack = stackWith(() => ({
     candidates: 3,
     drainTimeout: Duration.seconds(60),
@@ -150,7 +150,7 @@ test("it takes what it is told", () => {
   expect(Properties.ContainerDefinitions[0]).toMatchObject({ StopTimeout: 75, Command: ["node", "other.js"] });
 });
 
-test("what a network of its own has no way to is an error: a table in another region", () => {
+test("a table in another region is an error, because the service's own network cannot reach it", () => {
   const far = (stack: Stack): Partial<CandidateServiceProps> => ({
     table: LeaseTable.fromTableArn(stack, "Far", TABLE_ARN.replace("eu-central-1", "us-east-1")),
   });
@@ -175,7 +175,7 @@ test("the endpoints of a network may let in the service, which does not wait for
   expect(() => Template.fromStack(stack)).not.toThrow();
 });
 
-test("its metrics are those of the service", () => {
+test("the metrics are those of the service", () => {
   const stack = stackWith();
   const construct = stack.node.findChild("Candidates") as CandidateService;
   expect([construct.metricCpuUtilization(), construct.metricMemoryUtilization()].map(({ metricName }) => metricName)).toEqual([
@@ -184,7 +184,7 @@ test("its metrics are those of the service", () => {
   ]);
 });
 
-test("a single candidate is a loud warning", () => {
+test("a single candidate is a warning", () => {
   expect(warningsOf(stackWith(() => ({ candidates: 1 })))).toEqual([expect.stringContaining("single candidate")]);
 });
 
@@ -200,7 +200,7 @@ describe("in a network of yours", () => {
   test.each([
     [SubnetType.PRIVATE_WITH_EGRESS, [SubnetType.PUBLIC, SubnetType.PRIVATE_WITH_EGRESS, SubnetType.PRIVATE_ISOLATED]],
     [SubnetType.PRIVATE_ISOLATED, [SubnetType.PUBLIC, SubnetType.PRIVATE_ISOLATED]],
-  ])("they run in the subnets of type %s, where there are %j", (type, types) => {
+  ])("they run in the subnets of type %s, if the network has %j", (type, types) => {
     const stack = stackWith((own) => ({ vpc: network(own, ...types) }));
     const { Properties } = onlyOf<{ NetworkConfiguration: { AwsvpcConfiguration: { Subnets: { Ref: string }[] } } }>(
       stack,

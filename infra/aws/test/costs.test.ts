@@ -72,7 +72,7 @@ testCosts(
           cost(scheduled, HOURS),
           cost(invocation, HOURS),
           cost(duration, HOURS, [1, "s"], [0.25, "GB"]),
-          // The claim, the end and the note of it; and what is read before each.
+          // The claim, its end, the note of it, and the read before each.
           cost(DYNAMODB_WRITE, HOURS, [3, "writes"]),
           cost(DYNAMODB_READ, HOURS, [3, "reads"]),
         ],
@@ -89,7 +89,7 @@ testCosts(
   exported,
 );
 
-test("the arithmetic is of what the constructs make", () => {
+test("the arithmetic counts the resources that the constructs make", () => {
   const stack = strictStack();
   const table = new LeaseTable(stack, "Leases");
   const image = ContainerImage.fromRegistry("example");

@@ -4,9 +4,9 @@ import type { Template } from "./synthesized-app.ts";
 export const REGION = "eu-central-1";
 
 /**
- * Deploys a template as it was synthesized, with CreateStack, to moto.
+ * Deploys a synthesized template to moto, with CreateStack.
  * @returns the stack's outputs.
- * @throws what moto says.
+ * @throws the error that moto returns.
  */
 export async function createStack(url: string, stackName: string, template: Template): Promise<Record<string, string>> {
   const TemplateBody = JSON.stringify(forMoto(template));
@@ -23,7 +23,7 @@ export async function deleteStack(url: string, stackName: string): Promise<void>
   await cloudFormation(url, { Action: "DeleteStack", StackName: stackName });
 }
 
-/** One request of the query protocol; moto looks at no signature, and finds the service in its scope. */
+/** Sends one request of the query protocol. moto ignores the signature, and finds the service in its scope. */
 async function cloudFormation(url: string, parameters: Readonly<Record<string, string>>): Promise<string> {
   const response = await fetch(url, {
     method: "POST",
@@ -38,8 +38,8 @@ async function cloudFormation(url: string, parameters: Readonly<Record<string, s
 }
 
 /**
- * The template with what moto 5 does not have put as it does: a global table of one region is a table. The parameter and
- * the rule by which CDK asks for its bootstrap stack are left out, as there is none.
+ * Returns the template in a form that moto 5 supports: a global table of one region becomes a table. Leaves out the parameter and
+ * the rule by which CDK requires its bootstrap stack, because there is none.
  */
 function forMoto({ Resources, Outputs }: Template): object {
   const resources = Object.entries(Resources).map(([id, resource]) => {

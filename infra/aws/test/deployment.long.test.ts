@@ -25,7 +25,7 @@ import { createStack, deleteStack, REGION } from "./deployed-table.ts";
 import { SynthesizedApp } from "./synthesized-app.ts";
 
 const STACK = "LeaseholdTable";
-/** Lately: an occurrence so old that it may be forgotten is refused. */
+/** A recent time, because an occurrence that may be forgotten is refused. */
 const HOUR = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
 
 describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized stack creates in moto", () => {
@@ -55,14 +55,14 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     vi.unstubAllEnvs();
   });
 
-  /** What a process of AWS's finds in its environment, of this election. */
+  /** The environment variables of a process on AWS, for this election. */
   function environment(election: string): Record<string, string> {
     return {
       LEASE_TABLE: tableName,
       LEASE_TABLE_REGION: REGION,
       ELECTION: election,
       AWS_ENDPOINT_URL: moto.url,
-      // Wherever it runs: the table is where it is.
+      // The region of the process does not matter, because the table has its own.
       AWS_REGION: "us-east-1",
       AWS_ACCESS_KEY_ID: "any",
       AWS_SECRET_ACCESS_KEY: "any",
@@ -78,7 +78,7 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     return (await client.send(new DescribeTableCommand({ TableName }))).Table;
   }
 
-  test("is the one that the library makes, on which every case of conformance passes; and is protected", async () => {
+  test("equals the library's own table, passes the conformance suite, and is protected", async () => {
     const own = "own";
     await new DynamoDBLeaseStore({ client, tableName: own }).createTable();
     const { KeySchema, AttributeDefinitions, BillingModeSummary } = (await tableNamed(own))!;
@@ -106,13 +106,13 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     expect(carries).toEqual({ lease: false, [`tick#ttl@${HOUR}`]: true });
   });
 
-  test("is used by the function of LeaderScheduledFunction, as it is bundled: each hour is done once", async () => {
+  test("works with the bundled function of LeaderScheduledFunction: each hour is done once", async () => {
     for (const [name, value] of Object.entries(environment("hourly-report"))) vi.stubEnv(name, value);
     const bundle = pathToFileURL(join(await app.functionCode("LeaseholdSchedule"), "index.mjs"));
     const { handler } = (await import(bundle.href)) as { readonly handler: (event: object, context: object) => Promise<unknown> };
     const logged = vi.spyOn(console, "log").mockImplementation(() => {});
     onTestFinished(() => logged.mockRestore());
-    // What EventBridge Scheduler makes of the schedule's input.
+    // The event that EventBridge Scheduler makes of the schedule's input.
     const resources = [`arn:aws:scheduler:${REGION}:123456789012:schedule/default/hourly-report`];
     const event = { source: "aws.scheduler", "detail-type": "Scheduled Event", time: HOUR, resources };
     const context = { functionName: "hourly-report", awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 };
@@ -125,16 +125,16 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     expect(ofHour).toMatchObject([
       { entry: { S: expect.stringMatching(new RegExp(`^tick#.*hourly-report@${HOUR.slice(0, 13)}`)) }, done: { BOOL: true } },
     ]);
-    // What `lastRun` reads, and nothing else.
+    // The one further item is the note that `lastRun` reads.
     expect(items.length - ofHour.length).toBe(1);
     expect(logged).toHaveBeenCalledTimes(1);
   });
 
-  test("is used by the candidate that goes into the image: it leads, says so to CloudWatch, and releases when it is stopped", async () => {
+  test("works with the image's candidate: it leads, reports to CloudWatch, and releases when it is stopped", async () => {
     const program = fileURLToPath(new URL("../programs/candidate.ts", import.meta.url));
     const { folder } = new CandidateImage(program, { conditions: ["@leasehold/source"] });
     const port = await freePort();
-    // Without a folder of its own to find packages from: all that it needs is in the bundle.
+    // It runs in a folder without packages, because the bundle contains all that it needs.
     const candidate = spawn(nodeExecutable(), [join(folder, "candidate.mjs")], {
       env: { ...environment("nightly-billing"), DRAIN_TIMEOUT_MS: "1000", HEALTH_PORT: String(port) },
       stdio: ["ignore", "pipe", "inherit"],
@@ -145,7 +145,7 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     for await (const line of createInterface({ input: candidate.stdout })) {
       const { Election: election, IsLeader: leads } = JSON.parse(line) as Record<string, unknown>;
       if (election !== "nightly-billing") continue;
-      // The minute may turn at any time, and says the same again.
+      // A new minute may begin at any time, and repeats the value.
       if (leads !== isLeader.at(-1)) isLeader.push(leads);
       if (leads !== 1 || candidate.killed) continue;
       expect(await healthExit(port)).toBe(0);
@@ -162,7 +162,7 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     });
   });
 
-  test("is what a candidate has to reach before ECS calls its task well", async () => {
+  test("has to be reached by a candidate before ECS counts its task as healthy", async () => {
     const program = fileURLToPath(new URL("../programs/candidate.ts", import.meta.url));
     const { folder } = new CandidateImage(program, { conditions: ["@leasehold/source"] });
     const [port, nobody] = [await freePort(), await freePort()];
@@ -172,14 +172,14 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     });
     onTestFinished(() => void candidate.kill("SIGKILL"));
     const ended = once(candidate, "exit");
-    // Its first line of metrics: it runs.
+    // The first line of metrics shows that it runs.
     await once(candidate.stdout, "data");
     expect(await healthExit(port)).toBe(1);
     candidate.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
   });
 
-  /** How the check of the task's definition ends, which ECS runs in the container. */
+  /** Returns the exit code of the task definition's health check, which ECS runs in the container. */
   async function healthExit(port: number): Promise<unknown> {
     const { Resources } = await app.template("LeaseholdCandidates");
     const [definition] = Object.values(Resources).filter(({ Type }) => Type === "AWS::ECS::TaskDefinition");
@@ -197,7 +197,7 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
     return code;
   }
 
-  test("cannot be deleted, and outlives its stack", async () => {
+  test("cannot be deleted, and remains after its stack", async () => {
     await expect(client.send(new DeleteTableCommand({ TableName: tableName }))).rejects.toThrow(
       /while DeletionProtectionEnabled|deletion protection/i,
     );

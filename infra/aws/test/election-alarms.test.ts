@@ -15,7 +15,7 @@ function alarmsWith(props: Partial<ElectionAlarmsProps> = {}): Record<string, un
   return resourcesOf<Record<string, unknown>>(stack, "AWS::CloudWatch::Alarm").map(({ Properties }) => Properties);
 }
 
-test("the metrics are those that the library writes, of the election", () => {
+test("the metrics have the names and the dimension of the library's metrics", () => {
   const alarms = new ElectionAlarms(strictStack(), "Alarms", { election });
   const metrics = [alarms.metricIsLeader(), alarms.metricTransitions(), alarms.metricRenewalGapRatio()];
   expect(metrics.map(({ metricName }) => metricName)).toEqual(Object.values(METRIC_NAMES));
@@ -27,7 +27,7 @@ test("the metrics are those that the library writes, of the election", () => {
   }
 });
 
-test("there is an alarm where nobody leads or speaks, where the leadership flaps, and where renewals are late", () => {
+test("there is an alarm for a missing leader, for flapping, and for late renewals", () => {
   const common = { Namespace: "Leasehold", Dimensions: [{ Name: "Election", Value: election }] };
   expect(alarmsWith()).toEqual([
     expect.objectContaining({
@@ -64,7 +64,7 @@ test("there is an alarm where nobody leads or speaks, where the leadership flaps
   ]);
 });
 
-test("each does what it is told, when it goes off and when it is over", () => {
+test("each alarm runs its actions when it goes off and when it is over", () => {
   const stack = strictStack();
   const actions = [new SnsAction(new Topic(stack, "Topic"))];
   new ElectionAlarms(stack, "Alarms", { election, actions });
@@ -74,7 +74,7 @@ test("each does what it is told, when it goes off and when it is over", () => {
 });
 
 describe("the dashboard", () => {
-  test("shows what the alarms look at, and the table", () => {
+  test("shows the alarms' metrics, and the table", () => {
     const stack = strictStack();
     new ElectionAlarms(stack, "Alarms", { election, table: new LeaseTable(stack, "Leases") });
     const body = JSON.stringify(onlyOf(stack, "AWS::CloudWatch::Dashboard").Properties);

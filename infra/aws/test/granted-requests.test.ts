@@ -11,7 +11,7 @@ import { REGION, resourcesOf, strictStack, TABLE_ARN } from "./strict-app.ts";
 const ELECTION = "nightly-billing";
 const HOUR = `${ELECTION}@2026-11-20T10:00:00Z`;
 
-/** A request as the provider sent it, as far as IAM looks at it. */
+/** A request that the provider sent, with the fields that IAM uses. */
 interface Sent {
   readonly action: string;
   readonly keys: readonly string[];
@@ -51,7 +51,7 @@ function statementsFor(verb: "grantCandidate" | "grantObserver" | "grantAdminist
   return policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
 }
 
-/** The requests that these statements do not allow, of those that a piece of work sends; and the actions that it used. */
+/** Runs a piece of work. Returns the requests that these statements deny, and the actions that it used. */
 async function tried(
   statements: readonly Statement[],
   work: () => Promise<unknown>,
@@ -72,7 +72,7 @@ test("a candidate is granted what the provider sends, and nothing else", async (
     await store.check({ election: ELECTION });
     await new Elector({ store, election: ELECTION }).tryRun(async (leadership) => {
       await leadership.publish("here");
-      // DynamoDB sees the entry of a transaction as a request of this name.
+      // DynamoDB treats the entry of a transaction as a request of this name.
       expect(Object.keys(store.fence(leadership))).toEqual(["ConditionCheck"]);
     });
     const occurrences = store.occurrences(ELECTION, { retentionMs: 86_400_000 });

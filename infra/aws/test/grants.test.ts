@@ -13,7 +13,7 @@ const OWN = ["nightly-billing", "hourly-report"];
 const READS = ["dynamodb:GetItem"];
 const WRITES = ["dynamodb:UpdateItem"];
 const FENCES = ["dynamodb:ConditionCheckItem"];
-/** An item that is put is what it was no more. */
+/** A put replaces the whole item. */
 const PUTS = ["dynamodb:PutItem"];
 const DELETES = ["dynamodb:DeleteItem", "dynamodb:DeleteTable", "dynamodb:PurgeTable"];
 const LISTS = ["dynamodb:Scan", "dynamodb:Query", "dynamodb:PartiQLSelect", "dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"];
@@ -27,7 +27,7 @@ const CHANGES = [
   "dynamodb:PutResourcePolicy",
 ];
 
-/** What a role may do in a table, once it was granted. */
+/** Returns the rights of a role after a grant on a table. */
 function granted(
   verb: Verb,
   elections: string[],
@@ -49,7 +49,7 @@ function statementsOf(stack: Stack): Statement[] {
   return policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
 }
 
-/** Those of the actions that may be done. */
+/** Returns the allowed ones of these actions. */
 function allowed(may: (action: string, ...keys: string[]) => boolean, actions: readonly string[], ...keys: string[]): string[] {
   return actions.filter((action) => may(action, ...keys));
 }
@@ -59,13 +59,13 @@ const EVERYTHING = [...READS, ...WRITES, ...FENCES, ...PUTS, ...DELETES, ...LIST
 describe("a candidate", () => {
   const { may } = granted("grantCandidate", OWN);
 
-  // The lease and the occurrences have the same leading key, which is all that IAM sees of an item.
+  // IAM sees only the leading key of an item. The lease and the occurrences have the same one.
   test.each(OWN)("reads, writes and fences the lease and the occurrences of %s, and does nothing else", (election) => {
     expect(allowed(may, EVERYTHING, election)).toEqual([...READS, ...WRITES, ...FENCES]);
   });
 
   test.each(["other", "nightly-billing2", "nightly", "NIGHTLY-BILLING", "nightly-billin?", "*", ""])(
-    "has no part in the election %j",
+    "has no rights in the election %j",
     (election) => {
       expect(allowed(may, EVERYTHING, election)).toEqual([]);
     },
@@ -80,7 +80,7 @@ describe("a candidate", () => {
     expect(allowed(may, EVERYTHING)).toEqual([]);
   });
 
-  test("may ask what kind of table it is", () => {
+  test("may read what kind of table it is", () => {
     expect(may("dynamodb:DescribeTable")).toBe(true);
   });
 
@@ -94,13 +94,13 @@ describe("a candidate", () => {
     }
   });
 
-  test("is granted nothing by a wildcard", () => {
+  test("gets no rights by a wildcard", () => {
     const { statements } = granted("grantCandidate", OWN);
     expect(JSON.stringify(statements)).not.toContain("*");
   });
 });
 
-test("without the condition on Null, a request that names no key would pass", () => {
+test("without the condition on Null, a request without keys would be allowed", () => {
   const { statements, stack, table } = granted("grantAdministrator", OWN);
   const resource: unknown = stack.resolve(table.tableArn);
   const scan = { action: "dynamodb:Query", resource };
@@ -129,11 +129,11 @@ describe("an observer", () => {
 describe("an administrator", () => {
   const { may } = granted("grantAdministrator", OWN);
 
-  test.each(OWN)("does all that there is to do with the items of %s", (election) => {
+  test.each(OWN)("may do every operation on the items of %s", (election) => {
     expect(allowed(may, EVERYTHING, election)).toEqual([...READS, ...WRITES, ...FENCES, "dynamodb:DeleteItem", "dynamodb:Query"]);
   });
 
-  test("of one election is not that of another, nor of the table", () => {
+  test("of one election has no rights in another, or on the table", () => {
     expect(allowed(may, EVERYTHING, "other")).toEqual([]);
     expect(allowed(may, EVERYTHING)).toEqual([]);
   });
@@ -149,14 +149,14 @@ describe.each<Verb>(["grantCandidate", "grantObserver", "grantAdministrator"])("
     expect(() => granted(verb, ["a\nb"])).toThrow(/election/);
   });
 
-  test("takes the names of elections by the letter", () => {
+  test("compares the names of elections exactly", () => {
     const names = ["*", "a?c", "${aws:username}", "${$}", "夜"];
     const { may } = granted(verb, names);
     for (const name of names) expect(may("dynamodb:GetItem", name)).toBe(true);
     for (const other of ["anything", "abc", "root", "$", ""]) expect(may("dynamodb:GetItem", other)).toBe(false);
   });
 
-  test("leaves alone a name that is known only when it is deployed", () => {
+  test("accepts a name that is known only at deployment", () => {
     const stack = strictStack();
     const role = new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     new LeaseTable(stack, "Leases")[verb](role, Fn.importValue("Election"));
@@ -202,7 +202,7 @@ describe("a key of the customer's own", () => {
       replicaKeyArns: REPLICA_KEYS,
     });
 
-  /** What may be done with keys, and the ARNs of those that are given by an ARN. */
+  /** Returns the actions that are allowed on keys, and the ARNs of the keys that are given by an ARN. */
   function keysOf(verb: Verb, make: Make): { actions: string[]; arns: string[] } {
     const stack = strictStack({ env: { account: "123456789012", region: "eu-west-1" } });
     const table = make(stack, new Key(stack, "Key", { enableKeyRotation: true }));
@@ -216,14 +216,14 @@ describe("a key of the customer's own", () => {
     ["made here", made, []],
     ["made here, in three regions", madeInThree, Object.values(REPLICA_KEYS).toSorted()],
     ["made elsewhere, in three regions", imported, Object.values(REPLICA_KEYS).toSorted()],
-  ])("is granted along with a table that was %s, in every region, and to an observer for reading alone", (_, make, arns) => {
+  ])("is granted along with a table that was %s, in every region, and to an observer only for reading", (_, make, arns) => {
     expect(keysOf("grantObserver", make)).toEqual({ actions: READ, arns });
     expect(keysOf("grantCandidate", make)).toEqual({ actions: WRITE.toSorted(), arns });
     expect(keysOf("grantAdministrator", make)).toEqual({ actions: WRITE.toSorted(), arns });
   });
 });
 
-test("replicas are granted in their regions, too", () => {
+test("the grant covers replicas in their regions", () => {
   const { statements } = granted("grantCandidate", OWN, {
     replicaRegions: ["eu-west-3", "eu-central-1"],
     multiRegionConsistency: MultiRegionConsistency.STRONG,

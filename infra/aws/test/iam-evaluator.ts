@@ -1,25 +1,25 @@
-/** One statement of a policy, as a template has it. */
+/** One statement of a policy in a template. */
 export interface Statement {
   readonly Effect: "Allow" | "Deny";
   readonly Action: string | readonly string[];
-  /** Strings, or what CloudFormation resolves: compared as JSON. */
+  /** Strings, or expressions of CloudFormation. They are compared as JSON. */
   readonly Resource: unknown;
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 }
 
-/** A request as IAM sees it. */
+/** A request in IAM's terms. */
 export interface Request {
   readonly action: string;
   readonly resource: unknown;
-  /** The values of each key that the request has; a key that it lacks is left out. */
+  /** The values of each condition key of the request. A key that the request lacks is not in it. */
   readonly context?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * These statements allow a request, by the rules of IAM that our policies use: an explicit denial wins, and what
- * nothing allows is denied.
+ * Tells whether these statements allow a request, by the rules of IAM that our policies use. An explicit denial wins, and a
+ * request is denied unless a statement allows it.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
- * @throws for an operator that it does not know, rather than guess.
+ * @throws for an unknown operator, instead of a guess.
  */
 export function allows(statements: readonly Statement[], request: Request): boolean {
   const matching = statements.filter((statement) => matches(statement, request));
@@ -40,7 +40,7 @@ function holds(operator: string, wanted: readonly string[], values: readonly str
     case "Null":
       return wanted.includes(String(values === undefined));
     case "ForAllValues:StringEquals":
-      // True also where the key is missing: all of nothing.
+      // Also true if the key is missing, because every element of an empty list matches.
       return (values ?? []).every((value) => wanted.some((pattern) => literal(pattern) === value));
     case "ForAllValues:StringLike":
       return (values ?? []).every((value) => wanted.some((pattern) => like(pattern, value, false)));
@@ -51,7 +51,7 @@ function holds(operator: string, wanted: readonly string[], values: readonly str
   }
 }
 
-/** What a value means once policy variables are replaced; one that we do not know has no value, and so matches nothing. */
+/** Returns a value after policy variables are replaced. An unknown variable has no value, so it matches nothing. */
 function literal(pattern: string): string | undefined {
   const unknown = pattern.replaceAll(/\$\{[$*?]\}/g, "").includes("${");
   return unknown ? undefined : pattern.replaceAll(/\$\{([$*?])\}/g, "$1");

@@ -25,7 +25,7 @@ function stackWith(props: Partial<LeaderScheduledFunctionProps> = {}): Stack {
 describe("by default", () => {
   const stack = stackWith();
 
-  test("the function has its timeout, its log group, its role, and knows the table and the election", () => {
+  test("the function has its timeout, its log group and its role, and gets the table and the election", () => {
     expect(onlyOf(stack, "AWS::Lambda::Function").Properties).toMatchObject({
       Runtime: "nodejs24.x",
       Architectures: ["arm64"],
@@ -45,7 +45,7 @@ describe("by default", () => {
     expect(onlyOf(stack, "AWS::Logs::LogGroup").Properties).toMatchObject({ RetentionInDays: 30 });
   });
 
-  test("what cannot be delivered, and what fails at every attempt, goes to the dead-letter queue", () => {
+  test("undelivered invocations, and those that fail at every attempt, go to the dead-letter queue", () => {
     const queue = { "Fn::GetAtt": [expect.stringContaining("DeadLetters"), "Arn"] };
     expect(onlyOf(stack, "AWS::Lambda::EventInvokeConfig").Properties).toMatchObject({
       DestinationConfig: { OnFailure: { Destination: queue } },
@@ -61,7 +61,7 @@ describe("by default", () => {
     });
   });
 
-  test("the schedule has the same name in every region, and its event tells its time, by attributes that are documented", () => {
+  test("the schedule has the same name in every region, and its event contains its time, by documented attributes", () => {
     const { Properties } = onlyOf<{ Target: { Input: string } }>(stack, "AWS::Scheduler::Schedule");
     expect(Properties).toMatchObject({
       Name: "hourly-report",
@@ -78,7 +78,7 @@ describe("by default", () => {
     });
   });
 
-  test("the role of its schedule is for this account's schedules alone", () => {
+  test("only schedules of this account may use the schedule's role", () => {
     const roles = resourcesOf<{ AssumeRolePolicyDocument: { Statement: [object] } }>(stack, "AWS::IAM::Role");
     const trusts = roles.flatMap(({ Properties }) => Properties.AssumeRolePolicyDocument.Statement);
     expect(trusts).toContainEqual({
@@ -96,7 +96,7 @@ describe("by default", () => {
     });
   });
 
-  test("its role may write its log, compete in its election, send to its queue, and nothing else", () => {
+  test("its role may write its log, compete in its election and send to its queue, and do nothing else", () => {
     const policy = resourcesOf<{ PolicyDocument: { Statement: Statement[] }; Roles: { Ref: string }[] }>(
       stack,
       "AWS::IAM::Policy",
@@ -114,7 +114,7 @@ describe("by default", () => {
     ).toEqual([undefined, undefined]);
   });
 
-  test("nobody is warned of anything, and cdk-nag finds nothing", () => {
+  test("there is no warning, and cdk-nag finds nothing", () => {
     expect(warningsOf(stack)).toEqual([]);
     expect(nagFindings(stack)).toEqual([]);
   });
@@ -136,10 +136,10 @@ describe("after a crash, an attempt comes once the lease has run out", () => {
       stack,
       "AWS::Lambda::EventInvokeConfig",
     ).Properties;
-    // What `onlyAsLeader` takes: it is given by nobody that the construct asks.
+    // The default lease of `onlyAsLeader`, computed independently of the construct.
     const { timing } = timeBudget(timeoutS * 1_000, {}, new MemoryLeaseStore().capabilities);
     const leaseS = (timing.leaseDurationMs ?? 0) / 1_000;
-    // The worst case: it dies as soon as it has claimed, so that nothing but waiting fills the time.
+    // The worst case: the invocation dies right after its claim, so that only waits fill the time.
     const retriesS = [60, 120].slice(0, retryAttempts).reduce((sum, each) => sum + each, 0);
     expect(retriesS + waitS).toBeGreaterThanOrEqual(leaseS);
     expect(waitS).toBeLessThan(timeoutS);
@@ -160,11 +160,11 @@ describe("a rate", () => {
     return stack;
   };
 
-  test("is nothing to warn of in one region", () => {
+  test("is not warned of in one region", () => {
     expect(warningsOf(stackWith({ schedule }))).toEqual([]);
   });
 
-  test("is warned of in two, where each has another phase, unlike a cron", () => {
+  test("is warned of in two regions, where each has another phase, unlike a cron", () => {
     const app = strictApp();
     inRegion(app, "eu-central-1", schedule);
     expect(warningsOf(inRegion(app, "eu-west-1", schedule))).toEqual([
@@ -174,7 +174,7 @@ describe("a rate", () => {
     expect(warningsOf(inRegion(strictApp(), "eu-west-1", ScheduleExpression.cron({ minute: "0" })))).toEqual([]);
   });
 
-  test("is warned of beside another region's function of a table that is in both", () => {
+  test("is warned of with a function in another region on a table that is in both", () => {
     const app = strictApp();
     const there = TABLE_ARN.replace("eu-central-1", "eu-west-1");
     inRegion(app, "eu-central-1", schedule);
@@ -185,7 +185,7 @@ describe("a rate", () => {
   });
 });
 
-test("its metrics are those of the function and the queue", () => {
+test("the metrics are those of the function and the queue", () => {
   const stack = strictStack();
   const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
   const construct = new LeaderScheduledFunction(stack, "F", {
@@ -203,7 +203,7 @@ test("its metrics are those of the function and the queue", () => {
   expect(names).toEqual(["Errors", "ApproximateNumberOfMessagesVisible", "Throttles", "Duration"]);
 });
 
-test("it takes what it is told", () => {
+test("the props set the function and the schedule", () => {
   const stack = stackWith({
     timeout: Duration.minutes(5),
     scheduleName: "other-name",

@@ -21,7 +21,7 @@ function cfnTable(table: LeaseTable): CfnGlobalTable {
 }
 
 describe("by default", () => {
-  test("it is on demand, encrypted, recoverable, protected and retained, in one region, without a TTL", () => {
+  test("the table is on demand, encrypted, recoverable, protected and retained, in one region, without a TTL", () => {
     const { Properties, ...rest } = onlyOf(stackWith(), "AWS::DynamoDB::GlobalTable");
 
     expect(Properties).toEqual({
@@ -46,7 +46,7 @@ describe("by default", () => {
     expect(rest).toMatchObject({ DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" });
   });
 
-  test("nobody is warned of anything, and cdk-nag finds nothing", () => {
+  test("there is no warning, and cdk-nag finds nothing", () => {
     const stack = stackWith();
     Template.fromStack(stack);
     expect(warningsOf(stack)).toEqual([]);
@@ -60,14 +60,14 @@ test("CloudFormation's validation is on in these tests", () => {
   expect(() => Template.fromStack(stack)).toThrow(/Nonsense|[Vv]alidation/);
 });
 
-test("cdk-nag finds what is not acknowledged", () => {
+test("cdk-nag finds faults that are not acknowledged", () => {
   const stack = strictStack();
   new Queue(stack, "Queue");
   expect(nagFindings(stack)).toContainEqual(expect.stringContaining("AwsSolutions-SQS3"));
 });
 
 describe("a TTL", () => {
-  test("on the attribute of occurrences is what is asked for", () => {
+  test("can be on the attribute of occurrences", () => {
     const stack = stackWith({ occurrenceTtlAttribute: OCCURRENCE_TTL_ATTRIBUTE });
     expect(onlyOf(stack, "AWS::DynamoDB::GlobalTable").Properties).toMatchObject({
       TimeToLiveSpecification: { AttributeName: "expiresAt", Enabled: true },
@@ -77,7 +77,7 @@ describe("a TTL", () => {
 
   const carried = [...LEASE_RECORD_FIELDS, TABLE_KEYS.partition, TABLE_KEYS.sort, "version", "nonceNotBefore", "nonceNotAfter"];
 
-  test("can be on no attribute that a lease carries: occurrences alone have the other one", () => {
+  test("cannot be on an attribute of a lease, because only occurrences have the other one", () => {
     expect(carried).not.toContain(OCCURRENCE_TTL_ATTRIBUTE);
   });
 
@@ -159,18 +159,18 @@ describe("replicas", () => {
 });
 
 describe("there is a loud warning", () => {
-  test("where the table is destroyed with its stack", () => {
+  test("for a table that is destroyed with its stack", () => {
     const stack = stackWith({ removalPolicy: RemovalPolicy.DESTROY });
     expect(warningsOf(stack)).toEqual([expect.stringMatching(/deleted with its stack.*begin again at 1/s)]);
     expect(onlyOf(stack, "AWS::DynamoDB::GlobalTable")).toMatchObject({ DeletionPolicy: "Delete" });
   });
 
-  test("where the table can be deleted", () => {
+  test("for a table that can be deleted", () => {
     expect(warningsOf(stackWith({ deletionProtection: false }))).toEqual([expect.stringContaining("deletionProtection: false")]);
   });
 });
 
-test("its metrics are those of DynamoDB for the table", () => {
+test("the metrics are those of DynamoDB for the table", () => {
   const stack = strictStack();
   const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
   for (const metric of [table.metricConsumedWriteCapacityUnits(), table.metricWriteThrottleEvents()]) {

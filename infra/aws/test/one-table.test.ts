@@ -16,7 +16,7 @@ function compete(stack: Stack, table: ILeaseTable): void {
   table.grantCandidate(new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }), ELECTION);
 }
 
-/** What everybody begins with who goes to two regions: the same stack in each. */
+/** A common first setup for two regions: the same stack in each. */
 class Everything extends Stack {
   constructor(scope: Construct, id: string, props: StackProps, table?: (stack: Stack) => ILeaseTable) {
     super(scope, id, props);
@@ -29,7 +29,7 @@ function synthesize(stack: Stack): void {
 }
 
 describe("a table per region, and so a leader per region,", () => {
-  test("is an error where the same stack is made for each", () => {
+  test("is an error if the same stack is made for each", () => {
     const app = strictApp();
     const stacks = [HERE, THERE].map((region) => new Everything(app, `In-${region}`, { env: { region } }));
     for (const stack of stacks) {
@@ -37,7 +37,7 @@ describe("a table per region, and so a leader per region,", () => {
     }
   });
 
-  test("is an error where each takes the table of its own region by an ARN", () => {
+  test("is an error if each stack takes the table of its own region by an ARN", () => {
     const app = strictApp();
     const own = (stack: Stack): ILeaseTable =>
       LeaseTable.fromTableArn(stack, "Leases", `arn:aws:dynamodb:${stack.region}:123456789012:table/leases`);
@@ -45,13 +45,13 @@ describe("a table per region, and so a leader per region,", () => {
     expect(() => synthesize(first as Stack)).toThrow(/a leader of its own/);
   });
 
-  test("is an error where the stack is deployed to whatever region somebody is signed in", () => {
+  test("is an error if the stack has no region of its own", () => {
     expect(() => new LeaseTable(strictStack({}), "Leases")).toThrow(/has no region.*env: \{ region:/s);
     const ownRegion = `arn:aws:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/leases`;
     expect(() => LeaseTable.fromTableArn(strictStack({}), "Leases", ownRegion)).toThrow(/Spell out the region/);
   });
 
-  test("is what a stage of its own is for, and an account", () => {
+  test("is allowed in another stage, and in another account", () => {
     const app = strictApp();
     const production = new Everything(new Stage(app, "Production"), "Leases", { env: { region: HERE } });
     new Everything(new Stage(app, "Trial"), "Leases", { env: { region: THERE } });
@@ -64,7 +64,7 @@ describe("a table per region, and so a leader per region,", () => {
 });
 
 describe("one table for two regions", () => {
-  test("is taken by its ARN: candidates elsewhere know its region, and have the right to it there", () => {
+  test("is taken by its ARN: candidates elsewhere get its region, and the rights there", () => {
     const stack = new Stack(strictApp(), "Elsewhere", { env: { region: THERE } });
     const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
     serve(stack, table);
@@ -73,7 +73,7 @@ describe("one table for two regions", () => {
     expect(JSON.stringify(Template.fromStack(stack).findResources("AWS::IAM::Policy"))).toContain(TABLE_ARN);
   });
 
-  test("may be passed on to another region's stack where it has a name of its own", () => {
+  test("may be passed to another region's stack if it has a name of its own", () => {
     const app = strictApp();
     const table = new LeaseTable(new Stack(app, "Leases", { env: { region: HERE, account: "123456789012" } }), "Leases", {
       tableName: "leases",
@@ -83,7 +83,7 @@ describe("one table for two regions", () => {
     expect(environmentOf(stack)).toMatchObject({ LEASE_TABLE: "leases", LEASE_TABLE_REGION: HERE });
   });
 
-  test("is an error where its name is not known there", () => {
+  test("is an error if its name is not known in the other stack", () => {
     const app = strictApp();
     const table = new LeaseTable(new Stack(app, "Leases", { env: { region: HERE } }), "Leases");
     const elsewhere = new Stack(app, "Elsewhere", { env: { region: THERE } });

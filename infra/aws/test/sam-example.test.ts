@@ -13,7 +13,7 @@ interface Template {
 
 async function template(name: string): Promise<Template> {
   const text = await readFile(new URL(`../../../examples/aws-lambda/${name}`, import.meta.url), "utf8");
-  // The functions of CloudFormation are left as their texts.
+  // Functions of CloudFormation stay as their texts.
   return parse(text, { logLevel: "error" }) as Template;
 }
 
@@ -26,7 +26,7 @@ const report = Resources["HourlyReport"]?.Properties as {
   readonly Policies: readonly [{ readonly Statement: readonly Statement[] }];
 };
 
-test("whoever deploys the example has to say where the one table is", async () => {
+test("the example requires the region of the one table as a parameter", async () => {
   for (const name of ["template.yaml", "table.yaml"]) {
     expect((await template(name)).Parameters["LeaseTableRegion"]).not.toHaveProperty("Default");
   }
@@ -37,7 +37,7 @@ test("whoever deploys the example has to say where the one table is", async () =
   });
 });
 
-test("its function may do to the leases what the construct's may, in the table's region", () => {
+test("its function has the same rights to the leases as the construct's, in the table's region", () => {
   const stack = strictStack();
   LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN).grantCandidate(
     new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
@@ -61,7 +61,7 @@ test("its function may do to the leases what the construct's may, in the table's
   }
 });
 
-test("its attempts reach past the lease, as the construct's do, and what they do not do is in the dead-letter queue", () => {
+test("its attempts last longer than the lease, as the construct's do, and failures go to the dead-letter queue", () => {
   expect(report.Timeout).toBe(60);
   expect(report.EventInvokeConfig).toMatchObject({
     MaximumRetryAttempts: 2,
@@ -71,7 +71,7 @@ test("its attempts reach past the lease, as the construct's do, and what they do
   expect(report.Events.EveryHour.Properties.Schedule).toMatch(/^cron\(/);
 });
 
-test("its table of leases is the construct's, but for its name", async () => {
+test("its table of leases equals the construct's, except for its name", async () => {
   const stack = strictStack();
   new LeaseTable(stack, "Leases", { occurrenceTtlAttribute: OCCURRENCE_TTL_ATTRIBUTE, recoveryPeriodInDays: 35 });
   const { AttributeDefinitions, KeySchema, TimeToLiveSpecification, SSESpecification } = onlyOf(

@@ -22,7 +22,7 @@ function alarmsWith(stack: Stack, props: Partial<ScheduledFunctionAlarmsProps> =
   return resourcesOf<Record<string, unknown>>(stack, "AWS::CloudWatch::Alarm").map(({ Properties }) => Properties);
 }
 
-test("there is an alarm where nothing has run, where something was given up, and where Lambda puts invocations off", () => {
+test("there is an alarm if nothing has run, if an invocation was given up, and if Lambda delays invocations", () => {
   const stack = strictStack();
   const any = { Period: 300, EvaluationPeriods: 1, Threshold: 1, ComparisonOperator: "GreaterThanOrEqualToThreshold" };
   expect(alarmsWith(stack)).toEqual([
@@ -56,7 +56,7 @@ test("there is an alarm where nothing has run, where something was given up, and
   expect(nagFindings(stack)).toEqual([]);
 });
 
-test("in several regions, whoever leaves it to another has seen it run", () => {
+test("in several regions a skipped invocation counts as a run", () => {
   const [notRun] = alarmsWith(strictStack(), { inOtherRegions: true });
   expect(notRun).toMatchObject({ EvaluationPeriods: 3, TreatMissingData: "breaching" });
   const metrics = JSON.stringify(notRun?.["Metrics"]);
@@ -64,7 +64,7 @@ test("in several regions, whoever leaves it to another has seen it run", () => {
   for (const name of ["Ran", "Skipped"]) expect(metrics).toContain(`"MetricName":"${name}"`);
 });
 
-test("each does what it is told, when it goes off and when it is over", () => {
+test("each alarm runs its actions when it goes off and when it is over", () => {
   const stack = strictStack();
   const actions = [new SnsAction(new Topic(stack, "Topic"))];
   for (const properties of alarmsWith(stack, { actions })) {
@@ -72,7 +72,7 @@ test("each does what it is told, when it goes off and when it is over", () => {
   }
 });
 
-test.each(["hourly-report", "夜"])("what it looks at is what a function of '%s' writes on Lambda", async (election) => {
+test.each(["hourly-report", "夜"])("the alarm's metrics are those that a function of '%s' writes on Lambda", async (election) => {
   const scheduled = scheduledIn(strictStack(), election);
   const lines: string[] = [];
   const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => lines.push(String(text)) > 0);
@@ -96,6 +96,6 @@ test.each(["hourly-report", "夜"])("what it looks at is what a function of '%s'
   expect(line).toMatchObject({ Ran: 1, Skipped: 0 });
 });
 
-test.each([Duration.minutes(90), Duration.minutes(30), Duration.days(8)])("%s is no time to look back on", (notRunFor) => {
+test.each([Duration.minutes(90), Duration.minutes(30), Duration.days(8)])("%s is not a valid time to look back", (notRunFor) => {
   expect(() => alarmsWith(strictStack(), { notRunFor })).toThrow("whole hours, from 1 to 168");
 });

@@ -3,22 +3,22 @@ import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
 import { App, Stack, type StackProps } from "aws-cdk-lib/core";
 import settings from "../cdk.json" with { type: "json" };
 
-/** An app with the settings of the one that is deployed, CloudFormation's validation among them; nothing is bundled. */
+/** An app with the settings of the deployed one, CloudFormation's validation included. It bundles nothing. */
 export function strictApp(): App {
   return new App({ context: { ...settings.context, "aws:cdk:bundling-stacks": [] } });
 }
 
-/** The region of the stacks here, which every table needs to know. */
+/** The region of the stacks here. Every table needs it. */
 export const REGION = "eu-central-1";
 /** A table that was made elsewhere. */
 export const TABLE_ARN = `arn:aws:dynamodb:${REGION}:123456789012:table/leases`;
 
-/** A stack of its own app. */
+/** A stack in its own app. */
 export function strictStack(props: StackProps = { env: { region: REGION } }): Stack {
   return new Stack(strictApp(), "Stack", props);
 }
 
-/** The resources of one type in a stack's template. @throws what CloudFormation's validation finds. */
+/** Returns the resources of one type in a stack's template. @throws the faults that CloudFormation's validation finds. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- an assertion on what the template is known to hold
 export function resourcesOf<Properties>(
   stack: Stack,
@@ -27,7 +27,7 @@ export function resourcesOf<Properties>(
   return Object.values(Template.fromStack(stack).findResources(type)) as never;
 }
 
-/** The one resource of a type. */
+/** Returns the one resource of a type. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- an assertion on what the template is known to hold
 export function onlyOf<Properties = Record<string, unknown>>(
   stack: Stack,
@@ -38,14 +38,14 @@ export function onlyOf<Properties = Record<string, unknown>>(
   return found[0];
 }
 
-/** The warnings that people see at synthesis. */
+/** Returns the warnings that synthesis prints. */
 export function warningsOf(stack: Stack): string[] {
   return Annotations.fromStack(stack)
     .findWarning("*", Match.anyValue())
     .map(({ entry }) => entry.data as string);
 }
 
-/** What cdk-nag finds, without what is acknowledged. */
+/** Returns the faults that cdk-nag finds and that are not acknowledged. */
 export function nagFindings(stack: Stack): string[] {
   const app = stack.node.root as App;
   return new AwsSolutionsChecks(app)

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
 
-/** A template, as far as tests look into it. */
+/** The parts of a template that tests read. */
 export interface Template {
   readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: Readonly<Record<string, unknown>> }>>;
   readonly Outputs?: unknown;
@@ -19,20 +19,23 @@ export class SynthesizedApp implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** @param name of a folder that no other test has. It is below node_modules, so that what is bundled finds the AWS SDK as it does on Lambda. */
+  /**
+   * @param name of a folder that no other test has. The folder is below node_modules, so that a bundle finds the AWS SDK as on
+   * Lambda.
+   */
   static async synthesize(name: string): Promise<SynthesizedApp> {
     const folder = fileURLToPath(
       new URL(`../../../node_modules/.cache/leasehold-infra-aws/${name}-${process.pid}`, import.meta.url),
     );
     const app = fileURLToPath(new URL("../bin/app.ts", import.meta.url));
-    // What the app would reach of AWS would be reached by a proxy that is not there.
+    // Send requests to AWS to a proxy that does not exist.
     const nowhere = "http://127.0.0.1:9";
     const env = { ...process.env, CDK_OUTDIR: folder, HTTPS_PROXY: nowhere, HTTP_PROXY: nowhere, AWS_REGION: undefined };
     await promisify(execFile)(nodeExecutable(), ["--conditions=@leasehold/source", app], { env });
     return new SynthesizedApp(folder);
   }
 
-  /** Where a stack's template is. */
+  /** Returns the path of a stack's template. */
   templatePath(stack: string): string {
     return join(this.#folder, `${stack}.template.json`);
   }
@@ -41,7 +44,7 @@ export class SynthesizedApp implements AsyncDisposable {
     return JSON.parse(await readFile(this.templatePath(stack), "utf8")) as Template;
   }
 
-  /** The folder of the code of a stack's one function. */
+  /** Returns the folder with the code of a stack's one function. */
   async functionCode(stack: string): Promise<string> {
     const { files } = JSON.parse(await readFile(join(this.#folder, `${stack}.assets.json`), "utf8")) as {
       readonly files: Readonly<Record<string, { readonly source: { readonly path: string; readonly packaging: string } }>>;

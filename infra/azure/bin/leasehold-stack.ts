@@ -14,14 +14,17 @@ import {
 import { LocalBackend, TerraformOutput, TerraformStack, TerraformVariable } from "cdktn";
 import type { Construct } from "constructs";
 
-/** All of it in one resource group: the leases, two candidates that run all the time, an hourly job, a nightly timer, alerts. */
+/**
+ * The whole setup in one resource group: the leases, two candidates that run all the time, an hourly job, a nightly timer,
+ * alerts.
+ */
 export class LeaseholdStack extends TerraformStack {
   constructor(scope: Construct, id: string) {
     super(scope, id);
     const variable = (name: string, description: string, otherwise?: string): string =>
       new TerraformVariable(this, name, { type: "string", description, default: otherwise }).stringValue;
 
-    // Beside the app, and not in what is written anew at each synth.
+    // Keep the state beside the app, because each synth rewrites the output folder.
     new LocalBackend(this, { path: "../../../leasehold.tfstate" });
     const subscription = variable("subscription", "The subscription's id");
     new AzurermProvider(this, "Azure", { subscription_id: subscription });

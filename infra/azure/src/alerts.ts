@@ -3,37 +3,37 @@ import { LogAlert, MetricAlert, type LogAlertArguments } from "./azurerm/monitor
 import type { ResourceGroupReference } from "./lease-container.ts";
 import type { StorageMetric } from "./storage-metric.ts";
 
-/** What all alert rules are told. */
+/** The properties that all alert rules have in common. */
 export interface AlertProps {
   readonly resourceGroup: ResourceGroupReference;
-  /** What the rules' names begin with; no other rules of the resource group may have it. */
+  /** The prefix of the rules' names. No other rules of the resource group may have it. */
   readonly name: string;
   /**
-   * The ids of the action groups that hear of it.
-   * @default - nobody: alerts can be seen in the portal
+   * The ids of the action groups that are notified.
+   * @default - none: alerts are only visible in the portal
    */
   readonly actionGroupIds?: readonly string[];
 }
 
-/** What one rule over logs looks for. */
+/** The settings of one rule over logs. */
 export interface LogRule {
   readonly what: string;
   readonly description: string;
   readonly workspaceId: string;
-  /** In Kusto. Its rows are counted. */
+  /** The query in Kusto. The rule counts its rows. */
   readonly query: string;
   readonly alertIf: { readonly fewerThan: number } | { readonly moreThan: number };
-  /** The time that is looked at, and how often, as ISO 8601 has it. */
+  /** The time that the query covers, and the time between two runs, both in ISO 8601. */
   readonly window: string;
   readonly every: string;
   readonly severity: number;
 }
 
-/** Error, by Azure's scale from 0 to 4. */
+/** Error, on Azure's scale from 0 (critical) to 4. */
 export const ERROR = 1;
 export const WARNING = 2;
 
-/** A rule over what is in a workspace of Log Analytics. */
+/** Makes a rule over the logs in a workspace of Log Analytics. */
 export function logAlert(scope: Construct, id: string, props: AlertProps, rule: LogRule): LogAlert {
   const { resourceGroup, name, actionGroupIds = [] } = props;
   const { alertIf } = rule;
@@ -57,7 +57,7 @@ export function logAlert(scope: Construct, id: string, props: AlertProps, rule: 
   });
 }
 
-/** A rule that goes off while a metric of the leases' account is below a threshold for a quarter of an hour. */
+/** Makes a rule that goes off while a metric of the leases' account is below a threshold for 15 minutes. */
 export function metricBelow(
   scope: Construct,
   id: string,

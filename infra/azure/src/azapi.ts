@@ -1,6 +1,6 @@
 import { ProviderResource, ResourceProvider } from "@leasehold/infra-terrain";
 
-/** Microsoft's own provider, which sends what it is given to Azure's resource manager, and adds nothing to it. */
+/** Microsoft's own provider. It sends its arguments to Azure's resource manager unchanged. */
 export class AzapiProvider extends ResourceProvider<AzapiProviderArguments> {
   static override readonly providerName: string = "azapi";
   static override readonly providerSource: string = "Azure/azapi";
@@ -11,7 +11,7 @@ export interface AzapiProviderArguments {
   readonly subscription_id?: string;
 }
 
-/** https://learn.microsoft.com/azure/templates/microsoft.web/2023-12-01/sites: what a Flex Consumption app is made of. */
+/** The parts of a Flex Consumption app: https://learn.microsoft.com/azure/templates/microsoft.web/2023-12-01/sites */
 export interface WebSiteArguments {
   readonly type: "Microsoft.Web/sites@2023-12-01";
   readonly name: string;
@@ -39,7 +39,7 @@ export interface WebSiteArguments {
         readonly scaleAndConcurrency: { readonly maximumInstanceCount: number; readonly instanceMemoryMB: number };
         readonly runtime: { readonly name: "node"; readonly version: string };
       };
-      /** All settings there are: what is not named here is taken away. */
+      /** All settings of the app. Azure removes a setting that is not in this list. */
       readonly siteConfig: { readonly appSettings: readonly { readonly name: string; readonly value: string }[] };
     };
   };

@@ -2,16 +2,16 @@ import { Token } from "cdktn";
 
 /** The blobs of an election, by the names that `BlobLeaseStore` of @leasehold/azure-blob gives them. */
 export interface ElectionBlobs {
-  /** The blob that is leased, and the note of an administrator beside it. */
+  /** The blob that is leased, and the blob with an administrator's note. */
   readonly lease: readonly string[];
   /** The prefix of its occurrences' names. */
   readonly occurrences: string;
 }
 
-/** Below what the occurrences of every election are; no lease's blob has a slash in its name. */
+/** The prefix of every election's occurrences. No lease's blob has a slash in its name. */
 export const OCCURRENCES_PREFIX: string = "ticks/";
 
-/** @throws {Error} if the name is not known yet: what a condition compares with cannot be encoded later. */
+/** @throws {Error} if the name is not known yet, because a condition needs the encoded name at synthesis. */
 export function electionBlobs(election: string): ElectionBlobs {
   if (Token.isUnresolved(election)) {
     throw new Error(
@@ -23,7 +23,9 @@ export function electionBlobs(election: string): ElectionBlobs {
   return { lease: [name, `${name}.note`], occurrences: `${OCCURRENCES_PREFIX}${name}/` };
 }
 
-/** Leaves letters, digits, `-`, `_` and `%`: nothing that a condition's text or its wildcards could mistake. */
+/**
+ * Encodes all but letters, digits, `-`, `_` and `%`, so that neither a condition's text nor its wildcards can misread the name.
+ */
 function encodeName(name: string): string {
   return encodeURIComponent(name).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -7,17 +7,16 @@ import { candidateParts } from "./candidate-parts.ts";
 import type { CandidateProps } from "./candidate-props.ts";
 
 export interface CandidateAppProps extends CandidateProps {
-  /** @default 2: one leads, one stands by */
+  /** @default 2: one leads, one is a standby */
   readonly candidates?: number;
   /**
-   * The elector's `drainTimeoutMs`, which the program finds in `DRAIN_TIMEOUT_MS`. A replica gets this and 15 s before it is
-   * killed.
-   * @default 15_000, which is the elector's
+   * The elector's `drainTimeoutMs`, which the program finds in `DRAIN_TIMEOUT_MS`. Azure kills a replica 15 s after this time.
+   * @default 15_000, the same as the elector's
    */
   readonly drainTimeoutMs?: number;
 }
 
-/** The time left, after the task has settled, for giving the lease up and for ending the process. */
+/** The time after the task has settled, in which the lease is released and the process ends. */
 const RELEASE_SECONDS = 15;
 /** https://learn.microsoft.com/azure/container-apps/application-lifecycle-management#shutdown */
 const MAX_GRACE_SECONDS = 600;
@@ -26,10 +25,10 @@ const MAX_GRACE_SECONDS = 600;
 export class CandidateApp extends Construct {
   readonly identity: ManagedIdentity;
   readonly app: ContainerApp;
-  /** The workspace with what its candidates print. */
+  /** The workspace that collects the candidates' output. */
   readonly workspaceId: string;
 
-  /** @throws {Error} for a drain longer than Azure waits, for names, elections or numbers that cannot be. */
+  /** @throws {Error} for a drain longer than Azure waits, and for invalid names, elections or numbers. */
   constructor(scope: Construct, id: string, props: CandidateAppProps) {
     super(scope, id);
     const { resourceGroup, name, candidates = 2, drainTimeoutMs = 15_000 } = props;
@@ -47,7 +46,7 @@ export class CandidateApp extends Construct {
         ...args,
         name,
         resource_group_name: resourceGroup.name,
-        // One revision at a time: two would double the candidates, for ever if the old one were kept.
+        // Keep one revision, because two would double the candidates. An old one that is kept would do so for ever.
         revision_mode: "Single",
         template: {
           min_replicas: candidates,

@@ -9,43 +9,46 @@ import { linesQuery } from "./log-lines.ts";
 import type { ScheduledRuns } from "./scheduled-runs.ts";
 
 export interface CandidateJobProps extends CandidateProps {
-  /** When, by UTC: five fields, as in `0 3 * * *`. The program finds it in `LEADER_SCHEDULE`. */
+  /** The schedule in UTC: five fields, as in `0 3 * * *`. The program finds it in `LEADER_SCHEDULE`. */
   readonly schedule: string;
   /**
-   * How long the work of an occurrence may take, which the program finds in `LEADER_TIMEOUT_MS`. A replica gets 75 s more,
-   * in which it waits for the claim of one that has died.
+   * The longest time for the work of an occurrence. The program finds it in `LEADER_TIMEOUT_MS`. A replica gets 75 s more, in
+   * which it waits for the claim of a replica that died.
    * @default 600_000
    */
   readonly timeoutMs?: number;
   /**
-   * How often an execution that fails begins again, before the next tick.
+   * The number of times that a failed execution begins again, before the next tick.
    * @default - 3, or as many as end before the next tick
    */
   readonly retries?: number;
 }
 
-/** The longest lease of a blob: what a replica may have to wait for. */
+/** The longest lease of a blob. A replica may have to wait for it. */
 const LONGEST_LEASE_SECONDS = 60;
-/** For looking after the end of that lease, for telling that the work is done, and for ending the process. */
+/** The time after that lease in which the replica polls, records the work as done, and ends. */
 const MARGIN_SECONDS = 15;
 const MAX_TIMEOUT_MS = 86_400_000;
 const DEFAULT_RETRIES = 3;
 
 /**
- * A job of Container Apps that does each occurrence of a schedule once, with `oncePerOccurrence` of @leasehold/core. Make one
- * in each of two regions, for one election: whichever begins first does the occurrence, the other one waits, and does it where
- * the first one fails.
+ * A job of Container Apps that does each occurrence of a schedule once, with `oncePerOccurrence` of @leasehold/core. Make one in
+ * each of two regions, for one election. The first that begins does the occurrence. The other waits, and does it if the first
+ * fails.
  *
- * A replica that dies is started again, waits for the dead one's claim to run out, and does the occurrence. It is not told when
- * it was due, and takes the last tick of its schedule. So all tries have to end before the next tick.
+ * A replica that dies is started again. It waits until the dead one's claim expires, and does the occurrence. It does not learn
+ * when it was due, so it takes the last tick of its schedule. So all tries have to end before the next tick.
  */
 export class CandidateJob extends Construct {
   readonly identity: ManagedIdentity;
   readonly job: ContainerAppJob;
-  /** For alerts: what its programs print of their occurrences. One that dies without a word is missed, in time, as not done. */
+  /**
+   * The queries for alerts, over the output of the job's programs. If a program dies without output, no occurrence counts as
+   * done, and the alert for that goes off later.
+   */
   readonly runs: ScheduledRuns;
 
-  /** @throws {Error} for a schedule, names, elections or numbers that cannot be, and for ticks too close for the retries. */
+  /** @throws {Error} for an invalid schedule, name, election or number, and for ticks too close for the retries. */
   constructor(scope: Construct, id: string, props: CandidateJobProps) {
     super(scope, id);
     const { resourceGroup, name, elections, schedule, timeoutMs = 600_000 } = props;

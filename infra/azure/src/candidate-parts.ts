@@ -7,17 +7,17 @@ import type { CandidateProps } from "./candidate-props.ts";
 import { candidateVariables, withOwnVariables } from "./candidate-variables.ts";
 import { ContainerEnvironment, type ContainerEnvironmentReference } from "./container-environment.ts";
 
-/** What an app and a job of candidates are both made of. */
+/** The parts that an app and a job of candidates have in common. */
 export interface CandidateParts {
   readonly identity: ManagedIdentity;
   readonly environment: ContainerEnvironmentReference;
   readonly args: ContainerArguments;
   readonly container: ContainerBlock;
-  /** What has to be there before a container starts: the right to compete, and that to pull the image. */
+  /** The role assignments that have to exist before a container starts: to compete, and to pull the image. */
   readonly rights: readonly ITerraformDependable[];
 }
 
-/** @param variables what the program is told besides where its leases are. @throws {Error} for names that Azure refuses. */
+/** @param variables further environment variables, besides those of the leases. @throws {Error} for names that Azure refuses. */
 export function candidateParts(
   scope: Construct,
   props: CandidateProps,

@@ -2,7 +2,7 @@ import type { ManagedIdentity } from "./azurerm/access.ts";
 import type { LeaseContainer } from "./lease-container.ts";
 
 /**
- * The variables in which a candidate's code finds its leases:
+ * Returns the variables by which a candidate's code finds its leases:
  * `new BlobLeaseStore({ accountUrl: process.env.LEASE_ACCOUNT_URL, containerName: process.env.LEASE_CONTAINER })`.
  * `DefaultAzureCredential` takes the identity from `AZURE_CLIENT_ID`. `ELECTION` is the first of its elections.
  */
@@ -21,8 +21,8 @@ export function candidateVariables(
 }
 
 /**
- * The variables of a construct, and those of its user beside them.
- * @throws {Error} for one that is both: the program would not find what the construct has granted.
+ * Returns the variables of a construct and those of its user.
+ * @throws {Error} for a name that is in both, because the program would not find the construct's value.
  */
 export function withOwnVariables(
   variables: Readonly<Record<string, string>>,

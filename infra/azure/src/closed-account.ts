@@ -1,4 +1,4 @@
-/** What each storage account is like: Entra ID alone opens it, and nothing in it is public. */
+/** The settings of each storage account: access only by Entra ID, and nothing public. */
 export const CLOSED_ACCOUNT = {
   account_kind: "StorageV2",
   account_tier: "Standard",

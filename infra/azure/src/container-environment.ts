@@ -3,10 +3,10 @@ import { ContainerAppEnvironment } from "./azurerm/container-apps.ts";
 import { LogAnalyticsWorkspace } from "./azurerm/monitoring.ts";
 import type { ResourceGroupReference } from "./lease-container.ts";
 
-/** An environment for container apps and jobs: ours, or the ids of one that there is already. */
+/** An environment for container apps and jobs: a construct of this package, or the ids of an existing one. */
 export interface ContainerEnvironmentReference {
   readonly id: string;
-  /** The workspace that its logs go to, which alert rules look into. */
+  /** The workspace of its logs. Alert rules query it. */
   readonly workspaceId: string;
 }
 
@@ -40,7 +40,7 @@ export class ContainerEnvironment extends Construct implements ContainerEnvironm
   }
 }
 
-/** A workspace for logs. Its name has 4 characters or more, whatever the app's has. */
+/** Makes a workspace for logs. Its name has at least the 4 characters that Azure requires, even if the app's name has 2. */
 export function logWorkspace(scope: Construct, name: string, resourceGroup: ResourceGroupReference): LogAnalyticsWorkspace {
   return new LogAnalyticsWorkspace(scope, "Logs", {
     name: `${name}-logs`,

@@ -7,28 +7,29 @@ import type { LeaseContainer } from "./lease-container.ts";
 import { linesQuery } from "./log-lines.ts";
 
 export interface ElectionAlertsProps extends AlertProps {
-  /** The candidates, whose leader prints `{"leasehold":"leader","election":...,"term":...}` once a minute. */
+  /** The candidates. Their leader prints `{"leasehold":"leader","election":...,"term":...}` once a minute. */
   readonly app: CandidateApp;
   readonly election: string;
-  /** Where the leases are. */
+  /** The container of leases. */
   readonly leases: LeaseContainer;
   /**
-   * How many terms may begin within a quarter of an hour.
+   * The number of terms that may begin within 15 minutes.
    * @default 5
    */
   readonly maxTransitions?: number;
 }
 
 /**
- * Alerts for an election with standing candidates: nobody leads, or nobody says so; the leadership moves too often; the
- * account of the leases answers less than 99 % of the requests. Logs arrive some minutes late, and so do the alerts.
+ * Alerts for an election whose candidates run all the time. They go off if nobody leads or no leader reports, or if the
+ * leadership moves too often. Another goes off if the leases' account answers less than 99 % of the requests. Logs arrive some
+ * minutes late, and so do the alerts.
  */
 export class ElectionAlerts extends Construct {
   readonly noLeader: LogAlert;
   readonly flapping: LogAlert;
   readonly unavailable: MetricAlert;
 
-  /** @throws {Error} for an election that nobody could compete for, and a number of transitions that is none. */
+  /** @throws {Error} for an invalid election, or a number of transitions below 1. */
   constructor(scope: Construct, id: string, props: ElectionAlertsProps) {
     super(scope, id);
     const { app, election, leases, maxTransitions = 5 } = props;

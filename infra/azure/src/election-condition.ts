@@ -4,18 +4,18 @@ export const READ_BLOB: string = "Microsoft.Storage/storageAccounts/blobServices
 export const WRITE_BLOB: string = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write";
 
 const PATH = "@Resource[Microsoft.Storage/storageAccounts/blobServices/containers/blobs:path]";
-/** Azure takes 8 KB. */
+/** Azure takes at most 8 KB. */
 const MAX_CONDITION = 8_192;
 
 /**
- * A condition of an Azure role assignment that leaves reading and writing to the blobs of these elections alone: each
- * one's lease, its note, and its occurrences. Any other action of the role is not its business. Listing is reading too,
- * but of no blob's path, and so denied.
+ * Returns the condition of an Azure role assignment that limits reading and writing to the blobs of these elections. The blobs
+ * are each one's lease, its note, and its occurrences. The condition does not limit other actions of the role. It denies listing,
+ * which is reading too but has no blob's path.
  *
- * https://learn.microsoft.com/azure/storage/blobs/storage-auth-abac-attributes#blob-path: a path is the blob's own name,
- * not encoded once more; `StringEquals` and `StringLike` tell upper and lower case apart.
+ * https://learn.microsoft.com/azure/storage/blobs/storage-auth-abac-attributes#blob-path: a path is the blob's own name, without
+ * further encoding. `StringEquals` and `StringLike` are case-sensitive.
  *
- * @throws {Error} if it gets longer than Azure takes.
+ * @throws {Error} if the condition is longer than Azure takes.
  */
 export function electionCondition(elections: readonly string[]): string {
   const blobs = elections.map(electionBlobs);

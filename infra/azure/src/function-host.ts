@@ -8,18 +8,18 @@ export interface FunctionHostProps {
   readonly resourceGroup: ResourceGroupReference;
   /** 3 to 24 lower-case letters and digits. */
   readonly accountName: string;
-  /** Who the app runs as. */
+  /** The identity that the app runs as. */
   readonly identity: ManagedIdentity;
 }
 
 const CODE_CONTAINER = "code";
 
-/** A storage account for the platform of a function app: the code, and the states of timers. It takes no keys either. */
+/** A storage account for the platform of a function app: the code, and the states of timers. It accepts no keys. */
 export class FunctionHost extends Construct {
   readonly account: StorageAccount;
-  /** The URL of the container that the code is in. */
+  /** The URL of the container with the code. */
   readonly codeUrl: string;
-  /** The identity may do everything here. */
+  /** The assignment that gives the identity all rights on this account. */
   readonly owner: RoleAssignment;
   readonly #identity: ManagedIdentity;
 
@@ -48,7 +48,10 @@ export class FunctionHost extends Construct {
     });
   }
 
-  /** What the platform finds its storage by. `AzureWebJobsStorage` itself must not be there: a connection string wins. */
+  /**
+   * The settings by which the platform finds its storage. `AzureWebJobsStorage` itself must not be set, because the platform
+   * prefers a connection string.
+   */
   get settings(): Record<string, string> {
     return {
       AzureWebJobsStorage__accountName: this.account.name,

@@ -7,7 +7,7 @@ import type { ResourceGroupReference } from "./lease-container.ts";
 export interface FunctionTelemetryProps {
   readonly resourceGroup: ResourceGroupReference;
   readonly name: string;
-  /** Who the app runs as. */
+  /** The identity that the app runs as. */
   readonly identity: ManagedIdentity;
   /** @default - one is made */
   readonly workspaceId: string | undefined;
@@ -16,7 +16,7 @@ export interface FunctionTelemetryProps {
 /** Application Insights for a function app, which sends its telemetry as its identity. */
 export class FunctionTelemetry extends Construct {
   readonly workspaceId: string;
-  /** The identity may send telemetry. */
+  /** The assignment that lets the identity send telemetry. */
   readonly publisher: RoleAssignment;
   readonly #insights: ApplicationInsights;
   readonly #identity: ManagedIdentity;

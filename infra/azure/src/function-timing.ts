@@ -1,18 +1,18 @@
 import { Token } from "cdktn";
 
-/** Below a day, as the setting's form has it. */
+/** Less than a day, because the setting has the form hh:mm:ss. */
 const MAX_TIMEOUT_MS = 86_399_000;
-/** Between two tries of a timer's occurrence. */
+/** The wait between two tries of a timer's occurrence. */
 export const RETRY_DELAY_MS = 30_000;
-/** What `onlyAsLeader` adds to an invocation's time, and the part of a lease that its holder leaves unused. */
+/** The time that `onlyAsLeader` adds to an invocation's time, and the part of a lease that its holder leaves unused. */
 const LATE_END_MS = 1_000;
 const SAFETY_MARGIN = 0.1;
 
 /**
- * The settings that make an invocation's time, its lease and its retries fit each other.
+ * Returns the settings that fit an invocation's time, its lease and its retries to each other.
  *
- * An invocation that dies keeps its claim for as long as it might have run. So the platform has to try again for longer than
- * that: `LEADER_RETRIES` tries, `LEADER_RETRY_DELAY_MS` apart, which the code gives to `app.timer` as its `retry`.
+ * An invocation that dies keeps its claim for as long as it might have run. So the platform has to retry for longer than that:
+ * `LEADER_RETRIES` tries, `LEADER_RETRY_DELAY_MS` apart. The code passes both to `app.timer` as its `retry`.
  * @throws {Error} for a timeout that Functions would refuse.
  */
 export function timingSettings(timeoutMs: number): Record<string, string> {
@@ -23,12 +23,12 @@ export function timingSettings(timeoutMs: number): Record<string, string> {
   };
 }
 
-/** The lease that `onlyAsLeader` takes for an invocation of this timeout, unless it is told another one. */
+/** Returns the default lease of `onlyAsLeader` for an invocation of this timeout. */
 function longestLeaseMs(timeoutMs: number): number {
   return (timeoutMs + LATE_END_MS) / (1 - SAFETY_MARGIN);
 }
 
-/** As `functionTimeout` has it: hh:mm:ss. */
+/** Returns a duration in the format of `functionTimeout`: hh:mm:ss. */
 function timeSpan(timeoutMs: number): string {
   if (Token.isUnresolved(timeoutMs)) throw new Error("timeoutMs is not known when this is synthesized; it must be.");
   if (!Number.isInteger(timeoutMs / 1_000) || timeoutMs < 1_000 || timeoutMs > MAX_TIMEOUT_MS) {

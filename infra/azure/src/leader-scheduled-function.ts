@@ -13,48 +13,51 @@ import { doneByFunctionQuery } from "./log-lines.ts";
 import type { ScheduledRuns } from "./scheduled-runs.ts";
 
 export interface LeaderScheduledFunctionProps {
-  /** Where the leases are. */
+  /** The container of leases. */
   readonly leases: LeaseContainer;
-  /** The elections that gate its functions. The first is what `ELECTION` says. */
+  /** The elections of its functions. The program finds the first in `ELECTION`. */
   readonly elections: readonly string[];
   readonly resourceGroup: ResourceGroupReference;
-  /** Of the app: 2 to 32 letters, digits and hyphens, unlike any other's in the world. What is made around it is called `<name>-...`. */
+  /** The app's name: 2 to 32 letters, digits and hyphens, unique in the world. Related resources are called `<name>-...`. */
   readonly name: string;
   /**
-   * A storage account for the platform itself, where the code and the timer's state are: 3 to 24 lower-case letters and
-   * digits. The platform may delete there, so it cannot be the leases'.
+   * A storage account for the platform itself, with the code and the timer's state: 3 to 24 lower-case letters and digits. The
+   * platform may delete there, so it must not be the leases' account.
    */
   readonly hostAccountName: string;
-  /** When, by UTC: six fields, seconds first, as in `0 0 3 * * *`. The code has it as `schedule: "%LEADER_SCHEDULE%"`. */
+  /** The schedule in UTC: six fields, seconds first, as in `0 0 3 * * *`. The code uses it by `schedule: "%LEADER_SCHEDULE%"`. */
   readonly schedule: string;
   /**
-   * How long an invocation may take; `onlyAsLeader` reads it too.
+   * The longest time of an invocation. `onlyAsLeader` reads it too.
    * @default 300_000
    */
   readonly timeoutMs?: number;
-  /** Of Node.js. @default "22" */
+  /** The version of Node.js. @default "22" */
   readonly runtimeVersion?: string;
-  /** Settings for your code. @default - what `onlyAsLeader` and the store need alone */
+  /** Further settings for your code. @default - only those that `onlyAsLeader` and the store need */
   readonly environment?: Readonly<Record<string, string>>;
-  /** A workspace for its telemetry that there is already. @default - one is made */
+  /** An existing workspace for its telemetry. @default - one is made */
   readonly workspaceId?: string;
 }
 
 /**
- * A Function App (Flex Consumption) for timers that are gated by `onlyAsLeader` of @leasehold/functions/azure-functions, with
- * an identity of its own. One app fires a timer once by itself; make one in each of two regions, for one election. Its code is
- * published apart: `func azure functionapp publish <name>`.
+ * A Function App (Flex Consumption) for timers that use `onlyAsLeader` of @leasehold/functions/azure-functions. It has an
+ * identity of its own. One app by itself fires a timer once; make one in each of two regions, for one election. Its code is
+ * published separately: `func azure functionapp publish <name>`.
  *
- * It is made through azapi: azurerm 4.73 writes a connection string without a key into `AzureWebJobsStorage`, which wins over
- * the identity, so that the app never starts (hashicorp/terraform-provider-azurerm#29149, #29693, #30732).
+ * It uses azapi, because azurerm 4.73 writes a connection string without a key into `AzureWebJobsStorage`. The platform prefers
+ * this string to the identity, so the app never starts (hashicorp/terraform-provider-azurerm#29149, #29693, #30732).
  */
 export class LeaderScheduledFunction extends Construct {
   readonly identity: ManagedIdentity;
   readonly app: WebSite;
-  /** For alerts: what its functions have said to Application Insights of the first election, and which of them failed. */
+  /**
+   * The queries for alerts, over the functions' lines in Application Insights about the first election, and over failed
+   * invocations.
+   */
   readonly runs: ScheduledRuns;
 
-  /** @throws {Error} for a name, schedule or timeout that Functions would refuse, and for the leases' own account as host's. */
+  /** @throws {Error} for a name, schedule or timeout that Functions would refuse, and for the leases' account as the host's. */
   constructor(scope: Construct, id: string, props: LeaderScheduledFunctionProps) {
     super(scope, id);
     const { leases, elections, resourceGroup, name, hostAccountName, schedule, timeoutMs = 300_000 } = props;
@@ -78,7 +81,8 @@ export class LeaderScheduledFunction extends Construct {
     this.runs = {
       workspaceId: telemetry.workspaceId,
       doneQuery: doneByFunctionQuery(name, election),
-      // Of each invocation, also of one that died without a word: https://learn.microsoft.com/azure/azure-monitor/reference/tables/apprequests
+      // AppRequests has a row for each invocation, even for one that died without output.
+      // https://learn.microsoft.com/azure/azure-monitor/reference/tables/apprequests
       failedQuery: `AppRequests\n| where AppRoleName =~ "${name}" and Success == false`,
     };
     const settings = {
@@ -123,7 +127,10 @@ export class LeaderScheduledFunction extends Construct {
   }
 }
 
-/** https://learn.microsoft.com/azure/azure-functions/storage-considerations#host-id-considerations: more than 32 are cut off there. */
+/**
+ * Azure cuts a longer name off at 32 characters:
+ * https://learn.microsoft.com/azure/azure-functions/storage-considerations#host-id-considerations
+ */
 function checkName(name: string): void {
   if (Token.isUnresolved(name) || /^(?=.{2,32}$)[A-Za-z0-9]+(-+[A-Za-z0-9]+)*$/.test(name)) return;
   throw new Error(`name is ${JSON.stringify(name)}; it must have 2 to 32 letters, digits and hyphens, and no hyphen at an end.`);

@@ -8,24 +8,24 @@ import { OCCURRENCES_PREFIX } from "./blob-names.ts";
 import { electionCondition, READ_BLOB, WRITE_BLOB } from "./election-condition.ts";
 import { storageMetric, type StorageMetric } from "./storage-metric.ts";
 
-/** A resource group: one of ours, of other bindings, or three strings. */
+/** A resource group: a construct of this package, of other bindings, or three strings. */
 export interface ResourceGroupReference {
   readonly id: string;
   readonly name: string;
   readonly location: string;
 }
 
-/** Whom a grant is for: a managed identity of ours or of other bindings, or the object id of anybody in Entra ID. */
+/** The receiver of a grant: a managed identity of this package or of other bindings, or any object id in Entra ID. */
 export interface Grantee {
   readonly principalId: string;
-  /** @default "ServicePrincipal", which managed identities are too */
+  /** @default "ServicePrincipal", which also fits managed identities */
   readonly principalType?: PrincipalType;
 }
 
 export interface LeaseContainerProps {
-  /** Where the storage account goes. */
+  /** The resource group of the storage account. */
   readonly resourceGroup: ResourceGroupReference;
-  /** 3 to 24 lower-case letters and digits, unlike any other storage account's in the world. */
+  /** 3 to 24 lower-case letters and digits, unique among the storage accounts of the world. */
   readonly accountName: string;
   /** @default "leases" */
   readonly containerName?: string;
@@ -35,30 +35,30 @@ export interface LeaseContainerProps {
    */
   readonly replication?: "ZRS" | "LRS";
   /**
-   * Deletes occurrences of schedules this many days after their last write, and nothing else: at least the `retentionMs` of
-   * the functions.
+   * Deletes occurrences of schedules this many days after their last write, and nothing else. At least the `retentionMs` of the
+   * functions.
    * @default - they are kept for ever
    */
   readonly deleteOccurrencesAfterDays?: number;
   /**
-   * `terraform destroy` may do this to the account.
-   * @default "retain": it refuses
+   * The effect of `terraform destroy` on the account.
+   * @default "retain": Terraform refuses to delete it
    */
   readonly removalPolicy?: RemovalPolicy;
 }
 
-/** For how long a deleted blob, or a deleted container, can be brought back. */
+/** The time for which a deleted blob or container can be restored. */
 const SOFT_DELETE_DAYS = 7;
 
 /**
  * A container for lease blobs, in a storage account of its own.
  *
- * The account takes no keys and shows nothing to the public. Versioning is off: every write of a term or of an occurrence
- * would leave a version behind, for ever. Soft delete is on: leases and terms (metadata) leave nothing behind with it, and
- * a lease blob that somebody deletes can be brought back with its term; a rewritten occurrence leaves a snapshot for a
- * week. No lifecycle rule reaches a lease, since the one there may be has the prefix of the occurrences.
+ * The account accepts no keys and makes nothing public. Versioning is off, because every write of a term or of an occurrence
+ * would keep an old version for ever. Soft delete is on. A write of a lease or a term (metadata) keeps no copy with it. A deleted
+ * lease blob can be restored with its term. A rewritten occurrence keeps a snapshot for a week. No lifecycle rule affects a
+ * lease: the only possible rule has the prefix of the occurrences.
  *
- * No role that is made here can delete.
+ * No role of this construct can delete.
  */
 export class LeaseContainer extends Construct {
   readonly account: StorageAccount;
@@ -114,15 +114,15 @@ export class LeaseContainer extends Construct {
     return this.account.primaryBlobEndpoint;
   }
 
-  /** The name as it was given, so that others can keep away from the account. */
+  /** The account's name from the props, with which other constructs can check that they use another account. */
   get accountName(): string {
     return this.#accountName;
   }
 
   /**
-   * Lets an identity compete in these elections and claim their occurrences: it reads and writes their blobs, and none
-   * else. An identity has one such grant here; name all of its elections in it.
-   * @throws {Error} if there is no election, one that no candidate could compete for, or a grant already.
+   * Lets an identity compete in these elections and claim their occurrences. It may read and write only their blobs. An identity
+   * can have one such grant here: name all of its elections in it.
+   * @throws {Error} without an election, for an invalid one, or if there is a grant already.
    */
   grantCandidate(grantee: Grantee, ...elections: readonly string[]): RoleAssignment {
     checkElections("grantCandidate", elections);
@@ -130,7 +130,7 @@ export class LeaseContainer extends Construct {
   }
 
   /**
-   * Lets an identity see who leads these elections, and who wants to: it reads their blobs, and none else.
+   * Lets an identity read who leads these elections, and who competes. It may read only their blobs.
    * @throws {Error} as `grantCandidate` does.
    */
   grantObserver(grantee: Grantee, ...elections: readonly string[]): RoleAssignment {
@@ -139,14 +139,14 @@ export class LeaseContainer extends Construct {
   }
 
   /**
-   * Lets somebody break and transfer any lease here, and list them. Not even this can delete.
+   * Lets a person break and transfer any lease here, and list them. Even this grant cannot delete.
    * @throws {Error} if there is a grant already.
    */
   grantAdministrator(grantee: Grantee): RoleAssignment {
     return this.#assign("Administrator", grantee, undefined);
   }
 
-  /** Requests to the account's blobs, of whatever outcome. A leader makes 720 an hour by default. */
+  /** Requests to the account's blobs, with any outcome. A leader makes 720 an hour by default. */
   metricTransactions(): StorageMetric {
     return storageMetric(this.account, "Transactions", "Total");
   }
@@ -156,7 +156,7 @@ export class LeaseContainer extends Construct {
     return storageMetric(this.account, "Availability", "Average");
   }
 
-  /** How long requests take from end to end, in milliseconds. It has to stay far below the attempts' time limit. */
+  /** The duration of requests from end to end, in milliseconds. It has to stay far below the attempts' time limit. */
   metricSuccessE2ELatency(): StorageMetric {
     return storageMetric(this.account, "SuccessE2ELatency", "Average");
   }
@@ -171,7 +171,7 @@ export class LeaseContainer extends Construct {
         {
           name: "leasehold-ticks",
           enabled: true,
-          // The slash at its end keeps it away from the lease of an election called ticks.
+          // The slash at its end excludes the lease of an election called ticks.
           filters: { blob_types: ["blockBlob"], prefix_match: [`${this.containerName}/${OCCURRENCES_PREFIX}`] },
           actions: { base_blob: { delete_after_days_since_modification_greater_than: days } },
         },
@@ -199,12 +199,12 @@ export class LeaseContainer extends Construct {
     });
   }
 
-  /** A role of Azure has to be assignable somewhere; this one is in the resource group, and assigned on the container. */
+  /** Returns a role that is assignable in the resource group, because Azure requires a scope. It is assigned on the container. */
   #role(name: RoleName): RoleDefinition {
     const made = this.#roles.get(name);
     if (made) return made;
     const role = new RoleDefinition(this, `${name}Role`, {
-      // The name must be the only one of its kind in the tenant, as the account's is in the world.
+      // The name has to be unique in the tenant. The account's name is unique in the world.
       name: `Leasehold ${name} (${this.#accountName})`,
       description: ROLES[name].description,
       scope: this.#resourceGroup.id,
@@ -219,7 +219,7 @@ export class LeaseContainer extends Construct {
 type RoleName = "Candidate" | "Observer" | "Administrator";
 
 /**
- * Writing covers creating a blob, its metadata, and every operation on its lease:
+ * The right to write includes creating a blob, its metadata, and every operation on its lease:
  * https://learn.microsoft.com/rest/api/storageservices/authorize-with-azure-active-directory#permissions-for-blob-service-operations
  */
 const ROLES: Readonly<Record<RoleName, { readonly description: string; readonly dataActions: readonly string[] }>> = {

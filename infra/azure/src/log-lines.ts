@@ -1,12 +1,12 @@
 /**
- * What programs in Container Apps print for alerts to see, each a line of JSON: `{"leasehold":"leader","election":"billing",
- * "term":3}` once a minute where somebody leads, `{"leasehold":"done","election":"report"}` for an occurrence that is done, and
- * `"failed"` for one that is not. examples/azure-container-apps prints them.
+ * The kinds of lines that programs in Container Apps print for alerts, each a line of JSON. A leader prints
+ * `{"leasehold":"leader","election":"billing","term":3}` once a minute. A job prints `{"leasehold":"done","election":"report"}`
+ * for an occurrence that is done, and `"failed"` for one that failed. examples/azure-container-apps prints them.
  */
 export type LineKind = "leader" | "done" | "failed";
 
 /**
- * In Kusto: the lines of one kind about one election, as `line`.
+ * Returns a Kusto query for the lines of one kind about one election, as `line`.
  * https://learn.microsoft.com/azure/container-apps/log-monitoring
  */
 export function linesQuery(kind: LineKind, election: string): string {
@@ -17,8 +17,9 @@ export function linesQuery(kind: LineKind, election: string): string {
 }
 
 /**
- * In Kusto: the lines of `onlyAsLeader`, one at the end of each invocation, in which an election's occurrence is seen to be done,
- * by this invocation or by another region's. https://learn.microsoft.com/azure/azure-monitor/reference/tables/apptraces
+ * Returns a Kusto query for the lines of `onlyAsLeader` that show an election's occurrence as done. There is one line for each
+ * invocation. This invocation or another region's may have done the occurrence.
+ * https://learn.microsoft.com/azure/azure-monitor/reference/tables/apptraces
  */
 export function doneByFunctionQuery(appName: string, election: string): string {
   return `AppTraces
@@ -28,7 +29,7 @@ export function doneByFunctionQuery(appName: string, election: string): string {
 | where tostring(line.outcome) == "ran" or tostring(line.reason) == "done"`;
 }
 
-/** The inside of a string of Kusto's, with nothing in it that Kusto or Terraform could read as something else. */
+/** Returns the inside of a Kusto string. Escapes every character that Kusto or Terraform could read as syntax. */
 function kustoText(text: string): string {
   return text.replace(/[^A-Za-z0-9 _.-]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

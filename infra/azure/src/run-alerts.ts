@@ -6,16 +6,16 @@ import type { ScheduledRuns } from "./scheduled-runs.ts";
 export interface RunAlertsProps extends AlertProps {
   /** A `LeaderScheduledFunction`, or a `CandidateJob`. */
   readonly of: { readonly runs: ScheduledRuns };
-  /** The longest time between two runs that is still all right, in whole hours: 1 to 48. A schedule's period, and one more. */
+  /** The longest time between two runs without an alert, in whole hours: 1 to 48. Use a schedule's period and one hour more. */
   readonly notRunForHours: number;
 }
 
-/** The windows of more than an hour that a rule can look at. */
+/** The windows of at least an hour that a rule can query. */
 const WINDOWS_HOURS = [1, 2, 3, 4, 5, 6, 24, 48] as const;
 
 /**
- * Alerts for a schedule: nothing has run for so many hours, or a run has failed. A timer of Functions has no dead-letter
- * queue; an occurrence that all tries have failed for is seen here, and nowhere else.
+ * Alerts for a schedule. They go off if nothing has run for so many hours, or if a run has failed. A timer of Functions has no
+ * dead-letter queue. If all tries of an occurrence fail, only these alerts show it.
  */
 export class RunAlerts extends Construct {
   readonly notRun: LogAlert;

@@ -2,7 +2,7 @@ import type { StorageAccount } from "./azurerm/storage.ts";
 
 /** A metric of Azure Monitor, by the names that an alert rule or a chart takes. */
 export interface StorageMetric {
-  /** The resource that it is a metric of: the `scopes` of an alert rule. */
+  /** The resource of the metric, for the `scopes` of an alert rule. */
   readonly resourceId: string;
   readonly namespace: string;
   readonly name: string;

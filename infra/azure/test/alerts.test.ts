@@ -35,7 +35,7 @@ describe("alerts of an election", () => {
   const { of } = synthesized(stack);
   const rules = of(RULE);
 
-  test("go off when nobody says that it leads, also because nobody is there", () => {
+  test("go off when no leader reports, even if no replica runs", () => {
     expect(named(rules, "billing-no-leader")).toMatchObject({
       scopes: ["/workspace"],
       criteria: [
@@ -50,7 +50,7 @@ describe("alerts of an election", () => {
     });
   });
 
-  test("go off when there are too many terms, and not for many lines of one", () => {
+  test("go off for too many terms, but not for many lines of one term", () => {
     expect(named(rules, "billing-flapping")).toMatchObject({
       criteria: [
         { query: expect.stringMatching(/\| summarize by tolong\(line\.term\)$/), operator: "GreaterThan", threshold: 5 },
@@ -68,7 +68,7 @@ describe("alerts of an election", () => {
     ]);
   });
 
-  test("mean the election that they name, whatever its name is", () => {
+  test("filter by the exact name of the election", () => {
     const other = emptyStack();
     electionAlertsIn(other, { election: 'a"b ${x} %{y} ü' });
     const rule = named(synthesized(other).of(RULE), "billing-no-leader");
@@ -107,7 +107,7 @@ describe("alerts of a schedule", () => {
     expect(named(rules, "report-not-run")).toMatchObject({ window_duration: window });
   });
 
-  test("tell nobody, unless they are told whom", () => {
+  test("notify nobody by default", () => {
     expect(runAlertsIn(emptyStack(), { actionGroupIds: [] })[0]).not.toHaveProperty("action");
   });
 

@@ -1,9 +1,9 @@
 import type { ProviderFacts } from "@leasehold/test-kit/terrain";
 
 /**
- * What azapi says of the arguments that are used here, by the documentation in its repository (docs/resources/resource.md); and
- * what Azure's resource manager says of a function app, by the model of @azure/arm-appservice 19.0.0, since azapi takes any body.
- * No registry of packages has bindings of azapi to compare it with.
+ * The facts of azapi about the arguments in use, by the documentation in its repository (docs/resources/resource.md). The
+ * provider accepts any body, so the facts of a function app are from the model of @azure/arm-appservice 19.0.0. No registry of
+ * packages has bindings of azapi for a comparison.
  */
 export const azapi: ProviderFacts = {
   source: "Azure/azapi",

@@ -15,7 +15,9 @@ const container = {
 const registry = { block: { server: "required string", identity: "string" } } as const;
 const identity = { max: 1, block: { type: "required string", identity_ids: "set" } } as const;
 
-/** What azurerm says of the arguments that are used here; `npm run compare-providers` compares it with the provider's own bindings. */
+/**
+ * The facts of azurerm about the arguments in use. `npm run compare-providers` compares them with the provider's own bindings.
+ */
 export const azurerm: ProviderFacts & { readonly bindings: string } = {
   source: "hashicorp/azurerm",
   version: "4.73.0",

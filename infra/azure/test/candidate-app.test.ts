@@ -49,7 +49,7 @@ describe("an app of candidates", () => {
     expect(["billing", "report"].map((path) => rightsIn(stack)(me, { action, path }))).toEqual([true, false]);
   });
 
-  test("is told where its leases are, and how long it may drain", () => {
+  test("gets the location of its leases, and the time that it may drain", () => {
     expect(app).toMatchObject({
       template: {
         container: [
@@ -70,7 +70,7 @@ describe("an app of candidates", () => {
     });
   });
 
-  test("can be in an environment that there is, and run as who may pull from a registry already", () => {
+  test("can use an existing environment, and an identity that may already pull from a registry", () => {
     const other = emptyStack();
     const identity = new UserAssignedIdentity(other, "Mine", {
       name: "mine",
@@ -97,7 +97,7 @@ describe("an app of candidates", () => {
     expect(workspaceId).toBe("/workspace");
   });
 
-  test("may pull from a registry before it is made, and has names that are long enough for everything around it", () => {
+  test("may pull from a registry before it is made, and makes names that are long enough", () => {
     const other = emptyStack();
     appIn(other, { name: "ab", registry: { server: "mine.azurecr.io", id: "/registry" } });
     const written = synthesized(other);
@@ -107,12 +107,12 @@ describe("an app of candidates", () => {
     expect(written.of("azurerm_container_app")).toMatchObject([
       { name: "ab", depends_on: [expect.any(String), expect.stringMatching(/^azurerm_role_assignment\.App_Pull/)] },
     ]);
-    // Azure takes no identity's name below 3 characters, and no workspace's below 4.
+    // Azure requires at least 3 characters for an identity's name, and 4 for a workspace's.
     expect(written.of("azurerm_user_assigned_identity")).toMatchObject([{ name: "ab-identity" }]);
     expect(written.of("azurerm_log_analytics_workspace")).toMatchObject([{ name: "ab-logs" }]);
   });
 
-  test("warns where nobody stands by", () => {
+  test("warns of a single candidate", () => {
     const other = emptyStack();
     appIn(other, { candidates: 1 });
     expect(warningsOf(other)).toEqual([expect.stringContaining("nobody to take over")]);

@@ -23,23 +23,23 @@ describe("a job of a candidate", () => {
   const { of } = synthesized(stack);
   const [job] = of("azurerm_container_app_job");
 
-  test("begins one replica at each tick, and again where that fails", () => {
+  test("begins one replica at each tick, and retries if it fails", () => {
     expect(job).toMatchObject({
       schedule_trigger_config: { cron_expression: "0 * * * *", parallelism: 1, replica_completion_count: 1 },
-      // Four of 976 s would last until after the next tick.
+      // A fourth try of 976 s would last until after the next tick.
       replica_retry_limit: 2,
       identity: { type: "UserAssigned" },
     });
     expect(warningsOf(stack)).toEqual([]);
   });
 
-  test("leaves a replica time to wait for the claim of one that has died, which is a minute at most, and then to work", () => {
+  test("leaves a replica time to wait for a dead one's claim, at most a minute, and then to work", () => {
     const seconds = Number(job?.["replica_timeout_in_seconds"]);
     expect(seconds).toBeGreaterThan(900.5 + 60);
     expect(seconds).toBe(976);
   });
 
-  test("is told where its leases are, when it is due, and how long its work may take", () => {
+  test("gets the location of its leases, its schedule, and the time of its work", () => {
     expect(job).toMatchObject({
       template: {
         container: [
@@ -58,7 +58,7 @@ describe("a job of a candidate", () => {
     });
   });
 
-  test("comes after the rights that it needs", () => {
+  test("depends on the rights that it needs", () => {
     expect(job?.["depends_on"]).toEqual([
       expect.stringMatching(/^azurerm_role_assignment\.Leases_Candidate/),
       expect.stringMatching(/^azurerm_role_assignment\.Job_Pull/),

@@ -1,5 +1,5 @@
 import { reportDifferences } from "@leasehold/test-kit/terrain";
 import { azurerm } from "./azurerm-facts.ts";
 
-// Azapi has no bindings on npm.
+// npm has no bindings of azapi.
 reportDifferences(azurerm);

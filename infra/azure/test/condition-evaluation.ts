@@ -1,9 +1,11 @@
 /**
- * Azure's language of conditions, as much of it as is used here:
+ * Evaluates Azure's language of conditions, as far as it is used here:
  * https://learn.microsoft.com/azure/role-based-access-control/conditions-format
  *
- *     expression = term { ("AND" | "OR") term }      both in one expression only with parentheses
- *     term       = "!" term | "(" expression ")" | ActionMatches{'...'} | @Resource[...] operator {'...', '...'}
+ * ```text
+ * expression = term { ("AND" | "OR") term }      both in one expression only with parentheses
+ * term       = "!" term | "(" expression ")" | ActionMatches{'...'} | @Resource[...] operator {'...', '...'}
+ * ```
  */
 export function evaluateCondition(
   condition: string,
@@ -45,7 +47,7 @@ export function evaluateCondition(
 
   function compare(operator: string, names: readonly string[]): boolean {
     const { path } = request;
-    // An attribute that the request does not have compares with nothing.
+    // An attribute that the request lacks matches nothing.
     if (operator === "ForAnyOfAnyValues:StringEquals") return path !== undefined && names.includes(path);
     if (operator === "ForAnyOfAnyValues:StringLike") return path !== undefined && names.some((name) => like(name, path, false));
     throw new Error(`Azure knows no ${operator}`);

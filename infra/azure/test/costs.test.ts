@@ -6,7 +6,7 @@ import { BLOB_OPERATION } from "@leasehold/test-kit/costs/request-prices";
 const CONTAINERS = "https://azure.microsoft.com/pricing/details/container-apps/";
 const MONITOR = "https://azure.microsoft.com/pricing/details/monitor/";
 
-// Active rates; replicas that count as idle pay an eighth of that for their processor.
+// Rates of active replicas. For an idle replica a processor costs an eighth.
 const processor: Price = { of: "a processor of Container Apps", usd: 0.000024, source: CONTAINERS };
 const memory: Price = { of: "memory of Container Apps", usd: 0.000003, source: CONTAINERS };
 const logs: Price = { of: "logs that come in", usd: 2.76, source: MONITOR };

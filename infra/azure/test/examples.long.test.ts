@@ -9,7 +9,9 @@ import { clientIds, containerOf, deployed, settingsOf, written, type Settings } 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const NODE = [process.execPath, "--conditions=@leasehold/source"] as const;
 
-/** A program of examples/azure-container-apps, from its source, with these settings; its image has `dist` for `src`. */
+/**
+ * Starts a program of examples/azure-container-apps from its source, with these settings. The image has `dist` instead of `src`.
+ */
 function start(program: string, env: Settings): ExampleProcess {
   const file = program.replace("dist/", "src/").replace(".js", ".ts");
   return new ExampleProcess({ folder: `${root}examples/azure-container-apps` }, [...NODE, file], env);
@@ -22,14 +24,14 @@ function invokeReport(env: Settings, ...how: readonly "dies"[]): ExampleProcess 
   return new ExampleProcess({ folder }, [...NODE, ...program, ...how], env);
 }
 
-/** Whether an alert rule counts a line: the part of Kusto that these rules are written in. */
+/** Tells whether an alert rule counts a line. It evaluates the part of Kusto that these rules use. */
 function counts(rule: string, line: Line): boolean {
   const conditions = [...queryOf(rule).matchAll(/tostring\(line\.(\w+)\) == ("[^"]*")/g)];
   expect(conditions).toHaveLength(2);
   return conditions.every(([, field = "", text = ""]) => line[field] === JSON.parse(text));
 }
 
-/** Whether the rule for functions counts a line of `onlyAsLeader`. */
+/** Tells whether the rule for functions counts a line of `onlyAsLeader`. */
 function countsInvocation(rule: string, logs: readonly string[]): boolean {
   const query = queryOf(rule);
   const [, election = ""] = /tostring\(line\.election\) == ("[^"]*")/.exec(query) ?? [];
@@ -50,7 +52,7 @@ describe.skipIf(await isMissing(opensslMissing())).concurrent("the examples, wit
   const [, jobProgram = ""] = containerOf("azurerm_container_app_job").command ?? [];
   let azure: AzuriteWithIdentity;
 
-  /** What a program finds once it is deployed: the stack's settings, and the platform's own. */
+  /** The environment of a deployed program: the stack's settings, and the platform's own. */
   function settings(type: Parameters<typeof settingsOf>[0]): Settings {
     return { ...deployed(settingsOf(type), azure.accountUrl), ...azure.environment };
   }
@@ -62,7 +64,7 @@ describe.skipIf(await isMissing(opensslMissing())).concurrent("the examples, wit
 
   afterAll(async () => azure[Symbol.asyncDispose]());
 
-  test("a candidate leads, as its identity, says so where an alert counts it, and ends when it is told to", async () => {
+  test("a candidate leads with its identity, prints a line that an alert counts, and ends on SIGTERM", async () => {
     await using candidate = start("dist/candidate.js", settings("azurerm_container_app"));
 
     const line = await candidate.said(({ leasehold }) => leasehold === "leader");
@@ -73,7 +75,7 @@ describe.skipIf(await isMissing(opensslMissing())).concurrent("the examples, wit
     expect(await candidate.ended, candidate.history).toBe(0);
   });
 
-  test("a candidate without an identity of the stack's gets nowhere", async () => {
+  test("a candidate with an unknown identity is refused", async () => {
     const stranger = { ...settings("azurerm_container_app"), AZURE_CLIENT_ID: "a stranger" };
     await using candidate = start("dist/candidate.js", stranger);
 
@@ -81,20 +83,20 @@ describe.skipIf(await isMissing(opensslMissing())).concurrent("the examples, wit
     expect(candidate.history).toContain("STORE_UNAUTHENTICATED");
   });
 
-  test("a job does an occurrence once, and says each time that it is done where an alert counts it", async () => {
+  test("a job does an occurrence once, and prints a line each time that an alert counts", async () => {
     const timesRan = new Map<unknown, number>();
     for (let replica = 0; replica < 2; replica += 1) {
       await using job = start(jobProgram, settings("azurerm_container_app_job"));
       expect(await job.ended, job.history).toBe(0);
       const line = await job.said(({ leasehold }) => leasehold === "done");
       expect(counts("settlement-not-run", line)).toBe(true);
-      // There are two where an hour ends meanwhile.
+      // There are two occurrences if an hour ends meanwhile.
       timesRan.set(line["occurrence"], (timesRan.get(line["occurrence"]) ?? 0) + (line["ran"] === true ? 1 : 0));
     }
     expect([...timesRan.values()].every((times) => times === 1)).toBe(true);
   });
 
-  test("a job that is refused its leases says so where an alert counts it, and fails, to be begun again", async () => {
+  test("a job without access to its leases prints a line that an alert counts, and fails, so that it is retried", async () => {
     const stranger = { ...settings("azurerm_container_app_job"), AZURE_CLIENT_ID: "a stranger" };
     await using job = start(jobProgram, stranger);
 
@@ -103,7 +105,7 @@ describe.skipIf(await isMissing(opensslMissing())).concurrent("the examples, wit
     expect(counts("settlement-failed", line)).toBe(true);
   });
 
-  test("a function makes its night's report once, and says each time that it is done where an alert counts it", async () => {
+  test("a function makes its night's report once, and prints a line each time that an alert counts", async () => {
     const invocations: { readonly logs: readonly string[] }[] = [];
     for (let delivery = 0; delivery < 2; delivery += 1) {
       await using invoked = invokeReport(settings("azapi_resource"));
@@ -116,8 +118,8 @@ describe.skipIf(await isMissing(opensslMissing())).concurrent("the examples, wit
     expect(invocations.map(({ logs }) => countsInvocation("nightly-report-not-run", logs))).toEqual([true, true]);
   });
 
-  test("a function that dies makes its report all the same: the retries fail until its claim is over, and then one does it", async () => {
-    // Of an election of its own, and with less time: enough for a busy machine to see the claim of the one that has died.
+  test("a function that dies still makes its report: its retries fail until its claim is over, and then one does it", async () => {
+    // Use an election of its own and less time. It is enough for a busy machine to observe the claim of the dead one.
     const own = { ELECTION: "short-report", AzureFunctionsJobHost__functionTimeout: "00:00:30" };
     const short = { ...settings("azapi_resource"), ...own };
     await using dying = invokeReport(short, "dies");

@@ -21,7 +21,7 @@ function functionIn(stack: TerraformStack, props: Partial<LeaderScheduledFunctio
   });
 }
 
-/** What Azure's resource manager is sent for the only app of a stack. */
+/** Returns the body that Azure's resource manager gets for the only app of a stack. */
 function bodyIn({ of }: Synthesized): WebSiteArguments["body"]["properties"] {
   const [app] = of("azapi_resource");
   return (app as Pick<WebSiteArguments, "body">).body.properties;
@@ -49,7 +49,7 @@ describe("a scheduled function", () => {
     });
   });
 
-  test("finds its platform's storage by its identity, and no connection string that would win over it", () => {
+  test("uses its identity for the platform's storage, and has no connection string that the platform would prefer", () => {
     expect(written.of("azurerm_function_app_flex_consumption")).toEqual([]);
     const settings = settingsIn(written);
     expect(Object.keys(settings).filter((name) => name.startsWith("AzureWebJobsStorage"))).toEqual([
@@ -83,7 +83,7 @@ describe("a scheduled function", () => {
     expect(written.of("azurerm_application_insights")).toMatchObject([{ local_authentication_disabled: true }]);
   });
 
-  test("may do everything in its platform's storage, send telemetry, and compete; no more", () => {
+  test("may do everything in its platform's storage, send telemetry and compete, and nothing else", () => {
     const assignments = written.of("azurerm_role_assignment");
     const rights = assignments.map((each) => `${each["role_definition_name"] ?? each["role_definition_id"]} in ${each["scope"]}`);
     expect(rights.toSorted((one, other) => one.localeCompare(other))).toEqual([
@@ -97,7 +97,7 @@ describe("a scheduled function", () => {
     ]);
   });
 
-  test("comes after the rights that it needs", () => {
+  test("depends on the rights that it needs", () => {
     expect(app?.["depends_on"]).toEqual([
       expect.stringMatching(/^azurerm_role_assignment\.Leases_Candidate/),
       expect.stringMatching(/^azurerm_role_assignment\.Report_Host_Owner/),
@@ -107,7 +107,7 @@ describe("a scheduled function", () => {
   });
 
   test.each([60_000, 300_000, 600_000, 3_600_000])(
-    "of %d ms is tried again for longer than its claim lasts, should it die",
+    "of %d ms is retried for longer than the claim of a dead invocation",
     async (timeoutMs) => {
       const other = emptyStack();
       functionIn(other, { timeoutMs });
@@ -126,7 +126,7 @@ describe("a scheduled function", () => {
     },
   );
 
-  test("has names that are long enough for everything around it", () => {
+  test("makes names that are long enough", () => {
     const other = emptyStack();
     functionIn(other, { name: "ab", workspaceId: "/workspace" });
     const { of } = synthesized(other);

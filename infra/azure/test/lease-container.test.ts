@@ -5,7 +5,7 @@ import { UserAssignedIdentity } from "@leasehold/infra-azure";
 import { emptyStack, GROUP, leasesIn, synthesized } from "./synthesized.ts";
 
 describe("a lease container", () => {
-  test("is in an account that takes no keys, shows nothing, and survives a zone", () => {
+  test("is in an account that accepts no keys, makes nothing public, and survives the loss of a zone", () => {
     const stack = emptyStack();
     leasesIn(stack);
     expect(synthesized(stack).of("azurerm_storage_account")).toMatchObject([
@@ -24,14 +24,14 @@ describe("a lease container", () => {
     ]);
   });
 
-  test("is made by whoever owns the subscription, without a right to what is in it", () => {
+  test("can be made by an owner of the subscription without rights to its data", () => {
     const stack = emptyStack();
     leasesIn(stack);
     const { provider } = JSON.parse(synthesized(stack).json) as { provider: { azurerm: object[] } };
     expect(provider.azurerm).toEqual([{ features: { storage: { data_plane_available: false } }, storage_use_azuread: true }]);
   });
 
-  test("keeps no versions of a lease, and what is deleted for a week", () => {
+  test("keeps no versions of a lease, and deleted blobs for a week", () => {
     const stack = emptyStack();
     leasesIn(stack);
     expect(synthesized(stack).of("azurerm_storage_account")).toMatchObject([
@@ -45,7 +45,7 @@ describe("a lease container", () => {
     ]);
   });
 
-  test("is not destroyed, and says nothing", () => {
+  test("is protected from destroy, without a warning", () => {
     const stack = emptyStack();
     leasesIn(stack);
     const { of } = synthesized(stack);
@@ -68,7 +68,7 @@ describe("a lease container", () => {
     expect(synthesized(stack).of("azurerm_storage_management_policy")).toEqual([]);
   });
 
-  test("deletes occurrences if asked, and can reach no lease", () => {
+  test("deletes occurrences if asked, and never a lease", () => {
     const stack = emptyStack();
     leasesIn(stack, { containerName: "elections", deleteOccurrencesAfterDays: 8 });
     const [policy] = synthesized(stack).of("azurerm_storage_management_policy");
@@ -94,14 +94,14 @@ describe("a lease container", () => {
     expect(() => leasesIn(emptyStack(), props)).toThrow(message);
   });
 
-  test("takes names that are not known yet", () => {
+  test("accepts names that are not known at synthesis", () => {
     const stack = emptyStack();
     const name = new TerraformVariable(stack, "account", { type: "string" }).stringValue;
     leasesIn(stack, { accountName: name });
     expect(synthesized(stack).of("azurerm_storage_account")).toMatchObject([{ name: "${var.account}" }]);
   });
 
-  test("gives metrics by the names that an alert rule takes", () => {
+  test("returns metrics by the names that an alert rule takes", () => {
     const stack = emptyStack();
     const leases = leasesIn(stack);
     expect(leases.metricTransactions()).toMatchObject({ name: "Transactions", aggregation: "Total" });
@@ -111,7 +111,7 @@ describe("a lease container", () => {
 });
 
 describe("grants", () => {
-  test("are for the container alone, by a role of ours", () => {
+  test("are only for the container, by a role of this package", () => {
     const stack = emptyStack();
     leasesIn(stack).grantCandidate({ principalId: "candidate" }, "billing");
     const { of } = synthesized(stack);
@@ -127,7 +127,7 @@ describe("grants", () => {
     expect(of("azurerm_role_definition")).toMatchObject([{ scope: GROUP.id, assignable_scopes: [GROUP.id] }]);
   });
 
-  test("share a role, whoever they are for", () => {
+  test("share a role for all grantees", () => {
     const stack = emptyStack();
     const leases = leasesIn(stack);
     const identity = new UserAssignedIdentity(stack, "Identity", {
@@ -156,20 +156,20 @@ describe("grants", () => {
     expect(() => leases.grantObserver({ principalId: "a" })).toThrow("grantObserver names no election");
   });
 
-  test("need the names of elections as they are", () => {
+  test("need the names of elections at synthesis", () => {
     const stack = emptyStack();
     const name = new TerraformVariable(stack, "election", { type: "string" }).stringValue;
     expect(() => leasesIn(stack).grantCandidate({ principalId: "a" }, name)).toThrow("not known when this is synthesized");
   });
 
-  test("are one for each identity", () => {
+  test("are limited to one for each identity", () => {
     const leases = leasesIn(emptyStack());
     leases.grantCandidate({ principalId: "a" }, "billing");
     leases.grantObserver({ principalId: "a" }, "report");
     expect(() => leases.grantCandidate({ principalId: "a" }, "report")).toThrow("Name all elections in one call");
   });
 
-  test("have room for so many elections", () => {
+  test("accept a limited number of elections", () => {
     const leases = leasesIn(emptyStack());
     const elections = Array.from({ length: 400 }, (_, index) => `election-${index}`);
     leases.grantCandidate({ principalId: "a" }, ...elections.slice(0, 100));

@@ -29,25 +29,25 @@ const NAMESPACES: Readonly<Record<string, string | undefined>> = {
   azurerm_storage_management_policy: "Storage",
   azurerm_user_assigned_identity: "ManagedIdentity",
 };
-/** These are there in every subscription. */
+/** Every subscription has these. */
 const ALWAYS_THERE = ["azurerm_resource_group", "azurerm_role_assignment", "azurerm_role_definition"];
 
 describe("the steps of a deployment", () => {
-  test("give each variable of the stack that has no default, and none that it has not", () => {
+  test("set exactly the variables of the stack that have no default", () => {
     const { variable } = JSON.parse(written.json) as Written;
     const needed = Object.keys(variable).filter((name) => variable[name]?.default === undefined);
     const given = [...deployment.matchAll(/\bTF_VAR_(\w+)=/g)].map(([, name = ""]) => name);
     expect(given.toSorted()).toEqual(needed.toSorted());
   });
 
-  test("register what the stack is made of, and a registry", () => {
+  test("register the resource providers of the stack, and of a registry", () => {
     const types = Object.keys(written.resources).filter((type) => !ALWAYS_THERE.includes(type));
     const needed = new Set(types.map((type) => NAMESPACES[type] ?? `the namespace of ${type}, which this test does not know`));
     const [, registered = ""] = /for name in (.*); do/.exec(deployment) ?? [];
     expect(registered.split(" ")).toEqual([...needed, "ContainerRegistry"].toSorted());
   });
 
-  test("lead to folders that are there", () => {
+  test("name folders that exist", () => {
     const folders = [...deployment.matchAll(/(?:infra|examples)\/[\w-]+/g)].map(([folder]) => folder);
     expect(folders.length).toBeGreaterThan(0);
     expect(folders.filter((folder) => !existsSync(root + folder))).toEqual([]);

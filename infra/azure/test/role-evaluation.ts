@@ -2,15 +2,15 @@ import type { TerraformStack } from "cdktn";
 import { evaluateCondition } from "./condition-evaluation.ts";
 import { synthesized, type Resource } from "./synthesized.ts";
 
-/** What somebody asks the storage service for; listing is of no blob. */
+/** A request to the storage service. A request to list has no blob. */
 export interface BlobRequest {
   readonly action: string;
   readonly path?: string | undefined;
 }
 
 /**
- * Who may do what on the container of a stack, as Azure would decide it: by the data actions of the roles that are assigned,
- * and by the conditions of the assignments.
+ * Returns a function that decides requests on a stack's container as Azure would. It uses the data actions of the assigned roles
+ * and the conditions of the assignments.
  */
 export function rightsIn(stack: TerraformStack): (principalId: string, request: BlobRequest) => boolean {
   const { of, resources } = synthesized(stack);

@@ -7,7 +7,7 @@ import { emptyStack, leasesIn, synthesized } from "./synthesized.ts";
 const BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs";
 const READ = `${BLOBS}/read`;
 const WRITE = `${BLOBS}/write`;
-/** Everything else that there is to do with a blob. */
+/** Every other action on a blob. */
 const OTHERS = [
   "delete",
   "add/action",
@@ -20,7 +20,7 @@ const OTHERS = [
   "immutableStorage/runAsSuperUser/action",
 ].map((action) => `${BLOBS}/${action}`);
 
-/** Names that need encoding, that look like others, and that a condition could mistake. */
+/** Names that need encoding, that resemble others, or that a condition could misread. */
 const ELECTIONS = [
   "billing",
   "a.b",
@@ -37,12 +37,12 @@ const ELECTIONS = [
   "\\*",
 ];
 
-/** Every blob that the real store asks the service for, for one election. */
+/** Returns every blob that the real store requests for one election. */
 async function blobsOf(election: string): Promise<string[]> {
   const asked = new Set<string>();
   const httpClient: NonNullable<StoragePipelineOptions["httpClient"]> = {
     sendRequest: async (request) => {
-      // The service takes one layer of encoding off, and that is the blob's name.
+      // The service decodes the path once. The result is the blob's name.
       asked.add(decodeURIComponent(new URL(request.url).pathname).replace(/^\/leases\/?/, ""));
       throw new Error("there is no service");
     },
@@ -83,7 +83,7 @@ describe("a candidate", () => {
     }
   });
 
-  test("may not touch what looks alike, or list", () => {
+  test("may not use a similar name, or list", () => {
     const stack = emptyStack();
     leasesIn(stack).grantCandidate({ principalId: "me" }, "billing");
     const mayDo = rightsIn(stack);
@@ -137,7 +137,7 @@ describe("an administrator", () => {
   });
 });
 
-describe("nobody", () => {
+describe("no grantee", () => {
   const stack = emptyStack();
   const leases = leasesIn(stack);
   leases.grantCandidate({ principalId: "candidate" }, "billing");
@@ -151,7 +151,7 @@ describe("nobody", () => {
     }
   });
 
-  test("has a role that is not ours, with a wildcard, with a deletion, or that manages anything", () => {
+  test("has a role of Azure's own, a wildcard, a right to delete, or a right to manage", () => {
     const { of } = synthesized(stack);
     for (const role of of("azurerm_role_definition")) {
       expect(role["permissions"]).toEqual([{ actions: [], data_actions: expect.any(Array) }]);

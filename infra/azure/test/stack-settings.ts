@@ -2,11 +2,11 @@ import { Testing } from "cdktn";
 import { LeaseholdStack } from "../bin/leasehold-stack.ts";
 import { synthesized, type Synthesized } from "./synthesized.ts";
 
-/** The app's stack, and what it is written as. */
+/** The app's stack, and its synthesized form. */
 export const stack: LeaseholdStack = new LeaseholdStack(Testing.app(), "leasehold");
 export const written: Synthesized = synthesized(stack);
 
-/** What a program finds in its environment; values may refer to what is not deployed yet. */
+/** A program's environment variables. Values may refer to resources that are not deployed yet. */
 export type Settings = Readonly<Record<string, string>>;
 
 interface Container {
@@ -14,13 +14,13 @@ interface Container {
   readonly env: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** The container of the only app, or job, of the stack. */
+/** Returns the container of the only app, or job, of the stack. */
 export function containerOf(type: "azurerm_container_app" | "azurerm_container_app_job"): Container {
   const [app] = written.of(type) as { template: { container: [Container] } }[];
   return app!.template.container[0];
 }
 
-/** The settings of the programs of the stack, each under what it runs in. */
+/** Returns the settings of the stack's program of this type. */
 export function settingsOf(type: "azurerm_container_app" | "azurerm_container_app_job" | "azapi_resource"): Settings {
   if (type !== "azapi_resource") return byName(containerOf(type).env);
   const [app] = written.of(type) as { body: { properties: { siteConfig: { appSettings: Container["env"] } } } }[];
@@ -31,12 +31,12 @@ function byName(settings: Container["env"]): Settings {
   return Object.fromEntries(settings.map(({ name, value }) => [name, value]));
 }
 
-/** What the stack's identities are called in its settings, before there are any. */
+/** The identities' names in the settings, before the identities exist. */
 export const clientIds: readonly string[] = Object.keys(written.resources["azurerm_user_assigned_identity"] ?? {}).map(
   (id) => `azurerm_user_assigned_identity.${id}.client_id`,
 );
 
-/** The settings as a deployment has them: each reference becomes what it refers to, or at least something. */
+/** Returns the settings of a deployment. Each reference becomes the resource's value, or the expression itself. */
 export function deployed(settings: Settings, accountUrl: string): Record<string, string> {
   const value = (text: string): string =>
     text.replace(/\$\{([^}]+)\}/g, (_, expression: string) =>

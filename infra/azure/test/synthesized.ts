@@ -6,7 +6,7 @@ import { azurerm } from "./azurerm-facts.ts";
 
 export const GROUP = { id: "/subscriptions/s/resourceGroups/group", name: "group", location: "westeurope" } as const;
 
-/** A stack with the providers in it, and nothing else. */
+/** A stack with the providers, and nothing else. */
 export function emptyStack(): TerraformStack {
   const stack = new TerraformStack(Testing.app(), "stack");
   new AzurermProvider(stack, "Azure");
@@ -20,7 +20,7 @@ export function leasesIn(stack: TerraformStack, props: Partial<LeaseContainerPro
 
 export type { Resource, Synthesized };
 
-/** The files that a stack is written as. Nothing is looked at that its providers would not take. */
+/** Returns the synthesized files of a stack. Fails if a provider would refuse them. */
 export function synthesized(stack: TerraformStack): Synthesized {
   return synthesizedFor(stack, azurerm, azapi);
 }

@@ -11,8 +11,8 @@ import { LocalBackend, TerraformOutput, TerraformStack, TerraformVariable } from
 import type { Construct } from "constructs";
 
 /**
- * All of it in one project: two candidates that run all the time, a function on a schedule in two regions, a job on a schedule, and
- * alerts. One image has their programs, which examples/google-cloud is.
+ * The whole setup in one project. It has two candidates that run all the time, a function on a schedule in two regions, a job on
+ * a schedule, and alerts. One image contains their programs, from examples/google-cloud.
  */
 export class LeaseholdStack extends TerraformStack {
   constructor(scope: Construct, id: string) {
@@ -20,7 +20,8 @@ export class LeaseholdStack extends TerraformStack {
     const variable = (name: string, description: string, otherwise?: string): string =>
       new TerraformVariable(this, name, { type: "string", description, default: otherwise }).stringValue;
 
-    // Beside the app, and not in what is written anew at each synth. A team keeps it in a bucket: new GcsBackend(this, { bucket }).
+    // Keep the state beside the app, because each synth rewrites the output folder. A team keeps it in a bucket: new
+    // GcsBackend(this, { bucket }).
     new LocalBackend(this, { path: "../../../leasehold.tfstate" });
     const project = variable("project", "The project's id");
     const location = variable("location", "A region of Firestore, Cloud Run and Cloud Scheduler", "europe-west1");
@@ -30,7 +31,7 @@ export class LeaseholdStack extends TerraformStack {
     new GoogleProvider(this, "Google", { project, region: location });
     const alerts = { notificationChannels: [channel] };
 
-    // A database for each: IAM could not keep them apart in one.
+    // Make a database for each, because IAM could not separate them in one.
     const billingLeases = new LeaseDatabase(this, "BillingLeases", { project, location, databaseId: "billing-leases" });
     const billing = new CandidateWorker(this, "Billing", {
       leases: billingLeases,
@@ -41,7 +42,7 @@ export class LeaseholdStack extends TerraformStack {
     });
     new ElectionAlerts(this, "BillingAlerts", { worker: billing, election: "billing", ...alerts });
 
-    // One schedule in two regions, of which one does the work until it fails.
+    // One schedule in two regions. One region does the work until it fails.
     const rateLeases = new LeaseDatabase(this, "RateLeases", { project, location, databaseId: "rate-leases" });
     const rates = (name: string, region: string, accountId: string): LeaderScheduledFunction =>
       new LeaderScheduledFunction(this, name, {

@@ -1,11 +1,12 @@
 import type { Construct } from "constructs";
 import { AlertPolicy } from "./google/monitoring.ts";
 
-/** What all alerts have in common. */
+/** The properties that all alerts have in common. */
 export interface AlertProps {
   /**
-   * Whom to tell: `projects/<project>/notificationChannels/<number>`, as `gcloud beta monitoring channels list` prints them.
-   * @default - nobody: incidents are in the console alone
+   * The channels to notify: `projects/<project>/notificationChannels/<number>`, as `gcloud beta monitoring channels list` prints
+   * them.
+   * @default - none: incidents are only visible in the console
    */
   readonly notificationChannels?: readonly string[];
 }
@@ -13,20 +14,20 @@ export interface AlertProps {
 interface Alert {
   readonly project: string;
   readonly title: string;
-  /** What to do about it, in Markdown. */
+  /** Instructions for the person who is alerted, in Markdown. */
   readonly text: string;
-  /** Of a metric that counts something. */
+  /** The filter of a metric that counts something. */
   readonly filter: string;
-  /** It is raised where the count within the window, of all series together, is below or above. */
+  /** The alert is raised if the count within the window, over all series together, is below or above this number. */
   readonly raisedIf: { readonly fewerThan: number } | { readonly moreThan: number };
   /** 60 to 90,000, which is how far a policy looks back. */
   readonly windowSeconds: number;
 }
 
-/** The farthest that an alert policy looks back: https://cloud.google.com/monitoring/quotas#alerting_uptime_limits */
+/** The longest time that an alert policy looks back: https://cloud.google.com/monitoring/quotas#alerting_uptime_limits */
 export const LONGEST_WINDOW_SECONDS: number = 25 * 3_600;
 
-/** A policy on how much is counted within a window. Where too little is alarming, nothing at all is too. */
+/** Makes a policy on the count within a window. A policy for too few also alerts if there are no data at all. */
 export function countAlert(scope: Construct, id: string, { notificationChannels = [] }: AlertProps, alert: Alert): AlertPolicy {
   const { project, title, text, filter, raisedIf, windowSeconds } = alert;
   const minutes = Math.ceil(windowSeconds / 60);
@@ -43,7 +44,7 @@ export function countAlert(scope: Construct, id: string, { notificationChannels 
             ? {
                 comparison: "COMPARISON_LT",
                 threshold_value: raisedIf.fewerThan,
-                // What says how missing data are taken needs a minute at least.
+                // The setting for missing data requires at least a minute.
                 duration: "60s",
                 evaluation_missing_data: "EVALUATION_MISSING_DATA_ACTIVE",
               }

@@ -1,10 +1,10 @@
 import type { LeaseDatabase } from "./lease-database.ts";
 
 /**
- * The variables in which a candidate's code finds its leases:
+ * Returns the variables by which a candidate's code finds its leases:
  * `new FirestoreLeaseStore({ firestore: new Firestore({ ...KEEPALIVE, databaseId: process.env.LEASE_DATABASE }) })`.
  * `ELECTION` is the first of its elections. `own` are those of the construct's user.
- * @throws {Error} for one of `own` that is made of the construct's other props: the program would not find what was granted.
+ * @throws {Error} for a name in `own` that the construct sets too, because the program would not find the construct's value.
  */
 export function candidateEnvironment(
   leases: LeaseDatabase,

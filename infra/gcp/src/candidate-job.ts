@@ -10,33 +10,36 @@ import type { ScheduledRuns } from "./scheduled-runs.ts";
 
 export interface CandidateJobProps extends ScheduledProps {
   /**
-   * How long the work of an occurrence may take, 23 hours at most; its program finds it in `LEADER_TIMEOUT_MS`. A task gets a
-   * minute more, in which it waits for the claim of one that has died.
+   * The longest time for the work of an occurrence, at most 23 hours. The program finds it in `LEADER_TIMEOUT_MS`. A task gets a
+   * minute more, in which it waits for the claim of a task that died.
    * @default 600_000
    */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUTS_MS = [15_000, 23 * 3_600_000] as const;
-/** For waiting until a claim of 15 s, which is renewed in the background, has run out; for telling that the work is done, and for ending. */
+/**
+ * The time in which a task waits until a claim of 15 s expires, records the work as done, and ends. Claims are renewed in the
+ * background.
+ */
 const WAIT_SECONDS = 60;
-/** Of one task: it begins again at once, in a new container. */
+/** The number of retries of one task. Each begins at once, in a new container. */
 const TRIES_AGAIN = 3;
 
 /**
- * A job on Cloud Run that does each occurrence of a schedule once, with `oncePerOccurrence` of @leasehold/core, and a job of
- * Cloud Scheduler that starts it. Make one in each of two regions, for one schedule: whichever begins first does the occurrence,
- * the other one waits, and does it where the first one fails.
+ * A job on Cloud Run that does each occurrence of a schedule once, with `oncePerOccurrence` of @leasehold/core. A job of Cloud
+ * Scheduler starts it. Make one in each of two regions, for one schedule. The first that begins does the occurrence. The other
+ * waits, and does it if the first fails.
  *
- * A task that dies is started again, waits for the dead one's claim to run out, and does the occurrence. It is not told when it
- * was due: its program takes the last tick by `LEADER_SCHEDULE` and `LEADER_TIME_ZONE`. So all tries end before the next tick:
- * there are three retries, or fewer where the schedule is close.
+ * A task that dies is started again. It waits until the dead one's claim expires, and does the occurrence. It does not learn when
+ * it was due: its program takes the last tick by `LEADER_SCHEDULE` and `LEADER_TIME_ZONE`. So all tries end before the next tick.
+ * There are three retries, or fewer if the ticks are close together.
  */
 export class CandidateJob extends Construct {
   readonly serviceAccount: ServiceAccount;
   readonly job: CloudRunJob;
   readonly scheduler: CloudSchedulerJob;
-  /** For alerts: what Cloud Run counts of its executions. */
+  /** The metrics for alerts, which Cloud Run counts of the job's executions. */
   readonly runs: ScheduledRuns;
 
   /** @throws {Error} for a schedule, timeout, name or account that Google would refuse, and for ticks too close for one retry. */
@@ -117,7 +120,8 @@ export class CandidateJob extends Construct {
         schedule,
         time_zone: timeZone,
         attempt_deadline: "60s",
-        // Of the request that starts an execution, which fails or succeeds at once. An execution too many finds the occurrence done.
+        // These retries are for the request that starts an execution. It fails or succeeds at once. A superfluous execution finds
+        // the occurrence done.
         retry_config: { retry_count: 5, min_backoff_duration: "5s", max_backoff_duration: "60s" },
         http_target: {
           // https://cloud.google.com/run/docs/execute/jobs-on-schedule
@@ -137,7 +141,7 @@ export class CandidateJob extends Construct {
       location,
       succeeded: `${executions} = "succeeded"`,
       failed: `${executions} = "failed"`,
-      // An execution has failed when its last try has.
+      // An execution counts as failed only after its last try.
       failuresBorne: 0,
       windowSeconds: 3_600,
     };

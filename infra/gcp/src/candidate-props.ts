@@ -1,13 +1,13 @@
 import type { LeaseDatabase } from "./lease-database.ts";
 
-/** What everything on Cloud Run that competes for a lease has in common. */
+/** The properties of all constructs on Cloud Run that compete for a lease. */
 export interface CandidateProps {
-  /** Where the leases are. */
+  /** The database of leases. */
   readonly leases: LeaseDatabase;
-  /** The container's image, by its digest if it is to stay the same: `...@sha256:...`. A worker's needs to listen on no port. */
+  /** The container's image. Use its digest to pin it: `...@sha256:...`. A worker's image needs to listen on no port. */
   readonly image: string;
   /** @default - the image's own */
   readonly command?: readonly string[];
-  /** @default - what its program needs to find its leases, and its schedule and its time where it has them, alone */
+  /** Further variables for the program. @default - only those for its leases, and its schedule and time if it has them */
   readonly environment?: Readonly<Record<string, string>>;
 }

@@ -13,16 +13,17 @@ export interface CandidateWorkerProps extends CandidateProps {
   /** 1 to 49 lower-case letters, digits and hyphens. */
   readonly name: string;
   /**
-   * 6 to 30 lower-case letters, digits and hyphens; of its service account. A project has it once: two regions need one each.
+   * The service account's id: 6 to 30 lower-case letters, digits and hyphens. It is unique in a project, so two regions need
+   * different ones.
    * @default - the name
    */
   readonly accountId?: string;
   /** A region of Cloud Run, near the database. */
   readonly location: string;
-  /** @default 2: one leads, one stands by */
+  /** @default 2: one leads, one is a standby */
   readonly candidates?: number;
   /**
-   * The elector's own `drainTimeoutMs`, whose default of 15_000 does not fit. Its program finds it in `DRAIN_TIMEOUT_MS`.
+   * The elector's `drainTimeoutMs`. The elector's default of 15_000 is too long here. The program finds it in `DRAIN_TIMEOUT_MS`.
    * @default 8_000
    */
   readonly drainTimeoutMs?: number;
@@ -32,15 +33,17 @@ export interface CandidateWorkerProps extends CandidateProps {
   readonly memory?: string;
 }
 
-/** From SIGTERM to SIGKILL, which nobody can change: https://cloud.google.com/run/docs/container-contract#instance-shutdown */
+/**
+ * The time from SIGTERM to SIGKILL. It cannot be changed: https://cloud.google.com/run/docs/container-contract#instance-shutdown
+ */
 const GRACE_MS = 10_000;
-/** The time left, after the task has settled, for giving the lease up. */
+/** The time after the task has settled, in which the lease is released. */
 const RELEASE_MS = 1_500;
 
 /**
- * A Cloud Run worker pool whose instances are candidates, with a service account of its own. An instance of a pool has
- * its processor all the time, whereas one of a service has it between requests only on demand (`cpu_idle`): a leader
- * without it cannot renew.
+ * A Cloud Run worker pool whose instances are candidates, with a service account of its own. An instance of a pool always has its
+ * processor. An instance of a service has it between requests only if `cpu_idle` is off. A leader without a processor cannot
+ * renew.
  */
 export class CandidateWorker extends Construct {
   readonly project: string;
@@ -49,7 +52,7 @@ export class CandidateWorker extends Construct {
   readonly serviceAccount: ServiceAccount;
   readonly pool: CloudRunWorkerPool;
 
-  /** @throws {Error} for a drain longer than Cloud Run waits, for elections, names or numbers that cannot be. */
+  /** @throws {Error} for a drain longer than Cloud Run waits, and for invalid elections, names or numbers. */
   constructor(scope: Construct, id: string, props: CandidateWorkerProps) {
     super(scope, id);
     const { leases, elections, name, accountId = name, location, image, candidates = 2, drainTimeoutMs = 8_000 } = props;
@@ -71,7 +74,7 @@ export class CandidateWorker extends Construct {
         project,
         name,
         location,
-        // There is nothing in it that could be lost.
+        // The pool contains no data, so its deletion loses nothing.
         deletion_protection: false,
         scaling: { manual_instance_count: candidates },
         template: {

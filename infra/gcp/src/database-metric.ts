@@ -3,7 +3,7 @@ import type { LeaseDatabase } from "./lease-database.ts";
 /** A metric of Cloud Monitoring, by the names that an alert policy or a chart takes. */
 export interface DatabaseMetric {
   readonly type: string;
-  /** The filter that selects it, for this database alone. */
+  /** The filter that selects the metric of this database only. */
   readonly filter: string;
 }
 

@@ -6,11 +6,11 @@ import type { CandidateWorker } from "./candidate-worker.ts";
 import { LogMetric, type AlertPolicy } from "./google/monitoring.ts";
 
 export interface ElectionAlertsProps extends AlertProps {
-  /** The candidates, whose leader prints `{"leasehold":"leader","election":...,"term":...}` once a minute, and when it begins. */
+  /** The candidates. Their leader prints `{"leasehold":"leader","election":...,"term":...}` once a minute, and when it begins. */
   readonly worker: CandidateWorker;
   readonly election: string;
   /**
-   * How many terms may begin within a quarter of an hour.
+   * The number of terms that may begin within 15 minutes.
    * @default 5
    */
   readonly maxTransitions?: number;
@@ -18,12 +18,15 @@ export interface ElectionAlertsProps extends AlertProps {
 
 const WINDOW_SECONDS = 900;
 
-/** Alerts for an election with standing candidates: nobody leads, or nobody says so; the leadership moves too often. */
+/**
+ * Alerts for an election whose candidates run all the time. They go off if nobody leads, if no leader reports, or if the
+ * leadership moves too often.
+ */
 export class ElectionAlerts extends Construct {
   readonly noLeader: AlertPolicy;
   readonly flapping: AlertPolicy;
 
-  /** @throws {Error} for an election that nobody could compete for, and a number of transitions that is none. */
+  /** @throws {Error} for an invalid election, or a number of transitions below 1. */
   constructor(scope: Construct, id: string, props: ElectionAlertsProps) {
     super(scope, id);
     const { worker, election, maxTransitions = 5 } = props;
@@ -51,11 +54,11 @@ export class ElectionAlerts extends Construct {
     });
   }
 
-  /** The filter of a metric that counts lines of one kind about one election. examples/google-cloud prints them. */
+  /** Returns the filter of a metric that counts lines of one kind about one election. examples/google-cloud prints them. */
   #counting(kind: "leader" | "term", { project, name, location }: CandidateWorker, election: string): string {
     const metric = new LogMetric(this, kind === "leader" ? "Leaders" : "Terms", {
       project,
-      // An election's name may have what a metric's may not.
+      // An election's name may contain characters that a metric's name may not.
       name: `leasehold_${kind}_${name}_${this.node.addr.slice(-8)}`,
       description: `Lines {"leasehold":"${kind}"} of the candidates ${name} in ${location}`,
       filter:
@@ -67,7 +70,7 @@ export class ElectionAlerts extends Construct {
   }
 }
 
-/** Text in which Terraform reads no expression, unless it is one. */
+/** Escapes text so that Terraform reads no expression in it. Leaves an unresolved token unchanged. */
 function literal(text: string): string {
   return Token.isUnresolved(text) ? text : text.replaceAll(/[$%]\{/g, (opening) => opening.charAt(0) + opening);
 }

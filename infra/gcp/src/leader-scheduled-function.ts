@@ -17,7 +17,8 @@ import type { ScheduledRuns } from "./scheduled-runs.ts";
 
 export interface LeaderScheduledFunctionProps extends ScheduledProps {
   /**
-   * How long a delivery may take; `onlyAsLeaderOnHttp` reads it too. 30 minutes at most, which is as long as Cloud Scheduler waits.
+   * The longest time of a delivery. `onlyAsLeaderOnHttp` reads it too. At most 30 minutes, because Cloud Scheduler waits no
+   * longer.
    * @default 300_000
    */
   readonly timeoutMs?: number;
@@ -26,18 +27,18 @@ export interface LeaderScheduledFunctionProps extends ScheduledProps {
 const TIMEOUTS_MS = [15_000, 1_800_000] as const;
 
 /**
- * A function on Cloud Run that is gated by `onlyAsLeaderOnHttp` of @leasehold/functions/google-cloud, and a job of Cloud
- * Scheduler that calls it as a service account of its own. Nobody else can: it is reached from inside the project alone,
- * and by who may invoke it. Make one in each of two regions, for one election.
+ * A function on Cloud Run that uses `onlyAsLeaderOnHttp` of @leasehold/functions/google-cloud. A job of Cloud Scheduler calls it
+ * as a service account of its own. The function accepts calls only from inside the project, and only from accounts with the right
+ * to invoke it. Make one in each of two regions, for one election.
  *
- * A delivery that dies is made again until its lease is over, and then does the occurrence. One that fails six times is lost, and
- * `RunAlerts` say so: Cloud Scheduler has no dead-letter queue.
+ * A delivery that dies is repeated until its lease is over, and then does the occurrence. After six failures the occurrence is
+ * lost, because Cloud Scheduler has no dead-letter queue. `RunAlerts` then alerts.
  */
 export class LeaderScheduledFunction extends Construct {
   readonly serviceAccount: ServiceAccount;
   readonly service: CloudRunService;
   readonly job: CloudSchedulerJob;
-  /** For alerts: what Cloud Run counts of its answers. */
+  /** The metrics for alerts, which Cloud Run counts of the function's answers. */
   readonly runs: ScheduledRuns;
 
   /** @throws {Error} for a schedule, timeout, name or account that Google would refuse. */
@@ -64,7 +65,7 @@ export class LeaderScheduledFunction extends Construct {
         name,
         location,
         deletion_protection: false,
-        // Cloud Scheduler of the same project counts as inside.
+        // Google counts calls of Cloud Scheduler in the same project as internal.
         ingress: "INGRESS_TRAFFIC_INTERNAL_ONLY",
         template: {
           service_account: this.serviceAccount.email,

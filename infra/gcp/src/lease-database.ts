@@ -5,7 +5,7 @@ import { databaseMetric, type DatabaseMetric } from "./database-metric.ts";
 import { FirestoreBackupSchedule, FirestoreDatabase, FirestoreField } from "./google/firestore.ts";
 import { ProjectIamCustomRole, ProjectIamMember } from "./google/iam.ts";
 
-/** Whom a grant is for: a service account of ours or of other bindings, or anybody as policies name them. */
+/** The receiver of a grant: a service account of this package or of other bindings, or any member of an IAM policy. */
 export interface Grantee {
   /** `serviceAccount:<email>`, `group:<email>`, `user:<email>` */
   readonly member: string;
@@ -14,26 +14,28 @@ export interface Grantee {
 export interface LeaseDatabaseProps {
   /** The project's id. */
   readonly project: string;
-  /** Where the data is, for ever: a region such as `europe-west1`, or several, such as `eur3`. */
+  /** The location of the data, which cannot be changed: a region such as `europe-west1`, or several, such as `eur3`. */
   readonly location: string;
   /**
-   * 4 to 44 lower-case letters, digits and hyphens, the first a letter. Not `(default)`, which others use too.
+   * 4 to 44 lower-case letters, digits and hyphens, the first a letter. `(default)` is refused, because other programs use it
+   * too.
    * @default "leases"
    */
   readonly databaseId?: string;
   /**
-   * Deletes what is over. Occurrences of schedules alone may be: `{ collectionGroup: "ticks", field: "expiresAt" }`.
+   * Deletes expired documents. It is allowed only for occurrences of schedules:
+   * `{ collectionGroup: "ticks", field: "expiresAt" }`.
    * @default - they are kept for ever
    */
   readonly timeToLive?: TimeToLive;
   /**
-   * Keeps a backup of each day for so many days, 1 to 98.
-   * @default - the last 7 days can be read all the same, minute by minute
+   * Keeps a daily backup for this number of days, 1 to 98.
+   * @default - no backups; the last 7 days can still be read, minute by minute
    */
   readonly backupRetentionDays?: number;
   /**
-   * `terraform destroy` may do this to the database.
-   * @default "retain": it refuses, and so does Firestore
+   * The effect of `terraform destroy` on the database.
+   * @default "retain": Terraform and Firestore refuse to delete it
    */
   readonly removalPolicy?: RemovalPolicy;
 }
@@ -43,16 +45,18 @@ export interface TimeToLive {
   readonly field: "expiresAt";
 }
 
-/** The collection of a `FirestoreLeaseStore`, unless it is told otherwise, and what is below an election's document. */
+/**
+ * The only allowed policy: occurrences are in the collections `ticks` below the elections' documents of a `FirestoreLeaseStore`.
+ */
 const TIME_TO_LIVE: TimeToLive = { collectionGroup: "ticks", field: "expiresAt" };
 const DAY_SECONDS = 86_400;
 const MAX_BACKUP_DAYS = 98;
 
 /**
- * A Firestore database for leases, and for nothing else: IAM can restrict somebody to a database, but to no document in it.
+ * A Firestore database for leases, and for nothing else, because IAM can limit a member to a database but not to documents.
  *
- * It is in Native mode, protected from deletion, and what it held at any minute of the last 7 days can be read. No role
- * that is made here can delete. A database that was restored has the terms of its past: see the README.
+ * It is in Native mode and protected from deletion. Its content at any minute of the last 7 days can be read. No role of this
+ * construct can delete. A restored database has old terms: see the README.
  */
 export class LeaseDatabase extends Construct {
   readonly project: string;
@@ -62,7 +66,7 @@ export class LeaseDatabase extends Construct {
   readonly #roles = new Map<RoleName, ProjectIamCustomRole>();
   readonly #candidates = new Map<string, string>();
 
-  /** @throws {Error} for a name that will not do, a policy that would delete leases, or backups that cannot be. */
+  /** @throws {Error} for an invalid name, a policy that would delete leases, or an invalid time for backups. */
   constructor(scope: Construct, id: string, props: LeaseDatabaseProps) {
     super(scope, id);
     const { project, databaseId = "leases", timeToLive, backupRetentionDays, removalPolicy = "retain" } = props;
@@ -78,7 +82,7 @@ export class LeaseDatabase extends Construct {
         project,
         name: databaseId,
         location_id: props.location,
-        // Datastore mode has no listeners, and is not supported.
+        // Datastore mode has no listeners, so the store does not support it.
         type: "FIRESTORE_NATIVE",
         delete_protection_state: retained ? "DELETE_PROTECTION_ENABLED" : "DELETE_PROTECTION_DISABLED",
         point_in_time_recovery_enablement: "POINT_IN_TIME_RECOVERY_ENABLED",
@@ -91,10 +95,10 @@ export class LeaseDatabase extends Construct {
   }
 
   /**
-   * Lets a service account compete in elections and claim their occurrences. IAM knows databases, and no documents: it
-   * could write any other election's here too. Where two accounts are given different elections, a warning says so; give
-   * those that do not trust each other a database each.
-   * @throws {Error} if there is no election, one that no candidate could compete for, or a grant already.
+   * Lets a service account compete in elections and claim their occurrences. IAM cannot limit it to documents, so it can write
+   * every other election of this database too. If two accounts get different elections, there is a warning. Candidates that do
+   * not trust each other need a database each.
+   * @throws {Error} without an election, for an invalid one, or if there is a grant already.
    */
   grantCandidate(grantee: Grantee, ...elections: readonly string[]): ProjectIamMember {
     checkElections("grantCandidate", elections);
@@ -104,7 +108,7 @@ export class LeaseDatabase extends Construct {
   }
 
   /**
-   * Lets somebody see who leads these elections, and, as IAM knows no documents, any other here.
+   * Lets a member read who leads these elections. IAM cannot limit it to documents, so it can read every other election here too.
    * @throws {Error} as `grantCandidate` does.
    */
   grantObserver(grantee: Grantee, ...elections: readonly string[]): ProjectIamMember {
@@ -113,7 +117,7 @@ export class LeaseDatabase extends Construct {
   }
 
   /**
-   * Lets somebody break and transfer any lease here. Not even this can delete.
+   * Lets a person break and transfer any lease here. Even this grant cannot delete.
    * @throws {Error} if there is a grant already.
    */
   grantAdministrator(grantee: Grantee): ProjectIamMember {
@@ -130,7 +134,7 @@ export class LeaseDatabase extends Construct {
     return databaseMetric(this, "document/read_ops_count");
   }
 
-  /** Documents deleted by the policy: occurrences that were over. */
+  /** Documents that the policy deleted: expired occurrences. */
   metricExpirations(): DatabaseMetric {
     return databaseMetric(this, "document/ttl_deletion_count");
   }
@@ -149,7 +153,7 @@ export class LeaseDatabase extends Construct {
       collection: collectionGroup,
       field,
       ttl_config: {},
-      // Times that only rise make an index a hot spot, and nothing asks by them.
+      // Index nothing: rising times make an index a hot spot, and no query uses the field.
       index_config: {},
     });
   }
@@ -179,6 +183,7 @@ export class LeaseDatabase extends Construct {
       condition: {
         title: `Leasehold: ${this.databaseId} only`,
         description: "Access to this one database of the project",
+        // The documentation of this condition:
         // https://cloud.google.com/firestore/native/docs/manage-databases#configure_per-database_access_permissions
         expression: `resource.name == "projects/${this.project}/databases/${this.databaseId}"`,
       },
@@ -191,7 +196,7 @@ export class LeaseDatabase extends Construct {
     const { title, description, permissions } = ROLES[name];
     const role = new ProjectIamCustomRole(this, `${name}Role`, {
       project: this.project,
-      // An id of a role takes no hyphens, and is the only one of its kind in the project.
+      // A role's id may not contain hyphens, and has to be unique in the project.
       role_id: `lease_${name.toLowerCase()}_${Token.isUnresolved(this.databaseId) ? this.node.addr.slice(-8) : this.databaseId.replaceAll("-", "_")}`,
       title: `${title} (${this.databaseId})`,
       description,
@@ -216,9 +221,9 @@ export class LeaseDatabase extends Construct {
 type RoleName = "Candidate" | "Observer" | "Administrator";
 
 /**
- * https://cloud.google.com/firestore/native/docs/security/iam: reading is `entities.get`, a first write `create`, any other
- * `update`, and a fenced transaction begins with `databases.get`. That page does not say what listening takes: `list` is
- * there for it, which reads nothing that `get` could not.
+ * https://cloud.google.com/firestore/native/docs/security/iam: a read needs `entities.get`, a first write `create`, another write
+ * `update`, and a fenced transaction also `databases.get`. The page does not say what listening needs. `list` is included for it,
+ * and reads nothing that `get` could not read.
  */
 const READ = ["datastore.entities.get", "datastore.entities.list"];
 const WRITE = ["datastore.databases.get", ...READ, "datastore.entities.create", "datastore.entities.update"];
@@ -240,7 +245,7 @@ function checkDatabaseId(databaseId: string): void {
         "write whatever is there. Give the leases a database of their own.",
     );
   }
-  // 44 and not 63, since the id of a role is made of it.
+  // At most 44 and not 63, because the id of a role contains it.
   if (!Token.isUnresolved(databaseId) && !/^[a-z][a-z0-9-]{2,42}[a-z0-9]$/.test(databaseId)) {
     throw new Error(
       `databaseId is ${JSON.stringify(databaseId)}; it must have 4 to 44 lower-case letters, digits and hyphens, begin with a letter, and not end with a hyphen.`,

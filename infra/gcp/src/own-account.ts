@@ -4,15 +4,15 @@ import { ServiceAccount } from "./google/iam.ts";
 
 export interface OwnAccountProps {
   readonly project: string;
-  /** 6 to 30 characters, and no other account's in the project. */
+  /** 6 to 30 characters, unique in the project. */
   readonly accountId: string;
   readonly displayName: string;
 }
 
 /**
- * A service account for one construct alone.
- * @throws {Error} if another construct of the app makes one of the same id in the same project: Google has it once, whatever the
- * region. Two constructs of one name, one in each region, need an `accountId` each.
+ * Makes a service account for one construct only.
+ * @throws {Error} if another construct of the app makes an account of the same id in the same project. The id is unique in a
+ * project, in all regions. Two constructs of one name, one in each region, need an `accountId` each.
  */
 export function ownAccount(scope: Construct, id: string, { project, accountId, displayName }: OwnAccountProps): ServiceAccount {
   const key = `${project}/${accountId}`;
@@ -28,7 +28,7 @@ export function ownAccount(scope: Construct, id: string, { project, accountId, d
   return new ServiceAccount(scope, id, { project, account_id: accountId, display_name: displayName });
 }
 
-/** By app: which construct has made which account. */
+/** The accounts of each app, with the construct that has made each. */
 const ACCOUNTS = new WeakMap<object, Map<string, string>>();
 
 function accountsOf({ node: { root } }: Construct): Map<string, string> {
@@ -37,7 +37,7 @@ function accountsOf({ node: { root } }: Construct): Map<string, string> {
   return known;
 }
 
-/** @throws {Error} unless it can name a service account. `most` is what is left of the 30 characters. */
+/** @throws {Error} for an invalid id of a service account. `most` is the number of characters that are left of 30. */
 export function checkAccountId(accountId: string, most: number): void {
   if (Token.isUnresolved(accountId) || (isName(accountId) && accountId.length >= 6 && accountId.length <= most)) return;
   throw new Error(
@@ -46,7 +46,7 @@ export function checkAccountId(accountId: string, most: number): void {
   );
 }
 
-/** @throws {Error} unless it can name what Cloud Run runs: 1 to 49 characters. */
+/** @throws {Error} for a name that Cloud Run does not accept: it must have 1 to 49 characters. */
 export function checkServiceName(name: string): void {
   if (Token.isUnresolved(name) || (isName(name) && name.length <= 49)) return;
   throw new Error(

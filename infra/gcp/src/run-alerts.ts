@@ -7,15 +7,15 @@ export interface RunAlertsProps extends AlertProps {
   /** A `LeaderScheduledFunction`, or a `CandidateJob`. */
   readonly of: { readonly runs: ScheduledRuns };
   /**
-   * The longest time between two runs that is still all right, in whole hours: 1 to 25, which is how far a policy looks back. A
-   * schedule's period, and some more.
+   * The longest time between two runs without an alert, in whole hours: 1 to 25, which is how far a policy looks back. Use a
+   * schedule's period and some time more.
    */
   readonly notRunForHours: number;
 }
 
 /**
- * Alerts for a schedule: nothing has run for so many hours, or an occurrence has failed as often as it is tried. Cloud Scheduler has
- * no dead-letter queue; what all tries have failed for is seen here, and nowhere else.
+ * Alerts for a schedule. They go off if nothing has run for so many hours, or if all tries of an occurrence have failed. Cloud
+ * Scheduler has no dead-letter queue, so only these alerts show such an occurrence.
  */
 export class RunAlerts extends Construct {
   readonly notRun: AlertPolicy;

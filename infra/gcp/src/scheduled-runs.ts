@@ -1,15 +1,15 @@
-/** What Cloud Monitoring knows of the runs of a schedule, for alerts: of a `LeaderScheduledFunction` or a `CandidateJob`. */
+/** The metrics of a schedule's runs in Cloud Monitoring, for alerts: of a `LeaderScheduledFunction` or a `CandidateJob`. */
 export interface ScheduledRuns {
   readonly project: string;
   /** The schedule's name. */
   readonly name: string;
   readonly location: string;
-  /** The filter of a metric that counts runs which succeeded. One that another delivery's work made needless counts. */
+  /** The filter of a metric that counts successful runs. A run that finds its occurrence done counts too. */
   readonly succeeded: string;
-  /** The filter of a metric that counts those which failed. */
+  /** The filter of a metric that counts failed runs. */
   readonly failed: string;
-  /** How many of an occurrence may fail before it is lost. */
+  /** The number of failures after which an occurrence is not yet lost. */
   readonly failuresBorne: number;
-  /** How long an occurrence's tries may take, in seconds. */
+  /** The longest time of an occurrence's tries, in seconds. */
   readonly windowSeconds: number;
 }

@@ -24,7 +24,7 @@ function functionIn(stack: TerraformStack, timeoutMs = 300_000): LeaderScheduled
   });
 }
 
-/** What is counted, over how long, and when it is alarming, by the name of the policy. */
+/** Returns each policy's filter, window and threshold, by the policy's name. */
 function policies(stack: TerraformStack): Record<string, Resource> {
   const found = synthesized(stack).of("google_monitoring_alert_policy");
   return Object.fromEntries(
@@ -36,7 +36,7 @@ function policies(stack: TerraformStack): Record<string, Resource> {
 }
 
 describe("alerts of an election", () => {
-  test("come where nobody says that it leads, or the leadership moves too often", () => {
+  test("are raised if no leader reports, or if the leadership moves too often", () => {
     const stack = emptyStack();
     new ElectionAlerts(stack, "Alerts", { worker: workerIn(stack), election: "b", maxTransitions: 3, ...channels });
     const { of } = synthesized(stack);
@@ -55,7 +55,7 @@ describe("alerts of an election", () => {
       "b: nobody leads": {
         comparison: "COMPARISON_LT",
         threshold_value: 1,
-        // Nothing at all is alarming, too.
+        // Missing data also raise the alert.
         evaluation_missing_data: "EVALUATION_MISSING_DATA_ACTIVE",
         duration: "60s",
         aggregations: [{ alignment_period: "900s", per_series_aligner: "ALIGN_DELTA", cross_series_reducer: "REDUCE_SUM" }],
@@ -65,7 +65,7 @@ describe("alerts of an election", () => {
     for (const policy of of("google_monitoring_alert_policy")) expect(policy["notification_channels"]).toHaveLength(1);
   });
 
-  test("know a name with quotes and with what Terraform would read", () => {
+  test("accept a name with quotes and with Terraform's syntax", () => {
     const stack = emptyStack();
     new ElectionAlerts(stack, "Alerts", { worker: workerIn(stack), election: 'a"b${c}' });
     const [leaders] = synthesized(stack).of("google_logging_metric");
@@ -73,7 +73,7 @@ describe("alerts of an election", () => {
     expect(Object.keys(policies(stack))).toContain('a"b$${c}: nobody leads');
   });
 
-  test("need an election, and more than a start", () => {
+  test("need an election, and a limit above one start", () => {
     const stack = emptyStack();
     const worker = workerIn(stack);
     expect(() => new ElectionAlerts(stack, "A", { worker, election: "" })).toThrow("is empty");
@@ -82,7 +82,7 @@ describe("alerts of an election", () => {
 });
 
 describe("alerts of a schedule", () => {
-  test("come where a function has not run, or has failed as often as it is delivered", () => {
+  test("are raised if a function has not run, or has failed at every delivery", () => {
     const stack = emptyStack();
     new RunAlerts(stack, "Alerts", { of: functionIn(stack), notRunForHours: 3, ...channels });
     const answers =
@@ -97,7 +97,7 @@ describe("alerts of a schedule", () => {
       },
       "report in europe-west1: an occurrence has failed": {
         filter: `${answers} = "5xx"`,
-        // One delivery and five more: only the sixth failure loses it.
+        // One delivery and five more: only the sixth failure loses the occurrence.
         comparison: "COMPARISON_GT",
         threshold_value: 5,
         // Six times 300 s, and five times 79 s between them, in whole minutes.
@@ -106,7 +106,7 @@ describe("alerts of a schedule", () => {
     });
   });
 
-  test("come where a job has not run, or one execution has failed", () => {
+  test("are raised if a job has not run, or one execution has failed", () => {
     const stack = emptyStack();
     const leases = leasesIn(stack);
     const job = new CandidateJob(stack, "J", {

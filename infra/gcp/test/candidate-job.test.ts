@@ -16,7 +16,7 @@ function jobIn(stack: TerraformStack, props: Partial<CandidateJobProps> = {}): C
 }
 
 describe("a job on a schedule", () => {
-  test("is started by its schedule alone, as an account that can do nothing else", () => {
+  test("is started only by its schedule, with an account that can do nothing else", () => {
     const stack = emptyStack();
     jobIn(stack);
     const { of } = synthesized(stack);
@@ -43,7 +43,7 @@ describe("a job on a schedule", () => {
     ]);
   });
 
-  test("is tried again, and has the time to wait for the claim of a task that died", () => {
+  test("is retried, and has time to wait for a dead task's claim", () => {
     const stack = emptyStack();
     jobIn(stack, {
       timeoutMs: 120_000,
@@ -79,7 +79,7 @@ describe("a job on a schedule", () => {
     ]);
   });
 
-  test("is tried again as often as the tries end before the next tick, which a later one would do", () => {
+  test("has only retries that end before the next tick, because a later one would do that tick", () => {
     const stack = emptyStack();
     jobIn(stack, { schedule: "*/30 * * * *" });
 

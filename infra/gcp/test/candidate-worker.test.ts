@@ -42,7 +42,7 @@ describe("a worker pool of candidates", () => {
     ]);
   });
 
-  test("is told where its leases are", () => {
+  test("gets the location of its leases", () => {
     const stack = emptyStack();
     workerIn(stack, { environment: { COLOUR: "red" }, command: ["node", "billing.js"], cpu: "2" });
     expect(synthesized(stack).of("google_cloud_run_v2_worker_pool")).toMatchObject([
@@ -67,7 +67,7 @@ describe("a worker pool of candidates", () => {
     ]);
   });
 
-  test("takes a short name, with an account of another", () => {
+  test("accepts a short name if the account has another id", () => {
     const stack = emptyStack();
     workerIn(stack, { name: "b", accountId: "billing-account", drainTimeoutMs: 500 });
     const { of } = synthesized(stack);
@@ -76,7 +76,7 @@ describe("a worker pool of candidates", () => {
     expect(JSON.stringify(of("google_cloud_run_v2_worker_pool"))).toContain('{"name":"DRAIN_TIMEOUT_MS","value":"500"}');
   });
 
-  test("warns where nobody stands by", () => {
+  test("warns of a single candidate", () => {
     const stack = emptyStack();
     workerIn(stack, { candidates: 1 });
     expect(warningsOf(stack)).toEqual([expect.stringContaining("nobody to take over")]);

@@ -6,7 +6,7 @@ import { FIRESTORE_READ, FIRESTORE_WRITE } from "@leasehold/test-kit/costs/reque
 const RUN = "https://cloud.google.com/run/pricing";
 const FIRESTORE = "https://cloud.google.com/firestore/pricing";
 
-// A worker pool's own rates are lower: these are an upper bound.
+// The rates of a worker pool are lower, so these are an upper bound.
 const processor: Price = { of: "a processor, all the time", usd: 0.000018, source: RUN };
 const memory: Price = { of: "memory, all the time", usd: 0.000002, source: RUN };
 const pointInTime: Price = { of: "what was written in the last 7 days", usd: 0.15, source: FIRESTORE };
@@ -18,7 +18,7 @@ const condition: Price = {
 };
 const evaluated: Price = { ...condition, of: "time series that a condition gets", usd: 0.35, per: 1_000_000 };
 const logMetric: Price = { of: "a MiB of a metric of logs, 8 bytes a minute", usd: 0.258, source: MONITORING };
-/** Twice a minute, one each. */
+/** One evaluation every 30 seconds. */
 const EVALUATIONS: Factor = [2 * 60 * 730, "evaluations"];
 const job: Price = { of: "a job of Cloud Scheduler", usd: 0.1, source: "https://cloud.google.com/scheduler/pricing" };
 

@@ -7,12 +7,13 @@ const container: ArgumentFacts = {
   resources: { max: 1, block: { limits: "map" } },
 };
 
-/** What google says of the arguments that are used here; `npm run compare-providers` compares it with the provider's own bindings. */
+/** The facts of google about the arguments in use. `npm run compare-providers` compares them with the provider's own bindings. */
 export const google: ProviderFacts & { readonly bindings: string } = {
   source: "hashicorp/google",
-  // Of what is used here, 7.0 changes nothing: https://registry.terraform.io/providers/hashicorp/google/latest/docs/guides/version_7_upgrade
+  // Version 7.0 changes nothing that is used here:
+  // https://registry.terraform.io/providers/hashicorp/google/latest/docs/guides/version_7_upgrade
   version: "7.0.0",
-  // The newest bindings that npm has for everybody to install.
+  // The newest public bindings on npm.
   boundAt: "6.50.0",
   bindings: "@cdktf/provider-google@16.12.1",
   configuration: { project: "string", region: "string" },

@@ -20,7 +20,7 @@ function functionIn(stack: TerraformStack, props: Partial<LeaderScheduledFunctio
 }
 
 describe("a scheduled function", () => {
-  test("is called by nobody but its job, as a service account of its own", () => {
+  test("is called only by its job, as a service account of its own", () => {
     const stack = emptyStack();
     functionIn(stack);
     const { of } = synthesized(stack);
@@ -44,7 +44,7 @@ describe("a scheduled function", () => {
     ]);
   });
 
-  test("is waited for as long as it may take, and knows how long that is", () => {
+  test("has its timeout in Cloud Scheduler's deadline and in its environment", () => {
     const stack = emptyStack();
     functionIn(stack, { timeoutMs: 600_000, environment: { COLOUR: "red" } });
     const { of } = synthesized(stack);
@@ -71,16 +71,16 @@ describe("a scheduled function", () => {
   });
 
   test.each([15_000, 60_000, 300_000, 1_800_000])(
-    "is delivered again until the lease of one that died is over (%d ms)",
+    "is delivered again until the lease of a dead delivery is over (%d ms)",
     async (timeoutMs) => {
       const stack = emptyStack();
       functionIn(stack, { timeoutMs });
       const [job] = synthesized(stack).of("google_cloud_scheduler_job");
       const retries = job?.["retry_config"] as Resource;
       expect(retries["max_backoff_duration"]).toBe(retries["min_backoff_duration"]);
-      // As much as Cloud Scheduler makes of them.
+      // The limit of Cloud Scheduler.
       expect(retries["retry_count"]).toBe(5);
-      // What a function of this time holds its lease for; of that, a tenth is kept back.
+      // The lease that a function of this timeout takes. A tenth of it is unused.
       const store = new MemoryLeaseStore();
       const handle = onlyAsLeader({ store, election: "x", remainingMs: timeoutMs }, (leadership) => leadership.remainingMs());
       const leaseMs = Number(await handle()) / 0.9;
@@ -89,7 +89,7 @@ describe("a scheduled function", () => {
     },
   );
 
-  test("in two regions has one name, by which an occurrence is known, and an account for each", () => {
+  test("has one name in two regions, which identifies an occurrence, and an account for each", () => {
     const stack = emptyStack();
     const leases = leasesIn(stack);
     const props = { leases, elections: ["r"], name: "nightly-report", image: "x", schedule: "0 3 * * *" };

@@ -5,7 +5,7 @@ import type { TimeToLive } from "@leasehold/infra-gcp";
 import { emptyStack, leasesIn, synthesized } from "./synthesized.ts";
 
 describe("a lease database", () => {
-  test("is one of its own, in Native mode, and can be read as it was", () => {
+  test("is separate, in Native mode, and can be read at an earlier time", () => {
     const stack = emptyStack();
     leasesIn(stack);
     expect(synthesized(stack).of("google_firestore_database")).toMatchObject([
@@ -19,7 +19,7 @@ describe("a lease database", () => {
     ]);
   });
 
-  test("is protected from deletion, thrice, and says nothing", () => {
+  test("is protected from deletion three times, without a warning", () => {
     const stack = emptyStack();
     leasesIn(stack);
     expect(synthesized(stack).of("google_firestore_database")).toMatchObject([
@@ -45,7 +45,7 @@ describe("a lease database", () => {
     expect(warningsOf(stack)).toEqual([expect.stringContaining("terms begin at 1 and repeat")]);
   });
 
-  test("lets nothing expire", () => {
+  test("has no TTL policy by default", () => {
     const stack = emptyStack();
     leasesIn(stack);
     expect(synthesized(stack).of("google_firestore_field")).toEqual([]);
@@ -86,7 +86,7 @@ describe("a lease database", () => {
     expect(() => leasesIn(emptyStack(), props)).toThrow(message);
   });
 
-  test("takes a project and a name that are not known yet", () => {
+  test("accepts a project and a name that are not known at synthesis", () => {
     const stack = emptyStack();
     const variable = (name: string): string => new TerraformVariable(stack, name, { type: "string" }).stringValue;
     leasesIn(stack, { project: variable("project"), databaseId: variable("database") }).grantCandidate(
@@ -102,7 +102,7 @@ describe("a lease database", () => {
     ]);
   });
 
-  test("gives metrics by the names that an alert policy takes", () => {
+  test("returns metrics by the names that an alert policy takes", () => {
     const leases = leasesIn(emptyStack());
     expect(leases.metricWrites()).toEqual({
       type: "firestore.googleapis.com/document/write_ops_count",

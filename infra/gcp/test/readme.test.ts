@@ -3,7 +3,7 @@ import { Testing } from "cdktn";
 import { expect, test } from "vitest";
 import { LeaseholdStack } from "../bin/leasehold-stack.ts";
 
-/** The interface behind each type of resource, by how the type begins. */
+/** The interface of each type of resource, by the beginning of the type. */
 const INTERFACES = {
   google_firestore_: "firestore",
   google_cloud_run_: "run",
@@ -14,7 +14,7 @@ const INTERFACES = {
   google_logging_: "logging",
   google_monitoring_: "monitoring",
 };
-/** What the image is built by, and kept in. */
+/** The interfaces that build and keep the image. */
 const FOR_IMAGES = ["artifactregistry", "cloudbuild"];
 
 const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
@@ -33,7 +33,7 @@ test("the README enables every interface that the stack needs, and no other", ()
   expect(enabled.split(" ")).toEqual([...expected].toSorted());
 });
 
-test("the README sets every variable that the stack has no default for", () => {
+test("the README sets every variable of the stack without a default", () => {
   const given = [...readme.matchAll(/ -var (\w+)=/g)].map(([, name]) => String(name));
   const needed = Object.entries(variable).filter(([, each]) => each.default === undefined);
   expect(given.toSorted()).toEqual(needed.map(([name]) => name).toSorted());

@@ -10,7 +10,7 @@ const ADMINISTRATOR = { member: "user:admin@example.com" };
 const READ = ["datastore.entities.get", "datastore.entities.list"];
 const WRITE = ["datastore.databases.get", ...READ, "datastore.entities.create", "datastore.entities.update"];
 
-/** What a member may do, and where: on each resource name that the condition of a binding is for. */
+/** Returns a member's permissions, by the resource name in the condition of each binding. */
 function rights(stack: TerraformStack, { member }: { member: string }): Record<string, string[]> {
   const { of, resources } = synthesized(stack);
   const found: Record<string, string[]> = {};
@@ -25,7 +25,7 @@ function rights(stack: TerraformStack, { member }: { member: string }): Record<s
 }
 
 describe("grants", () => {
-  test("are for one database, by roles of ours", () => {
+  test("are for one database, by roles of this package", () => {
     const stack = emptyStack();
     const leases = leasesIn(stack, { databaseId: "my-leases" });
     leases.grantCandidate(CANDIDATE, "billing");
@@ -38,7 +38,7 @@ describe("grants", () => {
     expect(rights(stack, { member: "user:stranger@example.com" })).toEqual({});
   });
 
-  test("hold no deletion, no wildcard, and no role of Google's", () => {
+  test("contain no right to delete, no wildcard, and no role of Google's", () => {
     const stack = emptyStack();
     const leases = leasesIn(stack);
     leases.grantCandidate(CANDIDATE, "billing");
@@ -55,7 +55,7 @@ describe("grants", () => {
       expect(binding["role"]).toMatch(/^\$\{google_project_iam_custom_role\./);
   });
 
-  test("of two databases are two roles", () => {
+  test("for two databases have two roles", () => {
     const stack = emptyStack();
     const other = new LeaseDatabase(stack, "Other", { project: "my-project", location: "eur3", databaseId: "other" });
     leasesIn(stack).grantCandidate(CANDIDATE, "billing");
@@ -70,7 +70,7 @@ describe("grants", () => {
     expect(ids.toSorted()).toEqual(["lease_candidate_leases", "lease_candidate_other"]);
   });
 
-  test("have a role's id for the longest name of a database", () => {
+  test("have a valid role id for the longest name of a database", () => {
     const stack = emptyStack();
     leasesIn(stack, { databaseId: "a".repeat(44) }).grantAdministrator(ADMINISTRATOR);
     expect(synthesized(stack).of("google_project_iam_custom_role")).toMatchObject([
@@ -84,13 +84,13 @@ describe("grants", () => {
     expect(() => leases.grantObserver(OBSERVER)).toThrow("grantObserver names no election");
   });
 
-  test("are one for each member", () => {
+  test("are limited to one for each member", () => {
     const leases = leasesIn(emptyStack());
     leases.grantCandidate(CANDIDATE, "billing");
     expect(() => leases.grantCandidate(CANDIDATE, "report")).toThrow("Name all elections in one call");
   });
 
-  test("warn where IAM cannot keep two candidates apart", () => {
+  test("warn if IAM cannot separate two candidates", () => {
     const stack = emptyStack();
     const leases = leasesIn(stack);
     leases.grantCandidate(CANDIDATE, "billing", "report");

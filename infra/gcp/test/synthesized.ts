@@ -3,7 +3,7 @@ import { TerraformStack, Testing } from "cdktn";
 import { GoogleProvider, LeaseDatabase, type LeaseDatabaseProps } from "@leasehold/infra-gcp";
 import { google } from "./google-facts.ts";
 
-/** A stack with the provider in it, and nothing else. */
+/** A stack with the provider, and nothing else. */
 export function emptyStack(): TerraformStack {
   const stack = new TerraformStack(Testing.app(), "stack");
   new GoogleProvider(stack, "Google", {});
@@ -16,7 +16,7 @@ export function leasesIn(stack: TerraformStack, props: Partial<LeaseDatabaseProp
 
 export type { Resource, Synthesized };
 
-/** The files that a stack is written as. Nothing is looked at that the provider would not take. */
+/** Returns the synthesized files of a stack. Fails if the provider would refuse them. */
 export function synthesized(stack: TerraformStack): Synthesized {
   return synthesizedFor(stack, google);
 }

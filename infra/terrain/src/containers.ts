@@ -2,8 +2,8 @@ import { Annotations, Token } from "cdktn";
 import type { IConstruct } from "constructs";
 
 /**
- * Checks how many candidates there are to be.
- * @throws {Error} unless it is a whole number from 1. One gets a warning, since nobody stands by.
+ * Checks the number of candidates.
+ * @throws {Error} unless it is a whole number from 1. With 1 there is a warning, because there is no standby.
  */
 export function checkCandidates(scope: IConstruct, candidates: number): void {
   if (Token.isUnresolved(candidates)) return;
@@ -17,7 +17,7 @@ export function checkCandidates(scope: IConstruct, candidates: number): void {
   }
 }
 
-/** A container's environment as the providers' blocks have it. */
+/** Returns a container's environment in the format of the providers' blocks. */
 export function environmentBlocks(
   environment: Readonly<Record<string, string>>,
 ): { readonly name: string; readonly value: string }[] {

@@ -4,8 +4,8 @@ import { Token } from "cdktn";
 export const MAX_NAME_BYTES: number = 255;
 
 /**
- * Checks the elections that a grant names; names that are not known yet are left to the candidates.
- * @throws {Error} if there is none, or one that no candidate could compete for.
+ * Checks the elections that a grant names. Leaves names that are not known at synthesis to the candidates.
+ * @throws {Error} without an election, or for an invalid one.
  */
 export function checkElections(grant: string, elections: readonly string[]): void {
   if (elections.length === 0) {

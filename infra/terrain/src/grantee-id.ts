@@ -2,8 +2,8 @@ import { DefaultTokenResolver, StringConcat, Tokenization } from "cdktn";
 import type { IConstruct } from "constructs";
 
 /**
- * An id for a grant's construct, made of who it is for and not of when it came: a new grant must not make Terraform
- * replace the others.
+ * Returns an id for a grant's construct. It depends on the grantee and not on the order of grants, because a new grant must not
+ * make Terraform replace the others.
  */
 export function granteeId(scope: IConstruct, role: string, grantee: string): string {
   const resolver = new DefaultTokenResolver(new StringConcat());

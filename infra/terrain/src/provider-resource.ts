@@ -2,11 +2,11 @@ import { TerraformProvider, TerraformResource, type TerraformMetaArguments } fro
 import type { Construct } from "constructs";
 
 /**
- * A resource of a Terraform provider, with the arguments given, by the provider's own names. A subclass says of which
- * type it is and which arguments there are; nothing is translated, so that what is written is what Terraform reads.
+ * A resource of a Terraform provider, with arguments by the provider's own names. A subclass names its type and its arguments.
+ * Nothing is translated: Terraform reads the arguments unchanged.
  */
 export abstract class ProviderResource<Arguments extends object> extends TerraformResource {
-  /** The provider's name of the resource, which begins with the name of the provider. */
+  /** The provider's name of the resource type. It begins with the name of the provider. */
   static readonly terraformType: string;
 
   readonly #arguments: Arguments;
@@ -18,7 +18,7 @@ export abstract class ProviderResource<Arguments extends object> extends Terrafo
     this.#arguments = args;
   }
 
-  /** The provider's identifier of what was made. */
+  /** The provider's identifier of the resource. */
   get id(): string {
     return this.getStringAttribute("id");
   }
@@ -28,7 +28,7 @@ export abstract class ProviderResource<Arguments extends object> extends Terrafo
   }
 }
 
-/** The configuration of a Terraform provider, with the version whose arguments the resources are written for. */
+/** The configuration of a Terraform provider, with the version for which the resources' arguments are written. */
 export abstract class ResourceProvider<Arguments extends object> extends TerraformProvider {
   static readonly providerName: string;
   /** @defaultValue `hashicorp/<providerName>` */

@@ -1,12 +1,12 @@
 import { Annotations, type TerraformResourceLifecycle } from "cdktn";
 import type { IConstruct } from "constructs";
 
-/** `terraform destroy` leaves a store alone, or deletes it with its terms. */
+/** With `retain`, `terraform destroy` refuses to delete a store. With `destroy`, it deletes the store with its terms. */
 export type RemovalPolicy = "retain" | "destroy";
 
 /**
- * The lifecycle of what holds leases: Terraform refuses every plan that would delete it. With `destroy` it does not, and
- * a warning says what that costs.
+ * Returns the lifecycle of a resource that holds leases. Terraform then refuses every plan that would delete it. With `destroy`
+ * Terraform deletes it, and a warning says what that costs.
  */
 export function retention(scope: IConstruct, what: string, policy: RemovalPolicy): TerraformResourceLifecycle {
   if (policy === "retain") return { preventDestroy: true };

@@ -3,7 +3,8 @@ import { AnnotationMetadataEntryType, type App } from "cdktn";
 const WARNING: string = AnnotationMetadataEntryType.WARN;
 
 /**
- * Writes an app's stacks, and its warnings to standard error: without the command line of CDK Terrain nobody else shows them.
+ * Writes an app's stacks, and its warnings to standard error. Without the command line of CDK Terrain no other program shows
+ * them.
  */
 export function synthesize(app: App): void {
   app.synth();

@@ -8,15 +8,15 @@ export interface Tries {
   readonly schedule: string;
   /** The work's own time limit, in milliseconds. */
   readonly timeoutMs: number;
-  /** The time limit of one try, in seconds: that of the work, and of the wait for the claim of a try that died. */
+  /** The time limit of one try, in seconds: the work, and the wait for the claim of a try that died. */
   readonly trySeconds: number;
-  /** The number of tries after the first one, where they fit. */
+  /** The number of tries after the first one, if they fit. */
   readonly retries: number;
 }
 
 /**
- * Returns how often a try that failed is made again: as often as all tries end before the next tick, at most `retries` times.
- * A job is not told when it was due, and goes by the last tick. A try after the next tick does that one, and the failed one is lost.
+ * Returns the number of retries of a failed try: as many as end before the next tick, at most `retries`. A job does not learn
+ * when it was due, and takes the last tick. A try after the next tick does that tick, and the failed one is lost.
  * @throws {Error} if not even one retry ends before the next tick.
  */
 export function retriesInPeriod({ schedule, timeoutMs, trySeconds, retries }: Tries): number {
@@ -31,7 +31,7 @@ export function retriesInPeriod({ schedule, timeoutMs, trySeconds, retries }: Tr
   );
 }
 
-/** Returns the shortest time between two ticks, in seconds; `undefined` for an expression that it cannot read. */
+/** Returns the shortest time between two ticks, in seconds, or `undefined` for an expression that it cannot read. */
 export function shortestPeriodSeconds(schedule: string): number | undefined {
   const [minutes = "", hours = "", days = "", , weekdays = ""] = schedule.split(" ");
   const minutesOf = valuesOf(minutes, 59);
@@ -43,14 +43,17 @@ export function shortestPeriodSeconds(schedule: string): number | undefined {
   return Math.min(...gaps) * 60;
 }
 
-/** Returns the least number of days between two days that have ticks. One where both fields limit them: a day of either has. */
+/**
+ * Returns the least number of days between two days with ticks. If both fields limit the days it is 1, because a day that matches
+ * either counts.
+ */
 function daysApart(days: string, weekdays: string): number {
   if (days === "*") return leastGap(weekdays.split(",").map(weekdayOf), 7);
   // February is the shortest month.
   return weekdays === "*" ? leastGap(days.split(",").map(Number), 28) : 1;
 }
 
-/** Returns the least gap between numbers that repeat after `period`; 1 where one of them is none. */
+/** Returns the least gap between numbers that repeat after `period`, or 1 if one of them is not a whole number. */
 function leastGap(values: readonly number[], period: number): number {
   const sorted = [...new Set(values)].toSorted((a, b) => a - b);
   if (sorted.some((value) => !Number.isInteger(value))) return 1;
@@ -66,7 +69,7 @@ function weekdayOf(text: string): number {
   return at < 0 ? Number.NaN : at;
 }
 
-/** Returns the values of a field, in order; `undefined` for one that it cannot read. */
+/** Returns the values of a field, in order, or `undefined` for a field that it cannot read. */
 function valuesOf(field: string, most: number): number[] | undefined {
   const values = new Set<number>();
   for (const part of field.split(",")) {

@@ -44,15 +44,15 @@ const good = {
   },
 };
 
-/** The faults of the good stack with these arguments of its first box instead. */
+/** Returns the faults of the good stack with these arguments in its first box. */
 function faultsOf(change: Record<string, unknown>): string[] {
-  // As JSON has it: an argument that is undefined is not there.
+  // As in JSON, an undefined argument is absent.
   const box = JSON.parse(JSON.stringify({ ...good.resource.cloud_box.first, ...change })) as Record<string, unknown>;
   return findArgumentFaults({ ...good, resource: { cloud_box: { ...good.resource.cloud_box, first: box } } }, facts);
 }
 
 describe("a check of arguments", () => {
-  test("finds nothing in a stack that is right", () => {
+  test("finds nothing in a correct stack", () => {
     expect(findArgumentFaults(good, facts)).toEqual([]);
   });
 
@@ -89,12 +89,12 @@ describe("a check of arguments", () => {
     expect(faultsOf(change)).toEqual([fault]);
   });
 
-  test("finds a type of resource that there is not", () => {
+  test("finds an unknown type of resource", () => {
     const stack = { resource: { cloud_bag: { first: {} } } };
     expect(findArgumentFaults(stack, facts)).toEqual(["cloud_bag: there is no resource of this type in the table"]);
   });
 
-  test("finds what is wrong with the provider's own block", () => {
+  test("finds faults in the provider's own block", () => {
     const stack = { provider: { cloud: [{ zone: "a" }] } };
     expect(findArgumentFaults(stack, facts)).toEqual([
       "provider.cloud.zone: there is no such argument",

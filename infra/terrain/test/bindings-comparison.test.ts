@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compareWithFolder, type ArgumentFacts, type ProviderFacts } from "@leasehold/test-kit/terrain";
 
-// Shaped as the generator of the real ones writes.
+// The same form as the output of the real generator.
 const entry = (name: string, value: string, isBlock: boolean, type: string, storage: string): string => `
     ${name}: {
       value: ${value},
@@ -75,7 +75,7 @@ describe("a comparison with bindings", () => {
       .differences;
   }
 
-  test("finds nothing where the table is right", () => {
+  test("finds nothing if the table is correct", () => {
     expect(differences(BOX)).toEqual([]);
   });
 
@@ -109,7 +109,7 @@ describe("a comparison with bindings", () => {
     expect(differences(box)).toEqual([difference]);
   });
 
-  test("finds another version, and what is not exported", () => {
+  test("finds another version, and an attribute that is not exported", () => {
     const resources = { cloud_box: { arguments: BOX, exports: ["weight"] } };
     expect(differences(BOX, { version: "1.3.0", resources })).toEqual([
       "version of the provider: 1.3.0 in the table, 1.2.3 in the bindings",

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Git leaves it out, whoever adds everything. */
+/** Tells whether git ignores a file, even when a person adds all files. */
 function isIgnored(file: string): boolean {
   return spawnSync("git", ["check-ignore", "--quiet", file], { cwd: root }).status === 0;
 }
@@ -21,7 +21,7 @@ describe.each(["azure", "gcp"])("of the app for %s", (cloud) => {
     expect(isIgnored(file)).toBe(true);
   });
 
-  test("git keeps the providers' lock file, which a synth leaves where it is", () => {
+  test("git keeps the providers' lock file, which a synth does not remove", () => {
     expect(isIgnored(`infra/${cloud}/cdktf.out/stacks/leasehold/.terraform.lock.hcl`)).toBe(false);
   });
 });

@@ -8,7 +8,7 @@ class Box extends ProviderResource<{ name: string; lid: object; tags: Record<str
 }
 
 describe("a resource", () => {
-  test("is written with its arguments as they are, and meta arguments beside them", () => {
+  test("is written with unchanged arguments, and with meta arguments beside them", () => {
     const stack = new TerraformStack(Testing.app(), "stack");
     const first = new Box(stack, "First", { name: "a", lid: {}, tags: { camelCase: "x" } });
     new Box(stack, "Second", { name: first.id, lid: {}, tags: {} }, { dependsOn: [first], lifecycle: { preventDestroy: true } });
@@ -57,7 +57,7 @@ describe("the elections of a grant", () => {
 });
 
 describe("the id of a grant", () => {
-  test("tells whom it is for, however often others were given", () => {
+  test("depends only on the grantee", () => {
     const stack = new TerraformStack(Testing.app(), "stack");
     new Box(stack, "First", { name: "a", lid: {}, tags: {} }).getStringAttribute("id");
     const box = new Box(stack, "Second", { name: "a", lid: {}, tags: {} });
@@ -67,7 +67,7 @@ describe("the id of a grant", () => {
 });
 
 describe.skipIf(!hasTerraform())("terraform (skipped where it is not installed)", () => {
-  test("refuses what is not its own", () => {
+  test("refuses a file that is not valid", () => {
     expect(() => terraformProviders('{ "outputt": { "a": { "value": 1 } } }')).toThrow("outputt");
     expect(terraformProviders('{ "resource": { "null_resource": { "a": {} } } }')).toContain("hashicorp/null");
   });

@@ -15,7 +15,7 @@ describe("the retries of a job that goes by the last tick of its schedule", () =
     ["0-59/20 8-18 * * 1-5", 600, 1],
     ["10/25 * * * *", 500, 2],
     ["0 0,23 * * *", 1_200, 2],
-    // The first of a month: the day after it has no ticks.
+    // The schedule is for the first of a month, and the day after it has no ticks.
     ["0 0,23 1 * *", 1_200, 3],
     ["0 0,23 * * SUN", 1_200, 3],
     ["0 3 * * *", 43_200, 1],
@@ -30,18 +30,18 @@ describe("the retries of a job that goes by the last tick of its schedule", () =
     expect(retriesOf(schedule, trySeconds)).toBe(retries);
   });
 
-  test.each(["*/15 * * * *", "0,15 * * * *"])("are refused where not even one ends before the next tick of %s", (schedule) => {
+  test.each(["*/15 * * * *", "0,15 * * * *"])("are refused if not even one ends before the next tick of %s", (schedule) => {
     expect(() => retriesOf(schedule, 660)).toThrow(/900 s apart.*lost.*Lower timeoutMs to 390000, or schedule it less often/);
   });
 
   test.each(["1,? * * * *", "*/0 * * * *", "70 * * * *", "5-1 * * * *"])(
-    "are as many as given where %s cannot be read",
+    "are not reduced for %s, which cannot be read",
     (schedule) => {
       expect(retriesOf(schedule, 660)).toBe(3);
     },
   );
 
-  test("are refused without advice that cannot be followed", () => {
+  test("are refused without advice if no advice would help", () => {
     expect(() => retriesOf("* * * * *", 75)).toThrow(/60 s apart.*lost\. Schedule it less often\.$/);
   });
 });

@@ -19,11 +19,14 @@ import { barOfFree, type Reading, type Sighting } from "./sighting.ts";
 /** A term that is written under its lease. */
 interface WrittenTerm extends Pick<Reading, "metadata" | "etag"> {
   readonly term: TermMetadata;
-  /** The term that it took the place of. */
+  /** The term that it replaced. */
   readonly before: TermMetadata;
 }
 
-/** One attempt to lead, if it is the candidate's turn. Creates the blob, and its container, where they are missing. */
+/**
+ * Makes one attempt to lead, unless the election is blocked for the candidate. Creates the blob if it is missing, and its
+ * container if that is allowed.
+ */
 export async function acquireLease(parts: StoreParts, request: AcquireRequest): Promise<AcquireOutcome> {
   const before = await sightingFor(parts, request);
   if (!isTurnOf(parts, request, before)) {
@@ -34,17 +37,17 @@ export async function acquireLease(parts: StoreParts, request: AcquireRequest): 
 }
 
 /**
- * One attempt, in two steps: the service grants the lease, and the term is written under it. The holder counts from
- * before the first.
+ * One attempt, in two steps: the service grants the lease, and then the term is written under it. The lease counts from before
+ * the first step.
  */
 class Acquisition {
   readonly #parts: StoreParts;
   readonly #request: AcquireRequest;
-  /** A new one for each attempt: no other attempt can have been granted this lease. */
+  /** New for each attempt, so that the service cannot have granted this lease to another attempt. */
   readonly #leaseId: string;
   readonly #client: BlobLeaseClient;
   readonly #grantedAt: Instant;
-  /** The termIds that were sent to the service. */
+  /** The `termId`s that were sent to the service. */
   readonly #termIds: string[] = [];
 
   constructor(parts: StoreParts, request: AcquireRequest) {
@@ -63,7 +66,7 @@ class Acquisition {
       if (lease) return { acquired: true, lease };
     } catch (error) {
       await this.#free(orphan);
-      // Somebody broke the lease, or it ran out, before the term was written: a lost race.
+      // The lease was broken, or ran out, before the term was written. The attempt has lost the race.
       if (lossOf(failureOf(error))) return { acquired: false };
       throw error;
     }
@@ -71,7 +74,7 @@ class Acquisition {
     return { acquired: false };
   }
 
-  /** Takes the first step: requests the lease. Reports whether the service granted it. */
+  /** Takes the first step: requests the lease. Returns whether the service granted it. */
   async #takeLease(orphan: Orphan): Promise<boolean> {
     const { requests, reader } = this.#parts;
     const { election, leaseDurationMs } = this.#request;
@@ -82,24 +85,25 @@ class Acquisition {
       const failure = failureOf(error);
       if (isGone(failure)) reader.forget(election);
       if (isTaken(failure) || isGone(failure)) return false;
-      // It may have been granted all the same, or be granted yet: a lease that nobody knows of would bar everyone.
+      // The service may have granted the lease, or may still grant it. A lease that no process knows of would block every
+      // candidate.
       if (mayHaveBeenApplied(error)) await this.#free(orphan);
       throw error;
     }
   }
 
   /**
-   * Takes the second step: writes the term under the lease just acquired. The leadership starts only once that is
-   * confirmed. Returns `undefined` if another's whole term lay before it, and has reserved the election for others.
+   * Takes the second step: writes the term under the lease just acquired. The leadership starts only after the service has
+   * confirmed the write. Returns `undefined` if another candidate had a whole term between the read and the lease, and reserved
+   * the election for others.
    */
   async #takeTerm(before: Sighting): Promise<Lease | undefined> {
     const { clock, requests, holdings } = this.#parts;
     const { election, candidateId, leaseDurationMs } = this.#request;
     const written = await this.#writeTerm(before);
     if (!written) return undefined;
-    // The break of a hold names no lease. A late one may have met this lease before the term was written, and would end
-    // it without a word after the rest of the hold: the renewal fails then. A break that comes from now on finds another
-    // ETag.
+    // The break of a hold names no lease. A late one may have hit this lease before its term was written, and would end it after
+    // the rest of the hold. Then the renewal fails. A later break fails, because the ETag has changed.
     if (written.before.holdMs !== undefined) await requests.renew(election, this.#client, this.#request);
     const { term, termId = "" } = written.term;
     const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt: this.#grantedAt };
@@ -126,8 +130,8 @@ class Acquisition {
       return await this.#send(term, before);
     } catch (error) {
       if (!conditionFailed(failureOf(error)) && !mayHaveBeenApplied(error)) throw error;
-      // Another's whole term lay between our read and our lease, or the reply was lost. Nobody writes while the lease is
-      // ours.
+      // Either another candidate had a whole term between our read and our lease, or the reply was lost. While this lease lasts,
+      // no other process can write.
       const found = await this.#parts.reader.read(this.#request.election, this.#request);
       if (!found) throw error;
       if (found.term.termId === term.termId) {
@@ -170,8 +174,8 @@ class Acquisition {
 }
 
 /**
- * Returns the blob as this process saw it last or, where that is too old or unknown, as it is now. Creates it where it
- * is missing.
+ * Returns the blob as this process last read it. Reads it again if that read is too old or missing. Creates the blob if it does
+ * not exist.
  */
 async function sightingFor({ requests, reader }: StoreParts, request: AcquireRequest): Promise<Sighting> {
   const { election, aboveTerm = 0 } = request;
@@ -181,21 +185,18 @@ async function sightingFor({ requests, reader }: StoreParts, request: AcquireReq
   if (found) return found;
   const etag = await requests.create(election, encodeTerm({ term: 0 }, {}), request);
   if (etag !== undefined) return reader.sawCreated(election, etag);
-  // Losing the race to create it is as good as winning it.
+  // If another process created the blob first, the blob exists too.
   const created = await reader.read(election, request);
   if (created) return created;
   throw new ForeignRecordError(election, requests.describe(election), "it vanished right after it was created");
 }
 
-/**
- * Reports whether the candidate may lead if the lease is free. The service says whether it is, when the lease is
- * requested.
- */
+/** Returns whether the candidate may lead if the lease is free. The service decides that when the lease is requested. */
 function isTurnOf({ clock }: StoreParts, { candidateId, reservation }: AcquireRequest, sighting: Sighting): boolean {
   return mayAcquire({ bar: barOfFree(sighting, clock.monotonicMs()) }, candidateId, reservation?.group);
 }
 
-/** Returns the number of the next term. @throws {TermRegressedError} if it would not be above what this process has seen. */
+/** Returns the next term. @throws {TermRegressedError} if that is not above the terms that this process has seen. */
 function nextTerm({ term: { term: last } }: Reading, { election, minTerm, aboveTerm = 0 }: AcquireRequest): number {
   const term = Math.max(last + 1, minTerm ?? 1);
   if (term <= aboveTerm) throw new TermRegressedError(election, last, aboveTerm);

@@ -15,7 +15,7 @@ interface OrderWrite {
   readonly limits: OrderLimits;
 }
 
-/** Returns the store as core's `Administration` needs it, which gives the orders: breaks and transfers. */
+/** Returns the store in the form that core's `Administration` needs to give orders: breaks and transfers. */
 export function administered(parts: StoreParts): Administered {
   return { name: STORE_NAME, clock: parts.clock, look: async (election, limits) => await standingOf(parts, election, limits) };
 }
@@ -32,24 +32,24 @@ async function standingOf(
     lastHolder: found.term.candidateId,
     isCarriedOut: (order) => isCarriedOut(found, order),
     carryOut: async (order) => {
-      // An order changes a free blob's metadata: what this process remembers of it is void.
+      // An order changes a free blob's metadata, so that the remembered blob is out of date.
       if (isFree(found)) reader.forget(election);
       return await carryOut({ requests, election, found, order, limits });
     },
   };
 }
 
-/** Reports whether that very order stands in what was found. */
+/** Returns whether the blob that was found already has this order. */
 function isCarriedOut(found: Reading, order: Order): boolean {
   if (orderOf(found)?.id !== order.id) return false;
-  // A note is written before the break that it is for.
+  // A note is written before its break.
   return found.term.order?.id === order.id || found.leaseState === "broken" || !endsAtOnce(found, order);
 }
 
 /**
- * Carries out the order, on the condition that nobody has written to the blob since the read; reports whether that was so.
- * A lease is broken, after a note beside the blob has said why or for whom. Where nobody has the lease, the order is written
- * into the metadata.
+ * Carries out the order, on the condition that the blob has not been written since the read. Returns whether that was so. If the
+ * lease is not free, first writes a note beside the blob with the reason or the target, and then breaks the lease. If it is free,
+ * writes the order into the metadata.
  */
 async function carryOut(write: OrderWrite): Promise<boolean> {
   try {
@@ -68,7 +68,10 @@ async function breakLease({ requests, election, found, order, limits }: OrderWri
   await requests.break(election, found.etag, endsAtOnce(found, order) ? BREAK_NOW_S : BREAK_AT_EXPIRY_S, limits);
 }
 
-/** Writes the order in place of what the last leader published and reserved: nobody leads, and the administrator decides who may. */
+/**
+ * Writes the order in place of the value and the reservation of the last leader. There is no leader, and the administrator
+ * decides which candidate may lead.
+ */
 async function writeOrder({ requests, election, found, order, limits }: OrderWrite): Promise<void> {
   const { metadata, etag } = found;
   const { term, termId, candidateId, leaseDurationMs } = found.term;
@@ -76,7 +79,7 @@ async function writeOrder({ requests, election, found, order, limits }: OrderWri
   await requests.setMetadata("order", election, undefined, etag, encodeTerm(ordered, metadata), limits);
 }
 
-/** @throws {ForeignRecordError} if another blob stands in the note's place. */
+/** @throws {ForeignRecordError} if the blob in the note's place is not a note. */
 async function writeNote(requests: BlobRequests, election: string, note: BreakNote, limits: OrderLimits): Promise<void> {
   const present = await requests.readNote(election, limits);
   if (present && (present.contentLength > 0 || !decodeNote(present.metadata))) {
@@ -90,8 +93,8 @@ async function writeNote(requests: BlobRequests, election: string, note: BreakNo
 }
 
 /**
- * Reports whether the order waits for no lease. A break need not wait for one that only holds candidates back: nobody
- * leads on it.
+ * Returns whether the order need not wait for the lease. A break need not wait for a lease that is only a hold, because it has no
+ * leader.
  */
 function endsAtOnce({ term }: Reading, order: Order): boolean {
   return order.kind === "break" && (order.immediate || term.holdMs !== undefined);

@@ -3,21 +3,21 @@ import { discreet, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "azure-blob";
 
-/** The contents of an error of the SDK, without anything secret. */
+/** The contents of an error of the SDK, without secrets. */
 export interface BlobFailure {
-  /** The HTTP status; 0 where no reply came. */
+  /** The HTTP status; 0 if no reply came. */
   readonly status: number;
   /** The service's error code, or the socket's. */
   readonly code: string;
   readonly retryAfterMs: number | undefined;
-  /** The service itself answered: its replies carry a request id, a proxy's or a captive portal's do not. */
+  /** True if the service itself answered. Its replies have a request id; those of a proxy or a captive portal do not. */
   readonly fromService: boolean;
-  /** An error with the same meaning and without the request, whose headers hold the lease id. */
+  /** An error with the same meaning, but without the request, whose headers contain the lease id. */
   readonly cause: Error;
 }
 
 /**
- * The codes of 409 and 412, by their meaning for a holder; the service's and its emulator's alike.
+ * The codes of 409 and 412, by their meaning for a holder. They include those of the service's emulator.
  * https://learn.microsoft.com/rest/api/storageservices/lease-blob#remarks
  */
 const LOST = new Set([
@@ -33,31 +33,33 @@ const GONE = new Set(["BlobNotFound", "ContainerNotFound", "ContainerBeingDelete
 const TAKEN = new Set(["LeaseAlreadyPresent", "LeaseIsBreakingAndCannotBeAcquired"]);
 const EXISTS = new Set(["BlobAlreadyExists", "ContainerAlreadyExists", "LeaseIdMissing", "BlobImmutableDueToPolicy"]);
 const CONDITION = new Set(["ConditionNotMet", "TargetConditionNotMet"]);
-/** The codes of 409 that end by themselves. Any other 409 or 412 that no set names is a refusal. */
+/** The codes of 409 that a later attempt can pass. A 409 or 412 with a code that no set contains is a refusal. */
 const PASSING = new Set(["AccountBeingCreated", "PendingCopyOperation"]);
 
 /** The failures behind the errors that {@link toStoreError} has made. */
 const failures = new WeakMap<object, BlobFailure>();
 
-/** Returns the failure behind an error that {@link toStoreError} has made. Any other error says nothing of the lease. */
+/**
+ * Returns the failure behind an error that {@link toStoreError} has made. Any other error gives no information about the lease.
+ */
 export function failureOf(error: unknown): BlobFailure {
   const failure = typeof error === "object" && error !== null ? failures.get(error) : undefined;
   return failure ?? { status: 0, code: "Unknown", retryAfterMs: undefined, fromService: false, cause: error as Error };
 }
 
-/** Reports whether the service may have carried out the request that failed. */
+/** Returns whether the service may have carried out the request that failed. */
 export function mayHaveBeenApplied(error: unknown): boolean {
   return (error as Partial<StoreError> | undefined)?.mayHaveBeenApplied === true;
 }
 
-/** Lets the failure of a creation pass if the blob or container exists already. */
+/** Ignores the failure of a creation if the blob or container exists already. */
 export function unlessItExists(error: unknown): void {
   if (!alreadyExists(failureOf(error))) throw error;
 }
 
-/** The codes of 403 that are about who asks, and not about what that one may do. */
+/** The codes of 403 that refuse the caller's identity, and not its permissions. */
 const UNKNOWN_CALLER = new Set(["AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation"]);
-/** The errors of `@azure/identity`, by name: no request was sent. */
+/** The names of the errors of `@azure/identity`. After these no request was sent. */
 const NO_CREDENTIALS = new Set([
   "CredentialUnavailableError",
   "AuthenticationRequiredError",
@@ -65,7 +67,7 @@ const NO_CREDENTIALS = new Set([
   "AggregateAuthenticationError",
 ]);
 
-/** Advice, where the service's own words give none. */
+/** Advice for errors whose message from the service has none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Create the container first, or check its name; createContainer: true has the first candidate create it.",
   STORE_UNAUTHENTICATED:
@@ -73,7 +75,7 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_DENIED: " Candidates need the role Storage Blob Data Contributor on the container; observers, Storage Blob Data Reader.",
 };
 
-/** Advice for a 409 or 412 of the service that no attempt can pass, by its code. */
+/** Advice for a 409 or 412 of the service that no later attempt can pass, by its code. */
 const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
   BlobImmutableDueToPolicy:
     " An immutability policy or a legal hold keeps the blobs of this container from being changed: use a container without either.",
@@ -87,10 +89,10 @@ const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
 const ADVICE_FOR_UNKNOWN_CODE =
   " Another attempt does not help: look this code up among the error codes of Blob Storage, and change the blob or its container.";
 
-/** What the SDK calls an error whose reply names no code. */
+/** The SDK's name for an error whose reply has no code. */
 const NO_CODE = "RestError";
 
-/** Reads the SDK's error. The reply to a HEAD has no body: its code is in `details` or in a header. */
+/** Reads the SDK's error. The reply to a HEAD has no body, so its code is in `details` or in a header. */
 function readFailure(error: unknown): BlobFailure {
   const { statusCode, code, details, response, message, name } = (error ?? {}) as {
     statusCode?: number;
@@ -104,7 +106,7 @@ function readFailure(error: unknown): BlobFailure {
   const serviceCode = details?.errorCode ?? header("x-ms-error-code") ?? code ?? name ?? "Unknown";
   const status = statusCode ?? 0;
   const requestId = header("x-ms-request-id");
-  // The answer of a stranger may repeat the whole request, signature and all.
+  // The answer of another server may repeat the whole request, with its signature.
   const text = status !== 0 && requestId === undefined ? "the answer does not come from the service" : discreet(message ?? "");
   const cause = new Error(
     `${serviceCode}${status ? ` (HTTP ${status})` : ""}${text ? `: ${text}` : "."}${requestId ? ` [request ${requestId}]` : ""}`,
@@ -119,20 +121,20 @@ function readFailure(error: unknown): BlobFailure {
   };
 }
 
-/** Reports whether another has the lease, or had it and it is still breaking. */
+/** Returns whether another candidate has the lease, or had it and it is still breaking. */
 export function isTaken({ code }: BlobFailure): boolean {
   return TAKEN.has(code);
 }
 
 /**
- * Reports whether a creation found its blob or container there. The service has two codes for that when the blob is
+ * Returns whether a creation failed because the blob or container exists. The service has two codes for that if the blob is
  * leased.
  */
 function alreadyExists({ status, code }: BlobFailure): boolean {
   return (status === 409 || status === 412) && EXISTS.has(code);
 }
 
-/** Reports whether the blob or its container is missing. */
+/** Returns whether the blob or its container is missing. */
 export function isGone({ status, code, fromService }: BlobFailure): boolean {
   return fromService && (GONE.has(code) || status === 404);
 }
@@ -141,12 +143,12 @@ export function isContainerGone({ code }: BlobFailure): boolean {
   return code === "ContainerNotFound";
 }
 
-/** Reports whether an `ifMatch` or `ifNoneMatch` did not hold. A 412 of another code is something else. */
+/** Returns whether an `ifMatch` or `ifNoneMatch` did not hold. A 412 with another code means something else. */
 export function conditionFailed({ status, code }: Pick<BlobFailure, "status" | "code">): boolean {
   return CONDITION.has(code) || (status === 412 && code === NO_CODE);
 }
 
-/** Returns how the lease was lost, or `undefined` if the failure of the holder's request is transient. */
+/** Returns how the lease was lost; `undefined` if the failure of the holder's request is transient. */
 export function lossOf(failure: BlobFailure): Extract<LossReason, "taken" | "broken" | "missing"> | undefined {
   if (LOST.has(failure.code)) return "taken";
   if (BROKEN.has(failure.code)) return "broken";
@@ -154,8 +156,8 @@ export function lossOf(failure: BlobFailure): Extract<LossReason, "taken" | "bro
 }
 
 /**
- * Returns the SDK's error as one of ours, and an error of ours as it is. `writes`: the request may have changed
- * something.
+ * Returns the SDK's error as a `StoreError`. Returns an error of Leasehold unchanged. @param writes true if the request may have
+ * changed something.
  */
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
@@ -163,7 +165,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   const { status, code, fromService, cause } = failure;
   const errorCode = storeErrorCode(status, code);
   const message = `${STORE_NAME}: '${operation}' of '${election}' failed: ${cause.message}${adviceFor(failure, errorCode)}`;
-  // Only the service's own refusal proves that nothing was written; a stranger in its place may answer with a 4xx, too.
+  // Only a refusal by the service itself proves that nothing was written. Another server in its place may answer with a 4xx too.
   const isRefused = fromService && status >= 400 && status < 500 && status !== 408;
   const mayHaveArrived = !isRefused && !wasNeverSent(code);
   const unknown = writes && mayHaveArrived && !NO_CREDENTIALS.has(code);
@@ -187,7 +189,7 @@ function adviceFor({ status, code, fromService }: BlobFailure, errorCode: StoreE
 }
 
 function storeErrorCode(status: number, code: string): StoreErrorCode {
-  // The status is then that of the service that gives out tokens.
+  // The status is then that of the service that issues tokens.
   const isTokenServiceDown = status === 429 || status >= 500;
   if (NO_CREDENTIALS.has(code)) return isTokenServiceDown ? "STORE_UNAVAILABLE" : "STORE_UNAUTHENTICATED";
   if (status === 401 || UNKNOWN_CALLER.has(code)) return "STORE_UNAUTHENTICATED";
@@ -195,13 +197,13 @@ function storeErrorCode(status: number, code: string): StoreErrorCode {
   if (status === 404 || (status === 409 && GONE.has(code))) return "STORE_MISSING";
   if (status === 408 || code === "OperationTimedOut") return "STORE_TIMEOUT";
   if (status === 429 || code === "ServerBusy" || (status === 503 && code !== "InternalError")) return "STORE_THROTTLED";
-  if ((status === 409 || status === 412) && isOfOthers(status, code)) return "STORE_CONFLICT";
+  if ((status === 409 || status === 412) && isPassingConflict(status, code)) return "STORE_CONFLICT";
   if (status >= 400 && status < 500) return "STORE_REJECTED";
   return "STORE_UNAVAILABLE";
 }
 
-/** Reports whether a 409 or 412 comes of what others do at the moment, so that another attempt may pass. */
-function isOfOthers(status: number, code: string): boolean {
+/** Returns whether a 409 or 412 is caused by other clients at the moment, so that a later attempt may pass. */
+function isPassingConflict(status: number, code: string): boolean {
   if (code === "BlobImmutableDueToPolicy") return false;
   if (conditionFailed({ status, code })) return true;
   return [LOST, BROKEN, TAKEN, EXISTS, PASSING].some((codes) => codes.has(code));

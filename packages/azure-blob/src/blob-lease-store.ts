@@ -60,22 +60,19 @@ import { MAX_LEASE_MS } from "./sighting.ts";
 
 /** The shortest lease that the service gives: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
 const MIN_LEASE_MS = 15_000;
-/** Metadata may have 8 KiB in all; a value of 2 KiB takes three times that at worst, percent-encoded. */
+/** A blob's metadata may have 8 KiB. A value of 2 KiB takes up to three times its size when it is percent-encoded. */
 const MAX_VALUE_BYTES = 2_048;
 
 /**
- * A {@link LeaseStore} on Azure Blob Storage: one blob per election, whose native lease is the election's lease. The
- * service itself ends it; its term, holder and value are metadata, written under the lease.
+ * A {@link LeaseStore} on Azure Blob Storage. Each election has one blob, whose native lease is the election's lease. The service
+ * itself ends the lease. Term, holder and value are metadata, written under the lease.
  *
- * The first candidate creates the blob, which is never deleted, and the container only where it is told to. Every request is sent once: the
- * SDK's own retries are off, whatever the given client does otherwise. Candidates need *Storage Blob Data Contributor*
- * on the container, observers *Storage Blob Data Reader*.
+ * The first candidate creates the blob, which is never deleted. It creates the container only with `createContainer`. Every
+ * request is sent once: the SDK's retries are off, whatever the given client's options say. Candidates need *Storage Blob Data
+ * Contributor* on the container, observers *Storage Blob Data Reader*.
  *
  * @example
- * ```ts
- * const store = new BlobLeaseStore({ accountUrl: "https://acme.blob.core.windows.net", containerName: "leases" });
- * const elector = new Elector({ store, election: "nightly-billing", leaseDurationMs: 15_000 });
- * ```
+ *   ```ts const store = new BlobLeaseStore({ accountUrl: "https://acme.blob.core.windows.net", containerName: "leases" }); const elector = new Elector({ store, election: "nightly-billing", leaseDurationMs: 15_000 }); ```
  */
 export class BlobLeaseStore implements LeaseStore {
   readonly name: string = STORE_NAME;
@@ -89,7 +86,7 @@ export class BlobLeaseStore implements LeaseStore {
     fence: "after-seal",
     transfer: { drain: "remaining-lease" },
     storeClock: undefined,
-    // A reservation counts between two dates of the service, each of which names a second and so may hide almost one more.
+    // A reservation counts between two dates of the service. Each names a second, and may be wrong by almost one more.
     reservation: { toleranceMs: 2_000 },
   };
   readonly clock: Clock;
@@ -98,7 +95,7 @@ export class BlobLeaseStore implements LeaseStore {
   readonly #administration: Administration;
   #records: RecordStore | undefined;
 
-  /** @throws {ConfigurationError} unless exactly one way to reach the container is given, and given well. */
+  /** @throws {ConfigurationError} unless exactly one way to reach the container is given, in a valid form. */
   constructor(options: BlobLeaseStoreOptions) {
     this.#place = resolvePlace(options);
     const clock = options.clock ?? systemClock;
@@ -114,10 +111,10 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   /**
-   * Records in blobs of their own, below `records/`, compared and swapped on their ETags: for a `QuorumLeaseStore`, of which this
-   * is a member. No native lease takes part in them, and none of this store's leases is among them.
+   * Records for a `QuorumLeaseStore` that has this store as a member. Each is in a blob of its own, below `records/`, and its
+   * writes are conditional on the blob's ETag. Records do not use native leases, and do not contain this store's leases.
    *
-   * @throws {ConfigurationError} where the store holds a single blob.
+   * @throws {ConfigurationError} if the store holds a single blob.
    */
   get records(): RecordStore {
     this.#records ??= new BlobRecordStore(this.#place, this.#place.recordPrefix());
@@ -138,7 +135,7 @@ export class BlobLeaseStore implements LeaseStore {
     return await publishValue(this.#parts, this.#parts.holdings.of(lease), value, limits);
   }
 
-  /** A hold is rounded up to whole seconds, 60 at most; for so long the lease is breaking. */
+  /** A hold is rounded up to whole seconds, 60 at most. The lease is breaking for that time. */
   async release(lease: Lease, options: ReleaseOptions): Promise<ReleaseOutcome> {
     return await releaseLease(this.#parts, this.#parts.holdings.of(lease), options);
   }
@@ -185,7 +182,7 @@ export class BlobLeaseStore implements LeaseStore {
     return await this.#administration.break(election, options);
   }
 
-  /** @throws {UnsupportedError} always: the term is written by the holder of the lease alone. */
+  /** @throws {UnsupportedError} always, because only the holder of the lease writes the term. */
   async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
     checkName("election", election);
     throw new UnsupportedError(
@@ -194,7 +191,7 @@ export class BlobLeaseStore implements LeaseStore {
     );
   }
 
-  /** @throws {UnsupportedError} always: this store keeps no pause. */
+  /** @throws {UnsupportedError} always, because this store cannot record a pause. */
   async pause(election: string): Promise<never> {
     return cannotPause(this.name, election);
   }
@@ -204,18 +201,18 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   /**
-   * The lease is broken in favour of the candidate: the leader learns of it at its next renewal and drains in what
-   * remains of the lease. A leader that releases before it has learned of it voids the hand-over (`expired`).
+   * Breaks the lease in favour of the candidate. The leader learns of it at its next renewal, and drains in the rest of the
+   * lease. If the leader releases before it has learned of the transfer, the transfer fails (`expired`).
    */
   async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {
     return await this.#administration.transfer(election, candidateId, options);
   }
 
   /**
-   * The occurrences of an election's schedule, each a small blob below `ticks/` in the same container, and no lease. They
-   * are kept until a lifecycle rule of yours for that prefix deletes them: a blob has no expiry of its own.
+   * Returns the occurrences of an election's schedule. Each is a small blob below `ticks/` in the same container, without a
+   * lease. A blob has no expiry of its own, so the occurrences are kept until your lifecycle rule for that prefix deletes them.
    *
-   * @throws {ConfigurationError} where the store was given one blob instead of a container.
+   * @throws {ConfigurationError} if the store was given one blob instead of a container.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): OccurrenceStore {
     checkName("election", election);
@@ -224,12 +221,12 @@ export class BlobLeaseStore implements LeaseStore {
     return new RecordOccurrenceStore(records, { clock: this.clock });
   }
 
-  /** See {@link sealBlob}. @throws {FencedError} if a newer term has sealed or written it. */
+  /** See {@link sealBlob}. @throws {FencedError} if a newer term has sealed or written the blob. */
   async seal(leadership: Leadership, blob: BlobClient, options: FenceOptions = {}): Promise<void> {
     await sealBlob(this.clock, leadership, blob, options);
   }
 
-  /** See {@link uploadFenced}. @throws {FencedError} if it was refused; nothing was written. */
+  /** See {@link uploadFenced}. @throws {FencedError} if the service refused it; nothing was written. */
   async fencedUpload(
     leadership: Leadership,
     blob: BlobClient,
@@ -239,13 +236,13 @@ export class BlobLeaseStore implements LeaseStore {
     await uploadFenced(this.clock, leadership, blob, content, options);
   }
 
-  /** See {@link deleteFenced}. @throws {FencedError} if it was refused; the blob is still there. */
+  /** See {@link deleteFenced}. @throws {FencedError} if the service refused it; the blob still exists. */
   async fencedDelete(leadership: Leadership, blob: BlobClient, options: FenceOptions = {}): Promise<void> {
     await deleteFenced(this.clock, leadership, blob, options);
   }
 }
 
-/** @throws {ConfigurationError} for a request that no state of the blob could grant. */
+/** @throws {ConfigurationError} for a request that cannot succeed in any state of the blob. */
 function checkAcquire({ election, candidateId, value, leaseDurationMs, minTerm, reservation }: AcquireRequest): void {
   checkName("election", election);
   checkName("candidateId", candidateId);

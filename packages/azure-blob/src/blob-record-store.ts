@@ -16,11 +16,11 @@ import { occurrenceBlobName, type BlobPlace } from "./options.ts";
 import { IMPOSSIBLE_ETAG, serviceReply } from "./requests.ts";
 
 /**
- * One blob per record, with the record as its content, compared and swapped on its ETag. The blob's own lease takes no
- * part: an occurrence that is done must stay done, which no lease says and a conditional write says in one request.
+ * Stores each record as the content of one blob. Writes are conditional on the ETag. The blob's own lease is not used: an
+ * occurrence that is done must stay done. A lease cannot record that, and a conditional write records it in one request.
  *
- * The nonce is as old as the blob. An administrator's write keeps the nonce and renews the blob all the same: the age
- * begins again, so that an expiry is found later, and never sooner.
+ * The age of the nonce is the age of the blob. An administrator's write keeps the nonce, but the blob is then new and the age
+ * begins again. So an expiry is found later, never sooner.
  */
 export class BlobRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
@@ -33,7 +33,7 @@ export class BlobRecordStore implements RecordStore {
   readonly #place: Pick<BlobPlace, "container" | "createsContainer">;
   readonly #prefix: string;
 
-  /** @param prefix of the blobs' names: every blob below it is this store's. */
+  /** @param prefix the beginning of the blobs' names. Every blob with this prefix belongs to this store. */
   constructor(place: Pick<BlobPlace, "container" | "createsContainer">, prefix: string) {
     this.#place = place;
     this.#prefix = prefix;
@@ -44,7 +44,7 @@ export class BlobRecordStore implements RecordStore {
     let content = "";
     try {
       const reply = await serviceReply({ operation: "get", election, writes: false }, async () => {
-        // The SDK would request the rest of a reply that breaks off by itself.
+        // By default the SDK itself requests the rest of a reply that breaks off.
         const response = await blob.download(0, undefined, { abortSignal: signal, maxRetryRequests: 0 });
         content = await textOf(response.readableStreamBody);
         return response;
@@ -97,7 +97,7 @@ export class BlobRecordStore implements RecordStore {
   }
 }
 
-/** Returns the parsed content, or `undefined` if it is no JSON: to the engine either may be a foreign record. */
+/** Returns the parsed content, or `undefined` if it is not JSON. The engine checks both. */
 function parsed(content: string): unknown {
   try {
     return JSON.parse(content) as unknown;

@@ -3,18 +3,18 @@ import { DEFAULT_REQUEST_TIMEOUT_MS, sleep, type ServiceClock } from "@leasehold
 import { SHARP_MS } from "./grid-aim.ts";
 import type { BlobReader } from "./reader.ts";
 
-/** The most requests that are spent on learning the service's clock. */
+/** The largest number of requests that one probe sends. */
 const MAX_PROBES = 8;
 
 /**
- * The looks by which the holders of one store learn the service's clock, at the instants at which the `Date` of a reply says most
- * about it. One holder looks for all: a thousand whose terms have begun together would spend as many looks each.
+ * Reads by which the holders of one store learn the service's clock. They are sent when the `Date` of the reply gives the most
+ * information. One holder reads for all: a thousand terms that begin together would otherwise send as many reads each.
  */
 export class ClockProbes {
   readonly #clock: Clock;
   readonly #serviceClock: ServiceClock;
   readonly #reader: BlobReader;
-  /** Resolves to false where its holder's term has ended first. */
+  /** The probe under way. It resolves to false if its holder's term ended first. */
   #running: Promise<boolean> | undefined;
 
   constructor(clock: Clock, serviceClock: ServiceClock, reader: BlobReader) {
@@ -24,8 +24,8 @@ export class ClockProbes {
   }
 
   /**
-   * Waits until the clock is known well enough, or as many looks were spent on it as there are.
-   * @throws whatever a look has met, and the signal's reason once that aborts.
+   * Waits until the clock is known well enough, or until {@link MAX_PROBES} reads were sent.
+   * @throws the error of a read, or the signal's reason once that aborts.
    */
   async probe(election: string, signal: AbortSignal): Promise<void> {
     while (this.#running) {

@@ -1,32 +1,35 @@
 import { DATE_GRAIN_MS } from "@leasehold/core/provider";
 
-/** A reply's dates by the service's own clock; each names a second. */
+/** The dates in a reply, by the service's own clock. Each names a second. */
 export interface Dated {
-  /** The reply was sent in this second. */
+  /** The service sent the reply in this second. */
   readonly date?: Date;
   /** The blob was last written in this second. */
   readonly lastModified?: Date;
 }
 
 /**
- * The clocks of the service's own machines are trusted to agree to this: one dates the reply, another one dated the
- * blob.
+ * The largest difference that is assumed between the clocks of the service's own machines. One machine dates the reply, another
+ * one the blob.
  */
 const SKEW_MS = 1_000;
-/** The age of a blob may be off by this, in either direction. */
+/** The largest error of a blob's age, in either direction. */
 export const AGE_UNCERTAINTY_MS: number = DATE_GRAIN_MS + SKEW_MS;
 
-/** Returns how long before the reply the blob was last written. The truth is less than a second away on either side. */
+/**
+ * Returns the time from the blob's last write to the reply. The error is less than a second in either direction, if both dates
+ * come from one clock.
+ */
 export function ageMs({ date, lastModified }: Dated): number {
   return (date?.getTime() ?? 0) - (lastModified?.getTime() ?? 0);
 }
 
-/** Returns the least that {@link ageMs} can be. */
+/** Returns the least value that {@link ageMs} can be. */
 export function leastAgeMs(dated: Dated): number {
   return Math.max(ageMs(dated) - DATE_GRAIN_MS, 0);
 }
 
-/** Returns the bounds of the blob's age when the reply was sent, or `undefined` if the reply contradicts itself. */
+/** Returns bounds of the blob's age when the reply was sent; `undefined` if the reply lacks a date or contradicts itself. */
 export function ageBoundsMs(dated: Dated): readonly [min: number, max: number] | undefined {
   const age = ageMs(dated);
   if (!dated.date || !dated.lastModified || age < -AGE_UNCERTAINTY_MS) return undefined;

@@ -9,14 +9,14 @@ const KEY = {
   termId: `${FENCE_PREFIX}termid`,
 };
 
-/** The key of what names the last fenced write of a blob. */
+/** The key of the id of the blob's last fenced write. */
 export const WRITE_KEY: string = `${FENCE_PREFIX}write`;
 
 export function fenceOf({ election, term, termId }: Leadership): Record<string, string> {
   return { [KEY.election]: encodeURIComponent(election), [KEY.term]: String(term), [KEY.termId]: termId };
 }
 
-/** @throws {FencedError} if the blob belongs to a newer term, or to another holder of this one. */
+/** @throws {FencedError} if the blob belongs to a newer term, or to another holder of this term. */
 export function checkFence(leadership: Leadership, blob: BlobClient, metadata: Metadata, unanswered: unknown): void {
   const { election, term, termId } = leadership;
   const fence = [metadata[KEY.election], metadata[KEY.term], metadata[KEY.termId]];
@@ -38,7 +38,9 @@ export function checkFence(leadership: Leadership, blob: BlobClient, metadata: M
   }
 }
 
-/** Returns the metadata without any fence. Metadata keys know no case: a fence in capitals would take the place of ours. */
+/**
+ * Returns the metadata without any fence. Metadata keys are case-insensitive, so a fence in capitals would replace the new one.
+ */
 export function withoutFence(metadata: Metadata): Metadata {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => !key.toLowerCase().startsWith(FENCE_PREFIX)));
 }

@@ -3,32 +3,36 @@ import type { Clock, Leadership } from "@leasehold/core";
 import { FencedWrite } from "./fenced-write.ts";
 
 export interface FenceOptions {
-  /** Ends the wait for the service. For a seal, pass the leadership's own: there is no work to prepare once it ends. */
+  /**
+   * Ends the wait for the service. For a seal, pass the leadership's own signal: once that aborts, there is no work to prepare.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** The longest that each request may take. @defaultValue 30_000 */
+  /** The longest time of each request. @defaultValue 30_000 */
   readonly timeoutMs?: number | undefined;
 }
 
 export interface FencedUploadOptions extends FenceOptions {
-  /** Metadata to set beside what the blob has. */
+  /** Metadata that is set in addition to the blob's present metadata. */
   readonly metadata?: Record<string, string> | undefined;
-  /** As for any upload, what is not given is reset: content type, cache control and the like. */
+  /**
+   * The HTTP headers of the blob. As with any upload, those that are not given are reset: content type, cache control and so on.
+   */
   readonly blobHTTPHeaders?: BlobHTTPHeaders | undefined;
 }
 
 /**
- * Marks a blob as written in this term, without touching its content: from then on the service refuses the fenced
- * writes of every older term. Call it before the work; until then a write of the term before still passes. A blob that
- * does not exist is created, empty, unless this leadership has seen it before.
+ * Marks a blob as written in this term, without a change of its content. From then on the service refuses the fenced writes of
+ * every older term. Call it before the work: until then a write of an older term still succeeds. If the blob does not exist, it
+ * is created empty, unless this leadership has seen it before.
  *
- * It binds those who use it: a plain upload by anybody else overwrites the blob, fence and all. Let only leaders write.
+ * Only fenced writes respect the fence. A plain upload overwrites the blob and its fence, so let only leaders write.
  *
- * @throws {FencedError} if a newer term has sealed or written it, or if it was deleted since this leadership saw it. A
- * `StoreError` if the service fails.
+ * @throws {FencedError} if a newer term has sealed or written the blob, or if it was deleted since this leadership saw it. A
+ *   `StoreError` if the service fails.
  */
 export async function sealBlob(clock: Clock, leadership: Leadership, blob: BlobClient, options: FenceOptions): Promise<void> {
   const { signal, timeoutMs } = options;
-  // A seal leaves the metadata as it is, whatever else the object holds.
+  // A seal keeps the blob's other metadata, whatever `options` contains at run time.
   await new FencedWrite({ clock, leadership, blob, operation: "seal", signal, timeoutMs }).write(
     {},
     async (target, metadata, abortSignal) =>
@@ -39,15 +43,15 @@ export async function sealBlob(clock: Clock, leadership: Leadership, blob: BlobC
 }
 
 /**
- * Uploads content as the leader of this term, conditional on nobody else's having written since: the service refuses
- * it once a newer term has sealed or written the blob. It does not ask whether this process still believes in its
- * leadership: the refusal is the service's.
+ * Uploads content as the leader of this term. The upload is conditional on the blob's version, and the service refuses it once a
+ * newer term has sealed or written the blob. It does not check whether this process still believes that it leads: the service
+ * decides.
  *
- * A deleted blob has no fence any more. A leadership that has seen the blob does not create it again; one that has never
- * seen it may, also if it is deposed.
+ * A deleted blob has no fence. A leadership that has seen the blob does not create it again. A leadership that has never seen it
+ * may create it, even a deposed one.
  *
- * @throws {FencedError} if it was refused, or if the blob was deleted since this leadership saw it; nothing was written. A
- * `StoreError` if the service fails.
+ * @throws {FencedError} if the service refused it, or if the blob was deleted since this leadership saw it. Nothing was written
+ *   then. A `StoreError` if the service fails.
  */
 export async function uploadFenced(
   clock: Clock,
@@ -71,13 +75,13 @@ export async function uploadFenced(
 }
 
 /**
- * Deletes a blob as the leader of this term: the service refuses it once a newer term has sealed or written the blob. A blob
- * that is missing is left so, without an error.
+ * Deletes a blob as the leader of this term. The service refuses it once a newer term has sealed or written the blob. A missing
+ * blob is not an error.
  *
- * The fence goes with the blob. Afterwards a deposed leader that has never seen the blob can create it; so can a write that
- * is on its way already. To keep such writes out, upload an empty blob instead, or seal it again.
+ * The fence is deleted together with the blob. A deposed leader that has never seen the blob can create it afterwards. So can a
+ * write that was sent before. To keep such writes out, upload an empty blob instead, or seal the blob again.
  *
- * @throws {FencedError} if it was refused; the blob is still there. A `StoreError` if the service fails.
+ * @throws {FencedError} if the service refused it; the blob still exists. A `StoreError` if the service fails.
  */
 export async function deleteFenced(clock: Clock, leadership: Leadership, blob: BlobClient, options: FenceOptions): Promise<void> {
   const { signal, timeoutMs } = options;

@@ -6,7 +6,7 @@ import { GuardedBlobs, type Target } from "./guarded-blobs.ts";
 import { isBlobClient } from "./options.ts";
 import { requestService, type Reply } from "./requests.ts";
 
-/** A guarded write of one leadership to one blob. */
+/** A fenced write of one leadership to one blob. */
 export interface FencedRequest {
   readonly clock: Clock;
   readonly leadership: Leadership;
@@ -16,7 +16,7 @@ export interface FencedRequest {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Writes that metadata, on the condition that the blob is still this target (`undefined`: that there is none). */
+/** Writes that metadata, on the condition that the blob is still this target. With `undefined` the blob must not exist. */
 export type SendWrite = (
   target: Target | undefined,
   metadata: Record<string, string>,
@@ -26,21 +26,21 @@ export type SendWrite = (
 /** Deletes the blob, on the condition that it is still this target. */
 export type SendDelete = (target: Target, abortSignal: AbortSignal) => Promise<Reply>;
 
-/** What became of one attempt. `found` is what stands in the way of the next one: `undefined` where there is no blob. */
+/** The result of one attempt. `found` is the blob that the next attempt has to replace; `undefined` if there is no blob. */
 type Attempt = { readonly done: true } | { readonly done: false; readonly found: Target | undefined };
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** A write is tried as often as this against other writers of the same blob. */
+/** The number of tries against other writers of the same blob. */
 const CONFLICT_TRIES = 5;
 const DONE: Attempt = { done: true };
 
-/** Writes or deletes under the ETag of a blob that no newer term has sealed or written. */
+/** Writes or deletes a blob under its ETag, unless a newer term has sealed or written it. */
 export class FencedWrite {
   readonly #request: FencedRequest;
   readonly #guarded: GuardedBlobs;
   readonly #url: string;
 
-  /** @throws {ConfigurationError} if the blob is no `BlobClient`. */
+  /** @throws {ConfigurationError} if `blob` is not a `BlobClient`. */
   constructor(request: FencedRequest) {
     const { clock, leadership, blob } = request;
     checkBlob(blob);
@@ -49,10 +49,10 @@ export class FencedWrite {
     this.#url = blob.url;
   }
 
-  /** Writes, with metadata beside what the blob has. Creates a blob that this leadership has not seen. */
+  /** Writes the blob, with `extra` in addition to its metadata. Creates a blob that this leadership has not seen. */
   async write(extra: Readonly<Record<string, string>>, send: SendWrite): Promise<void> {
     const { clock, leadership } = this.#request;
-    // Marks this write, so that a read after a lost reply tells it from anybody else's.
+    // Marks this write, so that a read after a lost reply recognizes it.
     const writeId = clock.randomUuid();
     await this.#run(async (target) => {
       if (!target && this.#guarded.knows(this.#url)) throw this.#fencedByDelete();
@@ -75,7 +75,7 @@ export class FencedWrite {
     });
   }
 
-  /** Deletes the blob if it is there. */
+  /** Deletes the blob if it exists. */
   async delete(send: SendDelete): Promise<void> {
     await this.#run(async (target) => {
       if (!target) return DONE;
@@ -84,7 +84,7 @@ export class FencedWrite {
         this.#guarded.deleted(this.#url);
         return DONE;
       } catch (error) {
-        // It may be another's delete that has come through: this leadership does not create the blob again.
+        // Another writer may have deleted the blob. Then this leadership does not create it again.
         const found = await this.#foundAfter(error, false);
         return found ? this.#unlessLost(error, found) : DONE;
       }
@@ -112,12 +112,12 @@ export class FencedWrite {
     this.#guarded.forgetTarget(this.#url);
     const isUnanswered = mayHaveBeenApplied(error);
     if (!isContended(error) && !isUnanswered) throw error;
-    // A creation was refused because the blob is there.
+    // The creation was refused because the blob exists.
     if (wasMissing && isContended(error) && !isGone(failureOf(error))) this.#guarded.saw(this.#url);
     return await this.#read(isUnanswered ? error : undefined);
   }
 
-  /** Goes on with what was found after a conflict. @throws the failure if only its reply was lost. */
+  /** Continues with the blob that was found after a conflict. @throws the failure if only its reply was lost. */
   #unlessLost(error: unknown, found: Target | undefined): Attempt {
     if (!isContended(error)) throw error;
     return { done: false, found };
@@ -125,9 +125,9 @@ export class FencedWrite {
 
   /**
    * Reads the blob's metadata.
-   * @param unanswered the error of a write that may have been carried out: thrown if the read fails, too.
+   * @param unanswered the error of a write that may have been carried out. It is thrown if the read fails too.
    * @returns `undefined` if there is no blob.
-   * @throws {FencedError} if a newer term has sealed or written it.
+   * @throws {FencedError} if a newer term has sealed or written the blob.
    */
   async #read(unanswered?: unknown): Promise<Target | undefined> {
     const { leadership, blob } = this.#request;
@@ -155,7 +155,7 @@ export class FencedWrite {
   }
 }
 
-/** Reports whether a write has met another one of the same blob, or its removal. */
+/** Returns whether a write conflicted with another write of the same blob, or with its deletion. */
 function isContended(error: unknown): boolean {
   const failure = failureOf(error);
   const vanished = isGone(failure) && !isContainerGone(failure);

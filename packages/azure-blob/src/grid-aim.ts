@@ -2,13 +2,16 @@ import type { Clock } from "@leasehold/core";
 import type { ServiceClock } from "@leasehold/core/provider";
 import type { Grid } from "./schema.ts";
 
-/** A holder should know the service's clock to this, for the grid that it publishes. */
+/** A holder learns the service's clock to this accuracy before its grid counts as sharp. */
 export const SHARP_MS = 30;
-/** A standby learns the service's clock to this: better, so that it is sharp still when the standby becomes the holder. */
+/**
+ * A standby learns the service's clock to this accuracy. It is better than {@link SHARP_MS}, so that it is still sharp when the
+ * standby becomes the holder.
+ */
 const PROBE_TO_MS = 15;
-/** A poll waits this long after a possible expiry, for the service to have noticed it. */
+/** The wait of a poll after a possible expiry, so that the service has noticed the expiry. */
 const SETTLE_MS = 25;
-/** Spreads standbys that aim at the same instant. */
+/** Spreads the polls of standbys that aim at the same instant. */
 const JITTER_MS = 20;
 
 export interface AimOptions {
@@ -20,12 +23,11 @@ export interface AimOptions {
 }
 
 /**
- * Returns the wait until a standby's next poll of a blob, or `undefined` before the service's first reply.
+ * Returns the wait until a standby's next poll of a blob; `undefined` before the service's first reply.
  *
- * Renewals change nothing that can be read, but the holder renews on a published grid, so its lease can run out only one
- * lease duration after one of the grid's ticks. A standby that polls just after each of those instants finds an expiry at
- * once. The polls in between, which find a release, are placed where the `Date` of their replies says most about the
- * service's clock.
+ * A renewal changes nothing that a read shows. But the holder renews at the instants of a published grid. So its lease can run
+ * out only one lease duration after such an instant. A standby that polls just after each possible expiry finds it at once. The
+ * polls in between find a release. They are sent when the `Date` of their replies says most about the service's clock.
  */
 export function nextLookAtGridMs({ clock, serviceClock, grid, leaseDurationMs, retryPeriodMs }: AimOptions): number | undefined {
   const nowMs = clock.monotonicMs();
@@ -38,7 +40,7 @@ export function nextLookAtGridMs({ clock, serviceClock, grid, leaseDurationMs, r
   if (polls <= 1) return Math.min(Math.max(untilExpiryMs, 1) + clock.random() * JITTER_MS, retryPeriodMs);
   const stepMs = untilExpiryMs / polls;
   if (serviceClock.uncertaintyMs(nowMs) <= PROBE_TO_MS) return stepMs;
-  // No earlier than the other polls can make up for: else it would cost one more.
+  // Not earlier than the remaining polls can make up for, because that would cost one more poll.
   const earliestMs = Math.max(untilExpiryMs - (polls - 1) * retryPeriodMs, 1);
   const probeMs = serviceClock.sharpeningMs(nowMs + earliestMs) - nowMs;
   return probeMs <= retryPeriodMs ? probeMs : stepMs;

@@ -8,16 +8,16 @@ export interface Target {
   readonly metadata: Metadata;
 }
 
-/** The number of blobs that one leadership remembers to have been there. */
+/** The number of existing blobs that one leadership remembers. */
 const MAX_KNOWN = 10_000;
 
 const byLeadership = new WeakMap<Leadership, GuardedBlobs>();
 
 /** The blobs that one leadership guards, by URL. */
 export class GuardedBlobs {
-  /** Those that it has lately sealed or written: the next write needs no read first. */
+  /** The blobs that the leadership has recently sealed or written. Their next write needs no read first. */
   readonly #targets: Recent<Target>;
-  /** Those that were there, in the order of their last use. A newer term may have deleted one that is missing now. */
+  /** The blobs that existed, in the order of their last use. If one is missing now, a newer term may have deleted it. */
   readonly #known = new Set<string>();
 
   private constructor(clock: Clock) {
@@ -30,12 +30,12 @@ export class GuardedBlobs {
     return guarded;
   }
 
-  /** Returns the blob as this leadership wrote it last, unless that is long ago or another write came in between. */
+  /** Returns the blob as this leadership last wrote it; `undefined` if that is long ago, or if another write came between. */
   target(url: string): Target | undefined {
     return this.#targets.get(url);
   }
 
-  /** Reports whether this leadership has seen the blob, and has not deleted it itself. */
+  /** Returns whether this leadership has seen the blob, and has not deleted it itself. */
   knows(url: string): boolean {
     return this.#known.has(url);
   }
@@ -53,12 +53,12 @@ export class GuardedBlobs {
     this.#targets.set(url, target);
   }
 
-  /** The next write has to read the blob first. */
+  /** Makes the next write read the blob first. */
   forgetTarget(url: string): void {
     this.#targets.delete(url);
   }
 
-  /** Notes that this leadership itself has deleted the blob. It may create it again. */
+  /** Records that this leadership itself has deleted the blob. It may create the blob again. */
   deleted(url: string): void {
     this.#targets.delete(url);
     this.#known.delete(url);

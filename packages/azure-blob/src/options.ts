@@ -14,30 +14,32 @@ export interface TokenCredential {
   getToken(scopes: string | string[], options?: object): Promise<{ token: string; expiresOnTimestamp: number } | null>;
 }
 
-/** The place of the leases, given in one of four ways. */
+/** The place of the leases. Give it in exactly one of four ways. */
 export interface BlobLeaseStoreOptions {
-  /** A container client of yours; it is only read for its URL and credential, never changed. */
+  /** Your container client. The store reads its URL, credential and pipeline options, and does not change it. */
   readonly container?: ContainerClient | undefined;
-  /** One blob of yours: then the only election is the one named like it. */
+  /** Your blob client. The store then has one election, whose name is the blob's. */
   readonly blob?: BlobClient | undefined;
-  /** A connection string; needs `containerName`. */
+  /** A connection string. Needs `containerName`. */
   readonly connectionString?: string | undefined;
-  /** `https://<account>.blob.core.windows.net`; needs `containerName`. */
+  /** `https://<account>.blob.core.windows.net`. Needs `containerName`. */
   readonly accountUrl?: string | undefined;
-  /** With `connectionString` or `accountUrl`. */
+  /** The container's name, for `connectionString` and `accountUrl`. */
   readonly containerName?: string | undefined;
-  /** With `accountUrl`. @defaultValue `DefaultAzureCredential` of `@azure/identity`, which must then be installed */
+  /**
+   * The credential for `accountUrl`. @defaultValue `DefaultAzureCredential` of `@azure/identity`, which must then be installed
+   */
   readonly credential?: TokenCredential | StorageSharedKeyCredential | AnonymousCredential | undefined;
   /**
-   * True where the first candidate creates a container that is missing: for development. Else that is `STORE_MISSING`: a
-   * container that is created for a mistyped name makes a second leader. @defaultValue false
+   * True if the first candidate may create a missing container. Use it for development. Otherwise a missing container is
+   * `STORE_MISSING`: a container created for a mistyped name would have a second leader. @defaultValue false
    */
   readonly createContainer?: boolean | undefined;
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
 }
 
-/** Each option, by name. */
+/** The names of all options. */
 export const BLOB_STORE_OPTIONS: Readonly<Record<keyof BlobLeaseStoreOptions, true>> = {
   container: true,
   blob: true,
@@ -49,29 +51,32 @@ export const BLOB_STORE_OPTIONS: Readonly<Record<keyof BlobLeaseStoreOptions, tr
   clock: true,
 };
 
-/** A container whose client tries each request once, and the names of the blobs in it. */
+/** A container whose client sends each request once, and the names of the blobs in it. */
 export interface BlobPlace {
   readonly container: ContainerClient;
   readonly createsContainer: boolean;
-  /** Returns the name of an election's blob. @throws {ConfigurationError} if it has no place here. */
+  /** Returns the name of an election's blob. @throws {ConfigurationError} if the store cannot hold that election. */
   blobName(election: string): string;
   /**
    * Returns the prefix of the blobs of an election's occurrences.
-   * @throws {ConfigurationError} if they have no place here.
+   * @throws {ConfigurationError} if the store cannot hold occurrences.
    */
   occurrencePrefix(election: string): string;
-  /** Returns the prefix of the blobs of records. @throws {ConfigurationError} if they have no place here. */
+  /** Returns the prefix of the blobs of records. @throws {ConfigurationError} if the store cannot hold records. */
   recordPrefix(): string;
 }
 
-/** https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata */
+/**
+ * The service's limit.
+ * https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata
+ */
 const MAX_BLOB_NAME = 1_024;
-/** A sibling of a lease's blob adds a few characters. */
+/** The limit for a lease's blob. The name of its sibling, the note, is a few characters longer. */
 const MAX_LEASE_BLOB_NAME = 1_000;
 const WAYS =
   "a container (ContainerClient), a blob (BlobClient), connectionString with containerName, or accountUrl with containerName";
 
-/** Resolves the options. @throws {ConfigurationError} unless exactly one way is given, and given well. */
+/** Resolves the options. @throws {ConfigurationError} unless exactly one way is given, in a valid form. */
 export function resolvePlace(options: BlobLeaseStoreOptions): BlobPlace {
   checkOptions("BlobLeaseStore", options, BLOB_STORE_OPTIONS);
   const given = (["container", "blob", "connectionString", "accountUrl"] as const).filter((name) => options[name] !== undefined);
@@ -97,12 +102,12 @@ function containerOf({
   return fromAccountUrl(accountUrl, containerName, credential);
 }
 
-/** A place without what is decided for every kind of it. */
+/** A place without the properties that are the same for every kind of place. */
 type PlainPlace = Omit<BlobPlace, "createsContainer">;
 
 /**
- * Returns the name of an occurrence's blob, below its election's prefix.
- * @throws {ConfigurationError} if the two names are too long together.
+ * Returns the name of an occurrence's blob, which begins with its election's prefix.
+ * @throws {ConfigurationError} if the two names together are too long.
  */
 export function occurrenceBlobName(prefix: string, occurrence: string): string {
   return checkLength(prefix + encodeName(occurrence), MAX_BLOB_NAME, "The occurrence, below its election's name,", occurrence);
@@ -117,14 +122,14 @@ function placeIn(container: ContainerClient): PlainPlace {
   };
 }
 
-/** The occurrences of every election are below this: no lease's blob has a slash in its name. */
+/** The folder of all occurrences. A lease's blob never has a slash in its name. */
 const OCCURRENCES = "ticks";
-/** So are the records. */
+/** The folder of all records. */
 const RECORDS = "records";
 
 /**
- * Returns a name with everything but letters, digits, `-` and `_` percent-encoded as UTF-8: none is a path, and no two
- * are alike.
+ * Returns a name in which all characters but letters, digits, `-` and `_` are percent-encoded as UTF-8. The result is never a
+ * path, and differs for any two names.
  */
 function encodeName(name: string): string {
   return encodeURIComponent(name).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -138,7 +143,7 @@ function checkLength(name: string, most: number, what: string, election: string)
 function placeOfBlob(blob: BlobClient): PlainPlace {
   const { name, containerName, accountName } = checkClient(blob, "blob");
   const url = new URL(blob.url);
-  // https://<account>.<domain>/<container>/<blob>, or http://<host>/<account>/<container>/<blob>.
+  // The URL is https://<account>.<domain>/<container>/<blob>, or http://<host>/<account>/<container>/<blob>.
   const account = url.hostname.startsWith(`${accountName}.`) ? "" : `/${accountName}`;
   url.pathname = `${url.pathname.startsWith(`${account}/${containerName}/`) ? account : ""}/${containerName}`;
   return {
@@ -170,7 +175,7 @@ function fromConnectionString(connectionString: string, containerName: string): 
   try {
     return new ContainerClient(connectionString, containerName, { retryOptions: { maxTries: 1 } });
   } catch {
-    // The SDK's message may quote the string, which holds a key.
+    // The SDK's message may quote the string, which contains a key.
     throw new ConfigurationError(
       "connectionString is not a storage connection string; take it from the account's access keys page.",
     );
@@ -185,7 +190,7 @@ function fromAccountUrl(
   if (!accountUrl || !URL.canParse(accountUrl) || !/^https?:$/.test(new URL(accountUrl).protocol)) {
     throw new ConfigurationError("accountUrl is not a URL; it looks like https://<account>.blob.core.windows.net.");
   }
-  // A token credential, or one of the SDK's own, which make policies.
+  // Accepts a token credential, or one of the SDK's own, which create policies.
   const fits =
     credential === undefined ||
     (typeof credential === "object" && credential !== null && ("getToken" in credential || "create" in credential));
@@ -199,7 +204,7 @@ function fromAccountUrl(
   return new ContainerClient(url.href, newPipeline(credential ?? defaultCredential(), { retryOptions: { maxTries: 1 } }));
 }
 
-/** Returns `DefaultAzureCredential`, loaded at the first request: most users bring a client, and do not need the package. */
+/** Returns `DefaultAzureCredential`, loaded at the first request. Most users give a client, and do not need the package. */
 function defaultCredential(): TokenCredential {
   let loaded: Promise<TokenCredential> | undefined;
   const load = async (): Promise<TokenCredential> => {
@@ -223,18 +228,20 @@ function defaultCredential(): TokenCredential {
   };
 }
 
-/** Returns the same container with the SDK's retries off: four tries with waits of 0, 4 and 12 s outlive a lease of 15 s. */
+/**
+ * Returns the same container with the SDK's retries off. Four tries with waits of 0, 4 and 12 s would outlive a lease of 15 s.
+ */
 function oneTry(container: ContainerClient): ContainerClient {
   return new ContainerClient(container.url, oneTryPipeline(container));
 }
 
 function oneTryPipeline(client: ContainerClient | BlobClient): ReturnType<typeof newPipeline> {
-  // The client's own options (proxy, user agent, HTTP client) live on its pipeline, which the SDK keeps protected.
+  // The client's own options (proxy, user agent, HTTP client) are in its pipeline, which the SDK declares protected.
   const { pipeline } = client as unknown as { pipeline?: { options?: StoragePipelineOptions } };
   return newPipeline(client.credential, { ...pipeline?.options, retryOptions: { maxTries: 1 } });
 }
 
-/** Reports whether it is a blob's client, by its methods: two copies of the SDK may be installed. */
+/** Returns whether the object is a blob's client. Checks its methods, because two copies of the SDK may be installed. */
 export function isBlobClient(client: unknown): client is BlobClient {
   return isClient(client) && "downloadToBuffer" in client;
 }
@@ -254,7 +261,7 @@ function checkClient<T extends ContainerClient | BlobClient>(client: T, what: "c
 function checkContainerName(name: string | undefined): string {
   // https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata
   if (typeof name === "string" && (name === "$root" || /^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/.test(name))) return name;
-  // A longer one may be a key or a connection string in the wrong place.
+  // A longer text may be a key or a connection string in the wrong place.
   const given = typeof name === "string" && name.length > 63 ? `of ${name.length} characters` : JSON.stringify(name);
   throw new ConfigurationError(
     `containerName is ${given ?? "missing"}; it must have 3 to 63 lower-case letters, digits and single hyphens.`,

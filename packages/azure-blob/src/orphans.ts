@@ -3,20 +3,20 @@ import { Recent } from "@leasehold/core/provider";
 import type { BlobRequests, CallLimits } from "./requests.ts";
 import type { Sighting } from "./sighting.ts";
 
-/** A lease on which nobody leads, and which may have been granted, or be granted yet, by a request that was given up. */
+/** A lease without a leader. A request that was given up may have been granted it, or may still be. */
 export interface Orphan {
   readonly leaseId: string;
   /** The term that the blob named before. */
   readonly term: number;
   /** The terms that were, or may have been, written under the lease. */
   readonly termIds: readonly string[];
-  /** When the lease will have run out, by the monotonic clock, if it was granted at all. */
+  /** When the lease has run out, by the monotonic clock, if it was granted at all. */
   readonly untilMs: number;
 }
 
 /**
- * The leases that this process has orphaned. Each would bar everyone until it ran out; it is freed as soon as it is
- * seen.
+ * The leases that this process has orphaned. Each would block every candidate until it ran out, so it is freed as soon as a read
+ * shows it.
  */
 export class Orphans {
   readonly #clock: Clock;
@@ -29,23 +29,23 @@ export class Orphans {
     this.#byElection = new Recent(clock);
   }
 
-  /** Remembers an orphan, to be freed when a read finds it. */
+  /** Remembers an orphan, so that it is freed when a read finds it. */
   add(election: string, orphan: Orphan): void {
     const known = this.#of(election);
     if (known.some(({ leaseId }) => leaseId === orphan.leaseId)) return;
     this.#byElection.set(election, [...known, orphan]);
   }
 
-  /** Frees an orphan now or, if that fails, as soon as a read finds it. */
+  /** Frees an orphan now. If that fails, it is freed as soon as a read finds it. */
   async free(election: string, orphan: Orphan, limits: CallLimits): Promise<void> {
     this.add(election, orphan);
     await this.#free(election, orphan, limits);
   }
 
-  /** Frees the orphan whose lease this sighting shows, if it may be one. Reports whether it was. */
+  /** Frees the orphan whose lease this read may show. Returns whether one was freed. */
   async freeSeen(election: string, { term, leasedSinceMs }: Sighting, limits: CallLimits): Promise<boolean> {
     for (const orphan of this.#of(election)) {
-      // Under a newer term of somebody else's that has not been seen to end, the lease is theirs.
+      // If a newer term of another candidate is written and has not been seen to end, the lease is that candidate's.
       const canBe = leasedSinceMs === undefined || term.term <= orphan.term || orphan.termIds.includes(term.termId ?? "");
       if (canBe && (await this.#free(election, orphan, limits))) return true;
     }

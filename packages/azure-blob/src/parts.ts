@@ -6,7 +6,7 @@ import type { Orphans } from "./orphans.ts";
 import type { BlobReader } from "./reader.ts";
 import type { BlobRequests } from "./requests.ts";
 
-/** All that one store knows and works with, as its operations share it. */
+/** The state and the helpers of one store, which its operations share. */
 export interface StoreParts {
   readonly clock: Clock;
   readonly serviceClock: ServiceClock;

@@ -6,12 +6,12 @@ import type { StoreParts } from "./parts.ts";
 import type { Grid } from "./schema.ts";
 import { rewriteTerm } from "./term-rewrite.ts";
 
-/** A published grid grows old after this long: the two clocks drift apart, by 6 ms in this time at 10 millionths. */
+/** The age at which a published grid is made sharp again. The two clocks drift apart: by 6 ms in this time, at 10 millionths. */
 const GRID_AGE_MS = 600_000;
 
 /**
- * Returns the grid of a holder that renews at `tickMs` by the monotonic clock, or `undefined` before the service's first
- * reply.
+ * Returns the grid of a holder that renews at `tickMs` by the monotonic clock, and every `intervalMs` from there. Returns
+ * `undefined` before the service's first reply.
  */
 export function publishedGrid(
   { clock, serviceClock }: { readonly clock: Clock; readonly serviceClock: ServiceClock },
@@ -23,9 +23,11 @@ export function publishedGrid(
 }
 
 /**
- * Makes the published grid sharp once the term has lasted for one renewal, and again whenever it has grown old: standbys
- * aim only as well as the holder knew the service's clock. A holder that was a standby knows it already, and sends
- * nothing for a while. This runs beside the renewals. A publication waits for its write, half of a call at most.
+ * Makes the published grid sharp: learns the service's clock by probes, and publishes the grid again. Standbys aim only as well
+ * as the holder knew that clock. Does so after the term's first renewal, and again after each {@link GRID_AGE_MS}. A holder that
+ * was a standby knows the clock already, and sends nothing at first.
+ *
+ * This runs beside the renewals. A publication waits for its write, which takes at most half the time of a call.
  */
 export function keepGridSharp(parts: StoreParts, holding: Holding, { timeoutMs }: RequestLimits): void {
   const { grid } = holding.term;
@@ -42,6 +44,6 @@ export function keepGridSharp(parts: StoreParts, holding: Holding, { timeoutMs }
     const half = shareLimits(parts.clock, { timeoutMs: timeoutMs / 2, signal: probing.signal });
     if (sharper) await rewriteTerm(parts, "publish", holding, { grid: sharper }, half);
   };
-  // An aim that stays blunt costs standbys some time, and nobody anything else.
+  // If this fails, standbys find an expiry a little later. There is no other effect.
   void run().catch(() => undefined);
 }

@@ -5,7 +5,7 @@ import type { BlobRequests, CallLimits } from "./requests.ts";
 import { decodeNote, decodeTerm, type BreakNote } from "./schema.ts";
 import { sighted, snapshotOf, type Reading, type Sighting } from "./sighting.ts";
 
-/** Reads the elections' blobs, and remembers what this process has seen of each. */
+/** Reads the elections' blobs, and remembers what this process has observed of each. */
 export class BlobReader {
   readonly #clock: Clock;
   readonly #requests: BlobRequests;
@@ -20,7 +20,7 @@ export class BlobReader {
   }
 
   /**
-   * Reads the blob, and an administrator's note where the lease is breaking or broken: one request or two.
+   * Reads the blob, and an administrator's note if the lease is breaking or broken. Sends one request or two.
    * @returns `undefined` if there is no blob.
    * @throws {ForeignRecordError} if the blob cannot be read as a lease.
    */
@@ -49,12 +49,12 @@ export class BlobReader {
     return seen === "absent" ? undefined : seen;
   }
 
-  /** Reports whether there was no blob when this process last looked. */
+  /** Returns whether the last read of this process found no blob. */
   isAbsent(election: string): boolean {
     return this.#sightings.get(election) === "absent";
   }
 
-  /** Keeps what is remembered for so long more, at least. */
+  /** Keeps the remembered blob for at least `forMs` more. */
   keep(election: string, forMs: number): void {
     this.#sightings.keep(election, forMs);
   }
@@ -63,15 +63,15 @@ export class BlobReader {
     this.#sightings.delete(election);
   }
 
-  /** Notes the blob that this process has created, for an election that nobody has led. Returns what a read would show. */
+  /**
+   * Records the blob that this process has created, for an election that has never had a leader. Returns the same as a read
+   * would.
+   */
   sawCreated(election: string, etag: string): Sighting {
     return this.#sawFree(election, { metadata: {}, etag, unchangedMs: 0, term: { term: 0 } });
   }
 
-  /**
-   * Notes the end of a term of this process, which knows of it first. A lease that the next read finds is not this
-   * term's.
-   */
+  /** Records the end of a term of this process. A lease that the next read finds then belongs to another term. */
   sawEnd(holding: Holding): void {
     this.#holdings.drop(holding);
     const { term, others: metadata, etag, writtenAt, lease } = holding;
@@ -79,13 +79,13 @@ export class BlobReader {
     this.#sawFree(lease.election, { metadata, etag, unchangedMs, term }, true);
   }
 
-  /** Notes that the service has released the lease of that term, which {@link sawEnd} has ended. */
+  /** Records that the service has released the lease of that term. {@link sawEnd} must have recorded the term's end before. */
   sawReleased({ lease, term }: Holding): void {
     const last = this.last(lease.election);
     if (last?.isAssumed && last.term.termId === term.termId) this.#sightings.set(lease.election, { ...last, isAssumed: false });
   }
 
-  /** Returns the sighting as readers get it at present. */
+  /** Returns the snapshot for readers at present. */
   snapshot(election: string, sighting: Sighting): LeaseSnapshot {
     const isOurs = this.#holdings.holds(election, sighting.term);
     return snapshotOf(election, sighting, isOurs, this.#clock.monotonicMs());
@@ -102,7 +102,7 @@ export class BlobReader {
     return sighting;
   }
 
-  /** Returns the note on that term. One that names another term is left from that. */
+  /** Returns the note for that term. A note for another term is out of date, and is ignored. */
   async #readNote(
     election: string,
     term: number,

@@ -12,14 +12,14 @@ import type { StoreParts } from "./parts.ts";
 import { BREAK_AT_EXPIRY_S, type CallLimits } from "./requests.ts";
 import { rewriteTerm } from "./term-rewrite.ts";
 
-/** A reservation of which more than this part has passed counts anew from the release. */
+/** If more than this part of a reservation has passed, it is made to count again from the release. */
 const STALE_RESERVATION = 0.1;
 
 /**
  * Ends the term and frees its lease.
  *
- * A hold takes two requests: the term is marked as over, under its lease, and then the lease is broken with the hold as
- * the break's period. While the lease breaks nobody can acquire, whoever has asked for what.
+ * A hold takes two requests. The first marks the term as over, under its lease. The second breaks the lease with the hold as the
+ * break's period. While the lease is breaking, the service lets no candidate acquire it.
  */
 export async function releaseLease(
   parts: StoreParts,
@@ -49,7 +49,7 @@ async function free(parts: StoreParts, holding: Holding, limits: RequestLimits):
   }
 }
 
-/** Ends the term, and bars everybody, this process too, for so many seconds or for the rest of the lease. */
+/** Ends the term, and blocks all candidates, also this process's, for so many seconds or for the rest of the lease. */
 async function breakForHold(
   parts: StoreParts,
   holding: Holding,
@@ -59,8 +59,8 @@ async function breakForHold(
   const { requests, reader } = parts;
   try {
     const reservation = await reservationLeft(parts, holding, limits).catch(() => holding.term.reservation);
-    // The write is under the lease, and so succeeds only while that is ours. Readers learn from it that nobody leads any
-    // more, and the next leader that a break may still be under way.
+    // The write is under the lease, and so succeeds only while this process holds it. It shows readers that there is no leader
+    // any more. It shows the next leader that a break may still be under way.
     await rewriteTerm(parts, "leave", holding, { value: undefined, reservation, holdMs: seconds * 1_000 }, limits);
     reader.sawEnd(holding);
     await requests.break(holding.lease.election, holding.etag, seconds, limits);
@@ -73,8 +73,8 @@ async function breakForHold(
 }
 
 /**
- * Makes a reservation that has counted for a while count from the end of the term. Only a write to the blob starts it
- * anew; its lease's renewals and release are no writes. The term ends even if this fails.
+ * Makes a reservation count from the end of the term, if it has counted for a while. Only a write to the blob restarts it:
+ * renewals and releases of the lease are not writes. The term ends even if this fails.
  */
 async function renewReservation(parts: StoreParts, holding: Holding, limits: RequestLimits): Promise<void> {
   const { reservation } = holding.term;
@@ -83,15 +83,16 @@ async function renewReservation(parts: StoreParts, holding: Holding, limits: Req
     const left = await reservationLeft(parts, holding, limits);
     const stale = holderElapsedMs(parts.clock, holding.writtenAt) > reservation.durationMs * STALE_RESERVATION;
     if (!left || stale) await rewriteTerm(parts, "leave", holding, { reservation: left }, limits);
-    // The read and the write have shown this term, and it is over.
+    // The read and the write have recorded this term as present again, but it is over.
     parts.reader.sawEnd(holding);
   } catch {
-    // It then counts from before, or goes on although it was broken. The lease is released all the same.
+    // After a failure the reservation counts from before, or continues although it was broken. The lease is released all the
+    // same.
   }
 }
 
 /**
- * Returns the reservation that follows the term: none if an administrator has broken the term, which its holder may not
+ * Returns the reservation that follows the term. Returns none if an administrator has broken the term, which its holder may not
  * know yet.
  */
 async function reservationLeft(

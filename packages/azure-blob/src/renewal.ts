@@ -5,7 +5,7 @@ import type { StoreParts } from "./parts.ts";
 import { keepGridSharp } from "./published-grid.ts";
 import { rewriteTerm } from "./term-rewrite.ts";
 
-/** Renews the lease: one request, and more only to explain a loss. */
+/** Renews the lease in one request. Sends more requests only to explain a loss. */
 export async function renewLease(parts: StoreParts, holding: Holding, given: RequestLimits): Promise<RenewOutcome> {
   const limits = shareLimits(parts.clock, given);
   const extendedAt = instantOf(parts.clock);
@@ -19,7 +19,7 @@ export async function renewLease(parts: StoreParts, holding: Holding, given: Req
   }
 }
 
-/** Changes the term's value, which does not extend the lease. */
+/** Changes the term's value. This does not extend the lease. */
 export async function publishValue(
   parts: StoreParts,
   holding: Holding,
@@ -35,7 +35,7 @@ export async function publishValue(
   }
 }
 
-/** Returns how the lease was lost. A failure that leaves it ours, as far as anybody knows, is thrown. */
+/** Returns how the lease was lost. Throws the failure if the lease may still be held. */
 async function lossOrThrow(
   { requests, reader }: StoreParts,
   holding: Holding,
@@ -57,7 +57,7 @@ async function lossOrThrow(
   return {
     held: false,
     reason,
-    // Only a break of ours is known to wait for what remains of the lease; another tool may have cut it short.
+    // A break with a note lasts as long as the rest of the lease. Another tool may have cut the lease short.
     barredUntilExpiry: found?.leaseState === "breaking" && note !== undefined,
     explanation: holding.transferring
       ? `an administrator asked to hand over to '${note?.transfer?.candidateId}'`

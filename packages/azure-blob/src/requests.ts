@@ -15,17 +15,17 @@ import { ageMs, leastAgeMs, type Dated } from "./clock.ts";
 import type { BlobPlace } from "./options.ts";
 import { NOTE_SUFFIX, type Metadata } from "./schema.ts";
 
-/** The fields of every reply of the service. A stranger's reply has no request id. */
+/** The fields of every reply of the service. A reply of another server has no request id. */
 export interface Reply extends Dated {
   readonly requestId?: string;
 }
 
-/** The bounds of one request. */
+/** The limits of one request. */
 export interface CallLimits extends RequestLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The metadata of a blob, and the version that it was read at. */
+/** The metadata of a blob, and the ETag at which it was read. */
 export interface VersionedMetadata {
   readonly metadata: Metadata;
   readonly etag: string;
@@ -43,20 +43,22 @@ export interface BlobProperties extends VersionedMetadata {
   readonly leaseState: "available" | "leased" | "expired" | "breaking" | "broken";
   readonly infinite: boolean;
   readonly contentLength: number;
-  /** The least time since the blob was last written, by the service's own clock. Operations on its lease are no writes. */
+  /**
+   * The least time since the blob was last written, by the service's own clock. Operations on its lease do not count as writes.
+   */
   readonly unchangedMs: number;
 }
 
-/** The longest break period the service takes: with it a break waits for whatever remains of the lease. */
+/** The longest break period that the service accepts. A break with it lasts for the rest of the lease. */
 export const BREAK_AT_EXPIRY_S = 60;
 export const BREAK_NOW_S = 0;
-/** The ETag of no blob. */
+/** An ETag that no blob has. */
 export const IMPOSSIBLE_ETAG = '"0x0"';
 
 /**
- * Sends one request to the service: once, bounded in time, and published on the diagnostics channel.
- * @throws {StoreError} for every failure, and the caller's own reason if its signal aborted. A success without the
- * service's request id is a failure: proxies and captive portals answer anything with success.
+ * Sends one request to the service. It is sent once, has a time limit, and is published on the diagnostics channel.
+ * @throws {StoreError} for every failure. If the caller's signal aborts, its reason is thrown. A success without the service's
+ *   request id is a failure, because proxies and captive portals may answer any request with success.
  */
 export async function requestService<T extends Reply>(
   options: Omit<RequestOptions, "store">,
@@ -66,7 +68,7 @@ export async function requestService<T extends Reply>(
 }
 
 /**
- * Returns the service's reply to a request that its caller bounds in time and publishes.
+ * Returns the service's reply to a request. The caller limits its time and publishes it.
  * @throws {StoreError} as {@link requestService} does.
  */
 export async function serviceReply<T extends Reply>(
@@ -83,8 +85,8 @@ export async function serviceReply<T extends Reply>(
 }
 
 /**
- * The requests that a lease on a blob takes, one method for each: each is sent once, bounded in time, published on the
- * diagnostics channel, and fails with errors of ours. Every reply teaches the service's clock.
+ * The requests for the lease of a blob, one method for each. Each is sent once, has a time limit, is published on the diagnostics
+ * channel, and fails with a `StoreError`. Every reply improves the estimate of the service's clock.
  */
 export class BlobRequests {
   readonly #place: BlobPlace;
@@ -97,7 +99,7 @@ export class BlobRequests {
     this.#serviceClock = serviceClock;
   }
 
-  /** Names an election's blob in messages. */
+  /** Returns a name of an election's blob for messages. */
   describe(election: string): string {
     return `the blob '${this.#place.blobName(election)}' in container '${this.#place.container.containerName}'`;
   }
@@ -117,7 +119,7 @@ export class BlobRequests {
     return { metadata, etag, contentLength, ageMs: ageMs(properties) };
   }
 
-  /** Writes the note, if the sibling's ETag is still `etag` (`undefined`: if there is none). */
+  /** Writes the note, if the sibling's ETag is still `etag`. With `undefined` the sibling must not exist. */
   async writeNote(
     election: string,
     metadata: Record<string, string>,
@@ -131,8 +133,8 @@ export class BlobRequests {
   }
 
   /**
-   * Creates the blob, and its container if that is missing and may be created. Returns its ETag; `undefined` if it exists
-   * already.
+   * Creates the blob, and its container if that is missing and may be created. Returns the blob's ETag; `undefined` if the blob
+   * exists already.
    */
   async create(election: string, metadata: Record<string, string>, limits: CallLimits): Promise<string | undefined> {
     try {
@@ -144,19 +146,24 @@ export class BlobRequests {
     }
   }
 
-  /** Returns what acquires, renews and releases this lease. The SDK takes a fifth of a renewal's time to make it. */
+  /**
+   * Returns the client that acquires, renews and releases this lease. Keep it: the SDK needs a fifth of a renewal's time to make
+   * one.
+   */
   lease(election: string, leaseId: string): BlobLeaseClient {
     return this.#blob(election).getBlobLeaseClient(leaseId);
   }
 
   async acquire(election: string, lease: BlobLeaseClient, leaseDurationMs: number, limits: CallLimits): Promise<void> {
     await this.#write("acquire", election, limits, async (abortSignal) =>
-      ofLease(lease, await lease.acquireLease(leaseDurationMs / 1_000, { abortSignal })),
+      checkedLease(lease, await lease.acquireLease(leaseDurationMs / 1_000, { abortSignal })),
     );
   }
 
   async renew(election: string, lease: BlobLeaseClient, limits: CallLimits): Promise<void> {
-    await this.#write("renew", election, limits, async (abortSignal) => ofLease(lease, await lease.renewLease({ abortSignal })));
+    await this.#write("renew", election, limits, async (abortSignal) =>
+      checkedLease(lease, await lease.renewLease({ abortSignal })),
+    );
   }
 
   async release(election: string, leaseId: string, limits: CallLimits): Promise<void> {
@@ -165,8 +172,8 @@ export class BlobRequests {
   }
 
   /**
-   * Breaks the lease if the blob's ETag is still `etag`, which a successor's term write changes. The lease ends after
-   * `seconds`, or when it runs out.
+   * Breaks the lease if the blob's ETag is still `etag`, which a successor's term write changes. The lease ends after `seconds`,
+   * or when it runs out.
    */
   async break(election: string, etag: string, seconds: number, limits: CallLimits): Promise<void> {
     const client = this.#blob(election).getBlobLeaseClient();
@@ -174,7 +181,10 @@ export class BlobRequests {
     await this.#write("break", election, limits, (abortSignal) => client.breakLease(seconds, { abortSignal, conditions }));
   }
 
-  /** Replaces the metadata under the lease, or of a blob that is free, if the ETag is still `etag`. Returns the new one. */
+  /**
+   * Replaces the metadata if the ETag is still `etag`. `leaseId` is the lease of the blob; `undefined` if the blob is free.
+   * Returns the new ETag.
+   */
   async setMetadata(
     operation: "write-term" | "publish" | "leave" | "order",
     election: string,
@@ -191,8 +201,8 @@ export class BlobRequests {
   }
 
   /**
-   * Sends a write whose condition must fail: it proves the right to write, and changes nothing. The service looks at rights
-   * first, and at the blob's lease or its absence before the condition.
+   * Sends a write whose condition must fail. It proves the right to write, and changes nothing. The service checks rights first,
+   * then the blob's existence and its lease, and then the condition.
    */
   async probe(election: string, limits: CallLimits): Promise<void> {
     const conditions = { ifMatch: IMPOSSIBLE_ETAG };
@@ -270,7 +280,7 @@ export class BlobRequests {
   }
 }
 
-function ofLease<T extends { readonly leaseId?: string }>(lease: BlobLeaseClient, reply: T): T {
+function checkedLease<T extends { readonly leaseId?: string }>(lease: BlobLeaseClient, reply: T): T {
   if (reply.leaseId?.toLowerCase() !== lease.leaseId) throw new Error("the answer names no lease, or another");
   return reply;
 }

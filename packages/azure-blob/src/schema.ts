@@ -2,34 +2,37 @@ import type { Reservation } from "@leasehold/core";
 import type { Interval } from "@leasehold/core/provider";
 
 /**
- * The metadata of an election's blob. Only the holder writes it, under the lease, but for an administrator's order while
- * nobody holds one. The blob's content is never used. Keys start with `leasehold_`; others are left alone.
+ * The metadata of an election's blob. Only the holder writes it, under the lease. The exception is an administrator's order while
+ * the lease is free. The blob's content is never used. Keys start with `leasehold_`; other keys stay unchanged.
  */
 export interface TermMetadata {
-  /** The fencing token; 0 on a blob that has never been led. */
+  /** The fencing token. It is 0 on a blob that has never had a leader. */
   readonly term: number;
   readonly termId?: string | undefined;
   readonly candidateId?: string | undefined;
   readonly value?: string | undefined;
   readonly leaseDurationMs?: number | undefined;
   readonly grid?: Grid | undefined;
-  /** The group whose turn it is once the term has ended, for so long after this metadata was last written. */
+  /** Reserves the election for a group once the term has ended. It counts from the last write of this metadata. */
   readonly reservation?: Reservation | undefined;
-  /** The term is over: its holder has left, and is breaking the lease so that nobody may acquire for so long. */
+  /** Set if the term is over: its holder has left and breaks the lease, so that no candidate may acquire for this time. */
   readonly holdMs?: number | undefined;
-  /** Ordered while nobody held the lease, when this metadata was last written. It stands above any note. */
+  /** An order that was written while the lease was free, with the last write of this metadata. It has precedence over a note. */
   readonly order?: OrderNote | undefined;
 }
 
-/** The holder renews at `tick` by the service's clock, as well as it knows that, and every `intervalMs` from there. */
+/**
+ * The instants of the holder's renewals: at `tick`, and every `intervalMs` from there. `tick` bounds an instant of the service's
+ * clock, as well as the holder knows it.
+ */
 export interface Grid {
   readonly tick: Interval;
   readonly intervalMs: number;
 }
 
-/** An administrator's order: the reason of a break, or the candidate of a transfer. */
+/** An administrator's order: the reason of a break, or the target of a transfer. */
 export interface OrderNote {
-  /** Names the request, so that one whose reply was lost is known again. */
+  /** Identifies the request, so that an order whose reply was lost is recognized. */
   readonly id: string;
   readonly reason?: string | undefined;
   readonly transfer?: { readonly candidateId: string; readonly timeoutMs: number } | undefined;
@@ -38,7 +41,7 @@ export interface OrderNote {
 /** An administrator's order beside a lease that is breaking, and the term that it ends. */
 export interface BreakNote extends OrderNote {
   readonly term: number;
-  /** The order in the metadata that came before it: under a lease nobody else can write there. */
+  /** The id of the order that was in the metadata before this one. Under a lease only the holder can write there. */
   readonly after?: string | undefined;
 }
 
@@ -47,10 +50,10 @@ export type Metadata = Readonly<Record<string, string>>;
 const SCHEMA = "1";
 const PREFIX = "leasehold_";
 
-/** The suffix of the sibling blob that carries a {@link BreakNote}. */
+/** The suffix of the sibling blob that contains a {@link BreakNote}. */
 export const NOTE_SUFFIX = ".note";
 
-/** Returns the metadata of a blob whose other keys are `others`. Text is percent-encoded: headers carry ASCII only. */
+/** Returns the metadata of a blob whose other keys are `others`. Text is percent-encoded, because headers carry only ASCII. */
 export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<string, string> {
   const { grid, leaseDurationMs, reservation, holdMs, order } = metadata;
   return {
@@ -72,8 +75,8 @@ export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<str
 }
 
 /**
- * Returns the term in a blob's metadata, or the problem with it. A blob without content and without our keys has never
- * been led.
+ * Returns the term in a blob's metadata, or the problem with it. A blob without content and without Leasehold's keys has never
+ * had a leader.
  */
 export function decodeTerm(metadata: Metadata, contentLength: number): TermMetadata | { readonly problem: string } {
   const read = reader(metadata);
@@ -107,7 +110,7 @@ export function encodeNote(note: BreakNote): Record<string, string> {
   });
 }
 
-/** Returns the note in a sibling's metadata, or `undefined` if that cannot be read as one. */
+/** Returns the note in a sibling's metadata; `undefined` if it cannot be read as a note. */
 export function decodeNote(metadata: Metadata): BreakNote | undefined {
   const read = reader(metadata);
   const term = wholeNumber(read("note_term"));
@@ -133,14 +136,14 @@ function readOrder(prefix: string, read: (key: string) => string | undefined): O
   return { id, reason: read(`${prefix}_reason`), transfer };
 }
 
-/** Returns the keys of a blob's metadata that are not ours. */
+/** Returns the metadata whose keys are not Leasehold's. */
 export function foreignKeys(metadata: Metadata): Metadata {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => !key.toLowerCase().startsWith(PREFIX)));
 }
 
 function encode(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const set = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined);
-  // An empty metadata value is not kept by every service version: a text always has its mark.
+  // Some service versions drop an empty metadata value, so an empty text is written as a mark.
   return Object.fromEntries(set.map(([key, value]) => [PREFIX + key, encodeURIComponent(value) || EMPTY]));
 }
 
@@ -172,7 +175,7 @@ function duration(text: string | undefined): number | undefined {
   return Number.isFinite(ms) ? ms : undefined;
 }
 
-/** Returns the whole number from 0 that a text of decimal digits stands for, or `undefined` for any other text. */
+/** Returns the whole number, 0 or above, of a text of decimal digits; `undefined` for any other text. */
 export function wholeNumber(text: string | undefined): number | undefined {
   const number = /^\d+$/.test(text ?? "") ? Number(text) : Number.NaN;
   return Number.isSafeInteger(number) ? number : undefined;

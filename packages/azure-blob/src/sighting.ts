@@ -3,35 +3,35 @@ import { blockerOf, type Blocker } from "@leasehold/core/provider";
 import type { BlobProperties } from "./requests.ts";
 import type { BreakNote, OrderNote, TermMetadata } from "./schema.ts";
 
-/** The longest lease that the service gives; an election's own may be shorter. */
+/** The longest lease that the service gives. An election's own lease may be shorter. */
 export const MAX_LEASE_MS = 60_000;
 
 /** An election's blob as one read showed it. */
 export interface Reading extends Omit<BlobProperties, "contentLength"> {
   readonly term: TermMetadata;
-  /** When the reply was in, by the monotonic clock. */
+  /** When the reply arrived, by the monotonic clock. */
   readonly seenMs: number;
-  /** An administrator's note for this very term; read only while the lease is breaking or broken. */
+  /** An administrator's note for this term. It is read only while the lease is breaking or broken. */
   readonly note?: BreakNote | undefined;
   /** The note's age, by the service's own clock. */
   readonly noteAgeMs?: number | undefined;
 }
 
-/** All that this process has seen of an election's blob, up to its last read. */
+/** An election's blob as this process has observed it, up to its last read. */
 export interface Sighting extends Reading {
-  /** Since when every read showed this term under a lease, by the monotonic clock; undefined once one did not. */
+  /** The time since which every read showed this term under a lease, by the monotonic clock. Undefined once a read did not. */
   readonly leasedSinceMs: number | undefined;
   /** When a read first showed this term's lease broken. */
   readonly brokenSinceMs: number | undefined;
-  /** No reply has shown that the lease is free: this process only knows that its own term is over. */
+  /** True if no reply has shown yet that the lease is free. This process only knows that its own term is over. */
   readonly isAssumed?: boolean | undefined;
 }
 
-/** Returns the sighting with one more read in it. */
+/** Returns `before` with one more read in it. */
 export function sighted(before: Sighting | undefined, reading: Reading): Sighting {
   const { leaseState, seenMs } = reading;
   const sameTerm = before?.term.term === reading.term.term;
-  // Once a read has shown this term without its lease, it never counts as led again.
+  // A term that a read has shown without its lease never counts as led again.
   const leasedSinceMs = sameTerm ? before?.leasedSinceMs : seenMs;
   return {
     ...reading,
@@ -40,11 +40,11 @@ export function sighted(before: Sighting | undefined, reading: Reading): Sightin
   };
 }
 
-/** Returns the sighting as readers get it. `isOurs`: this process knows that it holds the term. */
+/** Returns the snapshot for readers. `isOurs`: this process knows that it holds the term. */
 export function snapshotOf(election: string, sighting: Sighting, isOurs: boolean, nowMs: number): LeaseSnapshot {
   const { term, candidateId, value, leaseDurationMs } = sighting.term;
   const state = isOurs && sighting.leaseState === "leased" ? "held" : stateOf(sighting, nowMs);
-  // Under a lease that is not this term's (any more), the term's holder is not even a guess.
+  // The lease is not this term's, or no longer. So the snapshot names no holder for the term.
   const over =
     sighting.leaseState === "leased" &&
     state === "unknown" &&
@@ -69,24 +69,20 @@ export function snapshotOf(election: string, sighting: Sighting, isOurs: boolean
   };
 }
 
-/**
- * Returns what bars an acquisition if nobody has the lease. The service says whether somebody has it, when the lease is
- * requested.
- */
+/** Returns the blocker of an acquisition, if the lease is free. The service decides that when the lease is requested. */
 export function barOfFree(sighting: Sighting, nowMs: number): Blocker | undefined {
   const transferTo = transferTarget(sighting, nowMs);
   return blockerOf({ state: "vacant", transferTo, group: reservationLeft(sighting, nowMs)?.group });
 }
 
-/** Returns an administrator's last order that concerns the term. */
+/** Returns an administrator's last order for the term. */
 export function orderOf({ term, note }: Reading): OrderNote | undefined {
   return term.order && note?.after !== term.order.id ? term.order : note;
 }
 
 /**
- * Returns the part of the last term's reservation that is left, whether or not anybody holds its lease at present. It
- * counts from the last write of the metadata, by the least time that can have passed since. A break ends it, and a transfer takes
- * its place.
+ * Returns what is left of the last term's reservation, even if a candidate holds its lease at present. The reservation counts
+ * from the last write of the metadata, by the least time that can have passed since. A break ends it, and a transfer replaces it.
  */
 export function reservationLeft(reading: Reading, nowMs: number): Reservation | undefined {
   const { reservation } = reading.term;
@@ -95,27 +91,27 @@ export function reservationLeft(reading: Reading, nowMs: number): Reservation | 
   return durationMs > 0 ? { ...reservation, durationMs } : undefined;
 }
 
-/** Reports whether nobody has the lease, so that the metadata can be written without it. */
+/** Returns whether the lease is free, so that the metadata can be written without it. */
 export function isFree({ leaseState }: Reading): boolean {
   return leaseState !== "leased" && leaseState !== "breaking";
 }
 
-/** Returns the rest of a hold. As long as the service says that the lease is breaking, some of it is left. */
+/** Returns the rest of a hold. It is at least 1 ms while the service says that the lease is breaking. */
 function holdLeftMs(reading: Reading, nowMs: number): number | undefined {
   const { holdMs } = reading.term;
   if (holdMs === undefined || reading.leaseState !== "breaking") return undefined;
   return Math.max(holdMs - unchangedMs(reading, nowMs), 1);
 }
 
-/** Returns the candidate that an administrator hands over to, as long as it may take its time. */
+/** Returns the target of a transfer, until the transfer's time is up. */
 function transferTarget(sighting: Sighting, nowMs: number): string | undefined {
   const order = orderOf(sighting);
   if (!order?.transfer) return undefined;
   const { candidateId, timeoutMs } = order.transfer;
   const { leaseDurationMs = MAX_LEASE_MS, holdMs } = sighting.term;
   if (order === sighting.term.order) return unchangedMs(sighting, nowMs) < timeoutMs ? candidateId : undefined;
-  // It counts from when this process saw the lease broken. A process that saw nothing counts from when the lease must
-  // have been: a lease that breaks lasts no longer than it had to run, or than its hold.
+  // The time counts from when this process saw the lease broken. A process that did not see it uses a bound: a breaking lease
+  // lasts no longer than the lease's rest, or than its hold.
   const brokenForMs = nowMs - (sighting.brokenSinceMs ?? nowMs);
   const endedWithinMs = holdMs === undefined ? leaseDurationMs : MAX_LEASE_MS;
   const overdue = sighting.noteAgeMs !== undefined && sighting.noteAgeMs > timeoutMs + endedWithinMs;
@@ -123,23 +119,23 @@ function transferTarget(sighting: Sighting, nowMs: number): string | undefined {
 }
 
 /**
- * Returns the least time since the blob was written to: by the service's clock until the read, and by this process's
- * since.
+ * Returns the least time since the blob was last written: by the service's clock until the read, and by this process's clock
+ * after it.
  */
 function unchangedMs(reading: Reading, nowMs: number): number {
   return reading.unchangedMs + nowMs - reading.seenMs;
 }
 
 /**
- * Returns the state of the term that the metadata names. No decision rests on it; it is a report.
+ * Returns the state of the term that the metadata names. It is only a report: no decision depends on it.
  *
- * A lease is acquired in one step and its term written in a second. Between the two, and after a crash there, the
- * metadata still names the term before. Such a lease is never renewed, so one that every read has found for longer than
- * the longest lease belongs to the term that is named, unless it changed hands unseen between two of the reads. A
- * younger one may be either's.
+ * A lease is acquired in one step, and its term is written in a second step. Between the two, and after a crash there, the
+ * metadata still names the term before. Such a lease is never renewed. So a lease that every read has shown for longer than the
+ * longest lease belongs to the named term. The exception is a lease that another candidate held between two reads. A younger
+ * lease may belong to either term.
  *
- * A term that ends with a hold says so before its lease begins to break. Nobody leads then, while nobody may acquire yet:
- * even a process without a memory can tell that from an administrator's break.
+ * A term that ends with a hold is marked before its lease begins to break. There is no leader then, and no candidate may acquire
+ * yet. Even a process that has just started can tell this from an administrator's break.
  */
 function stateOf({ leaseState, infinite, term, leasedSinceMs }: Sighting, nowMs: number): LeaseState {
   const left = term.holdMs !== undefined;

@@ -5,7 +5,7 @@ import type { StoreParts } from "./parts.ts";
 import type { CallLimits, VersionedMetadata } from "./requests.ts";
 import { encodeTerm, type TermMetadata } from "./schema.ts";
 
-/** Changes the metadata of a term that is held, after the writes before it. A lost reply is resolved by reading once. */
+/** Changes the metadata of a term that is held, after all earlier writes. A lost reply is resolved by one read. */
 export async function rewriteTerm(
   { clock, requests, reader }: StoreParts,
   operation: "publish" | "leave",
@@ -25,7 +25,7 @@ export async function rewriteTerm(
       if (!conditionFailed(failureOf(error))) throw error;
       const found = await reader.read(election, limits);
       if (!found) throw error;
-      // The service decides whether the term is still ours: the write carries the lease id.
+      // The service decides whether the term is still held, because the write carries the lease id.
       holding.etag = await write(found);
     }
     holding.term = term;

@@ -65,7 +65,7 @@ describe("a BlobDistributedMutex", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 3 });
   });
 
-  test("gives its task a signal that is linked to the caller's, waits for the task, and releases then", async ({ world }) => {
+  test("gives its task a signal that is linked to the caller's, waits for the task, and then releases", async ({ world }) => {
     const finishing = Promise.withResolvers<void>();
     let signal: AbortSignal | undefined;
     const mutex = new BlobDistributedMutex(
@@ -84,7 +84,7 @@ describe("a BlobDistributedMutex", () => {
     expect(signal?.aborted).toBe(true);
     expect(signal?.reason).toBe(reason);
 
-    // The lease is renewed for as long as the task takes.
+    // The lease is renewed while the task runs.
     const sent = await world.namesDuring(() => world.pass(12_000));
     expect(sent.filter((name) => name === "lease:renew").length).toBeGreaterThanOrEqual(2);
     expect(sent).not.toContain("lease:release");
@@ -106,14 +106,14 @@ describe("a BlobDistributedMutex", () => {
     await world.until(() => instance.signals[0]!.aborted);
     expect(instance.signals[0]?.reason).toBeInstanceOf(LeaseLostError);
     expect(stopping.signal.aborted).toBe(false);
-    // And tries again.
+    // The instance tries again.
     await world.until(() => instance.leaderships.length === 2);
     expect(instance.leaderships[1]?.term).toBe(2);
     stopping.abort();
     await world.settled(run);
   });
 
-  test("runs its task again when it ends by itself, and rejects with what it throws", async ({ world }) => {
+  test("runs its task again when it ends by itself, and rejects with the task's error", async ({ world }) => {
     let runs = 0;
     const failure = new Error("the task's own");
     const mutex = new BlobDistributedMutex(
@@ -130,7 +130,7 @@ describe("a BlobDistributedMutex", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 3 });
   });
 
-  test("can be given a blob, in the way of the pattern, and gives access to its store and elector", async ({ world }) => {
+  test("accepts a blob, like the pattern, and gives access to its store and elector", async ({ world }) => {
     await world.container.create();
     const blob = world.proxied.getBlobClient("my mutex");
     const instance = new Instance(world, "a", { container: undefined, blobName: undefined, blob });

@@ -13,45 +13,45 @@ import { HttpTraffic } from "./http-traffic.ts";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { Witness } from "@leasehold/test-kit/witness";
 
-/** Long enough for the shortest lease to have run out for certain, although Azurite's clock runs on between two forwards. */
+/** Long enough for the shortest lease to have run out, although Azurite's clock also runs between two forwards. */
 export const LAPSE_MS = 18_000;
 
-/** How far the clock of each service has been moved, by all tests that it has served. */
+/** How far the clock of each service has been moved by all of its tests. */
 const serviceAheadMs = new WeakMap<Azurite, number>();
 
-/** A candidate in a process of its own: its store shares no memory with anybody's. */
+/** A candidate in a process of its own. Its store shares no memory with others. */
 export interface Candidate {
   readonly elector: Elector;
   readonly store: BlobLeaseStore;
   readonly events: EventLog;
 }
 
-/** A request that is late. */
+/** A delayed request. */
 export interface HeldRequest {
-  /** Resolves when it has been sent, and has come no further. */
+  /** Resolves when the request has been sent and is held. */
   readonly arrived: Promise<ProxiedRequest>;
-  /** Delivers it; resolves when the service has replied. */
+  /** Delivers the request. Resolves when the service has replied. */
   readonly letGo: () => Promise<void>;
 }
 
 /**
- * One container on Azurite, which does not exist at first; a network to it that can fail; and one time for both sides,
- * which stands still until the test lets it pass.
+ * One container on Azurite, which does not exist at first, and a network to it that can fail. Both sides have one time, which
+ * stands still until the test lets it pass.
  */
 export class BlobWorld {
   readonly clock = new MovableClock();
   readonly witness = new Witness();
   readonly #traffic = new HttpTraffic();
   readonly proxy: FaultProxy;
-  /** The container without the proxy: to arrange things, and to see what became of them. */
+  /** The container without the proxy, for arrangements and checks. */
   readonly container: ContainerClient;
   readonly #azurite: Azurite;
-  /** The ids of requests that a partition has swallowed. */
+  /** The ids of requests that a partition has dropped. */
   readonly #swallowed = new Set<string>();
   #partitioned = false;
   #runs = false;
   readonly #startedAt: { readonly monotonicMs: number; readonly serviceMs: number };
-  /** When Azurite's clock was moved last. */
+  /** When Azurite's clock was last moved. */
   #advancedMs = performance.now();
 
   constructor(azurite: Azurite, proxy: FaultProxy) {
@@ -67,12 +67,12 @@ export class BlobWorld {
     return this.container.getBlobClient(ELECTION);
   }
 
-  /** The container as candidates reach it. */
+  /** The container through the proxy, as candidates use it. */
   get proxied(): ContainerClient {
     return containerClient(this.proxy.url, this.container.containerName);
   }
 
-  /** The store of one more process. */
+  /** Returns the store of one more process. */
   store(): BlobLeaseStore {
     return new BlobLeaseStore({ container: this.proxied, clock: this.clock, createContainer: true });
   }
@@ -90,31 +90,31 @@ export class BlobWorld {
     return { elector, store, events: this.listen(elector) };
   }
 
-  /** Notes every event of an elector; they count among what people may see. */
+  /** Records every event of an elector. These events count among the texts that may not show a secret. */
   listen(elector: Elector): EventLog {
     for (const name of EVENT_NAMES) elector.on(name, (event) => this.witness.hear(event));
     return new EventLog(elector, this.clock);
   }
 
-  /** Lets the clocks run by themselves as well. To be called first. */
+  /** Lets the clocks run by themselves too. Call it first. */
   letTimeRun(): void {
     this.clock.run();
     this.#runs = true;
     this.#traffic.dateReplies(undefined);
   }
 
-  /** Makes the service date its replies by a clock that is `ms` ahead of this process's monotonic one. */
+  /** Makes the service date its replies by a clock that is `ms` ahead of this process's monotonic clock. */
   dateReplies(ms: number): void {
     this.#traffic.dateReplies(() => this.clock.monotonicMs() + ms);
   }
 
-  /** What the service's clock shows when this process's monotonic clock shows `monotonicMs`. */
+  /** Returns what the service's clock shows when this process's monotonic clock shows `monotonicMs`. */
   serviceMs(monotonicMs: number): number {
     const nowMs = Date.now() + (serviceAheadMs.get(this.#azurite) ?? 0) + monotonicMs - this.clock.monotonicMs();
     return this.#runs ? nowMs : this.#startedAt.serviceMs + monotonicMs - this.#startedAt.monotonicMs;
   }
 
-  /** Lets `ms` pass, here and at the service, once every request under way has been answered. */
+  /** Lets `ms` pass, here and at the service, after every request under way has been answered. */
   async forward(ms: number): Promise<void> {
     await this.#quiet();
     await this.#advanceService(ms);
@@ -127,18 +127,18 @@ export class BlobWorld {
     this.clock.freeze(ms);
   }
 
-  /** Lets `ms` pass at the service alone. */
+  /** Lets `ms` pass at the service only. */
   async elsewhere(ms: number): Promise<void> {
     await this.#advanceService(ms);
   }
 
-  /** Lets `ms` pass, stopping at each timer to let everything run that it sets off. */
+  /** Lets `ms` pass. Stops at each timer, and lets everything run that it starts. */
   async pass(ms: number): Promise<void> {
     const untilMs = this.clock.monotonicMs() + ms;
     await this.until(() => this.clock.monotonicMs() >= untilMs, untilMs);
   }
 
-  /** Lets time pass from timer to timer, until the condition holds. @throws if it does not before `limitMs` by the clock. */
+  /** Lets time pass from timer to timer, until the condition holds. @throws if it does not hold before `limitMs` by the clock. */
   async until(condition: () => boolean, limitMs: number = this.clock.monotonicMs() + 120_000): Promise<void> {
     for (;;) {
       await this.#quiet();
@@ -149,7 +149,7 @@ export class BlobWorld {
     }
   }
 
-  /** Lets time pass until the promise settles; gives its result, or throws what it rejects with. */
+  /** Lets time pass until the promise settles. Returns its result, or throws its error. */
   async settled<T>(promise: Promise<T>, limitMs?: number): Promise<T> {
     let pending = true;
     const watch = promise.then(
@@ -161,14 +161,14 @@ export class BlobWorld {
     return await promise;
   }
 
-  /** Cuts the candidates off from the service, or heals that. */
+  /** Cuts the candidates off from the service, or ends that. */
   partition(on: boolean): void {
     if (!on) for (const request of this.proxy.requests) if (request.answeredMs === undefined) this.#swallowed.add(idOf(request));
     this.#partitioned = on;
     this.proxy.partition(on);
   }
 
-  /** Does something to the next request of a name, and to none after it. */
+  /** Applies a fault to the next request of a name, and to no later one. */
   faultOnce(name: string, fault: Fault): void {
     let done = false;
     this.proxy.rule = (request) => {
@@ -178,7 +178,7 @@ export class BlobWorld {
     };
   }
 
-  /** Keeps the next request of a name on its way for as long as the test likes; `others` is what happens to the rest. */
+  /** Holds the next request of a name until the test lets it go. `others` is the rule for all other requests. */
   holdOnce(name: string, others?: FaultRule): HeldRequest {
     const arrived = Promise.withResolvers<ProxiedRequest>();
     const until = Promise.withResolvers<void>();
@@ -199,26 +199,26 @@ export class BlobWorld {
     };
   }
 
-  /** Everything that has arrived at the proxy. */
+  /** All requests that have arrived at the proxy. */
   get requests(): readonly ProxiedRequest[] {
     return this.proxy.requests;
   }
 
-  /** The requests that arrive at the proxy while `act` is under way. */
+  /** Returns the requests that arrive at the proxy during `act`. */
   async requestsDuring(act: () => Promise<unknown>): Promise<readonly ProxiedRequest[]> {
     const before = this.requests.length;
     await act();
     return this.requests.slice(before);
   }
 
-  /** Their names. */
+  /** Returns the names of these requests. */
   async namesDuring(act: () => Promise<unknown>): Promise<string[]> {
     return (await this.requestsDuring(act)).map(({ name }) => name);
   }
 
-  /** Ends everything, so that nothing of it reaches the next test, and checks that no secret was shown. */
+  /** Ends everything, so that nothing reaches the next test, and checks that no secret was shown. */
   async dispose(): Promise<void> {
-    // Should the service have died, that is what to tell of, with its last words.
+    // If the service has died, this fails with its last output.
     await this.#azurite.advance(0);
     this.clock.stop();
     await this.#quiet();
@@ -232,7 +232,7 @@ export class BlobWorld {
   }
 
   async #advanceService(ms: number): Promise<void> {
-    // Azurite's clock runs by itself, and is set back by as much where time is to stand still.
+    // Azurite's clock runs by itself. If time must stand still, it is set back by the same amount.
     const nowMs = performance.now();
     const moveMs = this.#runs ? ms : ms - (nowMs - this.#advancedMs);
     this.#advancedMs = nowMs;
@@ -252,7 +252,7 @@ export class BlobWorld {
   }
 }
 
-/** A lease id, as a tool that is not ours would make one. */
+/** Returns a lease id like those of other tools. */
 export function someLeaseId(): string {
   return randomUUID();
 }
@@ -261,7 +261,7 @@ function idOf(request: ProxiedRequest): string {
   return String(request.headers["x-ms-client-request-id"]);
 }
 
-/** The keys of leases and accounts that requests carried. */
+/** Returns the lease ids and account keys that requests carried. */
 function secretsOf(requests: readonly ProxiedRequest[]): string[] {
   return requests.flatMap(({ headers, query }) => {
     const { authorization } = headers;

@@ -5,7 +5,7 @@ import { LAPSE_MS, someLeaseId } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 describe("a break", () => {
-  test("lifts a hand-over to nobody, also under a lease that somebody has left without a term", async ({ world }) => {
+  test("ends a transfer to a candidate that does not come, also under a lease without a term", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     const abort = new AbortController();
@@ -13,7 +13,7 @@ describe("a break", () => {
     transfer.catch(() => undefined);
     await expect.poll(async () => (await world.store().read(ELECTION))?.bar).toEqual({ kind: "transfer", candidateId: "nobody" });
     abort.abort();
-    // As of a candidate that died between its two steps.
+    // A lease like that of a candidate that died between its two steps.
     await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
 
     await expect(world.store().break(ELECTION, { reason: "nobody comes" })).resolves.toEqual({ broken: true, term: 1 });
@@ -22,7 +22,7 @@ describe("a break", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("leaves a blob of yours alone that lies where the note would go, and says so", async ({ world }) => {
+  test("does not change a blob of yours in the note's place, and throws an error that says so", async ({ world }) => {
     await win(world.store());
     const yours = world.container.getBlockBlobClient(`${world.blob.name}.note`);
     await yours.upload("do not touch", 12);
@@ -34,7 +34,7 @@ describe("a break", () => {
     await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "leased" });
   });
 
-  test("leaves the reason in a blob beside the lease's, for who asks later", async ({ world }) => {
+  test("leaves the reason in a blob beside the lease's, for later readers", async ({ world }) => {
     await win(world.store());
     await world.store().break(ELECTION, { reason: "disk full – bitte prüfen 🔧" });
     await world.forward(LAPSE_MS);
@@ -48,7 +48,7 @@ describe("a break", () => {
     expect(note).toMatchObject({ contentLength: 0, metadata: { leasehold_note_term: "1" } });
   });
 
-  test("of which the next term knows nothing any more", async ({ world }) => {
+  test("has no effect on the next term", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await win(a);
     await b.break(ELECTION, { reason: "maintenance", immediate: true });
@@ -58,11 +58,11 @@ describe("a break", () => {
     const seen = await world.store().read(ELECTION);
     expect(seen).toMatchObject({ state: "ending", term: 2 });
     expect(seen).not.toHaveProperty("endingReason");
-    // Another tool broke it, and may have cut it short: the holder does not count on what remains.
+    // Another tool broke the lease, and may have cut it short. So the holder does not count on the rest of it.
     await expect(b.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken", barredUntilExpiry: false });
   });
 
-  test("that is immediate is learned at the next renewal even before anybody has acquired", async ({ world }) => {
+  test("that is immediate fails the next renewal even before another candidate has acquired", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await world.store().break(ELECTION, { reason: "emergency", immediate: true });
@@ -85,7 +85,7 @@ describe("a break", () => {
     await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("of a lease that has run out keeps its holder from renewing it all the same, once", async ({ world }) => {
+  test("of a lease that has run out still keeps its holder from renewing it, once", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const lease = await win(a);
     await world.forward(LAPSE_MS);
@@ -114,7 +114,7 @@ describe("a break", () => {
     },
   );
 
-  test("that hits a successor between its two steps leaves no two leaders: it leads by a lease that cannot be renewed, or not at all", async ({
+  test("that hits a successor between its two steps makes no second leader: its lease cannot be renewed, or it does not lead", async ({
     world,
   }) => {
     const [a, b, c] = [world.store(), world.store(), world.store()];
@@ -139,7 +139,7 @@ describe("a break", () => {
     await expect(win(c, { candidateId: "c" })).resolves.toMatchObject({ term: 3 });
   });
 
-  test("is not put off by what the leader itself publishes at the same time", async ({ world }) => {
+  test("succeeds while the leader publishes at the same time", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     const late = world.holdOnce("lease:break");
@@ -152,7 +152,7 @@ describe("a break", () => {
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken", barredUntilExpiry: true });
   });
 
-  test("without a reason, with too long a one or for no such term is refused before any request", async ({ world }) => {
+  test("without a reason, with too long a reason, or for an impossible term is refused before any request", async ({ world }) => {
     const store = world.store();
     const sent = await world.namesDuring(async () => {
       for (const options of [
@@ -173,14 +173,14 @@ describe("a break", () => {
     expect(sent).toEqual([]);
   });
 
-  test("takes a reason of 500 bytes, whatever they are", async ({ world }) => {
+  test("takes any reason of 500 bytes", async ({ world }) => {
     await win(world.store());
     const reason = "𝄞".repeat(125);
     await expect(world.store().break(ELECTION, { reason })).resolves.toMatchObject({ broken: true });
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ endingReason: reason });
   });
 
-  test.for(["write-note", "lease:break"])("is sent again where the request '%s' is lost", async (name, { world }) => {
+  test.for(["write-note", "lease:break"])("is sent again if the request '%s' is lost", async (name, { world }) => {
     await win(world.store());
     world.faultOnce(name === "write-note" ? "put" : name, { kind: "cut", side: "before" });
 
@@ -189,7 +189,7 @@ describe("a break", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "ending", endingReason: "test" });
   });
 
-  test("is not sent again where only the reply is lost", async ({ world }) => {
+  test("is not sent again if only the reply is lost", async ({ world }) => {
     await win(world.store());
     world.faultOnce("lease:break", { kind: "cut", side: "after" });
 
@@ -212,7 +212,7 @@ describe("a break", () => {
 });
 
 describe("a leader whose term is broken", () => {
-  test("drains in what remains of its lease, is valid until then, and no rival leads before that", async ({ world }) => {
+  test("drains in the rest of its lease, is valid until its end, and no rival leads before that", async ({ world }) => {
     const leader = world.candidate("a");
     const rival = world.candidate("b");
     const leadership = await world.settled(leader.elector.campaign());
@@ -226,7 +226,7 @@ describe("a leader whose term is broken", () => {
     expect(leadership.signal.reason).toMatchObject({ reason: "broken", message: expect.stringContaining("maintenance") });
     expect(leadership.isValid()).toBe(true);
     expect(leadership.remainingMs()).toBeGreaterThan(1_000);
-    // The last renewal was sent at 5 s: valid until 5 + 13.5 s, and rivals are barred until 5 + 15 s.
+    // The last renewal was sent at 5 s. The leader is valid until 5 + 13.5 s, and rivals are blocked until 5 + 15 s.
     const validUntilMs = world.clock.monotonicMs() + leadership.remainingMs() - grantedMs;
     expect(validUntilMs).toBeGreaterThan(18_000);
     expect(validUntilMs).toBeLessThan(18_600);

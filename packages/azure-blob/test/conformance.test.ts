@@ -17,7 +17,7 @@ let proxy: FaultProxy;
 beforeAll(async () => {
   azurite = await startAzurite();
   proxy = await startFaultProxy(azurite.url);
-  // Its first answers take a second; no case is to count that.
+  // Azurite's first answers take a second, which must not count in a case.
   await (await freshBlob(azurite.url)).getBlobLeaseClient().acquireLease(15);
 });
 
@@ -30,9 +30,9 @@ runConformance({
   name: "azure-blob (Azurite)",
   leaseMs: 15_000,
   rounds: SOME_ROUNDS,
-  // Each second of it is told to Azurite: ten minutes would take ten seconds.
+  // Azurite needs a request for each second: ten minutes would take ten seconds.
   outageMs: 120_000,
-  // The lease, and then the term under it.
+  // One request for the lease, and one for its term.
   requests: { acquire: 2, renew: 1, release: 1, look: 1 },
   lacks: {
     watch: "Blob Storage cannot push",
@@ -40,7 +40,7 @@ runConformance({
   open: () => Promise.resolve(new BlobPlace(new BlobWorld(azurite, proxy), azurite.url)),
 });
 
-/** A container of its own, with the clock of a {@link BlobWorld}. */
+/** A container for one case, with the clock of a {@link BlobWorld}. */
 class BlobPlace implements Place {
   readonly #world: BlobWorld;
   readonly #url: string;

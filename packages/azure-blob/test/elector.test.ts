@@ -6,14 +6,14 @@ import { onlyFor } from "@leasehold/test-kit/faults/fault-proxy";
 import { test } from "./world-test.ts";
 
 describe("electors on blobs", () => {
-  test("take over from a leader that crashed within a lease and a look, on the grid that it published", async ({ world }) => {
+  test("take over from a crashed leader within a lease and a poll, on the grid that it published", async ({ world }) => {
     const crashed = world.candidate("a");
     await world.settled(crashed.elector.campaign());
-    // Long enough for the grid to be sharp and for the standby to know the service's clock.
+    // Long enough for the grid to be sharp, and for the standby to know the service's clock.
     const standby = world.candidate("b");
     const leads = standby.elector.campaign();
     await world.pass(30_000);
-    // Nothing of the crashed one comes through any more; the standby has a network of its own.
+    // No request of the crashed candidate arrives any more. The standby has a network of its own.
     let lastRenewalMs = 0;
     const ids = new Set(
       world.requests.filter(({ name }) => name === "lease:renew").map(({ headers }) => headers["x-ms-lease-id"]),
@@ -32,7 +32,7 @@ describe("electors on blobs", () => {
     await (await leads).release();
   });
 
-  test("a term write that never comes through elects nobody, and bars nobody", async ({ world }) => {
+  test("a term write that never arrives makes no leader, and blocks no candidate", async ({ world }) => {
     const unlucky = world.candidate("a");
     const stopping = new AbortController();
     world.proxy.rule = onlyFor("metadata", { kind: "black-hole", side: "request" });
@@ -45,7 +45,7 @@ describe("electors on blobs", () => {
     await expect(world.candidate("b").elector.tryRun(({ term }) => term)).resolves.toMatchObject({ elected: true, term: 1 });
   });
 
-  test("an election that the store has no place for is an error, and not a wait for ever", async ({ world }) => {
+  test("an election that the store cannot hold is an error, and not an endless wait", async ({ world }) => {
     const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient("another"), clock: world.clock });
     const elector = new Elector({ store, election: ELECTION, clock: world.clock });
 

@@ -19,7 +19,7 @@ interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error as the SDK throws it; with a status, the service itself has answered unless `stranger`. */
+/** Returns an error as the SDK throws it. With a status, the service itself has answered, unless `stranger` is true. */
 function sdkError({ status, code, headers = {} }: Reply, stranger = false): Error {
   const all: Record<string, string> = { ...(status && !stranger ? { "x-ms-request-id": "r1" } : {}), ...headers };
   return Object.assign(new Error("The words.\nRequestId:1"), {
@@ -87,7 +87,7 @@ describe("a failure of Azure's SDK", () => {
     });
     expect(mayHaveBeenApplied(error)).toBe(mayHave);
     expect(told(reply, { writes: false }).mayHaveBeenApplied).toBe(false);
-    // A stranger in the service's place proves nothing.
+    // Another server in the service's place proves nothing.
     if (status !== undefined) expect(told(reply, { stranger: true })).toMatchObject({ code: is, mayHaveBeenApplied: true });
   });
 
@@ -104,7 +104,7 @@ describe("a failure of Azure's SDK", () => {
     expect(error).toMatchObject({ code: is, mayHaveBeenApplied: false });
   });
 
-  it("takes its code from the details, else from the header, else from itself, else from its name", () => {
+  it("takes its code from the details, or else from the header, the error's code, or its name", () => {
     const headers = { "x-ms-error-code": "FromHeader" };
     const detailed = Object.assign(sdkError({ status: 409, code: "Own", headers }), { details: { errorCode: "FromDetails" } });
     expect(failureOf(toStoreError(detailed, "x", "e", true)).code).toBe("FromDetails");
@@ -146,17 +146,17 @@ describe("a failure of Azure's SDK", () => {
     expect(told(reply).message).toMatch(advice);
   });
 
-  it("ends in a full stop where it has no words, and has no name where it has none", () => {
+  it("ends with a full stop if it has no message, and has the name Error if it has no name", () => {
     const error = toStoreError({ code: "X" }, "x", "e", true) as StoreError;
     expect(error.cause).toMatchObject({ name: "Error", message: "X." });
   });
 
-  it("tells how long to wait where that is asked for", () => {
+  it("has the time to wait if the reply has it", () => {
     expect(told({ status: 503, headers: { "retry-after": "7" } }).retryAfterMs).toBe(7_000);
     expect(told({ status: 503 }).retryAfterMs).toBeUndefined();
   });
 
-  it("that is one of ours already stays as it is, and says nothing of the lease", () => {
+  it("that is already an error of Leasehold is unchanged, and gives no information about the lease", () => {
     const ours = new StoreError("STORE_TIMEOUT", "late", { store: "s", operation: "o", election: "e", mayHaveBeenApplied: true });
     expect(toStoreError(ours, "renew", "e", true)).toBe(ours);
     for (const error of [ours, undefined, null, "text"])
@@ -193,7 +193,7 @@ describe("a failure of the service's", () => {
   ])("%d %s loses a holder its lease as %s", (status, code, loss) => {
     expect(lossOf(failure(status, code))).toBe(loss);
     expect(isGone(failure(status, code))).toBe(loss === "missing");
-    // No stranger's answer does.
+    // An answer of another server never does.
     expect(isGone(failureOf(told({ status, code }, { stranger: true })))).toBe(false);
   });
 
@@ -223,7 +223,7 @@ describe("a failure of the service's", () => {
     else expect(() => unlessItExists(error)).toThrow(error);
   });
 
-  it("tells a lease that is taken, and a container that is not there, by their codes", () => {
+  it("means a taken lease or a missing container, by its code", () => {
     const codes = ["LeaseAlreadyPresent", "LeaseIsBreakingAndCannotBeAcquired", "LeaseLost", "ContainerNotFound", "BlobNotFound"];
     expect(codes.map((code) => isTaken(failure(409, code)))).toEqual([true, true, false, false, false]);
     expect(codes.map((code) => isContainerGone(failure(404, code)))).toEqual([false, false, false, true, false]);

@@ -13,7 +13,7 @@ interface Led {
   readonly leadership: Leadership;
 }
 
-/** A leadership that one more process holds, once the one before it has run out. */
+/** Returns a leadership of one more process, after the one before has run out. */
 async function led(world: BlobWorld, candidateId: string, election = ELECTION): Promise<Led> {
   const { store, elector } = world.candidate(candidateId, { election });
   await world.forward(LAPSE_MS);
@@ -21,7 +21,7 @@ async function led(world: BlobWorld, candidateId: string, election = ELECTION): 
   return { store, leadership };
 }
 
-/** A leadership that went on without knowing of its successor's, which has not written anything yet. */
+/** Returns a leadership that does not know of its successor, and its successor's, which has not written yet. */
 async function staleAndNew(world: BlobWorld): Promise<readonly [stale: Led, fresh: Led]> {
   const leases = [];
   for (const candidateId of ["a", "b"]) {
@@ -34,7 +34,7 @@ async function staleAndNew(world: BlobWorld): Promise<readonly [stale: Led, fres
   return [leases[0]!, leases[1]!];
 }
 
-/** The parts of a leadership that no fence looks at. */
+/** Returns the parts of a leadership that no fence uses. */
 async function leadershipShape(world: BlobWorld): Promise<Leadership> {
   const { elector } = world.candidate("shape", { election: "shape" });
   const leadership = await world.settled(elector.campaign());
@@ -62,7 +62,7 @@ describe("a sealed blob", () => {
     await expect(contentOf(world)).resolves.toBe("by the new leader");
   });
 
-  test("refuses the older term's writes, and stays as it is", async ({ world }) => {
+  test("refuses the older term's writes, and is not changed", async ({ world }) => {
     const [stale, fresh] = await staleAndNew(world);
     const blob = target(world);
     await stale.store.fencedUpload(stale.leadership, blob, "by the old leader");
@@ -72,7 +72,7 @@ describe("a sealed blob", () => {
     for (const attempt of [
       () => stale.store.fencedUpload(stale.leadership, blob, "too late"),
       () => stale.store.seal(stale.leadership, blob),
-      // A process that has written nothing yet finds out by looking.
+      // A process that has written nothing yet finds out by a read.
       () => world.store().fencedUpload({ ...stale.leadership }, blob, "too late"),
     ]) {
       const error = await world.witness.failureOf(attempt());
@@ -84,7 +84,7 @@ describe("a sealed blob", () => {
     expect((await blob.getProperties()).etag).toBe(before.etag);
   });
 
-  test("is as it was, apart from the seal", async ({ world }) => {
+  test("is unchanged, apart from the seal", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);
     await blob.upload("content", 7, { metadata: { owner: "ops" }, blobHTTPHeaders: { blobContentType: "application/json" } });
@@ -103,14 +103,14 @@ describe("a sealed blob", () => {
     });
   });
 
-  test("is made, empty, if it is not there", async ({ world }) => {
+  test("is created empty if it does not exist", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     await store.seal(leadership, target(world));
 
     await expect(contentOf(world)).resolves.toBe("");
   });
 
-  test("is still open to the older term until then: the capability says so", async ({ world }) => {
+  test("is open to the older term until it is sealed, as the capability says", async ({ world }) => {
     const [stale] = await staleAndNew(world);
 
     expect(stale.store.capabilities.fence).toBe("after-seal");
@@ -131,7 +131,7 @@ describe("a sealed blob", () => {
     await expect(contentOf(world)).resolves.toBe("content");
   });
 
-  test("that its leader deletes is not made anew by the leader before", async ({ world }) => {
+  test("that its leader deletes is not created again by the leader before", async ({ world }) => {
     const [stale, fresh] = await staleAndNew(world);
     const blob = target(world);
     await stale.store.fencedUpload(stale.leadership, blob, "before");
@@ -148,7 +148,7 @@ describe("a sealed blob", () => {
     await expect(contentOf(world)).resolves.toBe("again");
   });
 
-  test("of another election is a mistake of the configuration", async ({ world }) => {
+  test("of another election is a configuration error", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const other = await led(world, "b", "andere Wahl");
     const blob = target(world);
@@ -183,7 +183,7 @@ describe("a sealed blob", () => {
 });
 
 describe("a fenced upload", () => {
-  test("takes one request, once the blob is sealed or has been written; the first takes a look before", async ({ world }) => {
+  test("takes one request once the blob was sealed or written; the first one also takes a read", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);
 
@@ -194,7 +194,7 @@ describe("a fenced upload", () => {
     await expect(contentOf(world)).resolves.toBe("2");
   });
 
-  test("is conditional on the blob's ETag, or on there being no blob", async ({ world }) => {
+  test("is conditional on the blob's ETag, or on its absence", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);
     const sent = await world.requestsDuring(async () => {
@@ -211,7 +211,7 @@ describe("a fenced upload", () => {
     ]);
   });
 
-  test("writes text and bytes, keeps the metadata that is there, and adds what it is given", async ({ world }) => {
+  test("writes text and bytes, keeps the present metadata, and adds the given one", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);
     await blob.upload("content", 7, { metadata: { owner: "ops" } });
@@ -231,7 +231,7 @@ describe("a fenced upload", () => {
     await expect(blob.getProperties()).resolves.toMatchObject({ metadata: { owner: "ops", revision: "7" } });
   });
 
-  test("goes on after others have written the blob in between, without a fence", async ({ world }) => {
+  test("succeeds after other writes of the blob without a fence", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);
     await store.seal(leadership, blob);
@@ -245,7 +245,7 @@ describe("a fenced upload", () => {
     await expect(blob.getProperties()).resolves.toMatchObject({ metadata: { owner: "ops" } });
   });
 
-  test("that others keep getting ahead of is an error, and nothing was written", async ({ world }) => {
+  test("that other writers overtake repeatedly is an error, and nothing was written", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);
     await store.seal(leadership, blob);
@@ -270,9 +270,7 @@ describe("a fenced upload", () => {
     await expect(blob.getProperties()).resolves.toMatchObject({ metadata: { leasehold_fence_term: "1" } });
   });
 
-  test("against a newer term that seals at the same time: either comes first, and the older never comes last", async ({
-    world,
-  }) => {
+  test("against a newer term that seals at the same time is never the last write", async ({ world }) => {
     const [stale, fresh] = await staleAndNew(world);
     for (let round = 0; round < 10; round += 1) {
       const blob = target(world, `report-${round}`);
@@ -300,7 +298,7 @@ describe("a fenced upload", () => {
 
     expect(sent).toEqual(["put-blob", "head"]);
     await expect(contentOf(world)).resolves.toBe("content");
-    // And the next one needs no look again.
+    // The next upload needs no read.
     await expect(world.namesDuring(() => store.fencedUpload(leadership, blob, "more"))).resolves.toEqual(["put-blob"]);
   });
 
@@ -327,7 +325,7 @@ describe("a fenced upload", () => {
     await expect(contentOf(world)).resolves.toBe("");
   });
 
-  test("whose reply is lost, and whose look fails too, says that it may have been applied", async ({ world }) => {
+  test("whose reply is lost, and whose read fails too, says that it may have been applied", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);
     await store.seal(leadership, blob);
@@ -358,7 +356,7 @@ describe("a fenced upload", () => {
     expect(error.message).not.toContain("Nothing was written");
   });
 
-  test("that is given a time limit keeps it", async ({ world }) => {
+  test("keeps a given time limit", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);
     await store.seal(leadership, blob);
@@ -373,7 +371,7 @@ describe("a fenced upload", () => {
     expect(world.clock.monotonicMs() - startMs).toBeLessThan(2_500);
   });
 
-  test("stops with its caller's own reason", async ({ world }) => {
+  test("stops with the reason of its caller's signal", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
     const blob = target(world);
     await store.seal(leadership, blob);
@@ -386,7 +384,7 @@ describe("a fenced upload", () => {
     await expect(upload).rejects.toBe(reason);
   });
 
-  test("into a container that does not exist says that", async ({ world }) => {
+  test("into a container that does not exist is an error that says so", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
 
     const error = await world.witness.failureOf(
@@ -396,7 +394,7 @@ describe("a fenced upload", () => {
     expect(error).toMatchObject({ code: "STORE_MISSING" });
   });
 
-  test("to something that is no blob client is a mistake of the configuration", async ({ world }) => {
+  test("to an object that is not a blob client is a configuration error", async ({ world }) => {
     const { store, leadership } = await led(world, "a");
 
     for (const blob of [undefined, null, "report.json", world.container]) {
@@ -407,12 +405,14 @@ describe("a fenced upload", () => {
     }
   });
 
-  test("of a leader that was paused, into what its successor has sealed, is refused by the service alone", async ({ world }) => {
+  test("of a leader that was paused, to a blob that its successor has sealed, is refused by the service alone", async ({
+    world,
+  }) => {
     const first = world.candidate("a");
     const leadership = await world.settled(first.elector.campaign());
     const blob = target(world);
     await first.store.seal(leadership, blob);
-    // It does not get to know that time has passed.
+    // Its process does not learn that time has passed.
     await world.elsewhere(LAPSE_MS);
     const second = world.candidate("b");
     await world.settled(

@@ -18,7 +18,7 @@ describe("the first candidates", () => {
     });
   });
 
-  test("in a container that is there already, it makes the blob alone", async ({ world }) => {
+  test("in an existing container, it makes only the blob", async ({ world }) => {
     await world.container.create();
 
     const sent = await world.namesDuring(() => win(world.store()));
@@ -67,7 +67,7 @@ describe("the first candidates", () => {
     await expect(world.blob.getProperties()).resolves.toMatchObject({ contentLength: 0 });
   });
 
-  test("a blob that somebody deletes is made anew, but no term is led again", async ({ world }) => {
+  test("a deleted blob is created again, but no term is led again", async ({ world }) => {
     const { elector, events } = world.candidate("a");
     await elector.tryRun(() => undefined);
     await world.blob.delete();
@@ -81,8 +81,8 @@ describe("the first candidates", () => {
 });
 
 describe("losing the race to create", () => {
-  test.for(["put-blob", "create-container"])("what another candidate made first is as good (%s)", async (name, { world }) => {
-    // The other candidate's creation falls between this one's look and its own creation.
+  test.for(["put-blob", "create-container"])("a blob that another candidate made first is used (%s)", async (name, { world }) => {
+    // The other candidate creates the blob between this candidate's read and its own creation.
     const late = world.holdOnce(name);
     const acquisition = world.store().acquire(acquiring({ candidateId: "late" }));
     await late.arrived;
@@ -104,7 +104,7 @@ describe("losing the race to create", () => {
     await expect(acquisition).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
   });
 
-  test("whose lease another took first has the blob in mind that it made", async ({ world }) => {
+  test("to a candidate that also took the lease leaves the created blob in memory", async ({ world }) => {
     const late = world.holdOnce("lease:acquire");
     const store = world.store();
     const acquisition = store.acquire(acquiring({ candidateId: "late" }));
@@ -116,7 +116,7 @@ describe("losing the race to create", () => {
     await expect(world.namesDuring(() => store.acquire(acquiring({ candidateId: "late" })))).resolves.toEqual(["lease:acquire"]);
   });
 
-  test("a look that was answered before another's creation costs a request, and no term", async ({ world }) => {
+  test("a read that was answered before another's creation costs a request, and no term", async ({ world }) => {
     await world.container.create();
     const [late, other] = [world.store(), world.store()];
     await late.read(ELECTION);
@@ -127,7 +127,7 @@ describe("losing the race to create", () => {
     expect(sent).toEqual(["put-blob", "head", "lease:acquire", "metadata"]);
   });
 
-  test("a creation whose reply is lost has happened all the same", async ({ world }) => {
+  test("a creation whose reply is lost counts", async ({ world }) => {
     const store = world.store();
     world.faultOnce("put-blob", { kind: "cut", side: "after" });
     await world.container.create();

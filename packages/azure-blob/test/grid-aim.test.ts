@@ -11,7 +11,7 @@ const LEASE_MS = 15_000;
 const INTERVAL_MS = 5_000;
 const RETRY_MS = 2_000;
 
-/** A standby whose looks a service answers that has a clock of its own, in whole seconds. */
+/** A standby whose polls a service answers. The service has a clock of its own, in whole seconds. */
 class Standby {
   readonly clock: VirtualClock;
   readonly serviceClock = new ServiceClock();
@@ -31,7 +31,7 @@ class Standby {
     this.serviceClock.sample(Math.floor(this.serviceMs(nowMs) / 1_000) * 1_000, nowMs, nowMs);
   }
 
-  /** Looks as an elector does for `ms`; gives when, by the service's clock, and how long it had waited for each look. */
+  /** Polls as an elector does for `ms`. Returns when, by the service's clock, and how long it waited for each poll. */
   async wait(
     ms: number,
     grid: Grid,
@@ -51,12 +51,12 @@ class Standby {
   }
 }
 
-/** A grid that is known exactly, whose tick is at `tickMs` by the service's clock. */
+/** Returns a grid that is known exactly, and whose tick is at `tickMs` by the service's clock. */
 function sharp(tickMs: number, intervalMs = INTERVAL_MS): Grid {
   return { tick: { lo: tickMs, hi: tickMs }, intervalMs };
 }
 
-/** Every instant at which a lease renewed on the grid can run out, from `fromMs` to `untilMs`. */
+/** Returns every instant from `fromMs` to `untilMs` at which a lease that is renewed on the grid can run out. */
 function expiries(grid: Grid, fromMs: number, untilMs: number): number[] {
   const first = grid.tick.lo + LEASE_MS;
   const skipped = Math.ceil((fromMs - first) / grid.intervalMs);
@@ -65,7 +65,7 @@ function expiries(grid: Grid, fromMs: number, untilMs: number): number[] {
   return instants;
 }
 
-describe("the looks of a standby", () => {
+describe("the polls of a standby", () => {
   test.prop(
     [
       fc.integer({ min: 1, max: 1_000_000 }),
@@ -80,7 +80,7 @@ describe("the looks of a standby", () => {
     async (seed, aheadMs, tickInMs, intervalMs, retryPeriodMs) => {
       const standby = new Standby(seed, aheadMs);
       const grid = sharp(standby.serviceMs(standby.clock.monotonicMs() + tickInMs), intervalMs);
-      // Until it knows the service's clock it looks as often as it may.
+      // Until it knows the service's clock, it polls as often as it may.
       await standby.wait(40_000, grid, retryPeriodMs);
       const sureMs = standby.serviceClock.uncertaintyMs(standby.clock.monotonicMs());
       const fromMs = standby.serviceMs(standby.clock.monotonicMs());
@@ -110,7 +110,7 @@ describe("the looks of a standby", () => {
     },
   );
 
-  test("cost no more than a tenth of blind polling, by worst extra failover in seconds times looks an hour", async () => {
+  test("cost at most a tenth of blind polling, by worst extra failover in seconds times polls an hour", async () => {
     const standby = new Standby(1, HOUR_MS);
     const grid = sharp(standby.serviceMs(standby.clock.monotonicMs()));
     await standby.wait(40_000, grid);
@@ -122,7 +122,7 @@ describe("the looks of a standby", () => {
     expect((Math.max(...lateness) / 1_000) * looks.length).toBeLessThanOrEqual(360);
   });
 
-  test("do not heed the wall clock, which may be hours off and jump", async () => {
+  test("do not use the wall clock, which may be hours off and jump", async () => {
     const [still, jumping] = [new Standby(7, -3 * HOUR_MS), new Standby(7, -3 * HOUR_MS)];
     const grid = sharp(still.serviceMs(still.clock.monotonicMs()));
     const seen: Array<readonly number[]> = [];
@@ -144,19 +144,19 @@ describe("the looks of a standby", () => {
       const clock = new VirtualClock(seed + 1);
       const serviceClock = new ServiceClock();
       const nowMs = clock.monotonicMs();
-      // Two replies at the turn of a second: the clock is known to the millisecond.
+      // Two replies at the turn of a second give the clock to the millisecond.
       serviceClock.sample(13_000, nowMs, nowMs);
       serviceClock.sample(12_000, nowMs, nowMs);
       return nextLookAtGridMs({ clock, serviceClock, grid, leaseDurationMs: LEASE_MS, retryPeriodMs: 4_000 })!;
     });
 
-    // The lease can run out at 15,000 by the service's clock, which shows 13,000.
+    // The lease can run out at 15,000 by the service's clock, which shows 13,000 now.
     for (const delayMs of delays) expect(delayMs).toBeGreaterThanOrEqual(2_025);
     for (const delayMs of delays) expect(delayMs).toBeLessThanOrEqual(2_045);
     expect(new Set(delays).size).toBeGreaterThan(10);
   });
 
-  test("have nothing to aim at before the service's clock is known", () => {
+  test("have no aim before the service's clock is known", () => {
     const aim = {
       clock: new VirtualClock(),
       serviceClock: new ServiceClock(),
@@ -169,13 +169,13 @@ describe("the looks of a standby", () => {
   });
 });
 
-describe("the wait for the next look", () => {
-  /** A service's clock that is known, and that a look at any time would tell something new of. */
+describe("the wait for the next poll", () => {
+  /** Returns the aim for a service's clock that is known. A poll at any time would give new information about it. */
   function aimMs(untilExpiryMs: number, { uncertaintyMs = 15, sharpeningMs = 0 } = {}): number | undefined {
     const clock = new VirtualClock();
     clock.random = () => 0.5;
     const nowMs = clock.monotonicMs();
-    // It settles for 25 ms.
+    // The poll waits 25 ms after the expiry.
     const hi = nowMs + untilExpiryMs - LEASE_MS - 25;
     const serviceClock = {
       toMonotonic: () => ({ lo: hi, hi }),
@@ -186,19 +186,19 @@ describe("the wait for the next look", () => {
     return nextLookAtGridMs({ clock, serviceClock, grid, leaseDurationMs: LEASE_MS, retryPeriodMs: RETRY_MS });
   }
 
-  test("is the time until the next possible expiry, a little spread, where no other look fits in", () => {
+  test("is the time until the next possible expiry, a little spread, if no other poll fits before it", () => {
     expect(aimMs(RETRY_MS)).toBe(RETRY_MS);
     expect(aimMs(RETRY_MS - 10)).toBe(RETRY_MS);
     expect(aimMs(500)).toBe(510);
   });
 
-  test("is an equal part of it where more looks do, once the service's clock is known", () => {
+  test("is an equal part of it if more polls fit, once the service's clock is known", () => {
     expect(aimMs(RETRY_MS + 1)).toBe((RETRY_MS + 1) / 2);
     expect(aimMs(5_000)).toBeCloseTo(5_000 / 3, 6);
   });
 
-  test("is as long as tells most of that clock where it is not, if the others can make up for it", () => {
-    // The two after it cover four seconds.
+  test("ends when a poll says most about that clock if it is not known, if the other polls can make up for it", () => {
+    // The two polls after it cover four seconds.
     expect(aimMs(5_000, { uncertaintyMs: 16 })).toBe(1_000);
     expect(aimMs(5_000, { uncertaintyMs: 16, sharpeningMs: 1_000 })).toBe(RETRY_MS);
     expect(aimMs(5_000, { uncertaintyMs: 16, sharpeningMs: 1_001 })).toBeCloseTo(5_000 / 3, 6);

@@ -23,7 +23,7 @@ describe("a blob that is guarded by terms", () => {
     return { election, term, termId } as Leadership;
   }
 
-  /** The requests of a call, and what has come of it. */
+  /** Returns the requests of a call, and its result. */
   async function asking(call: () => Promise<void>): Promise<[string[], unknown]> {
     a.sent.length = 0;
     const outcome = await azure.run(call().catch((error: unknown) => error));
@@ -32,7 +32,7 @@ describe("a blob that is guarded by terms", () => {
 
   const fence = (): object | undefined => azure.service.metadata(BLOB);
 
-  it("carries its last writer's term, beside what it has, and then takes a write without a look", async () => {
+  it("carries its last writer's term besides its metadata, and then takes a write without a read", async () => {
     const first = leading(3);
     expect(await asking(() => a.store.seal(first, blob))).toEqual([["head", "put-blob"], undefined]);
     expect(fence()).toEqual({
@@ -65,7 +65,7 @@ describe("a blob that is guarded by terms", () => {
   });
 
   it.each([{ leasehold_fence_term: "x" }, { leasehold_fence_termid: "" }, { leasehold_fence_election: "%zz" }])(
-    "is left alone where its fence cannot be read: %j",
+    "is not changed if its fence cannot be read: %j",
     async (spoilt) => {
       await azure.run(a.store.seal(leading(4), blob));
       azure.service.overwrite(BLOB, { ...azure.service.metadata(BLOB), ...spoilt });
@@ -73,7 +73,7 @@ describe("a blob that is guarded by terms", () => {
     },
   );
 
-  it("is left alone where only a part of a fence is there", async () => {
+  it("is not changed if only a part of a fence exists", async () => {
     await azure.run(a.store.seal(leading(4), blob));
     azure.service.overwrite(BLOB, { leasehold_fence_termid: "id4" });
     expect((await asking(() => a.store.seal(leading(9), blob)))[1]).toMatchObject({ code: "FOREIGN_RECORD" });
@@ -81,7 +81,7 @@ describe("a blob that is guarded by terms", () => {
     expect((await asking(() => a.store.seal(leading(9), blob)))[1]).toBeUndefined();
   });
 
-  it("is written five times against others, and no more", async () => {
+  it("is tried five times against other writers, and no more", async () => {
     await azure.run(a.store.seal(leading(4), blob));
     a.onRequest = ({ name }, send) => (name === "metadata" ? refusal(412, "ConditionNotMet") : send());
     const [sent, error] = await asking(() => a.store.seal(leading(5), blob));
@@ -143,7 +143,7 @@ describe("a blob that is guarded by terms", () => {
       expect([sent, error]).toMatchObject([["head", "put-blob", "head"], FENCED]);
     });
 
-    it("while a write of it had no reply, is refused with that write as the cause", async () => {
+    it("while a write of it had no reply, is refused with that write's error as the cause", async () => {
       const leadership = leading(5);
       await azure.run(a.store.seal(leadership, blob));
       a.onRequest = async ({ name }, send) => {
@@ -157,7 +157,7 @@ describe("a blob that is guarded by terms", () => {
       expect((await asking(upload))[1]).toMatchObject(FENCED);
     });
 
-    it("is created by a leadership that has never seen it, also by an older one: a stated limit", async () => {
+    it("is created by a leadership that has never seen it, also by an older one: a documented limit", async () => {
       await azure.run(a.store.seal(leading(4), blob));
       await azure.run(a.store.fencedDelete(leading(4), blob));
       expect((await asking(() => a.store.seal(leading(3), blob)))[1]).toBeUndefined();
@@ -194,18 +194,18 @@ describe("a blob that is guarded by terms", () => {
       expect(await asking(() => a.store.fencedDelete(leading(5), blob))).toEqual([["head", "delete"], undefined]);
     });
 
-    it("where it is missing: nothing is sent after the look", async () => {
+    it("without a request after the read, if it is missing", async () => {
       expect(await asking(() => a.store.fencedDelete(leading(4), blob))).toEqual([["head"], undefined]);
     });
 
-    it("again after others have written it without a fence", async () => {
+    it("after other writes of it without a fence", async () => {
       const leadership = leading(4);
       await azure.run(a.store.seal(leadership, blob));
       azure.service.overwrite(BLOB, { theirs: "kept" });
       expect(await asking(() => a.store.fencedDelete(leadership, blob))).toEqual([["delete", "head", "delete"], undefined]);
     });
 
-    it("where only the reply is lost, by whoever it was: this leadership does not create it again", async () => {
+    it("if only the reply is lost: this leadership does not create it again", async () => {
       const leadership = leading(4);
       await azure.run(a.store.seal(leadership, blob));
       a.onRequest = ({ name }, send) => (name === "delete" ? loseReply(send) : send());
@@ -214,7 +214,7 @@ describe("a blob that is guarded by terms", () => {
       expect((await asking(() => a.store.seal(leadership, blob)))[1]).toMatchObject({ code: "FENCED" });
     });
 
-    it("perhaps, where a request without a reply has not arrived", async () => {
+    it("or may not be, if a request without a reply has not arrived", async () => {
       const leadership = leading(4);
       await azure.run(a.store.seal(leadership, blob));
       a.onRequest = ({ name }, send) => (name === "delete" ? loseReply(() => refusal(500, "InternalError")) : send());
@@ -243,7 +243,7 @@ describe("a blob that is guarded by terms", () => {
     expect(await asking(() => a.store.seal(leading(5), blob))).toMatchObject([["head", "put-blob"], { code: is }]);
   });
 
-  it("is known to be written where only the reply is lost, and needs no look after that", async () => {
+  it("is known to be written if only the reply is lost, and needs no read after that", async () => {
     const leadership = leading(5);
     a.onRequest = ({ name }, send) => (name === "put-blob" ? loseReply(send) : send());
     expect(await asking(() => a.store.seal(leadership, blob))).toEqual([["head", "put-blob", "head"], undefined]);
@@ -251,7 +251,7 @@ describe("a blob that is guarded by terms", () => {
     expect((await asking(() => a.store.seal(leadership, blob)))[0]).toEqual(["metadata"]);
   });
 
-  it("may have been written where no reply tells, and is looked at before it is written again", async () => {
+  it("may have been written if there is no reply, and is read before it is written again", async () => {
     const leadership = leading(5);
     await azure.run(a.store.seal(leadership, blob));
     a.onRequest = () => {
@@ -264,7 +264,7 @@ describe("a blob that is guarded by terms", () => {
     expect((await asking(() => a.store.fencedUpload(leadership, blob, "text")))[0]).toEqual(["head", "put-blob"]);
   });
 
-  it("has not been written by who is fenced off meanwhile, whatever became of the reply", async () => {
+  it("has not been written by a leadership that is fenced off meanwhile, with or without a reply", async () => {
     const leadership = leading(5);
     await azure.run(a.store.seal(leadership, blob));
     a.onRequest = ({ name }, send) => {
@@ -282,7 +282,7 @@ describe("a blob that is guarded by terms", () => {
     });
   });
 
-  it("is waited for as long as is said, half a minute by default, and until somebody gives up", async () => {
+  it("is waited for until the time limit, half a minute by default, or until the caller's signal aborts", async () => {
     a.onRequest = async () => await new Promise(() => {});
     const [{ store }, target] = [a, blob];
     for (const [options, ms] of [
@@ -304,7 +304,7 @@ describe("a blob that is guarded by terms", () => {
     });
   });
 
-  it("is a BlobClient, or nothing is sent", async () => {
+  it("must be a BlobClient, or nothing is sent", async () => {
     const [sent, error] = await asking(() => a.store.seal(leading(1), a.container as unknown as BlobClient));
     expect([sent, error]).toMatchObject([[], { code: "CONFIGURATION" }]);
   });

@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 
 const STARTED = "http.client.request.start";
 const REPLIED = "http.client.response.finish";
-/** The longest time for which a service on this machine leaves a request unanswered that it has received. */
+/** The longest time in which a service on this machine answers a request that it has received. */
 const ANSWER_MS = 30_000;
 
 /** The HTTP requests that this process has sent since, and that have not ended. */
@@ -26,21 +26,21 @@ export class HttpTraffic implements Disposable {
     subscribe(REPLIED, this.#onReply);
   }
 
-  /** Puts a time of the test's own into the `Date` of every reply, or leaves it to the service. */
+  /** Puts a time of the test into the `Date` of every reply, or leaves the service's own. */
   dateReplies(dateOf: (() => number) | undefined): void {
     this.#dateOf = dateOf;
   }
 
   /**
-   * Resolves once every request has ended, and all that the replies set off has run. Rejects where one is never answered: a test
-   * that has failed by then would turn the event loop for ever, and keep its worker from ending.
-   * @param hangs whether a request, of this `x-ms-client-request-id`, is one that nobody is about to answer.
+   * Resolves once every request has ended, and everything has run that the replies started. Rejects if a request is never
+   * answered. Otherwise a test that has failed would keep the event loop running, and its worker would not end.
+   * @param hangs returns whether nothing will answer the request with this `x-ms-client-request-id`.
    */
   async quiet(hangs: (requestId: string) => boolean): Promise<void> {
     const untilMs = performance.now() + ANSWER_MS;
     do {
       if (performance.now() > untilMs) throw new Error(`A request was not answered within ${ANSWER_MS} ms.`);
-      // One turn for a timer's callback, one for what a reply sets off, and one for the request that this sends.
+      // One turn for a timer's callback, one for the effects of a reply, and one for the request that they send.
       for (let turn = 0; turn < 3; turn += 1) await eventLoopTurn();
     } while ([...this.#open].some((request) => !hangs(String(request.getHeader("x-ms-client-request-id")))));
   }

@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import { acquiring, ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { refusal, VirtualAzure, type Connection } from "./virtual-azure.ts";
 
-/** A service that creates blobs and leases them, and answers every change of one with this code. */
+/** Returns a process with a service that creates and leases blobs, and that answers every change of one with this code. */
 function refusing(azure: VirtualAzure, status: number, code: string): Connection {
   const connection = azure.connect();
   connection.onRequest = ({ name }, send) => (name === "metadata" ? refusal(status, code) : send());
   return connection;
 }
 
-describe("a blob that the service does not let anybody change", () => {
+describe("a blob that the service lets no client change", () => {
   it.each([
     [409, "BlobImmutableDueToPolicy", /BlobImmutableDueToPolicy .*An immutability policy or a legal hold/],
     [409, "Unheard", /Unheard .*look this code up/],
@@ -36,7 +36,7 @@ describe("a blob that the service does not let anybody change", () => {
     expect(sent.at(-1)).toBe("lease:release");
   });
 
-  it("is no proof of the right to write", async () => {
+  it("fails the proof of the right to write", async () => {
     const azure = new VirtualAzure();
     const { store } = refusing(azure, 412, "Unheard");
     await expect(store.check({ election: ELECTION })).rejects.toMatchObject({ code: "STORE_REJECTED" });

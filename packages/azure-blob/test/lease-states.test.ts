@@ -4,22 +4,22 @@ import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisition
 import { LAPSE_MS, someLeaseId, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
-describe("what a reader is told of a lease", () => {
-  test("nothing, where there is neither container nor blob; and it creates none", async ({ world }) => {
+describe("the state of a lease for a reader", () => {
+  test("is undefined without container or blob, and the read creates none", async ({ world }) => {
     await expect(world.store().read(ELECTION)).resolves.toBeUndefined();
     await world.container.create();
     await expect(world.store().read(ELECTION)).resolves.toBeUndefined();
     await expect(world.blob.exists()).resolves.toBe(false);
   });
 
-  test("vacant, where the blob was made but never led", async ({ world }) => {
+  test("is vacant if the blob was made but has never had a leader", async ({ world }) => {
     await world.container.create();
     await world.container.getBlockBlobClient(ELECTION).upload("", 0);
 
     await expect(world.store().read(ELECTION)).resolves.toEqual({ election: ELECTION, state: "vacant", term: 0 });
   });
 
-  test("held, by the process that holds it", async ({ world }) => {
+  test("is held, in the process that holds it", async ({ world }) => {
     const store = world.store();
     await win(store, { value: "http://a" });
 
@@ -34,7 +34,7 @@ describe("what a reader is told of a lease", () => {
     });
   });
 
-  test("unknown, by a process that has seen nothing before; the holder is the last one known", async ({ world }) => {
+  test("is unknown at a process's first read; the holder is the last one known", async ({ world }) => {
     await win(world.store(), { value: "http://a" });
 
     await expect(world.store().read(ELECTION)).resolves.toEqual({
@@ -48,7 +48,7 @@ describe("what a reader is told of a lease", () => {
     });
   });
 
-  test("expired, once nobody has renewed for the lease's duration", async ({ world }) => {
+  test("is expired after the lease's duration without a renewal", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await world.forward(10_000);
@@ -63,7 +63,7 @@ describe("what a reader is told of a lease", () => {
     }
   });
 
-  test("ending, with the reason, while an administrator's break waits for the lease to run out; then expired", async ({
+  test("is ending, with the reason, while an administrator's break waits for the lease to run out, and then expired", async ({
     world,
   }) => {
     const store = world.store();
@@ -82,7 +82,7 @@ describe("what a reader is told of a lease", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "expired", term: 1, endingReason: "maintenance" });
   });
 
-  test("held, by who has seen a lease under this term at every look for longer than any lease lasts", async ({ world }) => {
+  test("is held after every read has shown a lease under this term for longer than any lease lasts", async ({ world }) => {
     const store = world.store();
     const lease = await win(store, { value: "http://a" });
     const reader = world.store();
@@ -99,7 +99,7 @@ describe("what a reader is told of a lease", () => {
     await expect(reader.read(ELECTION)).resolves.toMatchObject({ holder: "a", value: "http://a", term: 1 });
   });
 
-  test("never held again, and by nobody known, by who has seen this term without its lease", async ({ world }) => {
+  test("is never held again, and without a holder, after a read has shown this term without its lease", async ({ world }) => {
     await win(world.store());
     const reader = world.store();
     await reader.read(ELECTION);
@@ -119,7 +119,7 @@ describe("what a reader is told of a lease", () => {
     expect(await reader.read(ELECTION)).not.toHaveProperty("holder");
   });
 
-  test("unknown for ever, and by nobody known, under a lease without an end, which no elector takes", async ({ world }) => {
+  test("is always unknown, and without a holder, under an infinite lease, which no elector takes", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(-1);
@@ -131,12 +131,12 @@ describe("what a reader is told of a lease", () => {
     expect(await reader.read(ELECTION)).not.toHaveProperty("holder");
   });
 
-  test("held no more by its holder's own reckoning once the lease has run out, even where only the wall clock has seen that time pass", async ({
+  test("is no longer held in its holder's process once the lease has run out, even if only the wall clock shows that time", async ({
     world,
   }) => {
     const store = world.store();
     await win(store);
-    // The machine was suspended: its monotonic clock stood still, and meanwhile somebody acquired and crashed.
+    // The machine was suspended, and its monotonic clock stood still. Meanwhile another candidate acquired and crashed.
     world.clock.jumpWall(LAPSE_MS);
     await world.elsewhere(LAPSE_MS);
     await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
@@ -145,7 +145,7 @@ describe("what a reader is told of a lease", () => {
   });
 });
 
-/** One look a second, and a renewal every five; gives the states that were seen. */
+/** Reads once a second, and renews every five seconds. Returns the states that were read. */
 async function looksAt(
   world: BlobWorld,
   seconds: number,

@@ -24,14 +24,14 @@ describe("a lease of a blob", () => {
     return outcome.lease;
   }
 
-  /** The requests of a call, and what has come of it. */
+  /** Returns the requests of a call, and its result. */
   async function asking<T>(by: Connection, call: (store: Connection["store"]) => Promise<T>): Promise<[string[], T | Error]> {
     by.sent.length = 0;
     const outcome = await azure.run(call(by.store).catch((error: unknown) => error as Error));
     return [[...by.sent], outcome];
   }
 
-  it("says what it can do", () => {
+  it("has capabilities", () => {
     expect(a.store.capabilities).toEqual({
       expiry: "native",
       watch: "poll",
@@ -62,12 +62,12 @@ describe("a lease of a blob", () => {
     expect(error).toMatchObject({ code: "CONFIGURATION", message });
   });
 
-  it("may be as long as the service gives it, and have a value of 2 KiB", async () => {
+  it("may be as long as the service allows, and have a value of 2 KiB", async () => {
     for (const leaseDurationMs of [15_000, 60_000])
       await win(a, { election: `e${leaseDurationMs}`, leaseDurationMs, value: "x".repeat(2_048), minTerm: 1 });
   });
 
-  it("of no name is asked for by nobody", async () => {
+  it("without a name is refused without a request", async () => {
     const calls: ReadonlyArray<(store: LeaseStore) => Promise<unknown>> = [
       (store: LeaseStore) => store.read(""),
       (store: LeaseStore) => store.check({ election: "" }),
@@ -79,7 +79,7 @@ describe("a lease of a blob", () => {
     for (const call of calls) expect(await asking(a, call)).toMatchObject([[], { code: "CONFIGURATION" }]);
   });
 
-  it("has one limit for a look, five seconds where none is given", async () => {
+  it("has one limit for a read, five seconds by default", async () => {
     a.onRequest = async () => await new Promise(() => {});
     for (const [options, ms] of [
       [{ timeoutMs: 400 }, 400],
@@ -109,7 +109,7 @@ describe("a lease of a blob", () => {
       }
     });
 
-    it("not where its term would be no higher than one that was seen, which a look finds out", async () => {
+    it("not if its term would be no higher than one that was seen, which a read finds out", async () => {
       await win();
       await azure.clock.advance(LEASE_MS + 1);
       const [sent, error] = await asking(a, (store) => store.acquire(acquiring({ aboveTerm: 2 })));
@@ -121,7 +121,7 @@ describe("a lease of a blob", () => {
       ]);
     });
 
-    it("not where its term would be beyond what a number can hold", async () => {
+    it("not if its term would exceed a number's range", async () => {
       await azure.run(a.store.release(await win(), LIMITS));
       const last = String(Number.MAX_SAFE_INTEGER);
       azure.service.overwrite(ELECTION, { ...azure.service.metadata(ELECTION), leasehold_term: last });
@@ -132,7 +132,7 @@ describe("a lease of a blob", () => {
       ]);
     });
 
-    it("after a look where an older term was seen than the caller has, and without one where it was not", async () => {
+    it("after a read if the caller has a later term than was seen, and otherwise without one", async () => {
       await azure.run(a.store.release(await win(), LIMITS));
       await azure.run(b.store.release(await win(b), LIMITS));
       const [sent, outcome] = await asking(a, (store) => store.acquire(acquiring({ aboveTerm: 2 })));
@@ -146,14 +146,14 @@ describe("a lease of a blob", () => {
         return send();
       };
       const lease = await win(a, { leaseDurationMs: 20_000 });
-      // The blob, the container and the blob again were made first.
+      // Before that come the blob, the container, and the blob again.
       expect(a.sent).toEqual(["head", "put-blob", "create-container", "put-blob", "lease:acquire", "metadata"]);
       expect(lease.grantedAt.monotonicMs - sentMs).toBe(800);
       const { untilMs = 0 } = azure.service.leaseOf(ELECTION) ?? {};
       expect(untilMs - azure.clock.wallMs()).toBe(20_000 - 200);
     });
 
-    it("by nobody else as long as it lasts, and says nothing of who has it but that", async () => {
+    it("by no other candidate while it lasts, and the refusal does not name the holder", async () => {
       await win();
       expect(await azure.run(b.store.read(ELECTION))).toMatchObject({ state: "unknown", holder: "a" });
       expect(await asking(b, (store) => store.acquire(acquiring()))).toEqual([["lease:acquire"], { acquired: false }]);
@@ -164,7 +164,7 @@ describe("a lease of a blob", () => {
       ]);
     });
 
-    it("not where another's whole term lay before, which reserved the election: the lease is given back", async () => {
+    it("not after another candidate's whole term that reserved the election: the lease is released", async () => {
       await azure.run(a.store.read(ELECTION));
       await azure.run(a.store.release(await win(), LIMITS));
       const theirs = await win(b, { reservation: { group: "west", durationMs: LEFT_MS } });
@@ -174,7 +174,7 @@ describe("a lease of a blob", () => {
       expect(azure.service.leaseOf(ELECTION)).toBeUndefined();
     });
 
-    it("above another's whole term that lay before", async () => {
+    it("above another candidate's whole term that came before", async () => {
       await azure.run(a.store.release(await win(), LIMITS));
       await azure.run(b.store.release(await win(b), LIMITS));
       const [sent, outcome] = await asking(a, (store) => store.acquire(acquiring()));
@@ -186,7 +186,7 @@ describe("a lease of a blob", () => {
       ]);
     });
 
-    it("all the same where the reply to the term's write is lost", async () => {
+    it("also if the reply to the term's write is lost", async () => {
       a.onRequest = ({ name }, send) => (name === "metadata" ? loseReply(send) : send());
       const lease = await win();
       expect(a.sent.slice(-2)).toEqual(["metadata", "head"]);
@@ -195,7 +195,7 @@ describe("a lease of a blob", () => {
       expect(azure.service.metadata(ELECTION)).toMatchObject({ leasehold_term: "1", leasehold_value: "x" });
     });
 
-    it("not where the reply to its first request is lost: the lease is freed", async () => {
+    it("not if the reply to its first request is lost: the lease is freed", async () => {
       await azure.run(a.store.read(ELECTION));
       a.onRequest = ({ name }, send) => (name === "lease:acquire" ? loseReply(send) : send());
       const [sent, error] = await asking(a, (store) => store.acquire(acquiring()));
@@ -204,7 +204,7 @@ describe("a lease of a blob", () => {
       expect(azure.service.leaseOf(ELECTION)).toBeUndefined();
     });
 
-    it("not where the service refuses it, and then there is nothing to free", async () => {
+    it("not if the service refuses it, and then nothing has to be freed", async () => {
       await azure.run(a.store.read(ELECTION));
       a.onRequest = ({ name }, send) => (name === "lease:acquire" ? refusal(403, "AuthorizationFailure") : send());
       const [sent, error] = await asking(a, (store) => store.acquire(acquiring()));
@@ -212,7 +212,7 @@ describe("a lease of a blob", () => {
       expect(error).toMatchObject({ code: "STORE_DENIED" });
     });
 
-    it("not where it is gone before its term is written; and freed where that fails for another reason", async () => {
+    it("not if it is gone before its term is written; and it is freed if that write fails for another reason", async () => {
       for (const [reply, outcome] of [
         [refusal(412, "LeaseLost"), { acquired: false }],
         [refusal(403, "AuthorizationFailure"), { code: "STORE_DENIED", operation: "write-term" }],
@@ -227,7 +227,7 @@ describe("a lease of a blob", () => {
       }
     });
 
-    it("not where its blob has vanished since it was seen, which the next attempt looks for", async () => {
+    it("not if its blob has vanished since the last read, and the next attempt reads again", async () => {
       await azure.run(a.store.release(await win(), LIMITS));
       a.onRequest = ({ name }, send) => (name === "lease:acquire" ? refusal(404, "BlobNotFound") : send());
       expect(await asking(a, (store) => store.acquire(acquiring()))).toEqual([["lease:acquire"], { acquired: false }]);
@@ -242,7 +242,7 @@ describe("a lease of a blob", () => {
       expect(error).toMatchObject({ code: "FOREIGN_RECORD", message: /it vanished right after it was created/ });
     });
 
-    it("without a look where the last one showed that there is no blob, and with one where another has made it", async () => {
+    it("without a read if the last one showed no blob, and with one if another candidate has made the blob", async () => {
       expect(await azure.run(a.store.read(ELECTION))).toBeUndefined();
       expect(await azure.run(b.store.read(ELECTION))).toBeUndefined();
       expect((await asking(a, (store) => store.acquire(acquiring())))[0]).toEqual([
@@ -258,7 +258,7 @@ describe("a lease of a blob", () => {
       ]);
     });
 
-    it("only once it is renewed, after a hold whose break may have met it", async () => {
+    it("only after a renewal, if the break of a hold may have hit it", async () => {
       const lease = await win();
       await azure.run(a.store.release(lease, { ...LIMITS, holdMs: 3_000 }));
       await azure.clock.advance(3_001);
@@ -271,7 +271,7 @@ describe("a lease of a blob", () => {
       ]);
     });
 
-    it("in no container that it may not make", async () => {
+    it("not in a missing container that it may not create", async () => {
       const c = azure.connect({ createContainer: false });
       const [sent, error] = await asking(c, (store) => store.acquire(acquiring()));
       expect([sent, error]).toMatchObject([["head", "put-blob"], { code: "STORE_MISSING", operation: "create-blob" }]);
@@ -303,7 +303,7 @@ describe("a lease of a blob", () => {
   });
 
   describe("is renewed", () => {
-    it("by one request, from before that", async () => {
+    it("by one request, and counts from before that", async () => {
       const lease = await win();
       await azure.clock.advance(4_000);
       const nowMs = azure.clock.monotonicMs();
@@ -316,7 +316,7 @@ describe("a lease of a blob", () => {
       expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "expired" });
     });
 
-    it("no more once it was taken, and says so", async () => {
+    it("no longer once it was taken, and the outcome says so", async () => {
       const lease = await win();
       await azure.clock.advance(LEASE_MS + 1);
       await win(b);
@@ -326,7 +326,7 @@ describe("a lease of a blob", () => {
         barredUntilExpiry: false,
         explanation: "another candidate has the lease, or it was released",
       });
-      // It is no guess that it is its own any more.
+      // The process knows that the term is no longer its own.
       expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "unknown", term: 2 });
     });
 
@@ -346,7 +346,7 @@ describe("a lease of a blob", () => {
       expect(await azure.run(a.store.release(lease, LIMITS))).toBe("released");
     });
 
-    it("no more once it is to be handed over, and is then left to run out", async () => {
+    it("no longer after an order to transfer it, and is then left to run out", async () => {
       const lease = await win();
       const transferring = b.store.transfer(ELECTION, "c");
       await azure.clock.advance(1);
@@ -363,7 +363,7 @@ describe("a lease of a blob", () => {
       expect(await azure.run(transferring)).toBe("accepted");
     });
 
-    it("no more once it was broken, whatever comes of the look for the reason", async () => {
+    it("no longer once it was broken, with any outcome of the read of the reason", async () => {
       const lease = await win();
       await azure.run(b.store.break(ELECTION, { reason: "over" }));
       a.onRequest = ({ name }, send) => (name === "head" ? refusal(500, "InternalError") : send());
@@ -375,7 +375,7 @@ describe("a lease of a blob", () => {
       });
     });
 
-    it("perhaps, where the reply is lost, or the service is unwell", async () => {
+    it("with an unknown outcome if the reply is lost, or the service fails", async () => {
       const lease = await win();
       a.onRequest = (_, send) => loseReply(send);
       expect((await asking(a, (store) => store.renew(lease, LIMITS)))[1]).toMatchObject({
@@ -388,7 +388,7 @@ describe("a lease of a blob", () => {
   });
 
   describe("has a value", () => {
-    it("that is written under the lease and the version last known, one after the other", async () => {
+    it("that is written under the lease and the last known version, one write after the other", async () => {
       const lease = await win(a, { value: "first" });
       const [one, other] = [a.store.publish(lease, "1", LIMITS), a.store.publish(lease, "2", LIMITS)];
       expect(await azure.run(Promise.all([one, other]))).toEqual([{ held: true }, { held: true }]);
@@ -396,7 +396,7 @@ describe("a lease of a blob", () => {
       expect(a.sent.filter((name) => name === "metadata")).toHaveLength(3);
     });
 
-    it("that is written over what others have, once, after a read", async () => {
+    it("that is written after other writes, once, after a read", async () => {
       const lease = await win();
       azure.service.overwrite(ELECTION, { ...azure.service.metadata(ELECTION), theirs: "kept" });
       expect(await asking(a, (store) => store.publish(lease, "1", LIMITS))).toEqual([
@@ -407,7 +407,7 @@ describe("a lease of a blob", () => {
       expect(await asking(a, (store) => store.publish(lease, "2", LIMITS))).toEqual([["metadata"], { held: true }]);
     });
 
-    it("that is not written by who has lost it, who is told why", async () => {
+    it("that is not written by a candidate that has lost the lease, and the outcome has the reason", async () => {
       const lease = await win();
       await azure.clock.advance(LEASE_MS + 1);
       await win(b);
@@ -418,7 +418,7 @@ describe("a lease of a blob", () => {
       expect(azure.service.metadata(ELECTION)).not.toHaveProperty("leasehold_value");
     });
 
-    it("that is not written where something else fails, and is by the next publication", async () => {
+    it("that is not written after another failure, but is by the next publication", async () => {
       const lease = await win();
       a.onRequest = () => refusal(500, "InternalError");
       expect((await asking(a, (store) => store.publish(lease, "1", LIMITS)))[1]).toMatchObject({ operation: "publish" });
@@ -426,7 +426,7 @@ describe("a lease of a blob", () => {
       expect(await asking(a, (store) => store.publish(lease, "2", LIMITS))).toEqual([["metadata"], { held: true }]);
     });
 
-    it("for which the blob is not there any more", async () => {
+    it("that cannot be written if the blob is gone", async () => {
       const lease = await win();
       azure.service.overwrite(ELECTION, {});
       a.onRequest = ({ name }, send) => (name === "head" ? refusal(404, "BlobNotFound") : send());
@@ -435,7 +435,7 @@ describe("a lease of a blob", () => {
   });
 
   describe("is released", () => {
-    it("by one request, and is then free, as its own process knows", async () => {
+    it("by one request, and is then free, which its own process knows", async () => {
       const lease = await win();
       expect(await asking(a, (store) => store.release(lease, LIMITS))).toEqual([["lease:release"], "released"]);
       expect(azure.service.leaseOf(ELECTION)).toBeUndefined();
@@ -443,7 +443,7 @@ describe("a lease of a blob", () => {
       expect((await asking(a, (store) => store.acquire(acquiring())))[0]).toEqual(["lease:acquire", "metadata"]);
     });
 
-    it("later, where that has failed, as soon as a look of its process finds it", async () => {
+    it("later, if that has failed, as soon as a read of its process finds it", async () => {
       const lease = await win();
       a.onRequest = ({ name }, send) => (name === "lease:release" ? refusal(500, "InternalError") : send());
       expect((await asking(a, (store) => store.release(lease, LIMITS)))[1]).toMatchObject({ operation: "release" });
@@ -455,7 +455,7 @@ describe("a lease of a blob", () => {
       expect((await asking(a, (store) => store.read(ELECTION)))[0]).toEqual(["head"]);
     });
 
-    it("later only while the lease may last: from its last renewal on", async () => {
+    it("later only while the lease may last, counted from its last renewal", async () => {
       for (const [afterMs, sent] of [
         [LEASE_MS, ["head", "lease:release"]],
         [LEASE_MS + 1, ["head"]],
@@ -467,7 +467,7 @@ describe("a lease of a blob", () => {
         a.onRequest = ({ name }, send) => (name === "lease:release" ? refusal(500, "InternalError") : send());
         await asking(a, (store) => store.release(lease, LIMITS));
         await azure.clock.advance(afterMs);
-        // Somebody else's lease, as it were: the term is not written yet.
+        // Another candidate's lease, whose term is not written yet.
         await b.container.getBlobClient(election).getBlobLeaseClient("11111111-0000-4000-8000-000000000000").acquireLease(15);
         expect((await asking(a, (store) => store.read(election)))[0]).toEqual(sent);
         a.onRequest = (_, send) => send();
@@ -492,11 +492,11 @@ describe("a lease of a blob", () => {
         untilMs: azure.clock.wallMs() + seconds * 1_000,
       });
       expect(await azure.run(b.store.read(ELECTION))).toMatchObject({ state: "vacant", bar: { kind: "hold" } });
-      // Its own process takes part as everybody does.
+      // Its own process competes like all others.
       expect(await asking(a, (store) => store.acquire(acquiring()))).toMatchObject([["lease:acquire"], { acquired: false }]);
     });
 
-    it("with a hold only while it is its own", async () => {
+    it("with a hold only while the process holds it", async () => {
       const lease = await win();
       await azure.clock.advance(LEASE_MS + 1);
       await win(b);
@@ -505,7 +505,7 @@ describe("a lease of a blob", () => {
       expect(next?.state).toBe("leased");
     });
 
-    it("with a hold or not, as far as is known, where something else fails", async () => {
+    it("with a hold of unknown outcome after another failure", async () => {
       const lease = await win();
       a.onRequest = () => refusal(500, "InternalError");
       expect((await asking(a, (store) => store.release(lease, { ...LIMITS, holdMs: 3_000 })))[1]).toMatchObject({
@@ -513,13 +513,13 @@ describe("a lease of a blob", () => {
       });
     });
 
-    it("with a hold where its break meets another's write, which has ended it already", async () => {
+    it("with a hold that has ended already if its break conflicts with another write", async () => {
       const lease = await win();
       a.onRequest = ({ name }, send) => (name === "lease:break" ? refusal(412, "ConditionNotMet") : send());
       expect((await asking(a, (store) => store.release(lease, { ...LIMITS, holdMs: 3_000 })))[1]).toBe("not-held");
     });
 
-    it("with its reservation, which is written anew where more than a tenth of it has passed", async () => {
+    it("with its reservation, which is written again if more than a tenth of it has passed", async () => {
       for (const [afterMs, sent] of [
         [6_000, ["head", "lease:release"]],
         [6_001, ["head", "metadata", "lease:release"]],
@@ -528,13 +528,13 @@ describe("a lease of a blob", () => {
         const lease = await win(a, { election, reservation: { group: "west", durationMs: 60_000 } });
         await azure.clock.advance(afterMs);
         expect(await asking(a, (store) => store.release(lease, LIMITS))).toEqual([sent, "released"]);
-        // It is its own word, and the last one.
+        // The process wrote that last, and relies on it.
         expect((await asking(a, (store) => store.acquire(acquiring({ election }))))[1]).toMatchObject({ acquired: false });
         expect(await azure.run(a.store.read(election))).toMatchObject({ bar: { kind: "reservation", group: "west" } });
       }
     });
 
-    it("without its reservation where an administrator has broken it, and with it where nobody can tell", async () => {
+    it("without its reservation if an administrator has broken the term, and with it if that is unknown", async () => {
       for (const [isBroken, holdMs] of [
         [true, 0],
         [true, 3_000],
@@ -554,7 +554,7 @@ describe("a lease of a blob", () => {
       }
     });
 
-    it("or forgotten: nobody takes it for its own any more", async () => {
+    it("or forgotten, and then no process counts it as its own", async () => {
       const lease = await win();
       expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "held" });
       a.store.forget(lease);
@@ -562,19 +562,19 @@ describe("a lease of a blob", () => {
     });
   });
 
-  describe("is looked at", () => {
-    it("as what it is to its own process, and to others", async () => {
+  describe("is read", () => {
+    it("with its state for its own process, and for others", async () => {
       const lease = await win(a, { value: "http://a" });
       expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "held", holder: "a", value: "http://a" });
       expect(await azure.run(b.store.read(ELECTION))).toMatchObject({ state: "unknown" });
-      // As a rival that died before it wrote its term has it.
+      // A lease like that of a rival that died before it wrote its term.
       await azure.clock.advance(LEASE_MS + 1);
       await b.container.getBlobClient(ELECTION).getBlobLeaseClient("11111111-0000-4000-8000-000000000000").acquireLease(15);
       expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "unknown" });
       expect(lease.term).toBe(1);
     });
 
-    it("as a foreign one where its metadata is none of ours, which is not remembered", async () => {
+    it("as a foreign record if its metadata is not a lease's, and is not remembered", async () => {
       await win();
       await azure.run(b.store.read(ELECTION));
       azure.service.overwrite(ELECTION, { leasehold_schema: "2" });
@@ -585,7 +585,7 @@ describe("a lease of a blob", () => {
       expect((await asking(b, (store) => store.acquire(acquiring())))[0]).toEqual(["head"]);
     });
 
-    it("again at a period of its own where there is nothing to aim at", async () => {
+    it("again after a random part of the retry period if there is no aim", async () => {
       azure.clock.random = () => 0.5;
       expect(b.store.nextLookMs(ELECTION, 2_000)).toBeCloseTo(1_800, 6);
       const lease = await win();
@@ -596,7 +596,7 @@ describe("a lease of a blob", () => {
       expect(b.store.nextLookMs(ELECTION, 2_000)).toBeCloseTo(1_800, 6);
     });
 
-    it("and remembered for as long as who looks next may wait, twice over", async () => {
+    it("and remembered for twice the longest wait for the next read", async () => {
       await azure.run(a.store.release(await win(), LIMITS));
       await azure.run(b.store.read(ELECTION));
       const hourMs = 3_600_000;
@@ -606,7 +606,7 @@ describe("a lease of a blob", () => {
       expect((await asking(b, (store) => store.acquire(acquiring())))[0]).toEqual(["lease:acquire", "metadata"]);
     });
 
-    it("with the note beside it where its lease is breaking, and was broken, and not else", async () => {
+    it("with the note beside it only if its lease is breaking or broken", async () => {
       await win();
       expect((await asking(b, (store) => store.read(ELECTION)))[0]).toEqual(["head"]);
       await azure.run(b.store.break(ELECTION, { reason: "over" }));
@@ -620,7 +620,7 @@ describe("a lease of a blob", () => {
       const next = await win(b);
       await azure.run(b.store.release(next, LIMITS));
       expect((await asking(b, (store) => store.read(ELECTION)))[0]).toEqual(["head"]);
-      // One of an older term is none of this one's.
+      // A note for an older term is not used.
       await win(b);
       await b.container.getBlobClient(ELECTION).getBlobLeaseClient().breakLease(60);
       expect((await asking(a, (store) => store.read(ELECTION)))[1]).not.toHaveProperty("endingReason");
@@ -652,7 +652,7 @@ describe("a lease of a blob", () => {
       expect(azure.service.metadata(ELECTION)).toEqual(before);
     });
 
-    it("not in a container that is missing and may not be made", async () => {
+    it("not in a missing container that may not be created", async () => {
       const c = azure.connect({ createContainer: false });
       expect((await asking(c, (store) => store.check({ election: ELECTION })))[1]).toMatchObject({ code: "STORE_MISSING" });
     });

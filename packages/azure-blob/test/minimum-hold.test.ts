@@ -9,7 +9,7 @@ const HOLD_MS = 8_000;
 const HOLDING = { ...LIMITS, holdMs: HOLD_MS };
 
 describe("a release with a hold", () => {
-  test("shows a term that is over, and for how long nobody may acquire, to its own process and to who comes new", async ({
+  test("shows its own process and a new one that the term is over, and for how long no candidate may acquire", async ({
     world,
   }) => {
     const store = world.store();
@@ -41,7 +41,7 @@ describe("a release with a hold", () => {
     }
   });
 
-  test("takes one request more, and so does the acquisition after it; none does after that", async ({ world }) => {
+  test("takes one more request, and so does the acquisition after it, but no later one", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await expect(world.namesDuring(() => store.release(lease, HOLDING))).resolves.toEqual(["metadata", "lease:break"]);
@@ -91,7 +91,7 @@ describe("a release with a hold", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("of a term that an administrator has broken bars no longer than the hold", async ({ world }) => {
+  test("of a term that an administrator has broken blocks no longer than the hold", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await world.store().break(ELECTION, { reason: "maintenance" });
@@ -102,7 +102,7 @@ describe("a release with a hold", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("of a term that is handed over leaves it to run out, as any release does", async ({ world }) => {
+  test("of a term that is transferred leaves the lease to run out, as any release does", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     const outcome = world.store().transfer(ELECTION, "b");
@@ -117,8 +117,8 @@ describe("a release with a hold", () => {
   });
 });
 
-describe("a hold that comes late", () => {
-  test("and whose break is on its way while a successor takes over, does not hit it", async ({ world }) => {
+describe("a late hold", () => {
+  test("whose break arrives after a successor took over does not hit the successor", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const lease = await win(a);
     const late = world.holdOnce("lease:break");
@@ -133,7 +133,7 @@ describe("a hold that comes late", () => {
     await expect(b.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2, holder: "b" });
   });
 
-  test("and whose break meets a successor's lease before its term is written, lets it lead on no lease that ends before its time", async ({
+  test("whose break hits a successor's lease before its term is written makes no leader on a lease that ends too early", async ({
     world,
   }) => {
     const [a, b, c] = [world.store(), world.store(), world.store()];
@@ -163,7 +163,7 @@ describe("a hold whose outcome is unknown", () => {
     Object.entries(lost).map(([how, fault]) => [step, how, fault] as const),
   );
 
-  test.for(steps)("because its %s %s, can be asked for again", async ([step, , fault], { world }) => {
+  test.for(steps)("because its %s %s, can be tried again", async ([step, , fault], { world }) => {
     const store = world.store();
     const lease = await win(store);
     world.faultOnce(step, fault);
@@ -177,7 +177,7 @@ describe("a hold whose outcome is unknown", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("is not cut short by its own process, which knows that nobody leads", async ({ world }) => {
+  test("is not cut short by its own process, which knows that there is no leader", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     world.faultOnce("lease:break", { kind: "cut", side: "before" });

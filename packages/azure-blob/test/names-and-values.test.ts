@@ -3,7 +3,7 @@ import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitio
 import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
-/** Names that a path, a URL or a header would take for something else. */
+/** Names that have another meaning in a path, a URL or a header. */
 const NAMES: Readonly<Record<string, string>> = {
   plain: "nightly-billing",
   "a path": "a/b//c/",
@@ -64,8 +64,8 @@ describe("any name and value", () => {
   });
 });
 
-describe("what others keep on the blob", () => {
-  test("their metadata is preserved by every write", async ({ world }) => {
+describe("metadata of others on the blob", () => {
+  test("is preserved by every write", async ({ world }) => {
     await world.container.create();
     const theirs = { owner: "Müller".normalize("NFC").replace("ü", "ue"), cost_center: "4711", Stage: "Prod" };
     await world.container.getBlockBlobClient(ELECTION).upload("", 0, { metadata: theirs });
@@ -81,19 +81,19 @@ describe("what others keep on the blob", () => {
     expect(lowerCase).toMatchObject({ owner: "Mueller", cost_center: "4711", stage: "Prod", leasehold_term: "2" });
   });
 
-  test("what they write while the lease is free is preserved too", async ({ world }) => {
+  test("is preserved too if it is written while the lease is free", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     const { metadata } = await world.blob.getProperties();
     await world.blob.setMetadata({ ...metadata, owner: "ops" });
 
-    // The store remembers the blob as it was before.
+    // The store still has the blob's state before that write.
     await expect(win(store)).resolves.toMatchObject({ term: 2 });
     await expect(world.blob.getProperties()).resolves.toMatchObject({ metadata: { owner: "ops", leasehold_term: "2" } });
   });
 });
 
-describe("a blob that is not ours", () => {
+describe("a blob that is not a lease", () => {
   const ours = { leasehold_schema: "1", leasehold_term: "3", leasehold_termid: "t" };
   const foreign: Readonly<
     Record<string, { readonly content: string; readonly metadata: Record<string, string>; readonly problem: RegExp }>
@@ -142,7 +142,7 @@ describe("a blob that is not ours", () => {
     },
   );
 
-  test("a note that is not ours is no note", async ({ world }) => {
+  test("a note without Leasehold's metadata does not count", async ({ world }) => {
     const store = world.store();
     await win(store);
     await world.container.getBlockBlobClient(`${ELECTION}.note`).upload("to do", 5, { metadata: { leasehold_note_schema: "9" } });

@@ -15,15 +15,15 @@ import { test } from "./world-test.ts";
 const TICK = "nightly@2026-11-20T10:00:00.000Z";
 const BLOB = "ticks/nightly-billing/nightly%402026-11-20T10%3A00%3A00%2E000Z";
 const RETENTION_MS = 7 * 86_400_000;
-/** How late the end of a crashed claim's lease may be found by the service's clock, and some time for the requests. */
+/** How late the service's clock may show the end of a crashed claim's lease, plus the time of the requests. */
 const LATE_MS = 5_000;
 
-/** The occurrences as an invocation sees them that has just started, and has seen nothing. */
+/** Returns the occurrences for an invocation that has just started, and has read nothing. */
 function cold(world: BlobWorld): OccurrenceStore {
   return world.store().occurrences(ELECTION, { retentionMs: RETENTION_MS });
 }
 
-/** One attempt at an occurrence by an invocation of its own. */
+/** Makes one attempt at an occurrence in an invocation of its own. */
 async function attempt<T>(
   world: BlobWorld,
   task: LeaderTask<T, OccurrenceLeadership>,
@@ -53,7 +53,7 @@ describe("an occurrence", () => {
     expect(world.requests.filter(({ name }) => name.startsWith("lease:"))).toEqual([]);
   });
 
-  test("costs three requests from claim to completion, and a refusal of what is done one look", async ({ world }) => {
+  test("costs three requests from claim to completion, and a refusal after that costs one read", async ({ world }) => {
     await world.container.create();
     const sent = await world.namesDuring(() => attempt(world, (leadership) => leadership.complete()));
     expect(sent).toEqual(["get", "put-blob", "put-blob"]);
@@ -61,7 +61,7 @@ describe("an occurrence", () => {
     await expect(world.namesDuring(() => attempt(world, () => "again"))).resolves.toEqual(["get"]);
   });
 
-  test("makes the container where there is none, and only then", async ({ world }) => {
+  test("creates the container only if it is missing", async ({ world }) => {
     const sent = await world.namesDuring(() => attempt(world, (leadership) => leadership.complete()));
 
     expect(sent).toEqual(["get", "put-blob", "create-container", "put-blob", "put-blob"]);
@@ -86,14 +86,14 @@ describe("an occurrence", () => {
     await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false, reason: "done" });
   });
 
-  test("whose claim had no reply is claimed by who reads its own", async ({ world }) => {
+  test("whose claim had no reply is claimed after a read of that claim", async ({ world }) => {
     await world.container.create();
     world.faultOnce("put-blob", { kind: "cut", side: "after" });
 
     await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
   });
 
-  test("can be broken by an administrator, as any lease, and is then as old as that", async ({ world }) => {
+  test("can be broken by an administrator like any lease, and its age then counts from the break", async ({ world }) => {
     const holder = cold(world);
     const claim = await win(holder, claiming("a"));
     await world.forward(5_000);
@@ -106,7 +106,7 @@ describe("an occurrence", () => {
     await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
   });
 
-  test("that has been deleted begins anew, and its holder has lost it", async ({ world }) => {
+  test("that has been deleted begins again, and its holder has lost it", async ({ world }) => {
     const holder = cold(world);
     const claim = await win(holder, claiming("a"));
     await world.container.getBlobClient(BLOB).delete();
@@ -132,7 +132,7 @@ describe("an occurrence", () => {
     await expect(blob.getProperties()).resolves.toMatchObject({ etag });
   });
 
-  test("is asked for once, whatever becomes of the request, and its failure says what was asked", async ({ world }) => {
+  test("is requested once, with any outcome of the request, and its failure names the request", async ({ world }) => {
     const store = cold(world);
     for (const [name, operation, call] of [
       ["get", "get", () => store.read(TICK)],
@@ -156,7 +156,7 @@ describe("an occurrence", () => {
     expect(published.map(({ operation }) => operation)).toEqual(["get", "put", "put"]);
   });
 
-  test("whose reply breaks off is not asked for again by the SDK", async ({ world }) => {
+  test("whose reply breaks off is not requested again by the SDK", async ({ world }) => {
     await attempt(world, () => "worked");
     world.faultOnce("get", { kind: "cut", side: "mid-reply" });
     const store = cold(world);
@@ -216,7 +216,7 @@ describe("occurrences", () => {
     await expect(store.read("nightly@2026-11-20T10:00:00.000Z")).resolves.toBeUndefined();
   });
 
-  test("of one election are one store, with what it has seen; those of another are apart", async ({ world }) => {
+  test("of one election share a store and its memory, and differ from those of another election", async ({ world }) => {
     const store = world.store();
     const occurrences = store.occurrences(ELECTION, { retentionMs: RETENTION_MS });
     await occurrences.acquire(claiming("a"));
@@ -226,7 +226,7 @@ describe("occurrences", () => {
     await expect(store.read(TICK)).resolves.toBeUndefined();
   });
 
-  test("of an impossible election, or kept for no time, are refused", ({ world }) => {
+  test("of an impossible election, or without a retention, are refused", ({ world }) => {
     const store = world.store();
     for (const [election, retentionMs] of [
       ["", 1],
@@ -239,7 +239,7 @@ describe("occurrences", () => {
     }
   });
 
-  test("have no place in a store that was given one blob", ({ world }) => {
+  test("cannot be held by a store that was given one blob", ({ world }) => {
     const store = new BlobLeaseStore({ blob: world.proxied.getBlobClient(ELECTION), clock: world.clock });
 
     expect(() => store.occurrences(ELECTION, { retentionMs: RETENTION_MS })).toThrow(/pass its container instead/);

@@ -27,7 +27,7 @@ vi.mock("@azure/identity", () => {
 const SECRET_KEY = "c2VjcmV0IGFjY291bnQga2V5";
 const SAS = "sv=2024-11-04&sig=c2VjcmV0IHNpZ25hdHVyZQ%3D%3D";
 
-/** The four ways to say where leases are. */
+/** The four ways to give the place of the leases. */
 function ways(world: BlobWorld): Readonly<Record<string, BlobLeaseStoreOptions>> {
   const { containerName } = world.container;
   const { credential } = world.proxied;
@@ -45,7 +45,7 @@ function ways(world: BlobWorld): Readonly<Record<string, BlobLeaseStoreOptions>>
 }
 
 describe("a place for leases", () => {
-  test("given in any of its ways is the same place", async ({ world }) => {
+  test("is the same in each of the four ways", async ({ world }) => {
     let term = 0;
     for (const [way, options] of Object.entries(ways(world))) {
       const store = new BlobLeaseStore({ ...options, clock: world.clock, createContainer: true });
@@ -56,7 +56,7 @@ describe("a place for leases", () => {
     await expect(world.blob.getProperties()).resolves.toMatchObject({ metadata: { leasehold_term: String(term) } });
   });
 
-  test("given as a blob whose name holds the container's is that very blob", async ({ world }) => {
+  test("given as a blob whose name contains the container's is that blob", async ({ world }) => {
     const { containerName } = world.container;
     for (const name of [
       `jobs/${containerName}/nightly`,
@@ -102,7 +102,7 @@ describe("a place for leases", () => {
     }
   });
 
-  test("is described by names alone in errors", async ({ world }) => {
+  test("is described only by names in errors", async ({ world }) => {
     await world.container.create();
     await world.container.getBlockBlobClient(ELECTION).upload("report", 6);
     const error = await world.witness.failureOf(world.store().read(ELECTION));
@@ -112,7 +112,7 @@ describe("a place for leases", () => {
   });
 });
 
-describe("a place that cannot be is a mistake of the configuration, told before any request", () => {
+describe("an impossible place is a configuration error before any request", () => {
   const container = (): ContainerClient => containerClient("http://127.0.0.1:1");
   const connectionString = `DefaultEndpointsProtocol=https;AccountName=acme;AccountKey=${SECRET_KEY};EndpointSuffix=core.windows.net`;
   const accountUrl = "https://acme.blob.core.windows.net";
@@ -170,7 +170,7 @@ describe("a place that cannot be is a mistake of the configuration, told before 
     expect(message("X".repeat(63))).toContain(`containerName is "${"X".repeat(63)}";`);
   });
 
-  test("a client of no kind is told of which kind it has to be", () => {
+  test("an object that is not a client is refused with the right kind of client", () => {
     expect(String(refusalOf({ container: {} as never }))).toContain("container is not a ContainerClient of @azure/storage-blob.");
     expect(String(refusalOf({ blob: {} as never }))).toContain("blob is not a BlobClient of @azure/storage-blob.");
   });
@@ -203,7 +203,7 @@ describe("without a credential", () => {
     for (const error of errors) expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "head" });
   });
 
-  test("a token is not sent without TLS: the error says so", async ({ world }) => {
+  test("a token is not sent without TLS, and the error says so", async ({ world }) => {
     const accountUrl = `${world.proxy.url}/devstoreaccount1`;
     const store = new BlobLeaseStore({
       accountUrl,
@@ -218,7 +218,7 @@ describe("without a credential", () => {
     expect(world.requests).toEqual([]);
   });
 
-  test("a credential that gives no token is an error that says why, and nothing was sent", async ({ world }) => {
+  test("a credential without a token is an error with the reason, and nothing was sent", async ({ world }) => {
     const credential = {
       getToken: async () => {
         throw Object.assign(new Error("The managed identity does not answer."), { name: "CredentialUnavailableError" });

@@ -17,10 +17,10 @@ const TO_B = { candidateId: "b", timeoutMs: 30_000 };
 
 describe("an administrator's order to a blob", () => {
   let found: Sighting;
-  /** The note beside the blob, as it lies there. */
+  /** The note beside the blob. */
   let present: Partial<NoteProperties> | undefined;
   let calls: unknown[][];
-  /** What the next write fails with. */
+  /** The error of the next write. */
   let failure: Error | undefined;
 
   beforeEach(() => {
@@ -40,7 +40,7 @@ describe("an administrator's order to a blob", () => {
     failure = undefined;
   });
 
-  /** What the store knows of the election. */
+  /** Returns what the store knows of the election. */
   async function standing(): Promise<NonNullable<Awaited<ReturnType<ReturnType<typeof administered>["look"]>>>> {
     const log =
       (name: string) =>
@@ -117,7 +117,7 @@ describe("an administrator's order to a blob", () => {
     ]);
   });
 
-  it("ends a hold at once, and takes the place of the order and the note before it", async () => {
+  it("ends a hold at once, and replaces the order and the note before it", async () => {
     found = { ...found, leaseState: "breaking", term: { ...TERM, holdMs: 5_000, order: { id: "0", reason: "before" } } };
     present = { metadata: encodeNote({ id: "9", term: 6 }), etag: "n1", contentLength: 0 };
     expect(await (await standing()).carryOut(BREAK)).toBe(true);
@@ -140,7 +140,7 @@ describe("an administrator's order to a blob", () => {
   });
 
   it.each(["available", "expired", "broken"] as const)(
-    "to one whose lease is %s is written into its metadata, without the value and the reservation that nobody stands for, and is forgotten",
+    "to one whose lease is %s is written into its metadata, without the former value and reservation, and the memory of it is dropped",
     async (leaseState) => {
       const reservation = { group: "west", durationMs: 10_000 };
       found = { ...found, leaseState, term: { ...TERM, reservation } };
@@ -160,7 +160,7 @@ describe("an administrator's order to a blob", () => {
     },
   );
 
-  it("has not been carried out where somebody has written since, or the lease is another's", async () => {
+  it("has not been carried out if the blob was written since, or the lease is another candidate's", async () => {
     for (const [code, statusCode] of [
       ["ConditionNotMet", 412],
       ["LeaseIdMissing", 412],

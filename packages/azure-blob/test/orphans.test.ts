@@ -9,7 +9,7 @@ const LIMITS = { timeoutMs: 1_000 };
 describe("the leases that a process has orphaned", () => {
   let clock: VirtualClock;
   let orphans: Orphans;
-  /** The leases that were released, or were to be. */
+  /** The leases that were released, or that a request tried to release. */
   let released: string[];
   let fails: boolean;
 
@@ -39,13 +39,13 @@ describe("the leases that a process has orphaned", () => {
     return await orphans.freeSeen("e", { term: { term, termId }, leasedSinceMs } as Sighting, LIMITS);
   }
 
-  it("are freed at once, and then known no more", async () => {
+  it("are freed at once, and then forgotten", async () => {
     await orphans.free("e", orphan("one"), LIMITS);
     expect(await seen(6)).toBe(false);
     expect(released).toEqual(["one"]);
   });
 
-  it("are freed when they are seen, each once, where that has failed at first", async () => {
+  it("are freed once when a read shows them, if the first try has failed", async () => {
     fails = true;
     await orphans.free("e", orphan("one"), LIMITS);
     await orphans.free("e", orphan("two"), LIMITS);
@@ -59,7 +59,7 @@ describe("the leases that a process has orphaned", () => {
     expect(released).toEqual(["two"]);
   });
 
-  it("are each known once", async () => {
+  it("are each remembered once", async () => {
     const one = orphan("one");
     for (const known of [one, one, { ...one }]) orphans.add("e", known);
     orphans.add("e", orphan("two"));
@@ -80,7 +80,7 @@ describe("the leases that a process has orphaned", () => {
     expect(released).toEqual(canBe ? ["one"] : []);
   });
 
-  it("are left to themselves once they have run out, and not before", async () => {
+  it("are forgotten once they have run out, and not before", async () => {
     orphans.add("e", orphan("one"));
     await clock.advance(15_000);
     fails = true;
@@ -90,7 +90,7 @@ describe("the leases that a process has orphaned", () => {
     fails = false;
     expect([await seen(6), await seen(6)]).toEqual([false, false]);
     expect(released).toEqual([]);
-    // It is forgotten: nothing is left that another one of this name would be taken for.
+    // It is forgotten, so that a later orphan of the same name is not taken for it.
     orphans.add("e", orphan("one"));
     expect(await seen(6)).toBe(true);
   });

@@ -7,7 +7,7 @@ import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const HOUR_MS = 3_600_000;
-/** As sharp as it is to be, in whole milliseconds. */
+/** The width of a sharp grid, in whole milliseconds. */
 const SHARP_MS = 30 + 2;
 const RENEW_INTERVAL_MS = 5_000;
 
@@ -23,7 +23,7 @@ async function publishedGrid(world: BlobWorld): Promise<PublishedGrid> {
   return { lo: lo!, hi: hi!, intervalMs: intervalMs! };
 }
 
-/** The clock of a process on another machine: nothing but its rate is the same. */
+/** Returns the clock of a process on another machine. Only its rate is the same. */
 function onAnotherMachine(
   clock: Clock,
   { monotonicMs, wallMs }: { readonly monotonicMs: number; readonly wallMs: number },
@@ -38,7 +38,7 @@ function onAnotherMachine(
 }
 
 describe("the grid that a leader publishes", () => {
-  test("tells, within what it knows, when the acquisition was sent, by the service's clock", async ({ world }) => {
+  test("bounds when the acquisition was sent, by the service's clock", async ({ world }) => {
     world.letTimeRun();
     await world.elsewhere(7 * HOUR_MS);
     const store = world.store();
@@ -54,7 +54,7 @@ describe("the grid that a leader publishes", () => {
   });
 
   test.for([-7 * HOUR_MS, -250, 0, 400, 999.5, 5 * HOUR_MS])(
-    "is sharp soon after the first renewal, for a bounded number of looks and one write, and then is left alone (a clock %d ms ahead)",
+    "is sharp soon after the first renewal, by a bounded number of reads and one write, and then does not change (a clock %d ms ahead)",
     async (aheadMs, { world }) => {
       world.dateReplies(aheadMs);
       const { elector } = world.candidate("a");
@@ -69,7 +69,7 @@ describe("the grid that a leader publishes", () => {
       const { lo, hi, intervalMs } = await publishedGrid(world);
       expect(hi - lo).toBeLessThanOrEqual(SHARP_MS);
       expect(intervalMs).toBe(RENEW_INTERVAL_MS);
-      // It is written in whole milliseconds.
+      // The grid is written in whole milliseconds.
       expect(lo - 1).toBeLessThanOrEqual(grantedMs);
       expect(hi + 1).toBeGreaterThanOrEqual(grantedMs);
       await expect(world.namesDuring(() => world.pass(40_000))).resolves.toEqual(Array.from({ length: 8 }, () => "lease:renew"));
@@ -77,7 +77,7 @@ describe("the grid that a leader publishes", () => {
     },
   );
 
-  test("holds the true instant of the grant by Azurite's own clock, and is sharper for the looks", async ({ world }) => {
+  test("contains the true time of the grant by Azurite's own clock, and is sharper after the reads", async ({ world }) => {
     world.letTimeRun();
     for (let round = 0; round < 5; round += 1) {
       const store = world.store();
@@ -87,9 +87,9 @@ describe("the grid that a leader publishes", () => {
       const { lo, hi } = await publishedGrid(world);
       const trueMs = world.serviceMs(lease.grantedAt.monotonicMs);
 
-      // How sharp it gets depends on how long requests take.
+      // The grid's width depends on how long requests take.
       expect(hi - lo).toBeLessThanOrEqual(500);
-      // Azurite and this process round, and move, their clocks to the millisecond.
+      // Azurite and this process round and move their clocks to the millisecond.
       expect(lo).toBeLessThanOrEqual(trueMs + 5);
       expect(hi).toBeGreaterThanOrEqual(trueMs - 5);
       await store.release(lease, LIMITS);
@@ -97,7 +97,7 @@ describe("the grid that a leader publishes", () => {
     }
   });
 
-  test("does not hold up what the leader publishes for longer than half of a call, should its write hang", async ({ world }) => {
+  test("delays the leader's publication by at most half of a call if its own write hangs", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     world.faultOnce("metadata", { kind: "black-hole", side: "request" });
@@ -111,7 +111,7 @@ describe("the grid that a leader publishes", () => {
     await expect(store.read(ELECTION)).resolves.toMatchObject({ value: "http://new" });
   });
 
-  test("is not worked on any more once the lease is released", async ({ world }) => {
+  test("is not made sharper once the lease is released", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await store.renew(lease, LIMITS);
@@ -126,7 +126,7 @@ describe("the grid that a leader publishes", () => {
     await expect(world.blob.getProperties()).resolves.toMatchObject({ etag, leaseState: "available" });
   });
 
-  test("is made sharp for all leaders of a process by one one's looks", async ({ world }) => {
+  test("is made sharp for all leaders of a process by the reads of one", async ({ world }) => {
     world.dateReplies(333);
     const store = world.store();
     const leases: Lease[] = [];
@@ -142,7 +142,7 @@ describe("the grid that a leader publishes", () => {
     for (const lease of leases) await store.release(lease, LIMITS);
   });
 
-  test("is made sharp by another leader of the process where the one that looks has ended its term", async ({ world }) => {
+  test("is made sharp by another leader of the process if the reading one ends its term", async ({ world }) => {
     world.dateReplies(333);
     const store = world.store();
     const first = await win(store, { election: "first" });
@@ -158,7 +158,7 @@ describe("the grid that a leader publishes", () => {
     await store.release(lease, LIMITS);
   });
 
-  test("is not worked on any more once the lease is lost", async ({ world }) => {
+  test("is not made sharper once the lease is lost", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await store.renew(lease, LIMITS);
@@ -169,7 +169,7 @@ describe("the grid that a leader publishes", () => {
     expect(world.clock.nextTimerInMs).toBeUndefined();
   });
 
-  test("stays as it is when the looks for it fail, and nothing else comes of that", async ({ world }) => {
+  test("does not change if its reads fail, without any other effect", async ({ world }) => {
     const { elector, events } = world.candidate("a");
     const leadership = await world.settled(elector.campaign());
     const before = await publishedGrid(world);
@@ -182,7 +182,7 @@ describe("the grid that a leader publishes", () => {
     await world.settled(leadership.release());
   });
 
-  test("and what the leader publishes at the same time do not undo each other", async ({ world }) => {
+  test("and the leader's publication at the same time do not overwrite each other", async ({ world }) => {
     world.dateReplies(333);
     const { elector } = world.candidate("a", { value: "0" });
     const leadership = await world.settled(elector.campaign());
@@ -197,7 +197,7 @@ describe("the grid that a leader publishes", () => {
     await world.settled(leadership.release());
   });
 
-  test("is made sharp anew when it has grown old, since clocks drift apart", async ({ world }) => {
+  test("is made sharp again after a while, because clocks drift apart", async ({ world }) => {
     world.dateReplies(333);
     const { elector } = world.candidate("a");
     const leadership = await world.settled(elector.campaign());
@@ -210,7 +210,9 @@ describe("the grid that a leader publishes", () => {
     await world.settled(leadership.release());
   });
 
-  test("is sharp from the first write of a leader that stood by before, which then sends nothing for it", async ({ world }) => {
+  test("is sharp from the first write of a leader that was a standby before, which then sends nothing for it", async ({
+    world,
+  }) => {
     world.dateReplies(333);
     const leader = world.candidate("a");
     const leadership = await world.settled(leader.elector.campaign());
@@ -228,8 +230,8 @@ describe("the grid that a leader publishes", () => {
   });
 });
 
-describe("standbys that look at the grid", () => {
-  test("find every expiry at once, whatever the clocks of the machines and the service show", async ({ world }) => {
+describe("standbys that poll by the grid", () => {
+  test("find every expiry at once, with any clocks of the machines and the service", async ({ world }) => {
     world.dateReplies(5 * HOUR_MS);
     world.clock.jumpWall(-3 * HOUR_MS);
     const store = world.store();
@@ -259,7 +261,7 @@ describe("standbys that look at the grid", () => {
     stopping.abort();
     await world.settled(run);
 
-    // Had the leader crashed after a renewal, its lease would have run out one lease later.
+    // After a crash following one of these renewals, the lease would have run out one lease later.
     const expiriesMs = renewalsMs.map((atMs) => atMs + LEASE_MS).filter((atMs) => atMs > fromMs && atMs < looksMs.at(-1)! - 500);
     expect(expiriesMs.length).toBeGreaterThanOrEqual(8);
     for (const expiryMs of expiriesMs) {
@@ -270,7 +272,7 @@ describe("standbys that look at the grid", () => {
     await world.settled(leadership.release());
   });
 
-  test("are not led astray by a reply whose date is none", async ({ world }) => {
+  test("are not misled by a reply with an invalid date", async ({ world }) => {
     await win(world.store());
     world.dateReplies(NaN);
     const store = world.store();
@@ -282,7 +284,7 @@ describe("standbys that look at the grid", () => {
     expect(waitMs).toBeLessThanOrEqual(2_020);
   });
 
-  test("go back to plain looks when there is nothing to aim at", async ({ world }) => {
+  test("poll at random again if there is no grid", async ({ world }) => {
     const store = world.store();
     for (const [drawn, waitMs] of [
       [0, 1_600],

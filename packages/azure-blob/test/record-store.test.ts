@@ -11,7 +11,7 @@ const DATES = { date: new Date(1_750_000_010_000), lastModified: new Date(1_750_
 describe("the records in a container", () => {
   const { signal } = new AbortController();
   let calls: unknown[][];
-  /** What each request comes to, in turn; a reply of the service's by default. */
+  /** The results of the requests, in turn. The default is a reply of the service. */
   let outcomes: Array<object | Error>;
 
   beforeEach(() => {
@@ -43,7 +43,7 @@ describe("the records in a container", () => {
     return Object.assign(new Error("no"), { code, statusCode, response: { headers } });
   }
 
-  it("are each read as a whole by one request, which the SDK repeats in no part", async () => {
+  it("are each read as a whole by one request, no part of which the SDK repeats", async () => {
     const bytes = Buffer.from(JSON.stringify(RECORD));
     const middle = bytes.indexOf("ü") + 1;
     outcomes = [{ readableStreamBody: Readable.from([bytes.subarray(0, middle), bytes.subarray(middle)]) }];
@@ -55,12 +55,12 @@ describe("the records in a container", () => {
     expect(calls).toEqual([["download", "p/e", 0, undefined, { abortSignal: signal, maxRetryRequests: 0 }]]);
   });
 
-  it("were not changed by a read that broke off", async () => {
+  it("are unchanged after a read that broke off", async () => {
     outcomes = [Object.assign(new Error("socket hang up"), { code: "ECONNRESET" })];
     await expect(store().get("e", { signal, consistent: true })).rejects.toMatchObject({ mayHaveBeenApplied: false });
   });
 
-  it("are foreign where they are no JSON, and none where there is no blob", async () => {
+  it("are foreign if they are not JSON, and undefined if there is no blob", async () => {
     outcomes = [{}, refusal(404, "BlobNotFound"), refusal(404, "ContainerNotFound"), refusal(403, "AuthorizationFailure")];
     expect(await store().get("e", { signal, consistent: true })).toMatchObject({ data: undefined });
     expect(await store().get("e", { signal, consistent: true })).toBeUndefined();
@@ -118,7 +118,7 @@ describe("the records in a container", () => {
     expect(calls[1]).toEqual(["create", { abortSignal: signal }]);
   });
 
-  it("have no container made for one that was there before, nor for anything else that is missing", async () => {
+  it("get no new container if they existed before, nor if anything else is missing", async () => {
     for (const [ifVersion, code] of [
       ['"v0"', "ContainerNotFound"],
       [undefined, "BlobNotFound"],
@@ -131,7 +131,7 @@ describe("the records in a container", () => {
     expect(calls.map(([name]) => name)).toEqual(["upload", "upload"]);
   });
 
-  it("fail as the making of their container does", async () => {
+  it("fail with the error of their container's creation", async () => {
     outcomes = [refusal(404, "ContainerNotFound"), new Error("socket hang up")];
     await expect(store(true).put("e", RECORD, { ifVersion: undefined, keepsNonce: false, signal })).rejects.toMatchObject({
       operation: "create-container",
@@ -139,7 +139,7 @@ describe("the records in a container", () => {
     });
   });
 
-  it("may be anything that is as long as a value, and as old as two dates say", () => {
+  it("may be as long as a value, and their age has the bounds of two dates", () => {
     expect(store().capabilities).toEqual({
       maxValueBytes: 65_536,
       fence: "none",

@@ -20,7 +20,7 @@ describe("how many requests a step takes", () => {
     await expect(world.namesDuring(() => store.release(lease, LIMITS))).resolves.toEqual(["lease:release"]);
   });
 
-  test("a container that is missing is not made unless it is said so", async ({ world }) => {
+  test("a missing container is created only with createContainer", async ({ world }) => {
     const store = new BlobLeaseStore({ container: world.proxied, clock: world.clock });
 
     const missing = { code: "STORE_MISSING", message: expect.stringContaining("Create the container first") };
@@ -30,7 +30,7 @@ describe("how many requests a step takes", () => {
     expect(world.requests.map(({ name }) => name)).toEqual(["head", "metadata", "put-blob"]);
   });
 
-  test("a win after a look that showed no blob: three, and without a look four", async ({ world }) => {
+  test("a win after a read that showed no blob: three, and without a read four", async ({ world }) => {
     await world.container.create();
     const [looked, other] = [world.store(), world.store()];
 
@@ -42,7 +42,7 @@ describe("how many requests a step takes", () => {
     expect(unknown).toEqual(["head", ...known]);
   });
 
-  test("an elector's first term: its look, and three", async ({ world }) => {
+  test("an elector's first term: its read, and three", async ({ world }) => {
     await world.container.create();
     const { elector } = world.candidate("a");
 
@@ -51,7 +51,7 @@ describe("how many requests a step takes", () => {
     expect(sent).toEqual(["head", "put-blob", "lease:acquire", "metadata", "lease:release"]);
   });
 
-  test("an elector's next term right after its own: its look, and two", async ({ world }) => {
+  test("an elector's next term right after its own: its read, and two", async ({ world }) => {
     const { elector } = world.candidate("a");
     await elector.tryRun(() => undefined);
 
@@ -60,7 +60,7 @@ describe("how many requests a step takes", () => {
     expect(sent).toEqual(["head", "lease:acquire", "metadata", "lease:release"]);
   });
 
-  test("a win after a look that showed the lease vacant, or expired: two", async ({ world }) => {
+  test("a win after a read that showed the lease vacant, or expired: two", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await a.release(await win(a), LIMITS);
 
@@ -72,7 +72,7 @@ describe("how many requests a step takes", () => {
     await expect(world.namesDuring(() => win(a))).resolves.toEqual(["lease:acquire", "metadata"]);
   });
 
-  test("a lost race: one, and then looks alone", async ({ world }) => {
+  test("a lost race: one, and then only reads", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await a.release(await win(a), LIMITS);
     await b.read(ELECTION);
@@ -82,7 +82,7 @@ describe("how many requests a step takes", () => {
     await expect(world.namesDuring(() => b.read(ELECTION))).resolves.toEqual(["head"]);
   });
 
-  test("a look while the lease is held, free or expired: one HEAD, and no write", async ({ world }) => {
+  test("a read while the lease is held, free or expired: one HEAD, and no write", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const lease = await win(a);
     for (let look = 0; look < 5; look += 1) await expect(world.namesDuring(() => b.read(ELECTION))).resolves.toEqual(["head"]);
@@ -93,7 +93,7 @@ describe("how many requests a step takes", () => {
     await expect(world.namesDuring(() => b.read(ELECTION))).resolves.toEqual(["head"]);
   });
 
-  test("a standby that waits through a minute of another's leadership sends HEADs, one a look, and proves once that it may write", async ({
+  test("a standby that waits through a minute of another's term sends one HEAD for each poll, and proves once that it may write", async ({
     world,
   }) => {
     const leader = world.candidate("a");
@@ -109,7 +109,7 @@ describe("how many requests a step takes", () => {
     });
 
     const looks = sent.filter(({ name }) => name !== "lease:renew");
-    // The leader's own looks are those by which it sharpens its grid, once in its term.
+    // The leader's own reads, by which it makes its grid sharp, once in its term.
     const leadersOwn = world.witness.published.filter(({ operation }) => operation === "publish").length;
     expect(looks.filter(({ name }) => name !== "head")).toHaveLength(leadersOwn + 1);
     expect(world.witness.published.filter(({ operation }) => operation === "probe")).toHaveLength(1);
@@ -118,7 +118,7 @@ describe("how many requests a step takes", () => {
     await world.settled(leadership.release());
   });
 
-  test("a break: a look, the note (read, then written) and the break", async ({ world }) => {
+  test("a break: a read, the note (read, then written) and the break", async ({ world }) => {
     const [a, admin] = [world.store(), world.store()];
     await win(a);
 
@@ -127,7 +127,7 @@ describe("how many requests a step takes", () => {
     expect(sent).toEqual(["head", "head", "put-blob", "lease:break"]);
   });
 
-  test("a break that finds nobody there, or a newer term: the look alone", async ({ world }) => {
+  test("a break that finds no leader, or a newer term: the read alone", async ({ world }) => {
     const [a, admin] = [world.store(), world.store()];
     await expect(world.namesDuring(() => admin.break(ELECTION, { reason: "test" }))).resolves.toEqual(["head"]);
     const lease = await win(a);
@@ -138,7 +138,7 @@ describe("how many requests a step takes", () => {
   });
 });
 
-describe("one attempt, one request, whatever the user's client does by itself", () => {
+describe("one attempt is one request, with any retry settings of the user's client", () => {
   const faults: Readonly<Record<string, Fault>> = {
     "a 503": { kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } },
     "a 500": { kind: "answer", status: 500, headers: { "x-ms-error-code": "InternalError" } },
@@ -164,7 +164,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
     }
   });
 
-  test("an acquisition, too, which frees what it may have won", async ({ world }) => {
+  test("also for an acquisition, which frees the lease that it may have won", async ({ world }) => {
     const store = new BlobLeaseStore({ container: eagerClient(world), clock: world.clock, createContainer: true });
     await store.release(await win(store), LIMITS);
     world.proxy.rule = (request) => (request.name === "lease:acquire" ? { kind: "answer", status: 500 } : undefined);
@@ -174,14 +174,14 @@ describe("one attempt, one request, whatever the user's client does by itself", 
     expect(sent).toEqual(["lease:acquire", "lease:release"]);
   });
 
-  test("the user's client is left as it was", async ({ world }) => {
+  test("the user's client is not changed", async ({ world }) => {
     const client = eagerClient(world);
     const before = inspect(client, { depth: 8 });
     const store = new BlobLeaseStore({ container: client, clock: world.clock, createContainer: true });
     await win(store);
 
     expect(inspect(client, { depth: 8 })).toBe(before);
-    // It still tries again by itself.
+    // The client itself still retries.
     world.faultOnce("head", { kind: "answer", status: 500 });
     const sent = await world.namesDuring(() => client.getBlobClient(ELECTION).getProperties());
     expect(sent).toEqual(["head", "head"]);
@@ -223,7 +223,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
     }
   });
 
-  test("the user's own options for the client are kept", async ({ world }) => {
+  test("the user's own options of the client are kept", async ({ world }) => {
     const service = BlobServiceClient.fromConnectionString(azuriteConnectionString(world.proxy.url), {
       userAgentOptions: { userAgentPrefix: "acme-billing/7" },
     });
@@ -238,7 +238,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
   });
 });
 
-/** A client as the SDK makes it by default: it tries four times, at once and after 4 and 8 s. */
+/** Returns a client with the SDK's defaults: it tries four times, at once and after 4 and 8 s. */
 function eagerClient(world: BlobWorld): ReturnType<BlobServiceClient["getContainerClient"]> {
   const service = BlobServiceClient.fromConnectionString(azuriteConnectionString(world.proxy.url));
   return service.getContainerClient(world.container.containerName);

@@ -8,15 +8,15 @@ import { LAPSE_MS, type BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const RESERVED_MS = 120_000;
-/** How late the end of a reservation may be found, and some time for the requests. */
+/** How late the end of a reservation may be found, plus the time of the requests. */
 const LATE_MS = 3_000;
 
-/** What a candidate of a group asks for. */
+/** Returns the request of a candidate of a group. */
 function of(group: string, options: Partial<AcquireRequest> = {}): AcquireRequest {
   return acquiring({ candidateId: group, reservation: { group, durationMs: RESERVED_MS }, ...options });
 }
 
-/** A candidate of group west leads for a second. */
+/** Lets a candidate of group west lead for a second. */
 async function leadInWest(world: BlobWorld): Promise<{ readonly store: BlobLeaseStore; readonly lease: Lease }> {
   const store = world.store();
   const lease = await win(store, of("west"));
@@ -25,7 +25,7 @@ async function leadInWest(world: BlobWorld): Promise<{ readonly store: BlobLease
   return { store, lease };
 }
 
-/** One that has seen nothing acquires, as an elector does: it reads first. Leaves the election as it was. */
+/** Lets a candidate without memory acquire like an elector: it reads first. Leaves the election unchanged. */
 async function admits(world: BlobWorld, request: AcquireRequest): Promise<boolean> {
   const store = world.store();
   await store.read(ELECTION);
@@ -35,7 +35,7 @@ async function admits(world: BlobWorld, request: AcquireRequest): Promise<boolea
 }
 
 describe("a reservation", () => {
-  test("keeps a free election to its group, whoever comes new to it, and says so", async ({ world }) => {
+  test("reserves a free election for its group, also for new processes, and shows that", async ({ world }) => {
     await leadInWest(world);
     await world.forward(RESERVED_MS - 2_000);
 
@@ -58,7 +58,7 @@ describe("a reservation", () => {
     await expect(admits(world, of("west", { candidateId: "another of west" }))).resolves.toBe(true);
   });
 
-  test("ends by the service's clock, for who comes new to it and for who has seen it", async ({ world }) => {
+  test("ends by the service's clock, for new processes and for those that have read it", async ({ world }) => {
     await leadInWest(world);
     const standby = world.store();
     await standby.read(ELECTION);
@@ -66,7 +66,7 @@ describe("a reservation", () => {
 
     expect(await world.store().read(ELECTION)).not.toHaveProperty("bar");
     await expect(admits(world, acquiring({ candidateId: "nobody's" }))).resolves.toBe(true);
-    // It need not look again: its own clock has run on.
+    // It needs no new read, because its own clock has run on.
     await world.forward(RESERVED_MS + LATE_MS);
     await expect(standby.acquire(of("east"))).resolves.toMatchObject({ acquired: true });
     await expect(world.store().acquire(of("west"))).resolves.toMatchObject({ acquired: false });
@@ -83,7 +83,7 @@ describe("a reservation", () => {
     });
   });
 
-  test("is that of the last term: one without any reserves nothing", async ({ world }) => {
+  test("is that of the last term: a term without one reserves nothing", async ({ world }) => {
     await leadInWest(world);
     const store = world.store();
     await world.forward(RESERVED_MS + LATE_MS);
@@ -94,7 +94,7 @@ describe("a reservation", () => {
     await expect(admits(world, of("east"))).resolves.toBe(true);
   });
 
-  test("binds who has last looked while the lease was held, and has not seen it released", async ({ world }) => {
+  test("blocks a process that last read while the lease was held, and has not read its release", async ({ world }) => {
     const west = world.store();
     const lease = await win(west, of("west"));
     const east = world.store();
@@ -105,7 +105,7 @@ describe("a reservation", () => {
     await expect(world.blob.getProperties()).resolves.toMatchObject({ leaseState: "available" });
   });
 
-  test("binds who has last looked before the whole term that made it: the lease is given back", async ({ world }) => {
+  test("blocks a process that last read before the whole term that made it: the lease is released", async ({ world }) => {
     const east = world.store();
     await east.release(await win(east), LIMITS);
     await leadInWest(world);
@@ -116,7 +116,7 @@ describe("a reservation", () => {
     await expect(win(world.store(), of("west"))).resolves.toMatchObject({ term: 3 });
   });
 
-  test("counts, where the holder has crashed, from the last time that it wrote something", async ({ world }) => {
+  test("counts from the holder's last write if the holder has crashed", async ({ world }) => {
     const store = world.store();
     const lease = await win(store, of("west"));
     await world.forward(10_000);
@@ -146,7 +146,7 @@ describe("a reservation", () => {
     await expect(admits(world, of("west"))).resolves.toBe(true);
   });
 
-  test("gives way to an administrator's transfer", async ({ world }) => {
+  test("is replaced by an administrator's transfer", async ({ world }) => {
     await win(world.store(), of("west"));
     const outcome = world.store().transfer(ELECTION, "east");
     await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
@@ -170,7 +170,7 @@ describe("a reservation", () => {
     await expect(admits(world, of(group))).resolves.toBe(true);
   });
 
-  test("that is none is refused before any request", async ({ world }) => {
+  test("that is invalid is refused before any request", async ({ world }) => {
     const sent = await world.namesDuring(async () => {
       for (const reservation of [
         { group: "", durationMs: 1 },
@@ -187,7 +187,7 @@ describe("a reservation", () => {
 });
 
 describe("a release by a term with a reservation", () => {
-  test("looks whether the term was broken, and writes nothing where little of it has passed", async ({ world }) => {
+  test("reads whether the term was broken, and writes nothing if little of the reservation has passed", async ({ world }) => {
     const store = world.store();
     const lease = await win(store, of("west"));
     await world.forward(RESERVED_MS / 10 - 1);
@@ -195,7 +195,7 @@ describe("a release by a term with a reservation", () => {
     await expect(world.namesDuring(() => store.release(lease, LIMITS))).resolves.toEqual(["head", "lease:release"]);
   });
 
-  test("makes it count from the end of the work, where more of it has passed", async ({ world }) => {
+  test("makes it count from the end of the work if more of it has passed", async ({ world }) => {
     const store = world.store();
     const lease = await win(store, of("west"));
     await world.forward(RESERVED_MS / 10 + 1);
@@ -204,11 +204,11 @@ describe("a release by a term with a reservation", () => {
 
     await world.forward(RESERVED_MS - 2_000);
     await expect(admits(world, of("east"))).resolves.toBe(false);
-    // The process that wrote it knows what is there.
+    // The process that wrote it knows the metadata.
     await expect(world.namesDuring(() => win(store, of("west")))).resolves.toEqual(["lease:acquire", "metadata"]);
   });
 
-  test.for(["head", "metadata"])("releases all the same where the service refuses the %s before it", async (name, { world }) => {
+  test.for(["head", "metadata"])("still releases if the service refuses the %s before it", async (name, { world }) => {
     const store = world.store();
     const lease = await win(store, of("west"));
     await world.forward(RESERVED_MS / 10 + 1);
@@ -223,7 +223,7 @@ describe("a release by a term with a reservation", () => {
     });
   });
 
-  test("whose lease is a successor's by now touches nothing", async ({ world }) => {
+  test("whose lease is already a successor's changes nothing", async ({ world }) => {
     const [west, east] = [world.store(), world.store()];
     const lease = await win(west, of("west", { reservation: { group: "west", durationMs: 1_000 } }));
     await world.forward(LAPSE_MS);
@@ -255,7 +255,7 @@ describe("a break", () => {
     await expect(world.store().break(ELECTION, { reason: "again", ifTerm: 1 })).resolves.toMatchObject({ broken: false });
   });
 
-  test("of an expired term with a reservation does so as well, and its administrator's own store knows", async ({ world }) => {
+  test("of an expired term with a reservation also ends it, and the administrator's own store knows that", async ({ world }) => {
     await win(world.store(), of("west"));
     await world.forward(LAPSE_MS);
     const admin = world.store();
@@ -279,7 +279,7 @@ describe("a break", () => {
     expect(sent).toEqual(["head"]);
   });
 
-  test("of a reservation, when one of the group leads again meanwhile, leaves that term alone", async ({ world }) => {
+  test("of a reservation does not end a new term of the group", async ({ world }) => {
     await leadInWest(world);
     const late = world.holdOnce("metadata");
     const breaking = world.store().break(ELECTION, { reason: "west is down" });
@@ -295,12 +295,13 @@ describe("a break", () => {
     await expect(world.blob.getProperties()).resolves.toMatchObject({ metadata: { leasehold_group: "west" } });
   });
 
-  test("of a reservation, when one of the group is about to lead again, breaks the term that it names", async ({ world }) => {
+  test("of a reservation, while one of the group is about to lead again, breaks the term that it names", async ({ world }) => {
     await leadInWest(world);
     const late = world.holdOnce("metadata");
     const breaking = world.store().break(ELECTION, { reason: "west is down" });
     await late.arrived;
-    // Acquired, and its term not written yet: the write without the lease's id is refused, and the lease is broken instead.
+    // The lease is acquired, and its term not written yet. A write without the lease's id is refused, so the lease is broken
+    // instead.
     const between = world.container.getBlobClient(ELECTION).getBlobLeaseClient();
     await between.acquireLease(15);
     await late.letGo();
@@ -310,7 +311,7 @@ describe("a break", () => {
   });
 
   test.for(["learned", "not learned"] as const)(
-    "of a held term ends its reservation with it, also where the holder releases and has %s of it",
+    "of a held term ends its reservation too, also if the holder releases and has %s of it",
     async (how, { world }) => {
       const store = world.store();
       const lease = await win(store, of("west"));
@@ -326,7 +327,7 @@ describe("a break", () => {
     },
   );
 
-  test("of a held term ends its reservation with it, where the holder lets it run out", async ({ world }) => {
+  test("of a held term ends its reservation too, if the holder lets it run out", async ({ world }) => {
     await win(world.store(), of("west"));
     await world.store().break(ELECTION, { reason: "west is down" });
     await world.forward(LAPSE_MS);
@@ -338,7 +339,7 @@ describe("a break", () => {
 describe("a transfer to a candidate that does not come", () => {
   const TO_NOBODY = { transferTimeoutMs: 5_000 };
 
-  test("takes the place of a reservation: after it, it is any group's turn", async ({ world }) => {
+  test("replaces a reservation: after it, any group may acquire", async ({ world }) => {
     await leadInWest(world);
     await world.settled(world.store().transfer(ELECTION, "nobody", TO_NOBODY));
 

@@ -16,7 +16,7 @@ const SEEN_MS = 1_000_000;
 const LEASE_MS = 15_000;
 const TERM: TermMetadata = { term: 7, termId: "t", candidateId: "a", value: "v", leaseDurationMs: LEASE_MS };
 
-/** A sighting of a blob that is free, and was written just before; with what is different. */
+/** Returns the observation of a blob that is free and was just written, with changes. */
 function seen({ term, ...different }: Partial<Omit<Sighting, "term">> & { term?: Partial<TermMetadata> } = {}): Sighting {
   return {
     leaseState: "available",
@@ -32,12 +32,12 @@ function seen({ term, ...different }: Partial<Omit<Sighting, "term">> & { term?:
   };
 }
 
-describe("what one more reading adds to a sighting", () => {
+describe("after one more read, an observation", () => {
   const at = (leaseState: Reading["leaseState"], seenMs: number, term = 7): Reading => ({
     ...seen({ leaseState, seenMs, term: { term } }),
   });
 
-  it("is since when the term is seen under a lease, and never again once it was seen without one", () => {
+  it("has the time since which the term is under a lease, and never again after a read without one", () => {
     const first = sighted(undefined, at("leased", 10));
     expect(first).toMatchObject({ leasedSinceMs: 10, brokenSinceMs: undefined });
     const second = sighted(first, at("leased", 20));
@@ -48,7 +48,7 @@ describe("what one more reading adds to a sighting", () => {
     expect(sighted(second, at("leased", 40, 8)).leasedSinceMs).toBe(40);
   });
 
-  it("is since when its lease is seen broken", () => {
+  it("has the time since which its lease is broken", () => {
     const broken = sighted(undefined, at("broken", 10));
     expect(broken).toMatchObject({ leasedSinceMs: undefined, brokenSinceMs: 10 });
     expect(sighted(broken, at("broken", 20)).brokenSinceMs).toBe(10);
@@ -63,7 +63,7 @@ describe("the snapshot of a blob", () => {
   const plain = { election: "e", term: 7, leaseDurationMs: LEASE_MS };
   const named = { ...plain, holder: "a", value: "v" };
 
-  it("of one that nobody leads names nobody", () => {
+  it("names no holder if there is no leader", () => {
     expect(shown(seen())).toEqual({ ...plain, state: "vacant" });
     expect(shown(seen(), { isOurs: true })).toEqual({ ...plain, state: "vacant" });
     expect(shown(seen({ term: { leaseDurationMs: undefined } }))).toEqual({ election: "e", term: 7, state: "vacant" });
@@ -81,7 +81,7 @@ describe("the snapshot of a blob", () => {
     expect(shown(seen({ leaseState, term: { candidateId: undefined, value: undefined } }))).not.toHaveProperty("value");
   });
 
-  it("that is leased is held by this process where that knows of it, and unknown for a minute to others", () => {
+  it("with a lease is held in the process that holds it, and unknown for a minute to others", () => {
     const leased = seen({ leaseState: "leased", leasedSinceMs: SEEN_MS });
     const bar = { kind: "lease" };
     expect(shown(leased, { isOurs: true })).toEqual({ ...named, state: "held", bar });
@@ -99,7 +99,7 @@ describe("the snapshot of a blob", () => {
       expect(shown(leased, { afterMs })).toEqual({ ...plain, state: "unknown", bar: { kind: "lease" } });
   });
 
-  it("of a hold is vacant, with the rest of it for as long as the lease is breaking, and at least a millisecond", () => {
+  it("with a hold is vacant, and has the rest of the hold, at least a millisecond, while the lease is breaking", () => {
     const breaking = seen({ leaseState: "breaking", unchangedMs: 1_000, term: { holdMs: 5_000 } });
     expect(shown(breaking, { afterMs: 500 })).toEqual({ ...plain, state: "vacant", bar: { kind: "hold", leftMs: 3_500 } });
     expect(shown(breaking, { afterMs: 9_000 })).toEqual({ ...plain, state: "vacant", bar: { kind: "hold", leftMs: 1 } });
@@ -107,7 +107,7 @@ describe("the snapshot of a blob", () => {
       expect(shown(seen({ leaseState, term: { holdMs: 5_000 } }))).toEqual({ ...plain, state: "vacant" });
   });
 
-  it("tells the reason of a break, wherever that stands", () => {
+  it("has the reason of a break, from the metadata or from a note", () => {
     expect(shown(seen({ leaseState: "breaking", note: { id: "1", term: 7, reason: "over" } }))).toMatchObject({
       endingReason: "over",
     });
@@ -115,7 +115,7 @@ describe("the snapshot of a blob", () => {
   });
 });
 
-describe("the last order that concerns a term", () => {
+describe("the last order for a term", () => {
   it("is the one in the metadata, unless the note was written after that", () => {
     const order = { id: "1", reason: "order" };
     const note = { id: "2", reason: "note", term: 7 };
@@ -131,7 +131,7 @@ describe("the last order that concerns a term", () => {
 describe("the rest of a reservation", () => {
   const reservation = { group: "west", durationMs: 10_000.5 };
 
-  it("counts from the last write, in whole milliseconds, rounded up, and is none in the end", () => {
+  it("counts from the last write, in whole milliseconds, rounded up, and is undefined in the end", () => {
     const sighting = seen({ unchangedMs: 4_000, term: { reservation } });
     expect(reservationLeft(sighting, SEEN_MS + 1_000)).toEqual({ group: "west", durationMs: 5_001 });
     expect(reservationLeft(sighting, SEEN_MS + 6_000)).toEqual({ group: "west", durationMs: 1 });
@@ -140,7 +140,7 @@ describe("the rest of a reservation", () => {
     expect(barOfFree(sighting, SEEN_MS + 6_001)).toBeUndefined();
   });
 
-  it("is none where there was none, or an administrator has broken the term or transfers it", () => {
+  it("is undefined without a reservation, and after an administrator's break or transfer", () => {
     expect(reservationLeft(seen(), SEEN_MS)).toBeUndefined();
     expect(reservationLeft(seen({ term: { reservation, order: { id: "1", reason: "over" } } }), SEEN_MS)).toBeUndefined();
     const transfer = { candidateId: "b", timeoutMs: 1_000 };
@@ -148,17 +148,17 @@ describe("the rest of a reservation", () => {
   });
 });
 
-describe("the candidate that an administrator hands over to", () => {
+describe("the target of a transfer", () => {
   const transfer = { candidateId: "b", timeoutMs: 10_000 };
   const to = { kind: "transfer", candidateId: "b" };
 
-  it("may take its time from the order on, where that stands in the metadata", () => {
+  it("has its time from the order on, if the order is in the metadata", () => {
     const sighting = seen({ unchangedMs: 4_000, term: { order: { id: "1", transfer } } });
     expect(barOfFree(sighting, SEEN_MS + 5_999)).toEqual(to);
     expect(barOfFree(sighting, SEEN_MS + 6_000)).toBeUndefined();
   });
 
-  it("may take it from when the lease was seen broken, where it stands in a note", () => {
+  it("has its time from the read of the broken lease on, if the order is in a note", () => {
     const sighting = seen({ leaseState: "broken", brokenSinceMs: SEEN_MS, note: { id: "1", term: 7, transfer } });
     expect(barOfFree(sighting, SEEN_MS + 9_999)).toEqual(to);
     expect(barOfFree(sighting, SEEN_MS + 10_000)).toBeUndefined();
@@ -178,7 +178,7 @@ describe("the candidate that an administrator hands over to", () => {
 });
 
 describe("a blob that can be written without a lease", () => {
-  it("is one whose lease is neither there nor breaking", () => {
+  it("is one whose lease is neither held nor breaking", () => {
     const states = ["available", "leased", "expired", "breaking", "broken"] as const;
     expect(states.filter((leaseState) => isFree(seen({ leaseState })))).toEqual(["available", "expired", "broken"]);
   });
@@ -209,14 +209,14 @@ describe("the metadata of a term", () => {
     leasehold_order_timeout: "9000",
   };
 
-  it("is written so, beside what is not ours, and read again", () => {
+  it("is written beside the other metadata, and read again", () => {
     expect(encodeTerm(full, { theirs: "kept", LeaseHold_Old: "dropped" })).toEqual(encoded);
     expect(decodeTerm(encoded, 5)).toEqual({ ...full, grid: { tick: { lo: 10, hi: 13 }, intervalMs: 5_000 } });
     expect(decodeTerm({ LEASEHOLD_SCHEMA: "1", Leasehold_Term: "3" }, 0)).toMatchObject({ term: 3 });
     expect(foreignKeys(encoded)).toEqual({ theirs: "kept" });
   });
 
-  it("has a mark for a text that is empty, and none for what is not there", () => {
+  it("has a mark for an empty text, and nothing for a missing one", () => {
     expect(encodeTerm({ term: 1, value: "" }, {})).toEqual({
       leasehold_schema: "1",
       leasehold_term: "1",
@@ -280,13 +280,13 @@ describe("the note beside a lease", () => {
     leasehold_note_timeout: "9000",
   };
 
-  it("is written so, and read again", () => {
+  it("is written, and read again", () => {
     expect(encodeNote(note)).toEqual(encoded);
     expect(decodeNote(encoded)).toEqual(note);
   });
 
   it.each([{ leasehold_note_schema: "2" }, { leasehold_note_term: "x" }, { leasehold_note_id: "%zz" }])(
-    "is none with %j",
+    "is undefined with %j",
     (other) => {
       expect(decodeNote({ ...encoded, ...other })).toBeUndefined();
     },
@@ -294,7 +294,7 @@ describe("the note beside a lease", () => {
 });
 
 describe("a whole number", () => {
-  it("is one of decimal digits that a number can hold", () => {
+  it("has decimal digits, and is in a number's range", () => {
     expect(["0", "7", "9007199254740991"].map(wholeNumber)).toEqual([0, 7, 9_007_199_254_740_991]);
     for (const text of [undefined, "", "-1", "1.5", "0x1", " 1", "9007199254740992"]) expect(wholeNumber(text)).toBeUndefined();
   });
@@ -303,7 +303,7 @@ describe("a whole number", () => {
 describe("the age of a blob, by the dates of a reply", () => {
   const at = (seconds: number): Date => new Date(1_750_000_000_000 + seconds * 1_000);
 
-  it("is off by two seconds in either direction, and never less than nothing", () => {
+  it("may be wrong by two seconds in either direction, and is never negative", () => {
     const dated = { date: at(10), lastModified: at(0) };
     expect(ageMs(dated)).toBe(10_000);
     expect(leastAgeMs(dated)).toBe(9_000);
@@ -312,7 +312,7 @@ describe("the age of a blob, by the dates of a reply", () => {
     expect(ageBoundsMs({ date: at(1), lastModified: at(0) })).toEqual([0, 3_000]);
   });
 
-  it("is unknown where the dates contradict one another, or one of them is missing", () => {
+  it("is unknown if the dates contradict each other, or one of them is missing", () => {
     expect(ageBoundsMs({ date: at(0), lastModified: at(2) })).toEqual([0, 0]);
     expect(ageBoundsMs({ date: at(0), lastModified: at(3) })).toBeUndefined();
     expect(ageBoundsMs({ date: at(0) })).toBeUndefined();

@@ -12,7 +12,7 @@ import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitio
 import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
-/** What the service answers, in the shape of its documentation; a HEAD has no body. */
+/** Returns an answer of the service, in the form of its documentation. The answer to a HEAD has no body. */
 function answer(status: number, code: string, headers: Readonly<Record<string, string>> = {}): Fault {
   const body = `<?xml version="1.0" encoding="utf-8"?>\n<Error><Code>${code}</Code><Message>The words of ${code}.\nRequestId:1\nTime:2</Message></Error>`;
   return {
@@ -28,21 +28,23 @@ interface Situation {
   readonly lease: Lease;
 }
 
-/** A store that holds a lease. */
+/** Returns a store that holds a lease. */
 async function holding(world: BlobWorld): Promise<Situation> {
   const store = world.store();
   return { store, lease: await win(store) };
 }
 
-/** A store that knows of a lease that is free. */
+/** Returns a store that has read a free lease. */
 async function standingBy(world: BlobWorld): Promise<BlobLeaseStore> {
   const { store, lease } = await holding(world);
   await store.release(lease, LIMITS);
   return store;
 }
 
-describe("what a holder's request means when the service says that", () => {
-  /** https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes; some codes come with either status. */
+describe("the meaning of the service's answer to a holder's request", () => {
+  /**
+   * The service's codes: https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes. Some have either status.
+   */
   const codes: ReadonlyArray<readonly [status: number, code: string, reason: "taken" | "broken" | "missing"]> = [
     [409, "LeaseIdMismatchWithLeaseOperation", "taken"],
     [409, "LeaseIdMismatchWithBlobOperation", "taken"],
@@ -96,7 +98,7 @@ describe("what a holder's request means when the service says that", () => {
   });
 });
 
-describe("what an acquisition means when the service says that", () => {
+describe("the meaning of the service's answer to an acquisition", () => {
   test.for([
     [409, "LeaseAlreadyPresent"],
     [409, "LeaseIsBreakingAndCannotBeAcquired"],
@@ -127,7 +129,7 @@ describe("what an acquisition means when the service says that", () => {
   ] as const)("a creation that is answered %d %s has found the blob there", async ([status, code], { world }) => {
     await standingBy(world);
     let looks = 0;
-    // The look comes too early to see it.
+    // The read comes too early to show it.
     world.proxy.rule = ({ name }) => {
       if (name === "head") return (looks += 1) === 1 ? answer(404, "BlobNotFound") : undefined;
       return name === "put-blob" ? answer(status, code) : undefined;
@@ -136,7 +138,7 @@ describe("what an acquisition means when the service says that", () => {
     await expect(win(world.store())).resolves.toMatchObject({ term: 2 });
   });
 
-  test("a lease that was lost before its term was written is a lost race, whatever the code", async ({ world }) => {
+  test("a lease that was lost before its term was written is a lost race, with any code", async ({ world }) => {
     for (const [status, code] of [
       [412, "LeaseLost"],
       [412, "LeaseNotPresentWithBlobOperation"],
@@ -155,7 +157,7 @@ describe("what an acquisition means when the service says that", () => {
 interface Passing {
   readonly fault: Fault;
   readonly code: StoreErrorCode;
-  /** A write may have been carried out. */
+  /** True if a write may have been carried out. */
   readonly applied: boolean;
   readonly retryAfterMs?: number;
   readonly says?: RegExp;
@@ -233,7 +235,7 @@ const PASSING: Readonly<Record<string, Passing>> = {
 
 describe("a publication whose reply is lost", () => {
   test.for(["after", "mid-reply", "before"] as const)(
-    "is an error that says so, and the next one goes through (%s)",
+    "is an error that says so, and the next one succeeds (%s)",
     async (side, { world }) => {
       const { store, lease } = await holding(world);
       world.faultOnce("metadata", { kind: "cut", side });
@@ -248,7 +250,7 @@ describe("a publication whose reply is lost", () => {
     },
   );
 
-  test("and that arrives after the next one changes nothing", async ({ world }) => {
+  test("changes nothing if it arrives after the next one", async ({ world }) => {
     const { store, lease } = await holding(world);
     const late = world.holdOnce("metadata");
     await world.settled(world.witness.failureOf(store.publish(lease, "1", LIMITS)));
@@ -260,11 +262,11 @@ describe("a publication whose reply is lost", () => {
   });
 });
 
-describe("a failure that says nothing of who leads is an error, with what is known", () => {
+describe("a failure without information about the leader is an error with its details", () => {
   test.for(Object.entries(PASSING))("%s", async ([, { fault, code, applied, retryAfterMs, says }], { world }) => {
     const { store, lease } = await holding(world);
     const breakIt = (): Promise<unknown> => world.store().break(ELECTION, { reason: "test" });
-    // What may have been carried out is looked for; see break.test.ts.
+    // A break that may have been carried out is checked by a read; see break.test.ts.
     const breaking = [
       ["write-note", "put-blob", true, breakIt],
       ["break", "lease:break", true, breakIt],
@@ -311,7 +313,7 @@ describe("a failure that says nothing of who leads is an error, with what is kno
       code,
       mayHaveBeenApplied: applied,
     });
-    // Nobody is barred by what became of it.
+    // The lost request blocks no candidate.
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
@@ -350,13 +352,13 @@ describe("a failure that says nothing of who leads is an error, with what is kno
     const { url } = world.proxied;
     const store = new BlobLeaseStore({ container: new ContainerClient(url), clock: world.clock });
 
-    // Azurite's AuthorizationFailure; the service's own AuthenticationFailed is above.
+    // This is Azurite's AuthorizationFailure. The service's own AuthenticationFailed is above.
     await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_DENIED" });
   });
 });
 
 describe("the diagnostics channel", () => {
-  test("tells of every request, once, with its operation and outcome", async ({ world }) => {
+  test("publishes every request once, with its operation and outcome", async ({ world }) => {
     const { store, lease } = await holding(world);
     await store.renew(lease, LIMITS);
     world.faultOnce("lease:renew", answer(503, "ServerBusy"));
@@ -388,21 +390,21 @@ describe("the diagnostics channel", () => {
 describe("an answer that does not come from the service, such as that of a captive portal", () => {
   const stranger: Fault = { kind: "answer", status: 200, headers: { "Content-Type": "text/html" } };
 
-  test("is no renewal", async ({ world }) => {
+  test("does not count as a renewal", async ({ world }) => {
     const { store, lease } = await holding(world);
     world.proxy.rule = () => stranger;
 
     await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
-  test("tells nobody that the lease is vacant", async ({ world }) => {
+  test("does not show a vacant lease", async ({ world }) => {
     const { store } = await holding(world);
     world.proxy.rule = () => stranger;
 
     await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
-  test("that finds nothing is no loss, and no blank record either", async ({ world }) => {
+  test("does not count as a loss or a missing record if its status is 404", async ({ world }) => {
     const { store, lease } = await holding(world);
     world.proxy.rule = () => ({ ...stranger, status: 404 });
 
@@ -410,14 +412,14 @@ describe("an answer that does not come from the service, such as that of a capti
     await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_MISSING" });
   });
 
-  test.for([400, 403, 409, 429])("with status %d does not say that a write was not carried out", async (status, { world }) => {
+  test.for([400, 403, 409, 429])("with status %d does not prove that a write was not carried out", async (status, { world }) => {
     const { store, lease } = await holding(world);
     world.proxy.rule = () => ({ ...stranger, status });
 
     await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ mayHaveBeenApplied: true });
   });
 
-  test("elects nobody", async ({ world }) => {
+  test("makes no leader", async ({ world }) => {
     world.proxy.rule = ({ method, name }) =>
       name === "lease:acquire" ? { ...stranger, status: 201 } : method === "HEAD" || method === "PUT" ? stranger : undefined;
 
@@ -428,7 +430,7 @@ describe("an answer that does not come from the service, such as that of a capti
 });
 
 describe("nothing secret is shown", () => {
-  // What a test's errors, events and diagnostics may not hold is checked after each one, in every file: see Witness.
+  // Each test in every file checks its errors, events and diagnostics for secrets afterwards: see Witness.
 
   test("by an error whose body repeats the request", async ({ world }) => {
     const { store, lease } = await holding(world);
@@ -460,7 +462,7 @@ describe("nothing secret is shown", () => {
       { kind: "answer", status: 502, headers: {}, body: echo },
       answer(403, "AuthenticationFailed"),
     ] satisfies Array<Fault | undefined>) {
-      // The first look finds nothing, so that a request with a reply that has a body follows.
+      // The first read finds nothing, so that a request follows whose reply has a body.
       world.proxy.rule = ({ name }) => (name === "head" ? answer(404, "BlobNotFound") : fault);
       await world.witness.failureOf(store.acquire(acquiring()));
       world.proxy.rule = () => fault;
@@ -480,7 +482,7 @@ describe("nothing secret is shown", () => {
     await world.witness.failureOf(store.read(ELECTION));
   });
 
-  test("by a lease, or by what is told of its loss", async ({ world }) => {
+  test("by a lease, or by the description of its loss", async ({ world }) => {
     const { store, lease } = await holding(world);
     world.witness.hear(lease);
     await world.store().break(ELECTION, { reason: "test", immediate: true });

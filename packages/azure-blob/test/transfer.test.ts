@@ -7,9 +7,7 @@ import { test } from "./world-test.ts";
 const HOUR_MS = 3_600_000;
 
 describe("a transfer", () => {
-  test("to a candidate that does not come does not keep away for ever who has seen nothing of it, such as a function", async ({
-    world,
-  }) => {
+  test("to a candidate that does not come does not block new processes, such as functions, for ever", async ({ world }) => {
     await win(world.store());
     await world.settled(world.store().transfer(ELECTION, "b", { transferTimeoutMs: 10_000 }));
     await world.forward(HOUR_MS);
@@ -18,7 +16,7 @@ describe("a transfer", () => {
     await expect(world.candidate("c").elector.tryRun(() => "done")).resolves.toEqual({ elected: true, term: 2, result: "done" });
   });
 
-  test("does not let anyone in sooner who has seen nothing of it", async ({ world }) => {
+  test("does not admit a new process too early", async ({ world }) => {
     await win(world.store());
     const outcome = world.store().transfer(ELECTION, "b", { transferTimeoutMs: 30_000 });
     await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
@@ -30,46 +28,49 @@ describe("a transfer", () => {
     await expect(world.settled(outcome)).resolves.toBe("accepted");
   });
 
-  // A lease that was released has no place for a note: the store says so rather than hold anybody off.
-  test("is void if the leader leaves before it has learned of it, and says that it is", async ({ world }) => {
+  // A released lease cannot have a note. So the store reports the failed transfer, and blocks no candidate.
+  test("fails, and says so, if the leader releases before it has learned of the transfer", async ({ world }) => {
     const [a, c] = [world.store(), world.store()];
     const lease = await win(a);
     const outcome = world.store().transfer(ELECTION, "b");
     await world.proxy.waitFor(({ name, deliveries }) => name === "lease:break" && deliveries[0]?.status === 202);
 
-    // It stops between two renewals.
+    // The leader stops between two renewals.
     await a.release(lease, LIMITS);
 
     await expect(world.settled(outcome)).resolves.toBe("expired");
     await expect(c.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: true });
   });
 
-  test("of an election that never was is lost", async ({ world }) => {
+  test("of an election that never existed fails", async ({ world }) => {
     await expect(world.store().transfer(ELECTION, "b")).resolves.toBe("lost");
     await expect(win(world.store(), { candidateId: "c" })).resolves.toMatchObject({ candidateId: "c" });
   });
 
-  test.for(["released", "expired", "broken"])("of a lease that is %s reserves it from now on", async (how, { world }) => {
-    const [a, b, c, admin] = [world.store(), world.store(), world.store(), world.store()];
-    const lease = await win(a);
-    await c.read(ELECTION);
-    if (how === "released") await a.release(lease, LIMITS);
-    else if (how === "broken") await admin.break(ELECTION, { reason: "test", immediate: true });
-    else await world.forward(LAPSE_MS);
-    const outcome = admin.transfer(ELECTION, "b");
-    await world.proxy.waitFor(({ headers, deliveries }) => {
-      const { "x-ms-meta-leasehold_order_to": to } = headers;
-      return to === "b" && deliveries[0]?.status === 200;
-    });
+  test.for(["released", "expired", "broken"])(
+    "of a lease that is %s reserves the election from the order on",
+    async (how, { world }) => {
+      const [a, b, c, admin] = [world.store(), world.store(), world.store(), world.store()];
+      const lease = await win(a);
+      await c.read(ELECTION);
+      if (how === "released") await a.release(lease, LIMITS);
+      else if (how === "broken") await admin.break(ELECTION, { reason: "test", immediate: true });
+      else await world.forward(LAPSE_MS);
+      const outcome = admin.transfer(ELECTION, "b");
+      await world.proxy.waitFor(({ headers, deliveries }) => {
+        const { "x-ms-meta-leasehold_order_to": to } = headers;
+        return to === "b" && deliveries[0]?.status === 200;
+      });
 
-    for (const other of [c, world.store()]) {
-      await expect(other.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
-    }
-    await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-    await expect(world.settled(outcome)).resolves.toBe("accepted");
-  });
+      for (const other of [c, world.store()]) {
+        await expect(other.acquire(acquiring({ candidateId: "c" }))).resolves.toMatchObject({ acquired: false });
+      }
+      await expect(win(b, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
+      await expect(world.settled(outcome)).resolves.toBe("accepted");
+    },
+  );
 
-  test("that arrives after the successor has taken over is lost, and does not hit it", async ({ world }) => {
+  test("that arrives after the successor has taken over fails, and does not hit the successor", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const lease = await win(a);
     const late = world.holdOnce("lease:break");
@@ -81,12 +82,12 @@ describe("a transfer", () => {
 
     await expect(outcome).resolves.toBe("lost");
     await expect(b.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
-    // The note that it left names another term: nothing is reserved by it.
+    // The remaining note names another term, and reserves nothing.
     await b.release(successor, LIMITS);
     await expect(win(world.store(), { candidateId: "d" })).resolves.toMatchObject({ term: 3 });
   });
 
-  test("is not put off by what the leader itself publishes at the same time", async ({ world }) => {
+  test("succeeds while the leader publishes at the same time", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     const late = world.holdOnce("lease:break");
@@ -100,7 +101,7 @@ describe("a transfer", () => {
     await expect(world.settled(outcome)).resolves.toBe("accepted");
   });
 
-  test("leaves a note that no other term heeds", async ({ world }) => {
+  test("leaves a note that no other term uses", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await win(a);
     await world.settled(world.store().transfer(ELECTION, "c", { transferTimeoutMs: 1_000 }));
@@ -120,8 +121,8 @@ describe("a transfer", () => {
   });
 });
 
-describe("a leader that is asked to hand over", () => {
-  test("drains in what remains of its lease, leaves it to run out, and the named candidate leads next", async ({ world }) => {
+describe("a leader with an order to transfer", () => {
+  test("drains in the rest of its lease, leaves it to run out, and the named candidate leads next", async ({ world }) => {
     const leader = world.candidate("a");
     const named = world.candidate("b");
     const other = world.candidate("c");

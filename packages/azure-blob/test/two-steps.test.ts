@@ -9,7 +9,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const SERVER_BUSY: Fault = { kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } };
 
 describe("a crash between acquiring the lease and naming its term", () => {
-  test("reads as unknown for who comes new to it", async ({ world }) => {
+  test("reads as unknown for a new process", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
@@ -17,7 +17,7 @@ describe("a crash between acquiring the lease and naming its term", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "unknown", term: 1 });
   });
 
-  test("reads as unknown, and led by nobody known, for who held or released the term before", async ({ world }) => {
+  test("reads as unknown, without a holder, for a process that held or released the term before", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store, { value: "http://a" }), LIMITS);
     await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
@@ -30,7 +30,7 @@ describe("a crash between acquiring the lease and naming its term", () => {
   });
 
   test.for(["vacant", "expired"] as const)(
-    "reads as unknown, and led by nobody known, for who has seen the term before %s",
+    "reads as unknown, without a holder, for a process that has read the term before %s",
     async (state, { world }) => {
       const store = world.store();
       const lease = await win(store, { value: "http://a" });
@@ -49,7 +49,7 @@ describe("a crash between acquiring the lease and naming its term", () => {
     },
   );
 
-  test("reads as unknown for the process of the crashed candidate's predecessor, even where that lost its lease by expiry", async ({
+  test("reads as unknown for the process of the crashed candidate's predecessor, even if that lost its lease by expiry", async ({
     world,
   }) => {
     const store = world.store();
@@ -62,7 +62,7 @@ describe("a crash between acquiring the lease and naming its term", () => {
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "unknown", term: 1 });
   });
 
-  test("bars everyone for no longer than that lease, and its term is not lost", async ({ world }) => {
+  test("blocks candidates for no longer than that lease, and its term is not lost", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     await world.blob.getBlobLeaseClient(someLeaseId()).acquireLease(15);
@@ -117,7 +117,7 @@ describe("every acquisition", () => {
     expect(world.clock.monotonicMs()).toBe(beforeMs + 3_000);
   });
 
-  test("leads only once its term is written: until then it reads as unknown to its own process", async ({ world }) => {
+  test("leads only once its term is written, and reads as unknown in its own process until then", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     const late = world.holdOnce("metadata");
@@ -185,14 +185,14 @@ describe("the term write", () => {
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2, value: "value" });
   });
 
-  test("that arrives when it has been given up and sent again changes nothing", async ({ world }) => {
+  test("that arrives after it was given up and sent again changes nothing", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     const late = world.holdOnce("metadata");
     const sent = await world.requestsDuring(async () => {
       await expect(world.settled(store.acquire(acquiring()))).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
     });
-    // It has read that nothing was written, and written again.
+    // The store has read that nothing was written, and has written again.
     expect(sent.map(({ name }) => name)).toEqual(["lease:acquire", "metadata", "head", "metadata"]);
     const { etag } = await world.blob.getProperties();
     await late.letGo();
@@ -201,7 +201,7 @@ describe("the term write", () => {
     await expect(world.blob.getProperties()).resolves.toMatchObject({ etag, leaseState: "leased" });
   });
 
-  test("that nobody answers, though it arrived, is found by reading", async ({ world }) => {
+  test("that arrived without an answer is found by a read", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     world.faultOnce("metadata", { kind: "black-hole", side: "reply" });
@@ -223,7 +223,7 @@ describe("the term write", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
   });
 
-  test("of a lease that ran out and was taken in between has lost the race, and does not name its term over the other's", async ({
+  test("of a lease that ran out and was taken in between has lost the race, and does not overwrite the other term", async ({
     world,
   }) => {
     const store = world.store();
@@ -240,7 +240,7 @@ describe("the term write", () => {
     await expect(other.read(ELECTION)).resolves.toMatchObject({ state: "held", term: 2, holder: "b" });
   });
 
-  test("after another's whole term that this store has not seen: reads again, and raises the term above it", async ({
+  test("after another's whole term that this store has not read: reads again, and raises the term above it", async ({
     world,
   }) => {
     const [store, other] = [world.store(), world.store()];
@@ -255,7 +255,7 @@ describe("the term write", () => {
     expect(sent).toEqual(["lease:acquire", "metadata", "head", "metadata"]);
   });
 
-  test("that fails together with the release of its lease: the lease is freed as soon as this store sees it", async ({
+  test("that fails together with the release of its lease: the lease is freed as soon as this store reads it", async ({
     world,
   }) => {
     const store = world.store();
@@ -269,7 +269,7 @@ describe("the term write", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
   });
 
-  test("that arrived, although everything after it failed: the lease is freed as soon as this store sees it", async ({
+  test("that arrived, although all later requests failed: the lease is freed as soon as this store reads it", async ({
     world,
   }) => {
     const store = world.store();
@@ -306,7 +306,7 @@ describe("an acquisition whose outcome is unknown", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("freed is freed: nothing is written at later looks, whoever has the lease by then", async ({ world }) => {
+  test("and freed needs no write at later reads, whichever candidate has the lease then", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     world.faultOnce("lease:acquire", { kind: "cut", side: "after" });
@@ -321,7 +321,7 @@ describe("an acquisition whose outcome is unknown", () => {
     await expect(world.namesDuring(() => store.read(ELECTION))).resolves.toEqual(["head"]);
   });
 
-  test("that the service never hears of: nothing is left of it, and nobody is barred", async ({ world }) => {
+  test("that never arrives has no effect, and blocks no candidate", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     world.faultOnce("lease:acquire", { kind: "black-hole", side: "request" });
@@ -332,7 +332,7 @@ describe("an acquisition whose outcome is unknown", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("that arrives after it was given up: its lease is freed as soon as this store sees it", async ({ world }) => {
+  test("that arrives after it was given up: its lease is freed as soon as this store reads it", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     const late = world.holdOnce("lease:acquire");
@@ -362,7 +362,7 @@ describe("the time limit of a call", () => {
     const lease = await win(store);
     world.faultOnce("metadata", { kind: "black-hole", side: "reply" });
     await world.witness.failureOf(world.settled(store.publish(lease, "http://lost", { timeoutMs: 1_000 })));
-    // The next write finds another ETag, after a while, and the look that is to tell why is never answered.
+    // The next write finds another ETag after a while, and the read for the reason is never answered.
     const held = world.holdOnce("metadata", onlyFor("head", { kind: "black-hole", side: "request" }));
     const startMs = world.clock.monotonicMs();
 
@@ -391,7 +391,7 @@ describe("a release", () => {
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant" });
   });
 
-  test("that fails twice is made up for once, as soon as this store sees the lease", async ({ world }) => {
+  test("that fails twice is repeated once, as soon as this store reads the lease", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     world.proxy.rule = onlyFor("lease:release", SERVER_BUSY);
@@ -403,7 +403,7 @@ describe("a release", () => {
     await expect(world.namesDuring(() => store.read(ELECTION))).resolves.toEqual(["head"]);
   });
 
-  test("that fails is not made up for once the lease has run out", async ({ world }) => {
+  test("that fails is not repeated once the lease has run out", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     world.proxy.rule = onlyFor("lease:release", SERVER_BUSY);
@@ -415,7 +415,7 @@ describe("a release", () => {
     await expect(world.namesDuring(() => store.read(ELECTION))).resolves.toEqual(["head"]);
   });
 
-  test("that fails is not made up for on the lease of a successor", async ({ world }) => {
+  test("that fails is not repeated on the lease of a successor", async ({ world }) => {
     const [store, other] = [world.store(), world.store()];
     const lease = await win(store);
     world.proxy.rule = onlyFor("lease:release", SERVER_BUSY);

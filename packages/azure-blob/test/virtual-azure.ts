@@ -5,31 +5,31 @@ import { blobRequestName } from "@leasehold/test-kit/faults/blob-request-name";
 import { containerOn, type SentRequest } from "@leasehold/test-kit/simulated/azure-http";
 import { AzureService, type AzureReply } from "@leasehold/test-kit/simulated/azure-service";
 
-/** A request, by what it is about. */
+/** A request with a name. */
 export interface NamedRequest extends SentRequest {
-  /** As the fault proxy names it; of the note beside a blob, `note:` and that. */
+  /** The name that the fault proxy gives it. For the note beside a blob it is `note:` and that name. */
   readonly name: string;
 }
 
-/** Sends a request on: what a test may do something before, after or instead of. */
+/** Sends a request on. A test may act before, after or instead of it. */
 export type Send = () => AzureReply;
 
-/** One process, and its way to the service. */
+/** One process, and its connection to the service. */
 export interface Connection {
   readonly store: BlobLeaseStore;
   readonly container: ContainerClient;
-  /** The requests so far, by name. */
+  /** The names of the requests so far. */
   readonly sent: string[];
-  /** Stands between the process and the service; by default it only sends on. */
+  /** Runs between the process and the service. The default only sends the request on. */
   onRequest: (request: NamedRequest, send: Send) => AzureReply | Promise<AzureReply>;
 }
 
-/** A Blob Storage on a virtual clock, which all its processes share. A request and its reply take no time. */
+/** A Blob Storage on a virtual clock that all of its processes share. A request and its reply take no time. */
 export class VirtualAzure {
   readonly clock: VirtualClock = new VirtualClock();
   readonly service: AzureService = new AzureService(() => this.clock.wallMs());
 
-  /** One more process. */
+  /** Returns the connection of one more process. */
   connect(options: BlobLeaseStoreOptions = {}): Connection {
     const sent: string[] = [];
     const container = containerOn(async (request) => {
@@ -42,18 +42,18 @@ export class VirtualAzure {
     return connection;
   }
 
-  /** Lets time pass until it settles. */
+  /** Lets time pass until the promise settles. */
   async run<T>(work: Promise<T>): Promise<T> {
     return await this.clock.runUntil(work, 120_000);
   }
 }
 
-/** An answer of the service's that is no success. */
+/** Returns an answer of the service that is not a success. */
 export function refusal(status: number, code: string): AzureReply {
   return { status, headers: { "x-ms-error-code": code, "x-ms-request-id": "r" } };
 }
 
-/** A request whose reply is lost on its way back. */
+/** Carries out a request, and loses its reply. */
 export function loseReply(send: Send): never {
   send();
   throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });

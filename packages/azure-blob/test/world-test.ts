@@ -4,12 +4,12 @@ import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { freshBlob } from "@leasehold/test-kit/backends/fresh-container";
 import { BlobWorld } from "./blob-world.ts";
 
-/** A test in a world of its own: one Azurite for the process, and a container, a clock and a network for each test. */
+/** A test with a world of its own: one Azurite for the process, and a container, a clock and a network for each test. */
 export const test = base
   .extend("azurite", { scope: "worker" }, async ({}, { onCleanup }) => {
     const azurite = await startAzurite();
     onCleanup(() => azurite.stop());
-    // Its first answers take a second; no test is to count that.
+    // Azurite's first answers take a second, which must not count in a test.
     await (await freshBlob(azurite.url)).getBlobLeaseClient().acquireLease(15);
     return azurite;
   })

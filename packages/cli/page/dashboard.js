@@ -1,8 +1,8 @@
-// The dashboard. It draws what GET /events sends, and asks nobody else. Every name is set as text, never as markup.
+// The dashboard. It draws the events of GET /events, and sends no other request. Every name is set as text, never as markup.
 
 const REDRAW_MS = 250;
 const AGAIN_MS = 2_000;
-/** Beyond this share of the lease a renewal is missing: leaders renew at a third of it. */
+/** At this share of the lease a renewal counts as late. Leaders renew at a third of the lease. */
 const LATE_SHARE = 0.45;
 const COLOURS = 6;
 
@@ -10,7 +10,7 @@ const elections = document.querySelector("#elections");
 const connection = document.querySelector("#connection");
 const news = document.querySelector("#news");
 
-/** By election: what was sent last, when, and the elements that show it. */
+/** The cards by election: the last view, its time, and the elements that show it. */
 const cards = new Map();
 
 function follow() {
@@ -20,7 +20,7 @@ function follow() {
   source.addEventListener("look", ({ data }) => take(JSON.parse(data)));
   source.addEventListener("error", () => {
     connected(false);
-    // A browser tries again by itself after a broken connection, and never after a refusal.
+    // A browser reconnects by itself after a broken connection, but not after a refusal.
     if (source.readyState === EventSource.CLOSED) setTimeout(follow, AGAIN_MS);
   });
 }
@@ -80,7 +80,7 @@ function make(tag, { parent, text, className } = {}) {
   return element;
 }
 
-/** Draws what changes with time. */
+/** Draws the parts of a card that change with time. */
 function draw(card) {
   const { view, leader, meter, fill, rows } = card;
   const sinceMs = performance.now() - card.atMs;
@@ -137,7 +137,7 @@ function termItem(card, { term, candidateId, sinceMs, endedMs }) {
   return item;
 }
 
-/** A long term does not hide the short ones beside it. */
+/** Returns the relative width of a term. The square root keeps short terms visible beside a long one. */
 function grow(ms) {
   return String(Math.sqrt(Math.max(ms, 1_000)));
 }
@@ -150,7 +150,7 @@ function tell(card, term) {
   setText(card.toldElement, `Term ${term}: ${seen.candidateId}, ${how}`);
 }
 
-/** Candidates that follow one another differ, and each keeps its colour. */
+/** Returns the colour of a candidate, which it keeps. Candidates that follow one another have different colours. */
 function colourOf({ colours }, candidateId) {
   if (!colours.has(candidateId)) colours.set(candidateId, colours.size % COLOURS);
   return colours.get(candidateId);
@@ -163,7 +163,7 @@ function show(row, text, className = "") {
   row.text.className = className;
 }
 
-/** What is unchanged is left alone: a selection stays, and nothing is read out again. */
+/** Changes an element only if the text differs. So a selection stays, and a screen reader reads no text again. */
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

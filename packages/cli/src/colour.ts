@@ -3,7 +3,7 @@ import type { Output, Surroundings } from "./surroundings.ts";
 
 export type Colour = "green" | "yellow" | "red" | "dim";
 
-/** Returns what colours a text for an output: nothing but on a terminal that shows colours, where nobody has said `NO_COLOR`. */
+/** Returns a function that colours text. It colours only on a terminal, and not if `NO_COLOR` is set or `TERM` is `dumb`. */
 export function painter({ env }: Surroundings, { isTerminal }: Output): (colour: Colour, text: string) => string {
   const hasColours = isTerminal && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   return (colour, text) => (hasColours ? styleText(colour, text, { validateStream: false }) : text);

@@ -11,7 +11,7 @@ The store is --store URL, or LEASEHOLD_STORE, or --store-file PATH:
 ${STORE_EXAMPLES.map((example) => `  ${example}`).join("\n")}
 ${manifest.homepage}`;
 
-/** Runs the command with the arguments that follow its name. Returns the exit code, and throws nothing. */
+/** Runs the command with the arguments after its name, and returns the exit code. A verb's error becomes a line on stderr. */
 export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<number> {
   let exitCode: number = EXIT.done;
   const program = await programFor(args, surroundings, (code) => (exitCode = code));
@@ -19,7 +19,7 @@ export async function runCommand(args: readonly string[], surroundings: Surround
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
-    // Help and the version were printed, and the wish for them was no mistake.
+    // Commander also throws after it has printed help or the version. Exit code 0 means that the user asked for it.
     if (error instanceof CommanderError && (error.exitCode === 0 || error.code === "commander.help")) {
       return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     }
@@ -45,11 +45,11 @@ async function programFor(
       writeErr: (text) => stderr.write(text),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-      // Said by whoever catches it.
+      // `runCommand` prints the error when it catches it.
       outputError: () => {},
     })
     .addHelpText("after", EPILOGUE);
-  // Only the verb that is asked for is loaded; the others are names in the help, and near misses.
+  // Load only the requested verb. The help and the suggestions after a typing error need just the names of the others.
   const asked = args.find((argument) => !argument.startsWith("-") && argument !== "help");
   for (const [name, { summary, load }] of Object.entries(VERBS)) {
     const command = program.command(name).summary(summary).description(`${summary}.`);

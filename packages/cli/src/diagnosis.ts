@@ -7,30 +7,27 @@ import { shownStoreUrl } from "./store-url/store-url.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { oneLine, printable, withoutPasswords } from "./text.ts";
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
   /** `store`, `system`, `disk`, `lease`, `access`, `settings`, `member` or `election`. */
   readonly check: string;
   readonly outcome: "ok" | "warning" | "failed";
-  /** A sentence: what is so and, where it is not well, what to do. */
+  /** A sentence that states the fact and, after a warning or a failure, the remedy. */
   readonly message: string;
-  /** Commands or statements that may help, a line each. */
+  /** Shell commands or SQL statements that may help, one per line. */
   readonly advice?: readonly string[] | undefined;
-  /** The cause of a failure. */
+  /** The error of a failed check. */
   readonly error?: unknown;
 }
 
-/** What is looked at. */
+/** The configuration that `doctor` checks. */
 export interface Patient {
   readonly url: string;
   readonly election: string;
   readonly leaseDurationMs: number | undefined;
 }
 
-/**
- * Yields what it finds, one thing after the other, and ends at the first failure. What this process can find out by itself comes
- * before any request.
- */
+/** Yields one finding per check, and stops at the first failure. Checks without a request to the store come first. */
 export async function* diagnose(patient: Patient, surroundings: Surroundings): AsyncGenerator<Finding, void, undefined> {
   const { url, election, leaseDurationMs } = patient;
   const opened = await tried("store", async () => await surroundings.openStore(url));
@@ -46,7 +43,7 @@ export async function* diagnose(patient: Patient, surroundings: Surroundings): A
 
   const checked = await tried("access", async () => await store.check({ election }));
   if ("failure" in checked) {
-    // Of servers that elect one of themselves, this process is none: it can look, and give orders.
+    // `VotingObserver` refuses the check: this process is none of the voting servers. It can still read and give orders.
     if (!isLeaseholdError(checked.failure.error, "UNSUPPORTED")) return yield withAdvice(checked.failure, url, store);
     yield { check: "access", outcome: "ok", message: checked.failure.message };
   } else {
@@ -114,7 +111,7 @@ function standingOf(election: string, snapshot: LeaseSnapshot | undefined): Find
     vacant: `Nobody leads ${name}; its last term was ${term}.`,
   }[state];
   const bar = barText(snapshot);
-  // A lease keeps others out as it should; and a term that was broken keeps its reason when it is over.
+  // Neither a lease nor the reason of a broken term is a warning. A term keeps this reason after its end.
   if (snapshot.bar === undefined || bar === "") return { check: "election", outcome: "ok", message: standing };
   const lifted = snapshot.bar.kind === "pause" ? "resume lifts" : "break lifts";
   return { check: "election", outcome: "warning", message: `${standing} It is kept from others (${bar}); ${lifted} that.` };

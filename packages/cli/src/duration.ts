@@ -4,7 +4,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 
 /**
  * Returns the milliseconds of `15s`, `500ms`, `1.5m` or `2h`.
- * @throws {InvalidArgumentError} for anything else. A bare number is refused: seconds, or milliseconds?
+ * @throws {InvalidArgumentError} for anything else. A bare number is refused, because its unit is unclear.
  */
 export function parseDuration(text: string): number {
   const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
@@ -14,7 +14,7 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError(advice);
 }
 
-/** Returns a duration as people read it: `420 ms`, `4.2 s`, `17 min`, `3.5 h`, `2 d`. */
+/** Formats a duration for people: `420 ms`, `4.2 s`, `17 min`, `3.5 h`, `2 d`. */
 export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms)) return "∞";
   if (ms < 1_000) return `${Math.round(ms)} ms`;

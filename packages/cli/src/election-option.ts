@@ -4,19 +4,19 @@ import { EXIT } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Adds `--election`, for one election. */
+/** Adds the option `--election`, which names one election. */
 export function addElectionOption(command: Command): Command {
   return command.option("--election <name>", "the election (default: LEASEHOLD_ELECTION)");
 }
 
-/** Reports whether an election is named at all. */
+/** Reports whether `--election` or the environment names an election. */
 export function namesElection(command: Command, { env }: Surroundings): boolean {
   return command.opts<{ readonly election?: string }>().election !== undefined || Boolean(env["LEASEHOLD_ELECTION"]);
 }
 
 /**
- * Returns the election that is named: as an argument of the verb, by `--election`, or by the environment.
- * @throws {Failure} if none is, or two are. {ConfigurationError} for a name that cannot be one.
+ * Returns the election that the verb's argument, `--election` or the environment names.
+ * @throws {Failure} if none of these names one, or if two of them do. {ConfigurationError} for an invalid name.
  */
 export function electionOf(command: Command, { env }: Surroundings, argument?: string): string {
   const { election: option } = command.opts<{ readonly election?: string }>();

@@ -1,32 +1,32 @@
 import { isLeaseholdError } from "@leasehold/core";
 import { Failure } from "./failure.ts";
 
-/** The exit codes of the command. `run` ends with its child's own otherwise. Those from 64 on are named in sysexits.h. */
+/** The exit codes of the command. `run` also ends with its child's exit code. sysexits.h names the codes from 64 to 78. */
 export const EXIT = {
   done: 0,
   /** `status`: nobody leads. */
   nobodyLeads: 3,
-  /** `status`: a look alone cannot tell whether anybody leads. */
+  /** `status`: one read cannot tell whether anybody leads. */
   unknown: 4,
   /** The command line cannot be understood. */
   usage: 64,
-  /** The store cannot be reached, or refuses. */
+  /** The store cannot be reached, or refuses a request. */
   store: 69,
-  /** Leadership ended, and neither the child nor a signal asked for it; or something broke that never should. */
+  /** Leadership ended before the child did, without a stop signal; or an unexpected error occurred. */
   leadershipEnded: 70,
   /** The results cannot be written. */
   output: 74,
-  /** Not elected in time, or an order that did not come about; trying again later may help. */
+  /** The candidate was not elected in time, or an order had no effect. A later try may succeed. */
   notElected: 75,
-  /** A store, a name or a duration that cannot work, or a package that is not installed. */
+  /** A store, a name or a duration is invalid, or a package is not installed. */
   configuration: 78,
-  /** The program was found, and cannot be executed. */
+  /** The program was found, but cannot be executed. */
   notExecutable: 126,
   /** The program was not found. */
   notFound: 127,
 } as const;
 
-/** Returns the exit code that tells a supervisor what an error means. */
+/** Returns the exit code that stands for an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof Failure) return error.exitCode;
   if (!isLeaseholdError(error)) return EXIT.leadershipEnded;

@@ -1,4 +1,4 @@
-/** An end of the command that is no error of the library's: one sentence for people, and a code for supervisors. */
+/** An error of the command itself, not of the library: one sentence for people, and an exit code for supervisors. */
 export class Failure extends Error {
   readonly exitCode: number;
 

@@ -1,3 +1,3 @@
-// For programs. People use the command: main.ts.
+// The API for programs. The command itself starts in main.ts.
 
 export { storeFromUrl } from "./store-url/store-from-url.ts";

@@ -8,16 +8,16 @@ import { UnblockedOutput } from "./output/unblocked-output.ts";
 import { ownSurroundings } from "./own-surroundings.ts";
 import { giveInitAway } from "./run/first-process.ts";
 
-/** How long it waits, at its end, for somebody who reads what it has said. */
+/** How long the process waits at its end for the reader of its messages. */
 const LAST_WORDS_MS = 1_000;
 
-// Before anything else is opened.
+// This comes before anything else is opened, because a shell may take the place of this process.
 const { pid, execPath, execArgv, argv, env } = process;
 giveInitAway({ pid, execPath, execArgv, argv, env, execve: process.execve?.bind(process) });
 
 const stderr = new UnblockedOutput(stderrSink(), systemClock);
 takeOverConsole(stderr);
-// Nothing leads in a process that writes results, so that it may end at once.
+// A process that writes results to stdout does not lead, so it may end at once.
 process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
   if (code === "EPIPE") process.exit(EXIT.done);
   stderr.write(`leasehold: the output cannot be written (${code}).\n`);
@@ -25,7 +25,7 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
 });
 const exitCode = await runCommand(argv.slice(2), ownSurroundings(stderr));
 await stderr.end(LAST_WORDS_MS);
-// What was written last goes out first; then nothing that an SDK has left behind keeps the process.
+// Write the rest of stdout, then exit. `process.exit` is needed, because an SDK's open handles could keep the process alive.
 const exit = (): void => {
   if (!process.stdout.errored) process.exit(exitCode);
 };

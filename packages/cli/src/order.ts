@@ -8,32 +8,32 @@ import { addStoreOptions, openUsedStore } from "./store-option.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { printable } from "./text.ts";
 
-/** An order to one term of an election, by whom it is to be carried out. */
+/** An order to one term of an election, with the store that carries it out. */
 export interface Order {
   readonly store: LeaseStore;
   readonly election: string;
-  /** The term that was shown, and that alone is to end. */
+  /** The term that the user has seen. The order may end this term only. */
   readonly ifTerm: number;
 }
 
-/** What makes one order another. */
+/** The parts in which the orders of the verbs differ. */
 export interface OrderText {
-  /** What is asked: `Break it?` */
+  /** The question to the user, such as `Break it?` */
   readonly question: string;
-  /** Refuses what there is no sense in ordering. @throws {Failure} */
+  /** Refuses an order that makes no sense for this election. @throws {Failure} */
   readonly check: (snapshot: LeaseSnapshot) => void;
 }
 
-/** Adds what every order takes. */
+/** Adds the arguments and options that every order has. */
 export function addOrderOptions(command: Command): Command {
   const withElection = command.argument("[election]", "the election (default: LEASEHOLD_ELECTION)");
   return addElectionOption(addStoreOptions(withElection)).option("--yes", "do not ask");
 }
 
 /**
- * How every order begins: it shows the term that is about to end, asks unless it was told `--yes`, and then gives the order
- * to that very term, so that a successor is spared.
- * @throws {Failure} if nobody has ever led, nobody is there to ask, or the answer is not yes.
+ * Shows the term that is about to end, asks the user unless `--yes` is given, and gives the order. The order names this term, so
+ * it cannot end the term of a successor.
+ * @throws {Failure} if no candidate has ever led, there is no terminal for the question, or the answer is not yes.
  */
 export async function giveOrder<Outcome>(
   command: Command,
@@ -59,7 +59,7 @@ export async function giveOrder<Outcome>(
   return await give({ store, election, ifTerm: snapshot.term });
 }
 
-/** Returns a line on the term that is about to end. */
+/** Returns a line that describes the term that is about to end. */
 function shown(snapshot: LeaseSnapshot): string {
   const { election, state, term, holder } = snapshot;
   const facts = [`term ${term}`, state, holder === undefined ? "" : printable(holder), ageOf(snapshot), barText(snapshot)];

@@ -4,7 +4,7 @@ import { NpxWatch } from "./run/npx-watch.ts";
 import { storeFromUrl, usedStoreFromUrl } from "./store-url/store-from-url.ts";
 import type { Output, Surroundings } from "./surroundings.ts";
 
-/** Returns those of this process, which says to people what it has to say by `stderr`. */
+/** Returns the surroundings of this process, with `stderr` for its messages to people. */
 export function ownSurroundings(stderr: Output): Surroundings {
   return {
     env: process.env,
@@ -25,7 +25,7 @@ function outputOf(stream: NodeJS.WriteStream): Output {
 }
 
 async function ask(question: string): Promise<boolean> {
-  // Its end is an answer, too: Ctrl-D, or Ctrl-C, which readline takes for itself.
+  // Ctrl-D and Ctrl-C close the interface, because readline handles both itself. Either one means no.
   const ended = new AbortController();
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   lines.once("close", () => ended.abort());

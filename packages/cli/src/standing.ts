@@ -3,7 +3,7 @@ import { isoOf } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
 import { printable } from "./text.ts";
 
-/** Reads an election as one look can show it, by the store's own clock where it has one. */
+/** Reads an election once. The store's own clock decides whether the lease has expired, if the store has one. */
 export async function look(store: LeaseStore, election: string, signal?: AbortSignal): Promise<LeaseSnapshot | undefined> {
   const expiry = store.capabilities.storeClock ? "store-clock" : "observed";
   return await store.read(election, { expiry, signal });
@@ -19,7 +19,7 @@ export function ageOf({ ageMs, leaseDurationMs }: LeaseSnapshot): string {
   return leaseDurationMs === undefined ? age : `${age} of ${formatDuration(leaseDurationMs)}`;
 }
 
-/** Returns what keeps candidates out, in words; empty where it is a lease, or nothing. */
+/** Describes the reason of a break, and what blocks candidates besides a lease. Returns an empty text if there is neither. */
 export function barText({ bar, endingReason }: LeaseSnapshot): string {
   const words: string[] = [];
   if (endingReason !== undefined) words.push(`broken: ${printable(endingReason)}`);

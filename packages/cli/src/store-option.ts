@@ -7,7 +7,7 @@ import { Failure } from "./failure.ts";
 import { checkStoreUrl } from "./store-url/store-from-url.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** How long it waits for a store to close its connections politely. */
+/** The longest wait for a store to close its connections. */
 const CLOSE_MS = 250;
 
 interface StoreOptions {
@@ -22,36 +22,36 @@ export function addStoreOptions(command: Command): Command {
     .option("--store-file <path>", "a file that holds the store's URL, which may have a password");
 }
 
-/** Reports whether a store is named at all. */
+/** Reports whether an option or the environment names a store. */
 export function namesStore(command: Command, { env }: Surroundings): boolean {
   const { store, storeFile } = command.opts<StoreOptions>();
   return [store, storeFile, env["LEASEHOLD_STORE"]].some((given) => given !== undefined && given !== "");
 }
 
 /**
- * Opens the store that the command line or the environment names. Nothing has been sent yet. Throws as {@link storeUrl}, and
- * @throws {ConfigurationError} for a package that is not installed, and for what that refuses.
+ * Opens the store that the command line or the environment names. Sends no request to it yet.
+ * @throws as {@link storeUrl} does. {ConfigurationError} if the store's package is not installed, or refuses its options.
  */
 export async function openStore(command: Command, surroundings: Surroundings): Promise<LeaseStore & AsyncDisposable> {
   return closedInTime(await surroundings.openStore(await storeUrl(command, surroundings)), surroundings);
 }
 
-/** Opens it for a verb that only reads, or steers what is there: as {@link openStore}, but nothing is made. */
+/** Opens the store for a verb that only reads or gives orders. Unlike {@link openStore}, it creates nothing. */
 export async function openUsedStore(command: Command, surroundings: Surroundings): Promise<LeaseStore & AsyncDisposable> {
   return closedInTime(await surroundings.openUsedStore(await storeUrl(command, surroundings)), surroundings);
 }
 
 function closedInTime(store: LeaseStore & AsyncDisposable, { clock }: Surroundings): LeaseStore & AsyncDisposable {
   const close = store[Symbol.asyncDispose].bind(store);
-  // The process ends then, and its connections with it.
+  // The process ends after this time, and the end of the process closes its connections.
   return Object.assign(store, {
     [Symbol.asyncDispose]: async () => await Promise.race([close(), sleep(clock, CLOSE_MS)]),
   });
 }
 
 /**
- * Returns the URL of the store that the command line or the environment names, checked as far as it can be without its package.
- * @throws {Failure} if none is named, or two are. {ConfigurationError} for one that cannot work.
+ * Returns the URL of the store that the command line or the environment names. Checks it as far as that needs no package.
+ * @throws {Failure} if no store is named, or if both options are given. {ConfigurationError} for an invalid URL or file.
  */
 export async function storeUrl(command: Command, { env }: Surroundings): Promise<string> {
   const { store, storeFile } = command.opts<StoreOptions>();

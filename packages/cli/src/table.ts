@@ -1,4 +1,4 @@
-/** Returns the lines of a table, its head first. A column without a word in it is left out, and nothing stands at a line's end. */
+/** Returns the lines of a table, its head first. Leaves out a column whose cells are all empty, and spaces at a line's end. */
 export function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): readonly string[] {
   const columns = head.map((_, at) => at).filter((at) => rows.some((row) => row[at]));
   const widths = columns.map((at) => Math.max(...[head, ...rows].map((row) => widthOf(row[at] ?? ""))));
@@ -10,7 +10,7 @@ export function table(head: readonly string[], rows: ReadonlyArray<readonly stri
   );
 }
 
-/** The number of code points: near enough to the columns of a terminal. */
+/** Returns the number of code points, which is close to the number of columns on a terminal. */
 function widthOf(text: string): number {
   return [...text].length;
 }

@@ -1,11 +1,11 @@
-/** Returns the text as one line. */
+/** Joins the lines of a text into one. */
 export function oneLine(text: string): string {
   return text.trim().replace(/\s*\n\s*/g, " ");
 }
 
 /**
- * Returns somebody else's text as it can be printed: what would move the cursor, end the line or turn the direction of
- * writing stands there by its number, as `\u{1b}`.
+ * Makes a text from elsewhere safe to print. Replaces control and format characters by their numbers, such as `\u{1b}`. They
+ * could move the cursor, end the line or turn the direction of writing.
  */
 export function printable(text: string): string {
   return text.replace(
@@ -14,30 +14,30 @@ export function printable(text: string): string {
   );
 }
 
-/** The most characters of a text in a table; one that is longer would pad every line. */
+/** The most characters of a text in a table. A longer text would widen its column in every line. */
 const MOST_CHARACTERS = 60;
 
-/** Returns a text as a table shows it. */
+/** Shortens a text for a table. */
 export function clipped(text: string): string {
   const characters = [...text];
   return characters.length <= MOST_CHARACTERS ? text : `${characters.slice(0, MOST_CHARACTERS - 1).join("")}…`;
 }
 
-/** The passwords that this process knows, since it was given URLs with them. */
+/** The passwords of all URLs that this process has parsed. */
 const known = new Set<string>();
 
-/** Keeps a password out of whatever {@link withoutPasswords} is asked about from now on. One of less than four characters is no secret. */
+/** Makes {@link withoutPasswords} remove a password from now on. A password of fewer than four characters is not removed. */
 export function keepSecret(password: string): void {
   if (password.length >= 4) known.add(password);
 }
 
 /**
- * Returns the text without the passwords that are known, and without what looks like a user and a password in a URL. A password that
- * was not encoded may have any character in it, white space too.
+ * Removes the known passwords from a text, and everything that looks like a user and a password in a URL. A password that was not
+ * percent-encoded may have any character in it, even white space.
  */
 export function withoutPasswords(text: string): string {
   const unknown = text.replace(/(:\/\/)(?:\S*|[^/?#\s:@]*:[^/?#\n]*\S)@/g, "$1…@");
-  // One may be a part of another.
+  // The longest one goes first, because one password may be a part of another.
   const longestFirst = [...known].toSorted((one, other) => other.length - one.length);
   return longestFirst.reduce((rest, password) => rest.replaceAll(password, "…"), unknown);
 }

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { Surroundings } from "./surroundings.ts";
 
-/** One verb of the command: what a file in `verbs/` exports as `verb`. */
+/** One verb of the command. Each file in `verbs/` exports one as `verb`. */
 export interface Verb {
-  /** Adds its arguments and options. */
+  /** Adds the verb's arguments and options. */
   define(command: Command): void;
-  /** Does it, and returns the exit code. What it throws becomes a line on stderr, and the code that fits. */
+  /** Runs the verb and returns its exit code. A thrown error is printed to stderr and mapped to an exit code. */
   act(command: Command, surroundings: Surroundings): Promise<number>;
 }

@@ -1,6 +1,6 @@
 import type { Verb } from "./verb.ts";
 
-/** A verb that is known by its name, and loaded when it is asked for: `run` is to start fast, and to stay small. */
+/** A verb with its name and summary. Its module is loaded only on request, so that `run` starts fast and stays small. */
 interface VerbEntry {
   readonly summary: string;
   readonly load: () => Promise<{ readonly verb: Verb }>;

@@ -16,7 +16,7 @@ describe("the Host header", () => {
   );
 
   test.each(["evil.example", "evil.example:4040", "localhost.evil.example", "127.0.0.1.evil.example", "[evil]", "a:b:c"])(
-    "that is a name which somebody else may have had resolved to here is refused (%s)",
+    "is refused with a name that another person may have resolved to this address (%s)",
     (host) => {
       expect(refusal(asking({ host }), RULES)).toMatchObject({ status: 403 });
     },
@@ -34,12 +34,12 @@ describe("a page of another site", () => {
     expect(refusal(asking(headers), RULES)).toMatchObject({ status: 403 });
   });
 
-  test("may have a link to here", () => {
+  test("may link to this server", () => {
     const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
     expect(refusal(asking(headers), RULES)).toBeUndefined();
   });
 
-  test("is not this page", () => {
+  test("does not include this server's own page", () => {
     expect(refusal(asking({ origin: "http://127.0.0.1:4040", "sec-fetch-site": "same-origin" }), RULES)).toBeUndefined();
   });
 });
@@ -55,19 +55,19 @@ describe("a change", () => {
     },
   );
 
-  test.each(["10.1.2.3", "::ffff:10.1.2.3", "fe80::1", "nonsense"])("is not taken from another (%s)", (remoteAddress) => {
+  test.each(["10.1.2.3", "::ffff:10.1.2.3", "fe80::1", "nonsense"])("is refused from another machine (%s)", (remoteAddress) => {
     expect(refusal(post({ authorization }, { remoteAddress }), RULES)).toMatchObject({ status: 403 });
   });
 
-  test.each([undefined, "Bearer wrong", "Bearer", "right", "Basic right"])("is not taken without the token (%s)", (given) => {
+  test.each([undefined, "Bearer wrong", "Bearer", "right", "Basic right"])("is refused without the token (%s)", (given) => {
     expect(refusal(post({ authorization: given }), RULES)).toMatchObject({ status: 401 });
   });
 
-  test("is not taken where there is no token, whatever is given", () => {
+  test("is refused if no token is set, even if the request has one", () => {
     expect(refusal(post({ authorization: "Bearer undefined" }), { ...RULES, token: undefined })).toMatchObject({ status: 403 });
   });
 
-  test("is not taken from another site's page, even with the token", () => {
+  test("is refused from another site's page, even with the token", () => {
     expect(refusal(post({ authorization, origin: "http://evil.example" }), RULES)).toMatchObject({ status: 403 });
   });
 });

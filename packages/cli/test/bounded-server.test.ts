@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { boundedServer, mostConnections } from "../src/http/bounded-server.ts";
 import { closeServer } from "../src/http/close-server.ts";
 
-/** A server of so many connections, which leaves `/wait` without an answer. */
+/** Starts a server with a limit of connections. It never answers `/wait`. */
 async function serving(most: number): Promise<{ readonly port: number; readonly waiting: ServerResponse[] }> {
   const waiting: ServerResponse[] = [];
   const listener = (request: { url?: string | undefined }, response: ServerResponse): void => {
@@ -31,7 +31,7 @@ async function connected(port: number, text = ""): Promise<Socket & { said: stri
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
-test("answers in a flood of idle connections, of which the oldest end", async () => {
+test("answers in a flood of idle connections, and closes the oldest of them", async () => {
   const { port } = await serving(4);
   const flood: Socket[] = [];
   for (let count = 0; count < 20; count += 1) flood.push(await connected(port));
@@ -41,7 +41,7 @@ test("answers in a flood of idle connections, of which the oldest end", async ()
   expect(flood.slice(-3).map((socket) => socket.destroyed || socket.readableEnded)).toEqual([false, false, false]);
 });
 
-test("ends none that waits for an answer: one too many is refused", async () => {
+test("closes no connection that waits for an answer, and refuses a new one instead", async () => {
   const { port, waiting } = await serving(2);
   const readers = [await connected(port, get("/wait")), await connected(port, get("/wait"))];
   while (waiting.length < 2) await delay(5);
@@ -49,7 +49,7 @@ test("ends none that waits for an answer: one too many is refused", async () => 
   await once(refused, "close");
   for (const response of waiting) response.end("late");
   while (!readers.every(({ said }) => said.endsWith("late"))) await delay(5);
-  // They wait for nothing any more.
+  // These connections have their answers now.
   const next = await connected(port, get("/"));
   while (!next.said.endsWith("ok")) await delay(5);
 });
@@ -64,7 +64,7 @@ test.each([
   expect(mostConnections(() => limits)).toBe(most);
 });
 
-test("where the system tells no limit it has one all the same", () => {
+test("has a limit of connections even if the system shows none", () => {
   const unknown = (): never => {
     throw new Error("ENOENT");
   };

@@ -1,10 +1,10 @@
 import { launch, type Browser as Chromium, type Page } from "puppeteer-core";
 import { CHROMIUM, programPath } from "@leasehold/test-kit/backends/programs";
 
-/** What a busy machine needs for one step of the browser. */
+/** The time that one step of the browser may take on a busy machine. */
 const PATIENCE_MS = 300_000;
 
-/** Debian's Chromium, without a window. What runs in its pages is given as text: it is none of this program's. */
+/** Debian's Chromium, without a window. Scripts for its pages are given as text, because they do not run in this program. */
 export class Browser implements AsyncDisposable {
   readonly #chromium: Chromium;
 
@@ -12,14 +12,14 @@ export class Browser implements AsyncDisposable {
     this.#chromium = chromium;
   }
 
-  /** Every name that ends in `.example` is this machine. */
+  /** Starts the browser. Every name that ends in `.example` resolves to this machine. */
   static async start(): Promise<Browser> {
     const args = ["--no-sandbox", "--host-resolver-rules=MAP *.example 127.0.0.1"];
     const patience = { timeout: PATIENCE_MS, protocolTimeout: PATIENCE_MS };
     return new Browser(await launch({ executablePath: await programPath(CHROMIUM), args, ...patience }));
   }
 
-  /** A page of somebody who has nothing open yet. */
+  /** Opens a page in a new context, which has no other pages and no cookies. */
   async page(): Promise<Tab> {
     const context = await this.#chromium.createBrowserContext();
     const page = await context.newPage();
@@ -47,12 +47,12 @@ export class Tab implements AsyncDisposable {
     return await this.page.evaluate(expression);
   }
 
-  /** The text of the first element that the selector finds. */
+  /** Returns the text of the first element that the selector finds. */
   async text(selector: string): Promise<unknown> {
     return await this.value(`document.querySelector(${JSON.stringify(selector)})?.textContent`);
   }
 
-  /** Resolves once the expression is true: it is looked at again whenever the page changes. */
+  /** Resolves once the expression is true. Evaluates it again whenever the page changes. */
   async until(expression: string): Promise<void> {
     await this.page.waitForFunction(expression, { polling: "mutation" });
   }

@@ -8,7 +8,7 @@ const LEASE_MS = 15_000;
 const TIMING = { leaseDurationMs: LEASE_MS, validForMs: 13_500, retryPeriodMs: 2_000, attemptTimeoutMs: 2_500 };
 const B = { candidateId: "b", term: 7, value: "http://b", state: "held" as const };
 
-/** What an elector tells of itself. */
+/** The properties of an elector that a `Candidate` reads. */
 interface Told {
   state: string;
   leading: boolean;
@@ -19,7 +19,7 @@ interface Told {
   lastSeen: { readonly leader: object | undefined; readonly ageMs: number } | undefined;
 }
 
-describe("an elector, as others ask about it", () => {
+describe("the state of an elector for HTTP", () => {
   let clock: VirtualClock;
   let told: Told;
   let candidate: Candidate;
@@ -66,19 +66,19 @@ describe("an elector, as others ask about it", () => {
   }
 
   function tells(name: string, details: object = {}, by: object = elector): void {
-    // What measures elections may hear of it as well: tests share a process.
+    // Tests share a process, so a measurement of another test may get the event as well.
     const event = { election: "e", ...details };
     channel(EVENT_CHANNEL).publish({ elector: { deref: () => by }, name, event, monotonicMs: clock.monotonicMs() });
   }
 
-  it("leads where it is leading, and not where it is ending", () => {
+  it("leads while it is leading, but not while it is stopping", () => {
     expect(candidate.leads).toBe(false);
     told.state = "leading";
     expect(candidate.leads).toBe(true);
     expect(candidate.election).toBe("e");
   });
 
-  it("stands by where it has looked within a lease", () => {
+  it("stands by if it has read the election within a lease", () => {
     expect(candidate.standsBy).toBe(false);
     told.lastSeen = { leader: undefined, ageMs: LEASE_MS };
     expect(candidate.standsBy).toBe(true);
@@ -88,7 +88,7 @@ describe("an elector, as others ask about it", () => {
     expect(candidate.standsBy).toBe(false);
   });
 
-  it("is alive for a lease and two attempts after anything has happened, or three rounds of looks where that is longer", async () => {
+  it("is alive for a lease and two attempts after an event, or for three rounds of polls if that is longer", async () => {
     await clock.advance(20_000);
     expect(candidate.isAlive).toBe(true);
     await clock.advance(1);
@@ -106,7 +106,7 @@ describe("an elector, as others ask about it", () => {
     expect(other.isAlive).toBe(false);
   });
 
-  it("is not alive while its work overruns", () => {
+  it("is not alive while its task overruns", () => {
     tells("overrun");
     expect(candidate.isAlive).toBe(false);
     tells("renewed");
@@ -115,7 +115,7 @@ describe("an elector, as others ask about it", () => {
     expect(candidate.isAlive).toBe(true);
   });
 
-  it("knows that it leads itself, and with what value", () => {
+  it("shows itself as the leader, with its value", () => {
     told = { ...told, isLeader: true, term: 7 };
     expect(candidate.leader).toEqual({ candidateId: "a", term: 7 });
     told.lastSeen = { leader: { ...B, candidateId: "a" }, ageMs: 0 };
@@ -124,7 +124,7 @@ describe("an elector, as others ask about it", () => {
     expect(candidate.leader).toMatchObject({ candidateId: "a" });
   });
 
-  it("knows who leads, or that nobody does, from what was seen within a lease", () => {
+  it("shows the leader, or that nobody leads, by an observation within a lease", () => {
     expect(candidate.leader).toBeUndefined();
     told.lastSeen = { leader: B, ageMs: 0 };
     expect(candidate.leader).toEqual({ candidateId: "b", term: 7, value: "http://b" });
@@ -136,12 +136,12 @@ describe("an elector, as others ask about it", () => {
     expect(candidate.leader).toBeUndefined();
     told.lastSeen = { leader: { ...B, state: "unknown" }, ageMs: 0 };
     expect(candidate.leader).toBeUndefined();
-    // Its own term, which is over, and nothing was seen since.
+    // The last observation shows its own term, which is over.
     told = { ...told, lastSeen: { leader: B, ageMs: 0 }, term: 7 };
     expect(candidate.leader).toBeUndefined();
   });
 
-  it("cannot tell who leads after it has left its lease to run out, until it looks again", () => {
+  it("cannot tell who leads after its own lease ran out, until its next read", () => {
     told.lastSeen = { leader: B, ageMs: 0 };
     tells("stoppedLeading", { released: false });
     expect([candidate.leader, candidate.standsBy]).toEqual([undefined, false]);
@@ -151,7 +151,7 @@ describe("an elector, as others ask about it", () => {
     expect(candidate.leader).toMatchObject({ candidateId: "b" });
   });
 
-  it("shows what it knows of another's lease, and how old that is", async () => {
+  it("shows what it knows of another candidate's lease, and its age", async () => {
     expect(candidate.view()).toEqual({
       election: "e",
       candidateId: "a",
@@ -185,7 +185,7 @@ describe("an elector, as others ask about it", () => {
     expect(candidate.view()).not.toHaveProperty("leaseAgeMs");
   });
 
-  it("shows its own lease by its own validity, and no younger than new", () => {
+  it("shows the age of its own lease by its own validity, and never a negative age", () => {
     looks({ leaseDurationMs: 20_000, ageMs: [9_000, 9_000] });
     told = { ...told, state: "leading", leading: true, isLeader: true, term: 8, validForMs: 12_000 };
     expect(candidate.view()).toMatchObject({ leaseAgeMs: 1_500, leaseDurationMs: LEASE_MS, validForMs: 12_000, leading: true });
@@ -194,7 +194,7 @@ describe("an elector, as others ask about it", () => {
     expect(candidate.view().leaseAgeMs).toBe(0);
   });
 
-  it("tells of changes, of looks, and of nothing of another's", () => {
+  it("reports its changes and reads, but no event of another elector", () => {
     looks();
     looks({}, { election: "e" });
     for (const name of ["renewed", "renewFailed", "listenerFailed", "storeFailed", "newLeader", "startedLeading"])
@@ -203,7 +203,7 @@ describe("an elector, as others ask about it", () => {
     expect(happenings).toEqual(["look", "look", "look", "look", "look", "change", "change"]);
   });
 
-  it("tells of a change where the store begins to fail, and where it ceases to", () => {
+  it("reports a change when the store begins to fail, and when it recovers", () => {
     told.lastError = "STORE_TIMEOUT";
     tells("storeFailed");
     tells("storeFailed");
@@ -213,7 +213,7 @@ describe("an elector, as others ask about it", () => {
     expect(happenings).toEqual(["change", "look", "change", "look"]);
   });
 
-  it("tells those alone who still listen, and nobody once it is disposed of", () => {
+  it("calls only the listeners that are still added, and none after its disposal", () => {
     const others: Happening[] = [];
     const stop = candidate.onHappening((happening) => {
       others.push(happening);

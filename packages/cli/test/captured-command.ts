@@ -6,7 +6,7 @@ import { vi } from "vitest";
 import { runCommand } from "../src/command.ts";
 import type { Surroundings } from "../src/surroundings.ts";
 
-/** The command in this process: on a store in memory, in virtual time, with everything that it says kept. */
+/** The command in this process, on a store in memory and in virtual time. It captures all output. */
 export class CapturedCommand {
   readonly clock = new VirtualClock();
   store: RecordLeaseStore = new MemoryLeaseStore({ clock: this.clock });
@@ -15,11 +15,11 @@ export class CapturedCommand {
   readonly opened: string[] = [];
   /** The questions that were asked. */
   readonly questions: string[] = [];
-  /** What happens before an answer. */
+  /** Runs before each answer. */
   whileAsking: () => Promise<void> = () => Promise.resolve();
-  /** What is answered to each question; undefined where nobody sits at a terminal. */
+  /** The answer to each question. Undefined without a terminal. */
   answer: boolean | undefined;
-  /** Why the store cannot be opened. */
+  /** The error that opening the store throws. */
   refusal: Error | undefined;
   isTerminal = false;
   platform: NodeJS.Platform = "linux";
@@ -27,7 +27,7 @@ export class CapturedCommand {
   stdout = "";
   stderr = "";
 
-  /** Has the command open a store whose service tells no ages, and that has seen nothing yet. Returns another's, to lead by. */
+  /** Makes the command open a store that has no clock and has observed nothing. Returns another process's store, to lead with. */
   usesStoreWithoutClock(): RecordLeaseStore {
     const records = new MemoryRecordStore(this.clock);
     const ageless: RecordStore = {
@@ -43,32 +43,32 @@ export class CapturedCommand {
     return new RecordLeaseStore(ageless, { clock: this.clock });
   }
 
-  /** Has the store fail, until the function that is returned is called. */
+  /** Makes the store fail until the returned function is called. */
   failsWith(code: StoreErrorCode): () => void {
     const details = { store: "memory", operation: "read", mayHaveBeenApplied: false };
     const failing = vi.spyOn(this.store, "read").mockRejectedValue(new StoreError(code, `${code} of old.`, details));
     return () => failing.mockRestore();
   }
 
-  /** Resolves once the verb's file is loaded, and everything was done that takes no time. */
+  /** Resolves once the verb's file is loaded, and every step that takes no time is done. */
   async untilLoaded(): Promise<void> {
     while (this.opened.length === 0) await new Promise(setImmediate);
     await this.clock.settle();
   }
 
-  /** Starts it; time passes only when the test says so. */
+  /** Starts the command. Time passes only when the test advances the clock. */
   start(...args: string[]): Promise<Ran> {
     this.stdout = "";
     this.stderr = "";
     return runCommand(args, this.#surroundings()).then((exitCode) => ({ exitCode, stdout: this.stdout, stderr: this.stderr }));
   }
 
-  /** Runs it to its end, in as much virtual time as it takes. */
+  /** Runs the command to its end, in as much virtual time as it needs. */
   async run(...args: string[]): Promise<Ran> {
     let isOver = false;
     const running = this.start(...args).finally(() => (isOver = true));
     while (!isOver) {
-      // A verb's file is loaded in real time.
+      // The verb's file is loaded in real time.
       await new Promise(setImmediate);
       await this.clock.step();
     }

@@ -16,9 +16,9 @@ import { commandEnvironment, commandLine, runCommand, type Ran } from "@leasehol
 import { Terminal, terminalMissing } from "@leasehold/test-kit/processes/terminal";
 import { expect, onTestFinished, test } from "vitest";
 
-// The command as it is: a process of its own on a real store.
+// The real command: a process of its own on a real store.
 
-/** Credentials that an emulator takes. */
+/** Credentials that an emulator accepts. */
 const AWS = { AWS_ACCESS_KEY_ID: "any", AWS_SECRET_ACCESS_KEY: "any", AWS_EC2_METADATA_DISABLED: "true" };
 
 async function freshFolder(): Promise<string> {
@@ -27,7 +27,7 @@ async function freshFolder(): Promise<string> {
   return folder;
 }
 
-/** A leader of `billing` on a SQLite file, until the test is over. */
+/** Starts a leader of `billing` on a SQLite file, until the test is over. */
 async function leader(candidateId: string): Promise<{ readonly url: string; readonly elector: Elector }> {
   const file = join(await freshFolder(), "app.db");
   const store = new SqlLeaseStore({ sqlite: file });
@@ -44,7 +44,7 @@ async function leader(candidateId: string): Promise<{ readonly url: string; read
   return { url: `sqlite://${file}`, elector };
 }
 
-/** Runs doctor until the store has answered it. A request fails after 5 s, which a busy machine may take to load an SDK. */
+/** Runs doctor until the store has answered. A request fails after 5 s, and a busy machine may need that to load an SDK. */
 async function doctor(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
   for (;;) {
     const ran = await runCommand(["doctor", ...args], env);
@@ -97,7 +97,7 @@ test("doctor on every store, by its URL", { timeout: 600_000 }, async () => {
 const missingServers = (await isMissing(postgresMissing())) || (await isMissing(mariaDbMissing()));
 
 test.skipIf(missingServers)(
-  "doctor shows the statements that a server needs, and then finds it well",
+  "doctor shows the statements that a server needs, and succeeds after them",
   { timeout: 600_000 },
   async () => {
     const shows = async (kind: "postgres" | "mysql", { url }: { readonly url: string }): Promise<void> => {
@@ -120,7 +120,7 @@ test.skipIf(missingServers)(
 
 const missingTerminal = await isMissing(terminalMissing());
 
-test.skipIf(missingTerminal)("break asks on a terminal, and takes nothing but yes for an answer", async () => {
+test.skipIf(missingTerminal)("break asks on a terminal, and accepts only the answer yes", async () => {
   const { url, elector } = await leader("one");
   const line = commandLine(["break", "billing", "--reason", "a test", "--store", url]);
   for (const [keys, shown] of [

@@ -13,7 +13,7 @@ import { RealSidecar } from "./real-sidecar.ts";
 
 /** Screenshots, for people to look at. */
 const PICTURES = fileURLToPath(new URL("../../../.results/dashboard/", import.meta.url));
-/** A name that would do harm if it were taken for markup. */
+/** A name that would do harm if the page inserted it as markup. */
 const MARKUP = `<img src=x onerror="document.title='taken'"><b>a</b>`;
 const TOKEN = "the-right-token";
 
@@ -54,7 +54,7 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     return tab;
   }
 
-  /** What axe finds wrong. The page's policy lets in no script but its own; what a debugger evaluates is no part of it. */
+  /** Returns the faults that axe finds. The page's policy allows only its own scripts; it does not apply to a debugger. */
   async function faults(tab: Tab): Promise<unknown> {
     await tab.value(axe);
     return await tab.value(
@@ -62,7 +62,7 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     );
   }
 
-  test("shows a takeover as it is pushed, and asks nobody but its own server", async () => {
+  test("shows a takeover at once, and sends requests only to its own server", async () => {
     const store = await freshStore();
     const a = await sidecar(store, "a", ["e"]);
     await a.leads();
@@ -83,7 +83,7 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     expect(asked.filter((request) => !request.startsWith(`${b.url}/`) && !request.startsWith("data:"))).toEqual([]);
   });
 
-  test("says that its server is gone, and goes on when that is back", async () => {
+  test("shows that its server is gone, and goes on once the server is back", async () => {
     const store = await freshStore();
     const a = await sidecar(store, "a", ["e"]);
     await a.leads();
@@ -109,7 +109,7 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     await tab.page.screenshot({ path: join(PICTURES, "markup.png") });
   });
 
-  test("is refused to a name that somebody else had resolved to here", async () => {
+  test("is refused under another host name that resolves to this address", async () => {
     const a = await sidecar(await freshStore(), "a", ["e"]);
     const tab = await open("about:blank");
     const response = await tab.page.goto(`http://rebound.example:${new URL(a.url).port}/`);
@@ -131,7 +131,7 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
 
     expect(await outcome("/elections", {})).toBe("refused");
     expect(await outcome("/resign", { method: "POST", headers: { authorization: `Bearer ${TOKEN}` } })).toBe("refused");
-    // These are sent, and the answers are hidden.
+    // The browser sends these requests, and hides the answers.
     await outcome("/elections", { mode: "no-cors" });
     await outcome("/resign", { method: "POST", mode: "no-cors" });
     const frame = `const frame = document.createElement("iframe"); frame.src = ${JSON.stringify(a.url)}; document.body.append(frame);`;
@@ -143,7 +143,7 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     expect(await (await fetch(`${a.url}/elections/e`)).json()).toMatchObject({ leading: true, leader: { term: 1 } });
   });
 
-  test("has no fault that axe finds, needs no sideways scrolling, and works by keyboard, light or dark, wide or narrow", async () => {
+  test("has no fault that axe finds, needs no sideways scrolling, and works by keyboard, in each colour scheme and width", async () => {
     const store = await freshStore();
     const long = "a-candidate-with-a-name-that-is-much-longer-than-anything-on-a-telephone-is-wide-0123456789";
     const first = await sidecar(store, "web-1", ["nightly-billing"], "--value", "http://10.0.0.7:8080");

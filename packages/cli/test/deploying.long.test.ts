@@ -15,11 +15,11 @@ import { RealSidecar } from "./real-sidecar.ts";
 
 const execute = promisify(execFile);
 
-/** As the page configures HAProxy. */
+/** HAProxy's configuration on the page. */
 const CHECK_INTERVAL_MS = 1_000;
 const TIMEOUT_MS = 600_000;
 
-/** The tests are concurrent: each has its own way to clean up. */
+/** The tests are concurrent, so each has its own `onTestFinished`. */
 type OnFinished = TestContext["onTestFinished"];
 
 const lacksCurl = await isMissing(programMissing(CURL));
@@ -32,7 +32,7 @@ async function freshFolder(onTestFinished: OnFinished): Promise<string> {
   return folder;
 }
 
-/** Its lease outlasts both a stall and the two seconds in which HAProxy finds a frozen leader. */
+/** A lease that outlasts a stall, and the two seconds in which HAProxy notices a frozen leader. */
 async function sidecar(
   onTestFinished: OnFinished,
   store: string,
@@ -67,7 +67,7 @@ class Balanced {
   readonly passed: Passed[] = [];
   readonly #ended = new AbortController();
 
-  /** Two hosts are two addresses of the loopback interface: whoever else is here has others. */
+  /** Two hosts are two addresses of the loopback interface. Other tests on this machine have other addresses. */
   readonly network = `127.${64 + Math.trunc(Math.random() * 128)}.${Math.trunc(Math.random() * 256)}`;
 
   async start(onTestFinished: OnFinished): Promise<void> {
@@ -92,7 +92,7 @@ class Balanced {
     void this.#ask();
   }
 
-  /** Resolves once for two intervals only this host has answered: HAProxy takes every server for up until its first check. */
+  /** Resolves once only this host has answered for two intervals. Until its first check, HAProxy counts every server as up. */
   async settled(by: string): Promise<void> {
     const beganMs = performance.now();
     for (;;) {
@@ -107,7 +107,7 @@ class Balanced {
     await this.next(by, performance.now() + 2 * CHECK_INTERVAL_MS);
   }
 
-  /** The hosts that have answered, one after the other. */
+  /** Returns the hosts that have answered, one after the other. */
   order(): readonly string[] {
     const all = this.passed.map(({ by }) => by).filter((by) => by !== undefined);
     return all.filter((by, at) => by !== all[at - 1]);
@@ -148,7 +148,7 @@ describe.skipIf(await isMissing(programMissing(HAPROXY))).concurrent("HAProxy, a
     one.kill("SIGSTOP");
     await two.leads();
     await balanced.next("web-2", performance.now());
-    // It waits in the queue of the frozen process, which answers it first of all.
+    // This request waits in the queue of the frozen process, which answers it first.
     const asked = one.status("/leader");
     await delay(200);
     one.kill("SIGCONT");
@@ -157,7 +157,7 @@ describe.skipIf(await isMissing(programMissing(HAPROXY))).concurrent("HAProxy, a
     expect(balanced.order()).toEqual(["web-1", "web-2"]);
   });
 
-  /** Two hosts behind HAProxy, which has found that the first one leads. */
+  /** Starts two hosts behind HAProxy, which has noticed that the first one leads. */
   async function twoHosts(onTestFinished: OnFinished): Promise<{
     readonly balanced: Balanced;
     readonly one: RealSidecar;
@@ -177,7 +177,7 @@ describe.skipIf(await isMissing(programMissing(HAPROXY))).concurrent("HAProxy, a
 });
 
 describe.concurrent("a program asks", () => {
-  /** Returns whether the program finds that the sidecar at its own address leads. */
+  /** Returns the program's result: does the sidecar at its own address lead? */
   type Asks = (url: string) => Promise<boolean>;
 
   async function askedOfBoth(onTestFinished: OnFinished, asks: Asks): Promise<readonly boolean[]> {
@@ -195,13 +195,13 @@ describe.concurrent("a program asks", () => {
     await execute(program, args).then(
       () => true,
       (error: unknown) => {
-        // It has to be a no, and no mistake of ours.
+        // The program must answer no. An error of the test must not count as a no.
         expect(error).toMatchObject({ code: expect.any(Number) });
         return false;
       },
     );
 
-  test.skipIf(lacksCurl)("by curl, and says that it is alive", { timeout: TIMEOUT_MS }, async ({ onTestFinished }) => {
+  test.skipIf(lacksCurl)("by curl, and reports that it is alive", { timeout: TIMEOUT_MS }, async ({ onTestFinished }) => {
     const [ask = "", checkpoint = ""] = await documentedBlocks("Asking from any language", "sh");
     const sh = async (script: string, url: string): Promise<boolean> =>
       await succeeds("sh", ["-c", script.replace("http://127.0.0.1:4040", url).replace("$LEASEHOLD_TOKEN", "secret")]);
@@ -239,7 +239,7 @@ describe.concurrent("a program asks", () => {
   });
 });
 
-test.skipIf(await isMissing(programMissing(SYSTEMD)))("systemd takes the unit", async ({ onTestFinished }) => {
+test.skipIf(await isMissing(programMissing(SYSTEMD)))("systemd accepts the unit", async ({ onTestFinished }) => {
   const [unit = ""] = await documentedBlocks("systemd", "ini");
   const folder = await freshFolder(onTestFinished);
   await writeFile(join(folder, "billing.service"), unit);

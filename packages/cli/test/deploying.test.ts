@@ -29,7 +29,7 @@ interface Deployment {
   };
 }
 
-/** Expects that the command takes a line as it stands there: of a store that cannot be, it then says so. */
+/** Expects that the command accepts a line of the page. Its only error is then that the store cannot work. */
 async function expectTaken(words: readonly string[]): Promise<void> {
   const at = words.indexOf("leasehold");
   const command = new CapturedCommand();
@@ -38,13 +38,13 @@ async function expectTaken(words: readonly string[]): Promise<void> {
   expect([exitCode, stderr]).toEqual([78, expect.stringContaining("nowhere")]);
 }
 
-test("the unit of systemd runs a command line that there is", async () => {
+test("the unit of systemd runs a valid command line", async () => {
   const [unit = ""] = await documentedBlocks("systemd", "ini");
   const [, line = ""] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
   await expectTaken(line.split(" "));
 });
 
-test("the Dockerfile has no fault, gets the signals itself, and runs a command line that there is", async () => {
+test("the Dockerfile has no fault, gets the signals itself, and runs a valid command line", async () => {
   const [text = ""] = await documentedBlocks("Docker, as the entry point", "dockerfile");
   expect(validate(text)).toEqual([]);
   const words = DockerfileParser.parse(text)
@@ -64,7 +64,7 @@ describe.skipIf(await isMissing(programMissing(PYTHON)))("the manifests of Kuber
   }
 
   test.each(["Kubernetes, as the entry point", "Kubernetes, as a sidecar"])(
-    "are deployments whose command there is (%s)",
+    "are deployments with a valid command (%s)",
     async (heading) => {
       const { kind, spec } = await deployment(heading);
       expect(kind).toBe("Deployment");
@@ -75,7 +75,7 @@ describe.skipIf(await isMissing(programMissing(PYTHON)))("the manifests of Kuber
     },
   );
 
-  test("probe paths that answer 200 on a standby, at a port that is listened on", async () => {
+  test("probe paths that answer 200 on a standby, at a port on which the sidecar listens", async () => {
     const { spec } = await deployment("Kubernetes, as a sidecar");
     const sidecar = spec.template.spec.containers.find(({ command }) => command !== undefined);
     const probes = [sidecar?.livenessProbe, sidecar?.readinessProbe];

@@ -15,7 +15,7 @@ import { CapturedCommand } from "./captured-command.ts";
 const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
 const DETAILS = { store: "memory", operation: "put", mayHaveBeenApplied: false };
 
-test("doctor tells that all is well, and changes nothing", async () => {
+test("doctor reports a good configuration, and changes nothing", async () => {
   const command = new CapturedCommand();
   const ran = await command.run("doctor", "--election", "billing");
   expect(ran).toEqual({
@@ -32,7 +32,7 @@ test("doctor tells that all is well, and changes nothing", async () => {
   expect(await command.store.read("billing")).toBeUndefined();
 });
 
-test("what this process can tell by itself comes before any request", async () => {
+test("the checks that need no request come first", async () => {
   const command = new CapturedCommand();
   const check = vi.spyOn(command.store, "check");
   expect(await command.run("doctor", "--lease", "30ms")).toMatchObject({ exitCode: 78 });
@@ -46,7 +46,7 @@ test("what this process can tell by itself comes before any request", async () =
   expect(check).not.toHaveBeenCalled();
 });
 
-test("a store that refuses is a failure with its own advice, and nothing comes after it", async () => {
+test("a store that refuses is a failure with the store's own advice, and ends the checks", async () => {
   const command = new CapturedCommand();
   vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_DENIED", "No right to write. Ask for it.", DETAILS));
   const { exitCode, stdout } = await command.run("doctor", "--json");
@@ -58,7 +58,7 @@ test("a store that refuses is a failure with its own advice, and nothing comes a
   });
 });
 
-test("settings by which the service may lose what it has acknowledged are warnings", async () => {
+test("settings by which the service may lose acknowledged writes are warnings", async () => {
   const command = new CapturedCommand();
   vi.spyOn(command.store, "check").mockResolvedValue({ readMs: 1, writeMs: 1, warnings: ["fsync is off: set it to on."] });
   expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
@@ -68,7 +68,7 @@ test("settings by which the service may lose what it has acknowledged are warnin
 test.each([
   ["postgres://db/app", "Check the host, its port, and the way there: DNS, firewall, proxy."],
   ["sqlite:///full/disk.db", "Check the disk: its free space, its quota, and whether it is mounted read-only."],
-])("where nothing answers it says what to look at: %s", async (url, advice) => {
+])("a store that does not answer is a failure with advice: %s", async (url, advice) => {
   const command = new CapturedCommand();
   command.env["LEASEHOLD_STORE"] = url;
   vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_UNAVAILABLE", "connect ECONNREFUSED", DETAILS));
@@ -76,7 +76,7 @@ test.each([
   expect(command.stdout).toContain(`connect ECONNREFUSED. ${advice}\n`);
 });
 
-test("members that fail behind a majority are warnings, with their names", async () => {
+test("failing members beside a working majority are warnings with their names", async () => {
   const folder = await mkdtemp(join(tmpdir(), "leasehold-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const command = new CapturedCommand();
@@ -93,7 +93,7 @@ test("members that fail behind a majority are warnings, with their names", async
   );
 });
 
-test("servers that take no part are warnings, though this process is none of them", async () => {
+test("voting servers that do not answer are warnings, even if this process is none of them", async () => {
   const command = new CapturedCommand();
   const member = { name: "worker-1", store: "voting", counts: true, forMs: 60_000, waitsFor: undefined };
   const absent = { ...member, name: "worker-3", counts: false, forMs: 12_345, waitsFor: "it takes no part." };
@@ -116,7 +116,7 @@ test("a store that is slow against the lease is a warning, and no failure", asyn
   expect(command.stdout).toContain("ok       access");
 });
 
-test("a store is fast enough whose slower answer takes half of an attempt, and no more", async () => {
+test("a store is fast enough if its slower answer takes half of an attempt", async () => {
   const command = new CapturedCommand();
   const mostMs = timing({}, command.store.capabilities).attemptTimeoutMs / 2;
   for (const [readMs, writeMs, outcome] of [
@@ -138,14 +138,14 @@ test.for([
   ["unknown", "one led 'billing' last, in term 3; whether it still does, one look cannot tell."],
   ["expired", "Nobody leads 'billing': one has not renewed term 3."],
   ["vacant", "Nobody leads 'billing'; its last term was 3."],
-] as const)("it says of an election that is %s: %s", async ([state, words]) => {
+] as const)("describes an election that is %s: %s", async ([state, words]) => {
   const command = new CapturedCommand();
   vi.spyOn(command.store, "read").mockResolvedValue({ election: "billing", state, term: 3, holder: "one" });
   await command.run("doctor", "--election", "billing");
   expect(command.stdout).toContain(`ok       election  ${words}\n`);
 });
 
-test("a term that was broken, and is over, keeps nobody out", async () => {
+test("a broken term that is over blocks no candidate", async () => {
   const command = new CapturedCommand();
   const over = { election: "billing", state: "vacant", term: 3, endingReason: "it hangs" } as const;
   vi.spyOn(command.store, "read").mockResolvedValue(over);
@@ -153,7 +153,7 @@ test("a term that was broken, and is over, keeps nobody out", async () => {
   expect(command.stdout).toContain("ok       election  Nobody leads 'billing'; its last term was 3.\n");
 });
 
-test("a look that fails is a failure of that alone", async () => {
+test("a failed read of the election is a failure of that check only", async () => {
   const command = new CapturedCommand();
   command.failsWith("STORE_DENIED");
   expect(await command.run("doctor")).toMatchObject({ exitCode: 69 });
@@ -161,7 +161,7 @@ test("a look that fails is a failure of that alone", async () => {
   expect(command.stdout).toMatch(/^failed +election +STORE_DENIED of old\./m);
 });
 
-test("of what is missing it says how to make it", async () => {
+test("shows how to create a missing table", async () => {
   const command = new CapturedCommand();
   command.env["LEASEHOLD_STORE"] = "dynamodb://leases?region=eu-west-1";
   vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_MISSING", "There is no table.", DETAILS));
@@ -170,7 +170,7 @@ test("of what is missing it says how to make it", async () => {
 });
 
 test.for(["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const)(
-  "after %s it says what to look at on the way, if that may be the reason",
+  "after %s it advises to check the network, if that may be the reason",
   async (code) => {
     const command = new CapturedCommand();
     command.env["LEASEHOLD_STORE"] = "postgres://db/app";
@@ -180,7 +180,7 @@ test.for(["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const)(
   },
 );
 
-test("it shows who leads, and what keeps others out", async () => {
+test("shows who leads, and what blocks other candidates", async () => {
   const command = new CapturedCommand();
   command.env["LEASEHOLD_ELECTION"] = "billing";
   const { store } = command;
@@ -197,7 +197,7 @@ test("it shows who leads, and what keeps others out", async () => {
   expect(command.stdout).toMatch(/kept from others \(broken: it hangs, paused: restore, since \S+Z\); resume lifts that\./);
 });
 
-test("on Windows it says which verb does not work", async () => {
+test("warns on Windows about the verb that does not work", async () => {
   const command = new CapturedCommand();
   command.platform = "win32";
   expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
@@ -213,7 +213,7 @@ test.each([
   for (const options of [[], ["--json"]]) {
     const command = new CapturedCommand();
     command.env["LEASEHOLD_STORE"] = url;
-    // A driver may repeat what it was given, as it was given or decoded.
+    // A driver may print the password as it was given, or decoded.
     const said = `no server at ${url}, nor for '${password}'`;
     vi.spyOn(command.store, "check").mockRejectedValue(new StoreError("STORE_UNAVAILABLE", said, DETAILS));
     await command.run("doctor", ...options);
@@ -226,7 +226,7 @@ test.for([
   ["postgres://me@127.0.0.1:1/db", /^CREATE TABLE IF NOT EXISTS leasehold_leases .*;$/],
   ["dynamodb://leases?region=eu-west-1", /^aws dynamodb create-table --table-name leases .* --region eu-west-1 /],
   ["azure-blob://acc/leases", /^az storage container create --account-name acc --name leases /],
-] as const)("what is missing at %s can be made as it says", async ([url, line]) => {
+] as const)("the printed line creates what is missing at %s", async ([url, line]) => {
   await using store = await openStoreUrl(url, { env: {}, workingDirectory: "/" });
   expect(creationOf(url, store)?.[0]).toMatch(line);
 });

@@ -6,7 +6,7 @@ import { EventStreams } from "../src/serve/event-stream.ts";
 
 const HEARTBEAT_MS = 15_000;
 
-/** A reader's response, which keeps what is written. */
+/** The response to a reader. It keeps everything that is written. */
 class Reader extends EventEmitter {
   readonly written: string[] = [];
   writableLength = 0;
@@ -28,7 +28,7 @@ class Reader extends EventEmitter {
   }
 }
 
-test("a reader that reads nothing is cut off, and the others go on", async () => {
+test("disconnects a reader that reads nothing, and goes on with the others", async () => {
   const clock = new VirtualClock();
   using streams = new EventStreams([], clock);
   const [slow, quick] = [new Reader(), new Reader()];
@@ -44,7 +44,7 @@ test("a reader that reads nothing is cut off, and the others go on", async () =>
   expect(quick.written).toHaveLength(2);
 });
 
-test("the heart beats as long as anybody reads, once for all of them", async () => {
+test("sends one heartbeat to all readers, for as long as there is a reader", async () => {
   const clock = new VirtualClock();
   using streams = new EventStreams([], clock);
   const [first, second] = [new Reader(), new Reader()];
@@ -61,7 +61,7 @@ test("the heart beats as long as anybody reads, once for all of them", async () 
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("everybody's stream ends with the server", () => {
+test("ends every stream with the server", () => {
   const clock = new VirtualClock();
   const streams = new EventStreams([], clock);
   streams.add(new Reader().asResponse());
@@ -72,7 +72,7 @@ test("everybody's stream ends with the server", () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("the heart stops with the server, though what a reader has not read yet keeps its stream open", () => {
+test("stops the heartbeat with the server, even if unread bytes keep a stream open", () => {
   const clock = new VirtualClock();
   const streams = new EventStreams([], clock);
   const reader = new Reader();

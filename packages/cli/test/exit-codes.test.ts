@@ -19,7 +19,7 @@ test("supervisors and scripts rely on these exit codes", () => {
   });
 });
 
-test("an error's exit code says whether waiting helps, or somebody has to mend something", () => {
+test("an error's exit code tells whether a retry helps, or a person must correct something", () => {
   const failed = (code: ConstructorParameters<typeof StoreError>[0]): StoreError =>
     new StoreError(code, "It failed.", { store: "memory", operation: "get", mayHaveBeenApplied: false });
   expect(exitCodeOf(new Failure(42, "of its own"))).toBe(42);

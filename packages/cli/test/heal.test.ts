@@ -3,7 +3,7 @@ import { QuorumLeaseStore } from "@leasehold/quorum";
 import { expect, test } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
-test("heal has an emptied member of a quorum count again, with the elections that it names", async () => {
+test("heal makes an emptied member of a quorum count again, with the elections that are named", async () => {
   const command = new CapturedCommand();
   const { clock } = command;
   const [a, b, c] = [new MemoryLeaseStore({ clock }), new MemoryLeaseStore({ clock }), new MemoryLeaseStore({ clock })];

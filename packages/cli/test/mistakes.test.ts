@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { VERBS } from "../src/verbs.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
-// Each is one line on stderr, and opens no store.
+// Each mistake prints one line to stderr, and opens no store.
 const MISTAKES: ReadonlyArray<readonly [args: string, exitCode: number, line: string]> = [
   ["timng", 64, "unknown command 'timng' (Did you mean timing?)"],
   ["timing --laese 3s", 64, "unknown option '--laese' (Did you mean --lease?)"],
@@ -53,7 +53,7 @@ const MISTAKES: ReadonlyArray<readonly [args: string, exitCode: number, line: st
     "option '--lost-exit-code <code>' argument '' is invalid. It must be a whole number from 0 to 255.",
   ],
   ["run --election e --occurrence= -- true", 64, "the key of --occurrence is empty; is a variable not set?"],
-  // What is understood gets as far as the store.
+  // A valid command line gets as far as the store.
   ["run --election e --signal int -- true", 64, "no store is named"],
   ["run --election e --signal SigTerm --lost-exit-code 255 --conflict-exit-code 0 -- true", 64, "no store is named"],
   ["timing --store memory:", 78, "memory: lives in one process, and is for programs"],
@@ -70,7 +70,7 @@ test.for(MISTAKES)("leasehold %s: exit code %i", async ([args, exitCode, line]) 
   expect(command.opened).toEqual([]);
 });
 
-test("without a verb it shows the help, as a mistake; when asked for the help it is none", async () => {
+test("shows the help without a verb, as a mistake, and on request, as no mistake", async () => {
   const command = new CapturedCommand();
   expect(await command.run()).toMatchObject({ exitCode: 64, stdout: "" });
   expect(command.stderr).toContain("Usage: leasehold");
@@ -92,7 +92,7 @@ test("the default of a duration has its unit", async () => {
   expect(stdout.replace(/\s+/g, " ")).toContain("the longest that the command may take to end (default: 8s)");
 });
 
-test("help says of each verb what it is for", async () => {
+test("help describes each verb", async () => {
   const { stdout } = await new CapturedCommand().run("--help");
   const words = stdout.replaceAll(/\s+/g, " ");
   for (const [name, { summary }] of Object.entries(VERBS)) {

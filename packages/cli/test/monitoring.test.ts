@@ -21,7 +21,7 @@ interface Board {
   readonly panels: ReadonlyArray<{ readonly title: string; readonly targets: ReadonlyArray<{ readonly expr: string }> }>;
 }
 
-/** What promtool says, and whether it is content. */
+/** Runs promtool. Returns its exit code and its output. */
 async function promtool(args: readonly string[], input = ""): Promise<readonly [code: number | null, said: string]> {
   const child = spawn(await programPath(PROMTOOL), args, { stdio: "pipe" });
   child.stdin.end(input);
@@ -33,7 +33,7 @@ async function promtool(args: readonly string[], input = ""): Promise<readonly [
   return [code, said + errors];
 }
 
-/** The metrics of a leader that has lost and won its lease, and overrun: every family has a series. */
+/** The metrics of a leader that has lost and won its lease, and has overrun. So every family has a series. */
 async function metrics(): Promise<string> {
   const clock = new VirtualClock();
   const connection = new Connection(new MemoryRecordStore(clock));
@@ -54,24 +54,24 @@ async function metrics(): Promise<string> {
   return body;
 }
 
-describe.skipIf(await isMissing(programMissing(PROMTOOL)))("what Prometheus makes of it", () => {
-  test("its own parser takes /metrics, and finds nothing to say", async () => {
+describe.skipIf(await isMissing(programMissing(PROMTOOL)))("Prometheus' own tools", () => {
+  test("accept /metrics without a warning", async () => {
     expect(await promtool(["check", "metrics"], await metrics())).toEqual([0, ""]);
   });
 
-  test("the alert rules are rules, and alert when they should", async () => {
+  test("accept the alert rules, which alert in the right cases", async () => {
     expect((await promtool(["check", "rules", RULES]))[1]).toContain("SUCCESS: 4 rules found");
     expect(await promtool(["test", "rules", RULES_TEST])).toEqual([0, expect.stringContaining("SUCCESS")]);
   });
 
-  test("the expressions of the board are expressions", async () => {
+  test("accept the expressions of the board", async () => {
     const folder = await mkdtemp(join(tmpdir(), "leasehold-board-"));
     onTestFinished(async () => await rm(folder, { recursive: true }));
     const rules = (await boardExpressions()).map((expr, at) => ({
       record: `panel:${at}`,
       expr: expr.replaceAll("$election", ".*"),
     }));
-    // JSON is YAML.
+    // YAML includes JSON.
     await writeFile(join(folder, "board.yml"), JSON.stringify({ groups: [{ name: "board", rules }] }));
     expect(await promtool(["check", "rules", join(folder, "board.yml")])).toEqual([
       0,
@@ -80,7 +80,7 @@ describe.skipIf(await isMissing(programMissing(PROMTOOL)))("what Prometheus make
   });
 });
 
-test("what the rules and the board ask for is at /metrics, under that name", async () => {
+test("/metrics has every metric that the rules and the board use", async () => {
   const body = await metrics();
   const asked = `${await readFile(RULES, "utf8")}${(await boardExpressions()).join("\n")}`.matchAll(/\bleasehold_[a-z_]+/g);
   const names = new Set([...asked].map(([name]) => name));

@@ -30,7 +30,7 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
     expect(await command.store.read("billing")).toMatchObject({ state: "held" });
   });
 
-  test("where nobody can be asked it wants --yes, and opens no store", async () => {
+  test("without a terminal it needs --yes, and opens no store", async () => {
     const command = await led();
     const ran = await command.run(verb, "billing", ...args);
     expect(ran).toMatchObject({
@@ -40,7 +40,7 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
     expect(command.opened).toEqual([]);
   });
 
-  test("spares the successor that came while it asked", async () => {
+  test("does not end the term of a successor that came during the question", async () => {
     const command = await led();
     command.answer = true;
     command.whileAsking = async () => {
@@ -51,7 +51,7 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
     expect(await command.store.read("billing")).toMatchObject({ state: "held", term: 2, holder: "successor" });
   });
 
-  test("says that nobody has ever led, since the name may be mistyped", async () => {
+  test("says that nobody has ever led, because the name may be mistyped", async () => {
     const ran = await (await led()).run(verb, "biling", "--yes", ...args);
     expect(ran).toMatchObject({
       exitCode: 3,
@@ -59,7 +59,7 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
     });
   });
 
-  test("has nothing to do where nobody leads", async () => {
+  test("fails if nobody leads", async () => {
     const command = new CapturedCommand();
     const outcome = await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
     if (outcome.acquired) await command.store.release(outcome.lease, { timeoutMs: 1_000 });
@@ -68,7 +68,7 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
   });
 });
 
-test("a pause is named: a transfer is refused by it, and a break does not lift it", async () => {
+test("a pause is named in the error: it refuses a transfer, and a break does not lift it", async () => {
   const command = await led();
   await command.store.pause("billing", { reason: "restore" });
   const transfer = await command.run("transfer", "billing", "--yes", "--to", "two");
@@ -81,7 +81,7 @@ test("a pause is named: a transfer is refused by it, and a break does not lift i
   expect(again).toMatchObject({ exitCode: 75, stderr: expect.stringContaining("a break lifts no pause") as string });
 });
 
-test("break closes the term, and says who may lead when", async () => {
+test("break closes the term, and says when another candidate may lead", async () => {
   const command = await led();
   command.answer = true;
   const ran = await command.run("break", "billing", "--reason", "it hangs");
@@ -90,7 +90,7 @@ test("break closes the term, and says who may lead when", async () => {
   expect(await command.store.read("billing")).toMatchObject({ state: "ending", endingReason: "it hangs" });
 });
 
-test("break closes a term that has expired, too, and a hand-over that nobody takes", async () => {
+test("break also closes an expired term, and a transfer that its target does not take", async () => {
   const command = await led();
   await command.clock.advance(20_000);
   expect(await command.run("break", "billing", "--reason", "its writes go on", "--yes")).toMatchObject({ exitCode: 0 });
@@ -106,7 +106,7 @@ test("break closes a term that has expired, too, and a hand-over that nobody tak
   expect(await command.store.read("billing")).not.toHaveProperty("bar");
 });
 
-test("break --immediate says in its question what that risks", async () => {
+test("break --immediate states its risk in the question", async () => {
   const command = await led();
   command.answer = true;
   await command.run("break", "billing", "--reason", "it hangs", "--immediate");
@@ -139,7 +139,7 @@ test("transfer waits until the candidate leads", async () => {
   await clock.runUntil(Promise.all(runs));
 });
 
-test("transfer to nobody expires, and to the leader itself is refused", async () => {
+test("a transfer to an absent candidate expires, and one to the leader itself is refused", async () => {
   const command = await led();
   expect(await command.run("transfer", "billing", "--to", "one", "--yes")).toMatchObject({ exitCode: 64 });
   expect(command.stderr).toContain("'one' leads 'billing' already.");
@@ -147,7 +147,7 @@ test("transfer to nobody expires, and to the leader itself is refused", async ()
   expect(command.stderr).toContain("nobody did not take it in time; anyone may lead now.");
 });
 
-test("a stop ends transfer's wait, and says that the hand-over goes on", async () => {
+test("a stop ends the wait of transfer, which says that the transfer goes on", async () => {
   const command = await led();
   command.clock.setTimer(() => command.stop.abort(), 3_000);
   expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 75 });

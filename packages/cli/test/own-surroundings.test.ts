@@ -13,7 +13,7 @@ beforeEach(async () => {
   own = ownSurroundings(output(false));
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s stops all who wait until they are stopped, for good", (signal) => {
+test.each(["SIGINT", "SIGTERM"] as const)("%s aborts the signal of every wait, for good", (signal) => {
   const before = process.listenerCount(signal);
   const [first, second] = [own.untilStopped(), own.untilStopped()];
   expect([first.aborted, second.aborted, process.listenerCount(signal) - before]).toEqual([false, false, 1]);
@@ -26,7 +26,7 @@ test.each([
   [true, false],
   [false, true],
   [false, false],
-])("somebody can be asked where both ends are a terminal (%s, %s)", (hears, reads) => {
+])("a question is possible only if both ends are a terminal (%s, %s)", (hears, reads) => {
   const before = Object.getOwnPropertyDescriptor(process.stdin, "isTTY");
   Object.defineProperty(process.stdin, "isTTY", { value: hears, configurable: true });
   onTestFinished(() => {
@@ -41,10 +41,10 @@ test.each([
   [" YES \n", true],
   ["y\n", false],
   ["\n", false],
-  // Ctrl-D, and Ctrl-C.
+  // Ctrl-D and Ctrl-C close the input.
   ["\u0004", false],
   ["\u0003", false],
-])("whoever is asked, and types %j, has answered %s, on a line of its own", async (typed, expected) => {
+])("the typed answer %j counts as %s, and the next output begins on a new line", async (typed, expected) => {
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
   const written: string[] = [];
   const stderr = Object.assign(new PassThrough(), { isTTY: true });

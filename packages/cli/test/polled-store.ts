@@ -10,7 +10,7 @@ import {
 } from "@leasehold/core/provider";
 import type { VirtualClock } from "@leasehold/core/testing";
 
-/** A record service that only answers when it is asked, and has no clock, as each process reaches it: a connection can be cut. */
+/** A record service without a clock and without pushes. Each process has its own connection, which a test can cut. */
 export class Connection implements RecordStore {
   readonly name = "polled";
   readonly capabilities: MemoryRecordStore["capabilities"];

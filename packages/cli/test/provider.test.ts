@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadProvider } from "../src/store-url/provider.ts";
 
-/** A working directory in which packages are installed, each with its name for its content. */
+/** Creates a working directory with installed packages. The content of each package is its name. */
 async function folderWith(
   ...packages: readonly string[]
 ): Promise<{ readonly env: Record<string, string>; readonly workingDirectory: string }> {
@@ -26,14 +26,14 @@ interface Named {
   readonly name: string;
 }
 
-test("a package that is not installed beside the command is taken from the working directory, with its SDK", async () => {
+test("a package that is not beside the command is loaded from the working directory, with its SDK", async () => {
   const place = await folderWith("@acme/store", "acme-sdk");
   const { module, sdk } = await loadProvider<Named>("@acme/store", place, ["acme-sdk"]);
   expect(module.name).toBe("@acme/store");
   expect(await sdk("acme-sdk")).toMatchObject({ name: "acme-sdk" });
 });
 
-test("what is missing is named, with the line that gets everything", async () => {
+test("a missing package is named, with the line that installs everything", async () => {
   const nothing = await folderWith();
   await expect(loadProvider("@acme/store", nothing, ["acme-sdk"])).rejects.toThrow(
     "the package @acme/store is not installed. Install it, or run: npx -p leasehold -p @acme/store -p acme-sdk leasehold …",
@@ -46,7 +46,7 @@ test("what is missing is named, with the line that gets everything", async () =>
   await expect(sdk("acme-sdk")).rejects.toThrow("the package acme-sdk is not installed.");
 });
 
-test("what comes with the command need not be named", async () => {
+test("the line leaves out a package that comes with the command", async () => {
   const place = await folderWith();
   await expect(loadProvider("@leasehold/sql", place, ["no-such-driver"])).rejects.toThrow(
     "the package no-such-driver is not installed. Install it, or run: npx -p leasehold -p no-such-driver leasehold …",

@@ -15,14 +15,14 @@ async function folder(): Promise<string> {
   return path;
 }
 
-/** A file of members, and its URL. */
+/** Writes a file of members, and returns its URL. */
 async function listed(content: unknown, path?: string): Promise<string> {
   const file = join(path ?? (await folder()), "members.json");
   await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
   return `quorum://${file}`;
 }
 
-test("a file lists the members by their names, and whoever opens it has the same quorum", async () => {
+test("a file lists the members by their names, and all processes that open it have the same quorum", async () => {
   const path = await folder();
   const members = Object.fromEntries(["a", "b", "c"].map((name) => [name, `sqlite://${join(path, `${name}.db`)}`]));
   const url = await listed(members, path);
@@ -74,7 +74,7 @@ test.for<readonly [string, unknown, RegExp]>([
   await expect(refusal).rejects.not.toThrow("pa55");
 });
 
-test("a failure that is no mistake in the file stays what it is, and the members that were open are closed", async () => {
+test("a failure that is no mistake in the file passes through, and the open members are closed", async () => {
   const failure = new StoreError("STORE_UNAVAILABLE", "no.", { store: "b", operation: "open", mayHaveBeenApplied: false });
   const disposed = vi.fn<() => Promise<void>>();
   const open = vi.fn<() => Promise<LeaseStore & AsyncDisposable>>();
@@ -85,7 +85,7 @@ test("a failure that is no mistake in the file stays what it is, and the members
   expect(disposed).toHaveBeenCalledOnce();
 });
 
-test("a file that is not there is asked for, with how it looks", async () => {
+test("a missing file is an error that shows the format", async () => {
   await expect(openStoreUrl("quorum:///nowhere/members.json", PLACE)).rejects.toThrow(
     /^the quorum's file \/nowhere\/members\.json cannot be read \(ENOENT\); it is an object of JSON, \{"aws":/,
   );

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { guardFrozen } from "@leasehold/test-kit/processes/frozen-guard";
 import { commandEnvironment, commandLine } from "@leasehold/test-kit/processes/leasehold-command";
 
-/** A sidecar that is a process of its own. It does not outlive this one, not even while it is frozen. */
+/** A sidecar that is a process of its own. It does not outlive this process, even if it is frozen. */
 export class RealSidecar implements AsyncDisposable {
   readonly url: string;
   readonly #child: ChildProcess;
@@ -15,7 +15,7 @@ export class RealSidecar implements AsyncDisposable {
     this.url = url;
   }
 
-  /** Resolves once it listens. @throws what it said, if it ends before. */
+  /** Resolves once the sidecar listens. @throws its output if it ends before. */
   static async start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RealSidecar> {
     const [file, ...rest] = commandLine(["serve", ...args]);
     const child = spawn(file, rest, { env: commandEnvironment(env), stdio: ["ignore", "ignore", "pipe"] });
@@ -42,7 +42,7 @@ export class RealSidecar implements AsyncDisposable {
     return response.status;
   }
 
-  /** Resolves once it leads. */
+  /** Resolves once the sidecar leads. */
   async leads(): Promise<void> {
     const response = await fetch(new URL("/events", this.url));
     let text = "";
@@ -57,7 +57,7 @@ export class RealSidecar implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Asks it to end, and resolves once it has: it has released what it led. */
+  /** Asks the sidecar to end, and resolves once it has ended. By then it has released its leases. */
   async stop(): Promise<void> {
     await this.#endBy("SIGTERM");
   }

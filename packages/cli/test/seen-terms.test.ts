@@ -21,7 +21,7 @@ test("a term lasts until nobody leads, or the next one begins", () => {
   ]);
 });
 
-test("a term that is seen again goes on, and the oldest of many are dropped", () => {
+test("a term that is observed again goes on, and the oldest of many terms are dropped", () => {
   const terms = new SeenTerms();
   terms.saw(leader("a", 1), 0);
   terms.saw(undefined, 1_000);

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Starts the sidecar, and returns where it says that it listens. */
+/** Starts the sidecar, and returns the address that it prints. */
 async function started(...args: string[]): Promise<AsyncDisposable & { readonly url: string; readonly said: string }> {
   const running = command.start("serve", ...args);
   running.catch(() => undefined);
@@ -59,7 +59,7 @@ function hostAndPort(url: string): { readonly host: string; readonly port: strin
 }
 
 describe("serve", () => {
-  test("campaigns, says where it listens, and releases when it is told to stop", async () => {
+  test("campaigns, prints its address, and releases its lease at a stop", async () => {
     {
       await using sidecar = await started("--election", "e", "--http", "127.0.0.1:0");
       const own = `leasehold: serving 'e' as '${hostname()}' on ${sidecar.url}\n`;
@@ -70,7 +70,7 @@ describe("serve", () => {
     expect(await command.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
   });
 
-  test("says who leads, that nobody does, and that the store answers again", async () => {
+  test("prints who leads, that nobody leads, and that the store answers again", async () => {
     const timing = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
     const other = await command.store.acquire({ election: "e", candidateId: "other", ...timing });
     await using _sidecar = await started("--election", "e", "--http", "127.0.0.1:0");
@@ -109,7 +109,7 @@ describe("serve", () => {
     expect(await command.store.read("f")).toMatchObject({ holder: "web-1", value: "http://web-1", leaseDurationMs: 20_000 });
   });
 
-  test("gives the lease up when checkpoints stay away, which need the token of a file or of the environment", async () => {
+  test("gives the lease up without checkpoints, which need a token from a file or the environment", async () => {
     const file = join(folder, "token");
     writeFileSync(file, "secret\n");
     await using sidecar = await started("--election", "e", "--stall", "10s", "--token-file", file, "--http", "127.0.0.1:0");
@@ -124,14 +124,14 @@ describe("serve", () => {
     expect(command.stderr).not.toContain("secret");
   });
 
-  test("ends where the store refuses for a lease, so that a supervisor sees it", async () => {
+  test("ends if the store refuses for a lease, so that a supervisor notices", async () => {
     const refused = new StoreError("STORE_DENIED", "The table may not be read.", {
       store: "memory",
       operation: "get",
       mayHaveBeenApplied: false,
     });
     const read = command.store.read.bind(command.store);
-    // The other election, which is led, ends with it.
+    // The other election, which this process leads, ends too.
     command.store.read = async (election, options) => {
       if (election === "e") throw refused;
       return await read(election, options);
@@ -143,7 +143,7 @@ describe("serve", () => {
 });
 
 describe("a Unix socket", () => {
-  test("is made in a folder that only its owner may enter, and is gone in the end", async () => {
+  test("is created in a folder that only its owner may enter, and is removed at the end", async () => {
     const path = join(folder, "new", "leasehold.sock");
     {
       await using sidecar = await started("--election", "e", "--http", `unix:${path}`);
@@ -154,13 +154,13 @@ describe("a Unix socket", () => {
     expect(() => statSync(path)).toThrow("ENOENT");
   });
 
-  test("that a crash has left behind is replaced, and one that somebody listens on is not", async () => {
+  test("is replaced after a crash, but not if a process listens on it", async () => {
     const path = join(folder, "leasehold.sock");
     const other = createServer().listen(path);
     await new Promise((resolve) => void other.once("listening", resolve));
     const ran = await command.run("serve", "--election", "e", "--http", `unix:${path}`);
     expect(ran).toMatchObject({ exitCode: 78, stderr: expect.stringContaining(`cannot listen on ${path} (EADDRINUSE)`) });
-    // A link to the file keeps it when its server closes.
+    // A link to the file keeps the socket when its server closes.
     linkSync(path, `${path}.left`);
     await new Promise((resolve) => void other.close(resolve));
     renameSync(`${path}.left`, path);
@@ -169,7 +169,7 @@ describe("a Unix socket", () => {
     expect(await status(sidecar.url, "/livez")).toBe(200);
   });
 
-  test("that another server makes in the place of one that closes is left to it", async () => {
+  test("stays if another server has created it in place of the closing one", async () => {
     const path = join(folder, "leasehold.sock");
     const served = { candidates: [], figures: new Figures(), page: pageFiles(), isStopping: () => false, checkpoint: () => {} };
     const rules = { hosts: [], token: undefined };
@@ -181,7 +181,7 @@ describe("a Unix socket", () => {
     await new Promise((resolve) => void other.close(resolve));
   });
 
-  test("is refused in a folder that others may enter", async () => {
+  test("is refused in a folder that other users may enter", async () => {
     const open = join(folder, "open");
     mkdirSync(open);
     chmodSync(open, 0o755);
@@ -207,7 +207,7 @@ describe("mistakes", () => {
     expect(ran.stderr.trim().split("\n")).toHaveLength(1);
   });
 
-  test("an address that is taken is said", async () => {
+  test("an address that is in use is an error", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => void other.once("listening", resolve));
     const { port } = other.address() as { port: number };
@@ -219,7 +219,7 @@ describe("mistakes", () => {
     await new Promise((resolve) => void other.close(resolve));
   });
 
-  test("a token with white space inside is none", async () => {
+  test("a token with white space inside is refused", async () => {
     command.env["LEASEHOLD_TOKEN"] = "two words";
     expect(await command.run("serve", "--election", "e")).toMatchObject({
       exitCode: 78,

@@ -23,7 +23,7 @@ class Reader {
       this.#text += chunk;
       this.#wake();
     });
-    // The server ends it.
+    // The server ends the stream.
     response.on("error", () => {});
   }
 
@@ -39,7 +39,7 @@ class Reader {
     return this.#text;
   }
 
-  /** Waits until what has come matches. */
+  /** Waits until the received text matches. */
   async until(pattern: RegExp): Promise<readonly Sent[]> {
     while (!pattern.test(this.#text)) await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.#text
@@ -58,7 +58,7 @@ class Reader {
   }
 }
 
-test("everything that happens is sent: first how things are, then each change, and each look", async () => {
+test("a reader gets the present state first, then each change and each read", async () => {
   const clock = new VirtualClock();
   const store = new MemoryLeaseStore({ clock });
   await using a = await new Sidecar("a", store, clock).start();
@@ -81,7 +81,7 @@ test("everything that happens is sent: first how things are, then each change, a
   reader.leave();
 });
 
-test("a silent election is not mistaken for a dead connection", async () => {
+test("heartbeats keep the connection of a silent election open", async () => {
   const clock = new VirtualClock();
   const store = new MemoryLeaseStore({ clock });
   await using a = await new Sidecar("a", store, clock, [ELECTION]).start();
@@ -91,11 +91,11 @@ test("a silent election is not mistaken for a dead connection", async () => {
   await clock.advance(15_000);
   await reader.until(/^:\n\n/m);
 
-  // Nothing is left to wake the process for once nobody reads.
+  // Without readers no timer is left.
   reader.leave();
 });
 
-test("a hundred readers follow, and one more is told to come back", async () => {
+test("accepts a hundred readers, and answers 503 to one more", async () => {
   const clock = new VirtualClock();
   await using a = await new Sidecar("a", new MemoryLeaseStore({ clock }), clock).start();
   const readers = await Promise.all(Array.from({ length: 100 }, async () => await Reader.of(a)));

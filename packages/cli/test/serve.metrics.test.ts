@@ -8,7 +8,7 @@ import { Family, familyText, histogramText } from "../src/serve/metric-family.ts
 import { Connection } from "./polled-store.ts";
 import { ELECTION, Sidecar } from "./sidecar.ts";
 
-test("a histogram counts each value in every bucket that holds it, and the rest beyond", () => {
+test("a histogram counts each value in every bucket that includes it, and all others in +Inf", () => {
   const family = new Family(() => new Histogram([0.5, 1]));
   for (const seconds of [0.25, 0.5, 0.75, 8]) family.of({ store: "s" }).value.observe(seconds);
   expect(histogramText("took_seconds", "How long.", family)).toBe(
@@ -43,7 +43,7 @@ test("milliseconds become seconds", () => {
   expect(text).toContain('leasehold_store_request_duration_seconds_sum{store="s",operation="put",outcome="ok"} 0.04\n');
 });
 
-test("what a process measures is told: who leads, since when nobody did, renewals, and requests", async () => {
+test("/metrics shows who leads, takeovers, renewals and requests", async () => {
   const clock = new VirtualClock();
   const service = new MemoryRecordStore(clock);
   const toA = new Connection(service);
@@ -58,7 +58,7 @@ test("what a process measures is told: who leads, since when nobody did, renewal
     `leasehold_lease_remaining_seconds{election="${ELECTION}"} 13.4`,
     `leasehold_lease_duration_seconds{election="${ELECTION}"} 15`,
     `leasehold_transitions_total{election="${ELECTION}",reason="elected"} 1`,
-    // A counter begins at zero, or Prometheus misses its first step.
+    // A counter must begin at zero, otherwise Prometheus misses its first step.
     `leasehold_overruns_total{election="${ELECTION}"} 0`,
     `leasehold_renewal_duration_seconds_count{election="${ELECTION}",outcome="ok"} 2`,
     'leasehold_store_request_duration_seconds_count{store="polled",operation="put",outcome="ok"} 3',
@@ -81,7 +81,7 @@ test("what a process measures is told: who leads, since when nobody did, renewal
   expect(await text()).toMatch(new RegExp(`leasehold_takeover_duration_seconds_count\\{election="${ELECTION}"\\} 1\\n`));
 });
 
-test("a sidecar's figures are of its own electors, and of nobody's labels", async () => {
+test("a sidecar's metrics are of its own electors, and have no other labels", async () => {
   const clock = new VirtualClock();
   const store = new MemoryLeaseStore({ clock });
   await using a = await new Sidecar("candidate-with-a-name", store, clock).start();

@@ -16,7 +16,7 @@ beforeEach(() => {
   store = new MemoryLeaseStore({ clock });
 });
 
-/** A leader and a standby, which each have a connection of their own. */
+/** Starts a leader and a standby, each with its own connection. */
 async function pair(): Promise<
   AsyncDisposable & { readonly a: Sidecar; readonly b: Sidecar; readonly toB: Connection; readonly toA: Connection }
 > {
@@ -24,7 +24,7 @@ async function pair(): Promise<
   const [toA, toB] = [new Connection(service), new Connection(service)];
   const a = await new Sidecar("a", toA.store(clock), clock).start();
   const b = await new Sidecar("b", toB.store(clock), clock).start();
-  // It has seen a renewal.
+  // The standby has observed a renewal.
   await clock.advance(LEASE_MS / 2);
   return {
     a,
@@ -38,7 +38,7 @@ async function pair(): Promise<
   };
 }
 
-test("a fault of its own is an answer, with what it is, and not the end of it", async () => {
+test("an error of the server itself is answered with its message, and the server goes on", async () => {
   onTestFinished(() => void vi.restoreAllMocks());
   await using a = await new Sidecar("a", store, clock).start();
   vi.spyOn(Candidate.prototype, "view").mockImplementationOnce(() => {
@@ -50,13 +50,13 @@ test("a fault of its own is an answer, with what it is, and not the end of it", 
 });
 
 describe("a load balancer's paths", () => {
-  test("are 200 on one side and 503 on the other", async () => {
+  test("are 200 on one host and 503 on the other", async () => {
     await using world = await pair();
     expect(await world.a.statuses("/leader", "/standby")).toEqual([200, 503]);
     expect(await world.b.statuses("/leader", "/standby")).toEqual([503, 200]);
   });
 
-  test.each(["GET", "HEAD", "OPTIONS"])("answer %s alike, without a Host header, too", async (method) => {
+  test.each(["GET", "HEAD", "OPTIONS"])("answer %s in the same way, also without a Host header", async (method) => {
     await using a = await new Sidecar("a", store, clock).start();
     for (const setHost of [true, false]) {
       const { status, body, headers } = await a.ask("/leader", { method, setHost });
@@ -66,16 +66,16 @@ describe("a load balancer's paths", () => {
     }
   });
 
-  test("say at once that a leader is none which thaws after its lease", async () => {
+  test("answer 503 at once when a frozen leader goes on after its lease", async () => {
     await using a = await new Sidecar("a", store, clock).start();
     expect(await a.statuses("/leader", "/")).toEqual([200, 200]);
     clock.freeze(LEASE_MS);
-    // No timer has run since.
+    // No timer has run since the freeze.
     expect(await a.statuses("/leader", "/")).toEqual([503, 503]);
     expect((await a.ask("/metrics")).body).toContain(`leasehold_leader{election="${ELECTION}"} 0\n`);
   });
 
-  test("send nobody to a leader that is ending", async () => {
+  test("answer 503 while a leader is stopping", async () => {
     const work = Promise.withResolvers<void>();
     await using a = await new Sidecar("a", store, clock).start(undefined, () => work.promise);
     a.stop();
@@ -83,18 +83,18 @@ describe("a load balancer's paths", () => {
     work.resolve();
   });
 
-  test("and the name do not go on once a lease is over whose work goes on", async () => {
+  test("answer 503, and the name is gone, once the lease is over, even if the task goes on", async () => {
     const work = Promise.withResolvers<void>();
     const connection = new Connection(new MemoryRecordStore(clock));
     await using a = await new Sidecar("a", connection.store(clock), clock).start(undefined, () => work.promise);
     connection.isCut = true;
-    // The last look was less than a lease ago.
+    // The last read was less than a lease ago.
     await clock.advance(14_000);
     expect(await a.statuses("/leader", "/standby", "/")).toEqual([503, 503, 503]);
     work.resolve();
   });
 
-  test("send nobody to a standby that has not looked for a lease", async () => {
+  test("answer 503 on a standby that has not read for a lease", async () => {
     await using world = await pair();
     world.toB.isCut = true;
     await clock.advance(LEASE_MS - 2_500);
@@ -111,12 +111,12 @@ describe("GET /", () => {
     expect((await world.b.ask("/")).body).toBe('{"name":"a"}\n');
   });
 
-  test("is empty where nobody leads, and 503 where nobody here can tell", async () => {
+  test("is empty if nobody leads, and 503 if this process cannot tell", async () => {
     await using world = await pair();
     const standingBack = world.a.candidates[0]?.elector.resign();
     await clock.runUntil(standingBack ?? Promise.resolve());
     expect((await world.a.ask("/")).body).toBe('{"name":""}\n');
-    // It knows of a leader, and not yet whether that still leads.
+    // It has read of a leader, but cannot tell yet whether that one still leads.
     await using c = await new Sidecar("c", world.toB.store(clock), clock).start();
     await clock.advance(LEASE_MS);
     world.toA.isCut = true;
@@ -127,7 +127,7 @@ describe("GET /", () => {
     ]);
   });
 
-  test("does not repeat an old name: a leader whom a newcomer finds may be dead", async () => {
+  test("does not show the name of a leader that may be dead", async () => {
     await using world = await pair();
     world.toA.isCut = true;
     await using c = await new Sidecar("c", world.toB.store(clock), clock).start();
@@ -136,7 +136,7 @@ describe("GET /", () => {
 });
 
 describe("probes", () => {
-  test("do not mind the store's being away, nor that another leads", async () => {
+  test("answer 200 during an outage of the store, and if another candidate leads", async () => {
     await using world = await pair();
     expect(await world.b.statuses("/livez", "/readyz")).toEqual([200, 200]);
     world.toB.isCut = true;
@@ -144,11 +144,11 @@ describe("probes", () => {
     expect(await world.b.statuses("/livez", "/readyz")).toEqual([200, 200]);
   });
 
-  // A store that pushes may be silent for a lease.
+  // A store that pushes may be silent for a lease, so the test goes on for longer.
   test.each([
     [15_000, 10_000, 20_000],
     [60_000, 62_000, 85_000],
-  ])("say of a lease of %i ms that a campaign is dead whose looks neither end nor fail", async (leaseDurationMs, alive, dead) => {
+  ])("answer 503 with a lease of %i ms if the reads of a campaign neither end nor fail", async (leaseDurationMs, alive, dead) => {
     const hanging = new Connection(new MemoryRecordStore(clock)).store(clock);
     hanging.read = () => new Promise(() => {});
     const a = await new Sidecar("a", hanging, clock, [ELECTION], { leaseDurationMs }).start();
@@ -158,7 +158,7 @@ describe("probes", () => {
     expect(await a.statuses("/livez", "/readyz")).toEqual([503, 503]);
   });
 
-  test("say that an overrun stands, until it is over", async () => {
+  test("answer 503 during an overrun", async () => {
     const work = Promise.withResolvers<void>();
     await using a = await new Sidecar("a", store, clock, [ELECTION, "other"], { drainTimeoutMs: 1_000 }).start(
       undefined,
@@ -176,7 +176,7 @@ describe("probes", () => {
 });
 
 describe("several elections", () => {
-  test("have paths of their own, and the bare ones are gone", async () => {
+  test("have paths of their own, and no paths without a name", async () => {
     await using a = await new Sidecar("a", store, clock, ["one", "né/ß <b>"]).start();
     expect(await a.statuses("/", "/leader", "/standby", "/livez", "/readyz", "/metrics", "/elections")).toEqual([
       404, 404, 404, 200, 200, 200, 200,
@@ -217,7 +217,7 @@ describe("several elections", () => {
 });
 
 describe("changes", () => {
-  test("are made with the token alone", async () => {
+  test("need the token", async () => {
     await using a = await new Sidecar("a", store, clock).start();
     expect((await a.ask("/resign", { method: "POST" })).status).toBe(401);
     expect((await a.post("/resign", { origin: "http://evil.example" })).status).toBe(403);
@@ -257,21 +257,21 @@ describe("every answer", () => {
     }
   });
 
-  test("is refused to a host that is not served here", async () => {
+  test("is refused under a host name that is not served here", async () => {
     await using a = await new Sidecar("a", store, clock).start();
     const { status, body } = await a.ask("/elections", { headers: { host: "evil.example" } });
     expect(status).toBe(403);
     expect(body).toContain("--http-host");
   });
 
-  test("is the page where the root is asked for HTML", async () => {
+  test("is the page if a request for the root accepts HTML", async () => {
     await using a = await new Sidecar("a", store, clock).start();
     const { headers, body } = await a.ask("/", { headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
     expect(headers["content-type"]).toBe("text/html; charset=utf-8");
     expect(body).toContain("<!doctype html>");
   });
 
-  test("has the type of its file: a browser runs no script, and takes no style, of another", async () => {
+  test("has the type of its file, because a browser refuses a script or a style of another type", async () => {
     await using a = await new Sidecar("a", store, clock).start();
     const typeOf = async (path: string): Promise<unknown> => (await a.ask(path)).headers["content-type"];
     expect(await typeOf("/dashboard.html")).toBe("text/html; charset=utf-8");
@@ -279,7 +279,7 @@ describe("every answer", () => {
     expect(await typeOf("/dashboard.js")).toBe("text/javascript; charset=utf-8");
   });
 
-  test("ends with the server: nothing listens once it is disposed of", async () => {
+  test("ends with the server, which does not listen after its disposal", async () => {
     const a = await new Sidecar("a", store, clock).start();
     await a[Symbol.asyncDispose]();
 

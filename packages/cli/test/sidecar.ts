@@ -18,7 +18,7 @@ export interface Answered {
   readonly json: unknown;
 }
 
-/** A sidecar in this process: electors in virtual time, and a real server on a port of its own. */
+/** A sidecar in this process, with electors in virtual time and a real server on a port of its own. */
 export class Sidecar implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly candidates: readonly Candidate[];
@@ -46,7 +46,7 @@ export class Sidecar implements AsyncDisposable {
     return this.#server.url;
   }
 
-  /** Listens, and campaigns. */
+  /** Starts to listen and to campaign. */
   async start(address: HttpAddress = { kind: "tcp", host: "127.0.0.1", port: 0 }, work = untilEnded): Promise<this> {
     const served = {
       candidates: this.candidates,
@@ -61,7 +61,7 @@ export class Sidecar implements AsyncDisposable {
     return this;
   }
 
-  /** Begins to stop: the electors give up what they lead. */
+  /** Begins to stop. The electors give their leaderships up. */
   stop(): void {
     this.#stop.abort();
   }
@@ -86,7 +86,7 @@ export class Sidecar implements AsyncDisposable {
     return await answered;
   }
 
-  /** The statuses of some paths. */
+  /** Returns the statuses of some paths. */
   async statuses(...paths: readonly string[]): Promise<readonly number[]> {
     return await Promise.all(paths.map(async (path) => (await this.ask(path)).status));
   }

@@ -9,11 +9,11 @@ test.for([
   [[3_200, 3_210], "3.2 s of 15 s"],
   [[3_200, 8_000], "3.2 s to 8 s of 15 s"],
   [[3_200, Infinity], "3.2 s or more of 15 s"],
-] as const)("an age of %j ms is told as %s", ([ageMs, text]) => {
+] as const)("an age of %j ms is shown as %s", ([ageMs, text]) => {
   expect(ageOf({ ...LEASE, ageMs })).toBe(text);
 });
 
-test("an age that nobody knows is not told, nor a lease that nobody knows", () => {
+test("an unknown age is not shown, nor an unknown lease", () => {
   expect(ageOf(LEASE)).toBe("");
   expect(ageOf({ election: "e", state: "vacant", term: 0, ageMs: [1, 1] })).toBe("1 ms");
 });
@@ -28,11 +28,11 @@ test.for([
   [{ bar: { kind: "transfer", candidateId: "two\u202e" } }, "for two\\u{202e} alone"],
   [{ bar: { kind: "reservation", group: "blue" } }, "for the group blue alone"],
   [{ bar: { kind: "transfer", candidateId: "two" }, endingReason: "it\nhangs" }, "broken: it\\u{a}hangs, for two alone"],
-] as const)("what keeps candidates out, %j, is told as %j", ([found, text]) => {
+] as const)("the block %j is shown as %j", ([found, text]) => {
   expect(barText({ ...LEASE, ...found })).toBe(text);
 });
 
-test("a look goes by the store's own clock, where it has one", async () => {
+test("a read uses the store's own clock, if the store has one", async () => {
   const asked: Array<ReadOptions["expiry"]> = [];
   for (const storeClock of [{ toleranceMs: 100, exact: false }, undefined]) {
     const store = {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
-/** A leader that has renewed for the last time just now. */
+/** Makes a candidate lead. Its last renewal is now. */
 async function lead(
   { store }: Pick<CapturedCommand, "store">,
   election: string,
@@ -13,7 +13,7 @@ async function lead(
   expect(acquired).toBe(true);
 }
 
-test("status shows who leads, for how long the lease has not been renewed, and what keeps candidates out", async () => {
+test("status shows who leads, the age of the lease, and what blocks candidates", async () => {
   const command = new CapturedCommand();
   await lead(command, "billing", "worker-1", "http://one\u001b[2J");
   await lead(command, "mail", "worker-2");
@@ -31,7 +31,7 @@ test("status shows who leads, for how long the lease has not been renewed, and w
   expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
 });
 
-test("one long value does not pad the table, and programs get all of it", async () => {
+test("a long value does not widen the table, and JSON has all of it", async () => {
   const command = new CapturedCommand();
   const value = "v".repeat(5_000);
   await lead(command, "billing", "worker-1", value);
@@ -41,7 +41,7 @@ test("one long value does not pad the table, and programs get all of it", async 
   expect(JSON.parse((await command.run("status", "billing", "--json")).stdout)).toMatchObject([{ value }]);
 });
 
-test("its exit code tells a script whether every election is led", async () => {
+test("the exit code tells a script whether every election is led", async () => {
   const command = new CapturedCommand();
   await lead(command, "led", "worker-1");
   await lead(command, "dead", "worker-2");
@@ -54,7 +54,7 @@ test("its exit code tells a script whether every election is led", async () => {
   expect((await command.run("status", "led")).exitCode).toBe(0);
 });
 
-test("of a name that nobody has ever led it says so, since it may be mistyped", async () => {
+test("says if nobody has ever led an election, because the name may be mistyped", async () => {
   const ran = await new CapturedCommand().run("status", "biling");
   expect(ran).toMatchObject({
     exitCode: 3,
@@ -63,7 +63,7 @@ test("of a name that nobody has ever led it says so, since it may be mistyped", 
   expect(ran.stdout).toContain("vacant  0");
 });
 
-test("the election may come from the environment or an option, and is needed", async () => {
+test("the election comes from the environment or an option, and is required", async () => {
   const command = new CapturedCommand();
   await lead(command, "billing", "worker-1");
   expect(await command.run("status")).toMatchObject({
@@ -77,7 +77,7 @@ test("the election may come from the environment or an option, and is needed", a
   expect((await command.run("status", "one", "--election", "other")).exitCode).toBe(64);
 });
 
-test("programs get JSON, in milliseconds", async () => {
+test("--json prints JSON, in milliseconds", async () => {
   const command = new CapturedCommand();
   await lead(command, "billing", "worker-1");
   await command.clock.advance(3_200);
@@ -96,7 +96,7 @@ test("programs get JSON, in milliseconds", async () => {
   ]);
 });
 
-test("colours are for terminals, where nobody has said NO_COLOR", async () => {
+test("colours appear on a terminal only, and not with NO_COLOR", async () => {
   const command = new CapturedCommand();
   await lead(command, "billing", "worker-1");
   const isColoured = async (): Promise<boolean> => (await command.run("status", "billing")).stdout.includes("\u001b[32mbilling");
@@ -126,7 +126,7 @@ test.for([
   expect(line.startsWith(`\u001b[${colour}mbilling`)).toBe(true);
 });
 
-test("one look is all that it takes without --wait", async () => {
+test("status reads once without --wait", async () => {
   const command = new CapturedCommand();
   await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");
   const read = vi.spyOn(command.store, "read");
@@ -134,7 +134,7 @@ test("one look is all that it takes without --wait", async () => {
   expect(read).toHaveBeenCalledOnce();
 });
 
-test("where one look cannot tell, --wait goes on looking until it can", async () => {
+test("if one read cannot tell, --wait reads again until it can", async () => {
   const command = new CapturedCommand();
   await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");
   expect(await command.run("status", "billing")).toMatchObject({ exitCode: 4 });
@@ -145,7 +145,7 @@ test("where one look cannot tell, --wait goes on looking until it can", async ()
   expect(command.clock.monotonicMs() - begunMs).toBeLessThan(16_000);
 });
 
-test("a stop ends the wait with what is known", async () => {
+test("a stop ends the wait with the last state", async () => {
   const command = new CapturedCommand();
   await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");
   const begunMs = command.clock.monotonicMs();
@@ -154,7 +154,7 @@ test("a stop ends the wait with what is known", async () => {
   expect(command.clock.monotonicMs() - begunMs).toBe(3_000);
 });
 
-test("a store that fails is exit code 69, and says what to do", async () => {
+test("a failing store is exit code 69, with advice", async () => {
   const command = new CapturedCommand();
   command.failsWith("STORE_DENIED");
   expect(await command.run("status", "billing")).toMatchObject({
@@ -164,7 +164,7 @@ test("a store that fails is exit code 69, and says what to do", async () => {
   });
 });
 
-test("it tells which members of the store do not count, and since when", async () => {
+test("shows which members of the store do not count, and since when", async () => {
   const command = new CapturedCommand();
   await lead(command, "billing", "worker-1");
   const member = { store: "sql", forMs: 12_345, counts: true, waitsFor: undefined };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
-test("the option goes before the variable, and so does the file", async () => {
+test("the option and the file have priority over the variable", async () => {
   const folder = await mkdtemp(join(tmpdir(), "leasehold-cli-"));
   try {
     const file = join(folder, "url");

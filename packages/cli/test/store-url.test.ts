@@ -34,12 +34,12 @@ test.for([
   ["azure-blob://acc/container", "azure-blob"],
   ["azure-blob://acc/container?endpoint=https://acc.blob.core.chinacloudapi.cn", "azure-blob"],
   ["azure-blob://acc/container?connection-string-env=AZURE", "azure-blob"],
-] as const)("%s opens a store of %s, and asks it nothing", async ([url, name]) => {
+] as const)("%s opens a store of %s, and sends no request", async ([url, name]) => {
   await using store = await openStoreUrl(url, PLACE);
   expect(store.name).toBe(name);
 });
 
-test("a SQLite file that is only read, or steered, is not made", async () => {
+test("opening a used store creates no SQLite file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-store-url-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const url = `sqlite://${folder}/app.db`;
@@ -68,7 +68,7 @@ test.for([
   ["etcds://127.0.0.1,127.0.0.2:1", ["https://127.0.0.1:2379", "https://127.0.0.2:1"]],
   ["voting://127.0.0.1:1,127.0.0.2:2", ["http://127.0.0.1:1", "http://127.0.0.2:2"]],
   ["votings://127.0.0.1:1,127.0.0.2:2", ["https://127.0.0.1:1", "https://127.0.0.2:2"]],
-] as const)("%s asks %s", async ([url, origins]) => {
+] as const)("%s sends its requests to %s", async ([url, origins]) => {
   const asked: string[] = [];
   for (const [protocol, client] of [["http:", http] as const, ["https:", https] as const]) {
     vi.spyOn(client, "request").mockImplementation((to: unknown) => {
@@ -99,7 +99,7 @@ test.for([
   expect(terminate.mock.contexts).toEqual([expect.objectContaining({ formattedName: database })]);
 });
 
-test("a URL's endpoint is what is asked in Google's place", async () => {
+test("the endpoint of a URL gets the requests in place of Google", async () => {
   const server = createServer((socket) => void socket.destroy()).listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   const asked = once(server, "connection");
@@ -121,7 +121,7 @@ test.for([
   expect(optionsOf(parseStoreUrl(url), PLACE)).toEqual({ ...account, containerName: "leases" });
 });
 
-test("a URL is taken apart, and decoded, into what a package is given", () => {
+test("a URL is parsed and decoded into the options of a package", () => {
   expect(parseStoreUrl("etcds://m%40e:p%3Aa:ss@one,two:2?prefix=/a%20b/&ca=x=y")).toEqual({
     text: "etcds://m%40e:p%3Aa:ss@one,two:2?prefix=/a%20b/&ca=x=y",
     scheme: "etcds",

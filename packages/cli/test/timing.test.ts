@@ -10,10 +10,10 @@ test("timing prints the worst cases of a lease, for people and for programs", as
   expect(JSON.parse(stdout)).toMatchObject({ leaseDurationMs: 20_000, renewDeadlineMs: 40_000 / 3 });
 });
 
-test("they are those of the store, where one is named", async () => {
+test("timing prints the worst cases of a store that is named", async () => {
   const command = new CapturedCommand();
   const own = (await command.run("timing")).stdout;
   command.env["LEASEHOLD_STORE"] = undefined;
-  // The store in memory pushes, so that a standby need not poll.
+  // The store in memory pushes, so a standby does not poll.
   expect((await command.run("timing")).stdout).not.toBe(own);
 });

@@ -3,7 +3,7 @@ import { CapturedCommand } from "./captured-command.ts";
 
 const URL_OF_A = "voting://a=127.0.0.1:7401?server=a&state=/var/lib/votes";
 
-test("vote is one of the servers until it is told to stop", async () => {
+test("vote runs one of the servers until a stop", async () => {
   const command = new CapturedCommand();
   Object.assign(command.store, { members: () => Array.from({ length: 3 }) });
   const ran = command.start("vote", "--store", URL_OF_A);
@@ -15,7 +15,7 @@ test("vote is one of the servers until it is told to stop", async () => {
   expect(command.opened).toEqual([URL_OF_A]);
 });
 
-test("vote says which store it takes", async () => {
+test("vote names the kind of store that it needs", async () => {
   const ran = await new CapturedCommand().run("vote", "--store", "voting://127.0.0.1:7401");
   expect(ran).toMatchObject({ exitCode: 64 });
   expect(ran.stderr).toContain("vote takes a store of voting: with 'server' and 'state'");

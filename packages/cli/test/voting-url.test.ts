@@ -11,7 +11,7 @@ const SECRET = "what the servers sign by";
 const PLACE = { env: { LEASEHOLD_VOTING_SECRET: SECRET }, workingDirectory: "/" };
 const REQUEST = { election: "e", candidateId: "me", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 20_000 };
 
-test("a URL of the servers, with the secret from the environment, shows who leads, hands the term over and breaks it", async () => {
+test("a URL of the servers, with the secret from the environment, reads, transfers and breaks", async () => {
   const stateDirectory = await mkdtemp(join(tmpdir(), "leasehold-cli-voting-"));
   onTestFinished(() => rm(stateDirectory, { recursive: true }));
   const host = `127.0.0.1:${await freePort()}`;
@@ -30,7 +30,7 @@ test("a URL of the servers, with the secret from the environment, shows who lead
 
   await using store = await openStoreUrl(`voting://${host}`, PLACE);
   expect(await store.read("e", { timeoutMs: 20_000 })).toMatchObject({ state: "held", holder: "me", term });
-  // It has heard of it once its own renewal has.
+  // The server knows of it once its own renewal has ended.
   const handedOver = store.transfer("e", "me", { ifTerm: term, transferTimeoutMs: 1_000, timeoutMs: 20_000 });
   await expect.poll(() => leadership.signal.aborted).toBe(true);
   expect(await store.break("e", { reason: "why not", timeoutMs: 20_000 })).toMatchObject({ broken: true });
@@ -38,7 +38,7 @@ test("a URL of the servers, with the secret from the environment, shows who lead
   await expect(store.acquire(REQUEST)).rejects.toThrow(/^This process is no server/);
 });
 
-test("without a secret, with one that is none, and without the authority's file it says what to do", async () => {
+test("a missing or short secret, or a missing file of the authority, is an error with advice", async () => {
   const url = "voting://127.0.0.1:7400";
   await expect(openStoreUrl(url, { ...PLACE, env: {} })).rejects.toThrow(/^LEASEHOLD_VOTING_SECRET is not set/);
   await expect(openStoreUrl(url, { ...PLACE, env: { LEASEHOLD_VOTING_SECRET: "short" } })).rejects.toThrow(
@@ -47,7 +47,7 @@ test("without a secret, with one that is none, and without the authority's file 
   await expect(openStoreUrl("votings://h:1?ca=/nowhere/ca.pem", PLACE)).rejects.toThrow(/^ca names the file \/nowhere\/ca\.pem/);
 });
 
-test("with a server's name and directory the process is that server, and a candidate", async () => {
+test("with a server's name and directory, the process is that server and a candidate", async () => {
   const state = await mkdtemp(join(tmpdir(), "leasehold-cli-voting-"));
   onTestFinished(() => rm(state, { recursive: true }));
   const url = `voting://a=127.0.0.1:${await freePort()}?server=a&state=${state}`;

@@ -3,7 +3,7 @@ import { CapturedCommand } from "./captured-command.ts";
 
 const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
 
-/** Lets one candidate lead and release, and another one lead and die. */
+/** Makes one candidate lead and release, and another one lead and die. */
 async function twoTerms({ clock, store, stop }: CapturedCommand): Promise<void> {
   const first = await store.acquire({ election: "billing", candidateId: "one", value: "http://one", ...REQUEST });
   await clock.advance(1_000);
@@ -14,7 +14,7 @@ async function twoTerms({ clock, store, stop }: CapturedCommand): Promise<void> 
   stop.abort();
 }
 
-test("watch prints a line for each change, until it is told to end", async () => {
+test("watch prints a line for each change, until a stop", async () => {
   const command = new CapturedCommand();
   const watching = command.start("watch", "billing");
   await command.untilLoaded();
@@ -31,7 +31,7 @@ test("watch prints a line for each change, until it is told to end", async () =>
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
 });
 
-test("programs get an object a line", async () => {
+test("--json prints one object per line", async () => {
   const command = new CapturedCommand();
   const watching = command.start("watch", "billing", "--json");
   await command.untilLoaded();
@@ -46,7 +46,7 @@ test("programs get an object a line", async () => {
   ]);
 });
 
-test("an outage is told once on stderr, and outlived", async () => {
+test("watch prints an outage once to stderr, and goes on after it", async () => {
   const command = new CapturedCommand();
   const answers = command.failsWith("STORE_UNAVAILABLE");
   const watching = command.start("watch", "billing");
@@ -68,13 +68,13 @@ test.each(["STORE_DENIED", "STORE_MISSING", "STORE_UNAUTHENTICATED", "STORE_REJE
   },
 );
 
-test("it says of a leader that it is ending, and of one that may be dead that nobody knows", async () => {
+test("shows that a leader is ending, and that it is unknown whether a dead one leads", async () => {
   const command = new CapturedCommand();
   const leads = command.usesStoreWithoutClock();
   await leads.acquire({ election: "billing", candidateId: "one", ...REQUEST });
   const watching = command.start("watch", "billing");
   await command.untilLoaded();
-  // A renewal that it has seen.
+  // The observer has read this renewal.
   await leads.break("billing", { reason: "it hangs", immediate: true });
   await leads.acquire({ election: "billing", candidateId: "two", ...REQUEST });
   await command.clock.advance(3_000);

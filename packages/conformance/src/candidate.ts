@@ -1,34 +1,34 @@
 import { Elector, type Clock, type ElectorOptions, type Leadership, type LeaseStore } from "@leasehold/core";
 import type { ProcessClock } from "@leasehold/core/testing";
 
-/** How a candidate differs from one with the default options. */
+/** The options of a candidate that differ from the defaults. */
 export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" | "candidateId" | "clock">> {
-  /** That of its process, which its store has too. @defaultValue the place's */
+  /** The clock of its process, which its store uses too. @defaultValue the place's */
   readonly clock?: ProcessClock | undefined;
-  /** Its task goes on after its signal has aborted, until it is told to {@link Candidate.settle}. */
+  /** True if its task continues after its signal has aborted, until {@link Candidate.settle} is called. */
   readonly stubborn?: boolean | undefined;
 }
 
-/** Where a candidate competes, and who is told that it leads: its task has just begun, and fails if that throws. */
+/** The election in which a candidate competes. `started` is called when its task has just begun; the task fails if it throws. */
 export interface Arena {
   readonly clock: Clock;
   readonly timing: Pick<ElectorOptions, "election" | "leaseDurationMs" | "retryPeriodMs">;
   started(candidate: Candidate, leadership: Leadership): void;
 }
 
-/** A process that campaigns from its start until it is told to stop, and what became of it. */
+/** A process that campaigns from its start until it is stopped, with a record of what happened to it. */
 export class Candidate {
   readonly elector: Elector;
-  /** Its leaderships, one after the other. */
+  /** Its leaderships, in order. */
   readonly leaderships: Leadership[] = [];
   /** The errors of its reads and attempts. */
   readonly failures: unknown[] = [];
-  /** For each leadership that is over: the store confirmed its release. */
+  /** For each leadership that is over, whether the store confirmed its release. */
   readonly releases: boolean[] = [];
   overruns = 0;
-  /** When it was last told that it has the lease, by the place's monotonic clock. */
+  /** When the store last confirmed that it has the lease, by the place's monotonic clock. */
   grantedMs = 0;
-  /** When the signal of its last leadership aborted. */
+  /** When the signal of its last leadership aborted, by the place's monotonic clock. */
   abortedMs: number | undefined;
   readonly #clock: ProcessClock | undefined;
   readonly #stopping = new AbortController();
@@ -63,38 +63,39 @@ export class Candidate {
     this.#run.catch((thrown: unknown) => (this.#error = { thrown }));
   }
 
-  /** Its last leadership, or the one that it has. */
+  /** Its present leadership, or else its last one. */
   get leadership(): Leadership {
     const leadership = this.leaderships.at(-1);
     if (!leadership) throw new Error(`'${this.elector.candidateId}' has never led`);
     return leadership;
   }
 
-  /** It is valid by its own account. A machine that stands still cannot be asked. */
+  /** Reports whether it leads by its own `isLeader`; false while its machine is suspended and cannot be asked. */
   get leads(): boolean {
     return !this.#asleep && this.elector.isLeader;
   }
 
-  /** @throws what its campaign has been ended by, if it has. */
+  /** @throws the error that has ended its campaign, if any. */
   assertRuns(): void {
     if (this.#error) throw this.#error.thrown;
   }
 
-  /** Its machine is suspended. */
+  /** Suspends its machine. */
   suspend(): void {
     this.#asleep = true;
     this.#clock?.suspend();
   }
 
-  /** Its machine goes on. */
+  /** Resumes its machine. */
   resume(): void {
     this.#asleep = false;
     this.#clock?.resume();
   }
 
   /**
-   * Its virtual machine, which was suspended, goes on as if no time had passed: its wall clock, too, has missed it all. It
-   * is not asked again whether it leads, for it must be wrong about that.
+   * Resumes its virtual machine as if no time had passed: its wall clock has missed that time, too. The getter `leads` stays
+   * false, because the
+   * candidate's own answer would be wrong.
    */
   resumeUnawares(): void {
     const missedMs = this.#clock?.resume() ?? 0;
@@ -106,7 +107,7 @@ export class Candidate {
     this.#settled.resolve();
   }
 
-  /** Tells it to stop. Resolves when its campaign has ended, however it did. */
+  /** Stops it. Resolves when its campaign has ended, successfully or not. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the case is over"));
     await this.#run.catch(() => undefined);

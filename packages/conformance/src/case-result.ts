@@ -5,6 +5,6 @@ export interface CaseResult {
   /** The case's id. */
   readonly id: string;
   readonly outcome: "passed" | "failed" | "skipped";
-  /** Why it was skipped, or what went wrong. */
+  /** The reason why it was skipped, or the message of its failure. */
   readonly reason?: string | undefined;
 }

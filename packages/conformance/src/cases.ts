@@ -16,7 +16,7 @@ import { reading } from "./cases/reading.ts";
 import { spending } from "./cases/spending.ts";
 import { takingTurns } from "./cases/taking-turns.ts";
 
-/** Every case with what it does, in the order in which they run. */
+/** Every case with its function, in the order in which they run. */
 export const everyCase: readonly Case[] = [
   ...reading,
   ...acquiring,
@@ -36,5 +36,5 @@ export const everyCase: readonly Case[] = [
   ...leadingByOddClocks,
 ];
 
-/** Every case of the suite: what it is called, what it shows, and what it needs. */
+/** Every case of the suite: its id, its title, and the features that it needs. */
 export const cases: readonly CaseInfo[] = everyCase.map(({ id, title, needs }) => ({ id, title, ...(needs ? { needs } : {}) }));

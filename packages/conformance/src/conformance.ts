@@ -8,8 +8,8 @@ import type { Subject } from "./subject.ts";
 /**
  * Registers the whole suite for one store: one test for each case that is not skipped, all in one group.
  *
- * @param record is told what became of each case: at once for those that are skipped, else when the case has run.
- * @throws {Error} if `subject.skips` names a case that there is not.
+ * @param record receives the result of each case: at once if it is skipped, otherwise when it has run.
+ * @throws {Error} if `subject.skips` names an unknown case.
  *
  * @example
  * ```ts

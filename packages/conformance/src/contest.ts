@@ -4,14 +4,15 @@ import { Candidate, type Arena, type CandidateOptions } from "./candidate.ts";
 import { STEPS_PER_LEASE, type Scene } from "./scene.ts";
 
 /**
- * The candidates of one election. Never are two of them valid at once by their own `isValid()`: all are asked whenever
- * one begins to lead, and many times in every lease; and each term is higher than those before.
+ * Runs the candidates of one election, and checks that they lead one at a time. At most one of them may be valid by its own
+ * `isValid()`. All are
+ * asked whenever one begins to lead, and many times in every lease. Each term must be higher than all before.
  */
 export class Contest implements AsyncDisposable {
   readonly #scene: Scene;
   readonly #arena: Arena;
   readonly #candidates: Candidate[] = [];
-  /** Of every leadership, in order. */
+  /** The term of every leadership, in order. */
   readonly terms: number[] = [];
 
   constructor(scene: Scene) {
@@ -24,7 +25,7 @@ export class Contest implements AsyncDisposable {
     };
   }
 
-  /** One more process begins to campaign. It has looked, so that its connections are open. */
+  /** Starts one more process, which campaigns. It has read before, so that its connections are open. */
   async enter(candidateId: string, store: LeaseStore, options: CandidateOptions = {}): Promise<Candidate> {
     await this.#scene.look(store);
     const candidate = new Candidate(this.#arena, candidateId, store, options);
@@ -32,19 +33,19 @@ export class Contest implements AsyncDisposable {
     return candidate;
   }
 
-  /** Enters, and waits until it leads. */
+  /** Starts a process, and waits until it leads. */
   async enterAndLead(candidateId: string, store: LeaseStore, options: CandidateOptions = {}): Promise<Candidate> {
     const candidate = await this.enter(candidateId, store, options);
     await this.until(`'${candidateId}' leads`, () => candidate.leads, this.#scene.leaseMs);
     return candidate;
   }
 
-  /** Who leads. */
+  /** The candidate that leads. */
   get leader(): Candidate | undefined {
     return this.#candidates.find((candidate) => candidate.leads);
   }
 
-  /** Lets time pass, and asks everybody all the while. */
+  /** Lets time pass, and asks all candidates many times meanwhile. */
   async pass(ms: number): Promise<void> {
     const stepMs = this.#scene.leaseMs / STEPS_PER_LEASE;
     for (let leftMs = ms; leftMs > 0; leftMs -= stepMs) {
@@ -53,12 +54,12 @@ export class Contest implements AsyncDisposable {
     }
   }
 
-  /** As {@link pass}, until something has come about. @throws if it has not after `withinMs`. */
+  /** Like {@link pass}, until `happened` is true. @throws if it is not within `withinMs`. */
   async until(what: string, happened: () => boolean, withinMs: number): Promise<void> {
     await this.#scene.until(what, happened, withinMs, async (ms) => await this.pass(ms));
   }
 
-  /** One candidate leads on for `ms`, in one term. */
+  /** Checks that one candidate leads for `ms` more, in one term. */
   async leadsOn(candidate: Candidate, ms: number): Promise<void> {
     const { term } = candidate.leadership;
     await this.pass(ms);
@@ -66,14 +67,14 @@ export class Contest implements AsyncDisposable {
     assert.equal(candidate.leadership.term, term, `'${candidate.elector.candidateId}' has lost its term`);
   }
 
-  /** Ends every campaign, as far as that can be. */
+  /** Ends every campaign, as far as possible. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const candidate of this.#candidates) {
       candidate.resume();
       candidate.settle();
     }
     const stopped = Promise.all(this.#candidates.map((candidate) => candidate.stop()));
-    // Whatever went wrong before is the thing to tell of.
+    // An earlier failure is the one to report.
     await this.#scene.ending(stopped, 4 * this.#scene.leaseMs).catch(() => undefined);
   }
 

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core";
 
-/** The requests about some elections that stores of this process send while `act` is under way, in the order in which they ended. */
+/** Returns the requests about some elections that stores of this process send during `act`, in the order in which they ended. */
 export async function requestsDuring(
   elections: readonly string[],
   act: () => Promise<unknown>,
@@ -11,7 +11,7 @@ export async function requestsDuring(
   return requests;
 }
 
-/** Tells of each request about some elections as soon as it has ended, before anything is done about its answer. */
+/** Calls `ended` for each request about some elections as soon as it has ended, before its answer is used. */
 export async function whileNoting<T>(
   elections: readonly string[],
   ended: (request: StoreRequest) => void,

@@ -20,32 +20,32 @@ import { eventLoopTurn, waitReally } from "./real-time.ts";
 import { requestsDuring } from "./request-counter.ts";
 import type { GuardedText, Place, Subject, UnreliableConnection } from "./subject.ts";
 
-/** The longest that one request may take. */
+/** The most time for one request. */
 const MAX_TIMEOUT_MS = 30_000;
-/** How long a service may really take until everybody sees what it has done. */
+/** The real time within which all processes must see what a service has done. */
 const PATIENCE_MS = 20_000;
-/** In how many steps a lease passes, where something is looked at all the while. */
+/** The number of steps in which a lease passes while something is checked at each step. */
 export const STEPS_PER_LEASE = 20;
-/** How many leases a long outage lasts: ten minutes at 15 seconds. */
+/** The length of a long outage, in leases: ten minutes at 15 seconds. */
 const OUTAGE_LEASES = 40;
 
 let scenes = 0;
 
-/** How a promise ended. */
+/** The result of a promise. */
 export type Ending<T> = { readonly value: T } | { readonly error: unknown };
 
-/** The tools of one case: a place, an election of its own, and the steps that many cases have in common. */
+/** The tools of one case: a place, an election of its own, and the steps that many cases share. */
 export class Scene {
   readonly subject: Subject;
   readonly place: Place;
-  /** Named like no other, so that its requests can be told apart. */
+  /** A unique name, so that its requests can be told apart. */
   readonly election: string;
   readonly leaseMs: number;
-  /** How many operations, or leaderships, the cases of a thousand go through. */
+  /** The number of operations, or of leaderships, in the cases of a thousand. */
   readonly rounds: number;
-  /** Long enough for a lease that has not been renewed to have run out for everybody who watched. */
+  /** Long enough for a lease that is not renewed to expire for every process that watched it. */
   readonly lapseMs: number;
-  /** How long a long outage of the service lasts. */
+  /** The duration of a long outage of the service. */
   readonly outageMs: number;
   readonly limits: RequestLimits;
 
@@ -61,7 +61,7 @@ export class Scene {
     this.limits = { timeoutMs: Math.min(Math.floor(subject.leaseMs / 3), MAX_TIMEOUT_MS) };
   }
 
-  /** The stores of `count` processes. */
+  /** Returns the stores of `count` processes. */
   async connect(count: 1): Promise<[LeaseStore]>;
   async connect(count: 2): Promise<[LeaseStore, LeaseStore]>;
   async connect(count: 3): Promise<[LeaseStore, LeaseStore, LeaseStore]>;
@@ -79,19 +79,22 @@ export class Scene {
     return connection;
   }
 
-  /** The clock by which the place's stores count. */
+  /** The clock of the place's stores. */
   get clock(): Clock {
     return this.place.clock ?? systemClock;
   }
 
-  /** The store of one more process with clocks of its own. */
+  /** Returns the store of one more process with clocks of its own. */
   async connectWith(clock: Clock): Promise<LeaseStore> {
     const store = await this.place.connectWith?.(clock);
     assert.ok(store, "the place has no connectWith, and lacks.clocks does not say why");
     return store;
   }
 
-  /** The stores of `count` processes, and what cuts all of them off from the service, until it is disposed of. */
+  /**
+   * Returns the stores of `count` processes, and a function that cuts all of them off from the service until its result is
+   * disposed of.
+   */
   async connectInterruptibly(
     count: number,
   ): Promise<{ readonly stores: readonly LeaseStore[]; readonly interrupt: () => Promise<AsyncDisposable> }> {
@@ -113,59 +116,59 @@ export class Scene {
     return { stores, interrupt };
   }
 
-  /** A text that the store's fence guards. */
+  /** Returns a text that the store's fence guards. */
   async guard(): Promise<GuardedText> {
     const text = await this.place.guard?.();
     assert.ok(text, "the place has no guard, and lacks.fence does not say why");
     return text;
   }
 
-  /** An acquisition as an elector asks for it. */
+  /** Returns a request to acquire, as an elector makes it. */
   asking(candidateId: string, options: Partial<AcquireRequest> = {}): AcquireRequest {
     const { election, leaseMs, limits } = this;
     return { election, candidateId, leaseDurationMs: leaseMs, renewIntervalMs: Math.floor(leaseMs / 3), ...limits, ...options };
   }
 
   async look(store: LeaseStore, options: ReadOptions = {}, election: string = this.election): Promise<LeaseSnapshot | undefined> {
-    // A store that answers without waiting would let no other case run that is under way.
+    // Without this a store that answers without waiting would let no other running case proceed.
     await eventLoopTurn();
     return await store.read(election, { ...this.limits, ...options });
   }
 
-  /** A look and an attempt, as a standby acquires. */
+  /** Reads and then tries to acquire, as a standby does. */
   async attempt(store: LeaseStore, candidateId: string, options: Partial<AcquireRequest> = {}): Promise<AcquireOutcome> {
     const { expiry } = options;
     const request = this.asking(candidateId, options);
     const seen = await this.look(store, { expiry }, request.election);
     const outcome = await store.acquire(request);
-    // Where rivals judge for themselves, no attempt may succeed that a look has just given no reason for.
+    // If candidates judge expiry themselves, an attempt fails when the read just before it gave no reason to acquire.
     if (store.capabilities.expiry === "observed" && !mayAcquire(seen, candidateId, options.reservation?.group)) {
       assert.equal(outcome.acquired, false, `'${candidateId}' acquired a lease that its own store calls '${seen?.state}'`);
     }
     return outcome;
   }
 
-  /** Acquires, which must succeed. */
+  /** Acquires; fails the case if that does not succeed. */
   async win(store: LeaseStore, candidateId: string, options: Partial<AcquireRequest> = {}): Promise<Lease> {
     const outcome = await this.attempt(store, candidateId, options);
     assert.ok(outcome.acquired, `'${candidateId}' should have acquired the lease; it was told ${JSON.stringify(outcome)}`);
     return outcome.lease;
   }
 
-  /** Tries to acquire, which must not succeed. */
+  /** Tries to acquire; fails the case if that succeeds. */
   async lose(store: LeaseStore, candidateId: string, options: Partial<AcquireRequest> = {}): Promise<void> {
     const outcome = await this.attempt(store, candidateId, options);
     assert.equal(outcome.acquired, false, `'${candidateId}' acquired a lease that it must not have`);
   }
 
-  /** Somebody leads and leaves, so that there is a record, and it is vacant. Returns the term. */
+  /** Acquires and releases, so that there is a record, and it is vacant. Returns the term. */
   async leadOnce(store: LeaseStore): Promise<number> {
     const lease = await this.win(store, "earlier");
     assert.equal(await store.release(lease, this.limits), "released");
     return lease.term;
   }
 
-  /** Renews, which must succeed. */
+  /** Renews; fails the case if that does not succeed. */
   async keep(store: LeaseStore, lease: Lease): Promise<Extract<RenewOutcome, { held: true }>> {
     const outcome = await store.renew(lease, this.limits);
     assert.ok(
@@ -175,21 +178,21 @@ export class Scene {
     return outcome;
   }
 
-  /** Renews, which must show that the lease is lost. */
+  /** Renews; fails the case unless the lease is shown to be lost. */
   async isLost(store: LeaseStore, lease: Lease): Promise<Extract<RenewOutcome, { held: false }>> {
     const outcome = await store.renew(lease, this.limits);
     assert.equal(outcome.held, false, `the lease of term ${lease.term} was renewed, though it is over`);
     return outcome as Extract<RenewOutcome, { held: false }>;
   }
 
-  /** Frees the lease, which must succeed. */
+  /** Releases the lease; fails the case if that does not succeed. */
   async leave(store: LeaseStore, lease: Lease): Promise<void> {
     assert.equal(await store.release(lease, this.limits), "released");
   }
 
   /**
-   * Checks that a reader was told that nobody leads, as the store tells it after that term: a store that keeps no record tells
-   * what this process has seen, or nothing.
+   * Checks that a read shows no leader after that term. A store that keeps no record shows the last term that this process has
+   * seen, or nothing.
    */
   isFree(seen: LeaseSnapshot | undefined, term: number): void {
     const { state, holder, value } = seen ?? {};
@@ -198,7 +201,7 @@ export class Scene {
     assert.ok((seen?.term ?? 0) <= term, `a free lease has term ${seen?.term}, and there was none above ${term}`);
   }
 
-  /** The same after a lease that has run out, whose last holder is told where there is a record. */
+  /** Checks the same after a lease that has run out. If there is a record, the read also shows the last holder. */
   hasExpired(seen: LeaseSnapshot | undefined, { term, candidateId }: Lease): void {
     if (this.keepsRecord) assert.deepEqual([seen?.state, seen?.term, seen?.holder], ["expired", term, candidateId]);
     else this.isFree(seen, term);
@@ -215,8 +218,8 @@ export class Scene {
   }
 
   /**
-   * Lets time pass until something has come about, a twentieth of a lease at a time.
-   * @throws if it has not after `withinMs`.
+   * Lets time pass until `happened` is true, a twentieth of a lease at a time.
+   * @throws if it is not within `withinMs`.
    */
   async until(
     what: string,
@@ -232,7 +235,7 @@ export class Scene {
     }
   }
 
-  /** Lets time pass until the promise has settled. @throws if it has not after `limitMs`. */
+  /** Lets time pass until the promise has settled. @throws if it has not within `limitMs`. */
   async ending<T>(promise: Promise<T>, limitMs: number = 6 * this.limits.timeoutMs): Promise<Ending<T>> {
     let ending: Ending<T> | undefined;
     void promise.then(
@@ -243,7 +246,7 @@ export class Scene {
     for (let passedMs = 0; ; passedMs += stepMs) {
       await eventLoopTurn();
       if (ending === undefined) await waitReally(5);
-      // Assigned by a callback, which the compiler does not see.
+      // A callback assigns it, which the compiler does not see.
       const now = ending as Ending<T> | undefined;
       if (now) return now;
       assert.ok(passedMs <= limitMs, `a call was still pending after ${passedMs} ms`);
@@ -251,14 +254,14 @@ export class Scene {
     }
   }
 
-  /** Lets time pass until the promise has settled; gives its value, or throws what it rejects with. */
+  /** Lets time pass until the promise has settled. Returns its value, or throws its error. */
   async settled<T>(promise: Promise<T>, limitMs?: number): Promise<T> {
     const ending = await this.ending(promise, limitMs);
     if ("error" in ending) throw ending.error;
     return ending.value;
   }
 
-  /** Waits, really, until something has come about that takes no time by the place's clocks. */
+  /** Really waits until `happened` is true, for effects that take no time by the place's clocks. */
   async eventually(what: string, happened: () => Promise<boolean> | boolean): Promise<void> {
     for (let waitedMs = 0; waitedMs <= PATIENCE_MS; waitedMs += 10) {
       if (await happened()) return;
@@ -267,9 +270,11 @@ export class Scene {
     assert.fail(`this never came about: ${what}`);
   }
 
-  /** How many requests about this election are sent meanwhile, those too that the calls did not wait for. */
+  /**
+   * Returns the number of requests about this election that are sent meanwhile, also of those that the calls did not wait for.
+   */
   async countRequests(act: () => Promise<unknown>, ...elections: readonly string[]): Promise<number> {
-    // What was sent before, and goes on, is none of these.
+    // Requests that were sent before are not counted.
     await this.pass(0);
     const sent = await requestsDuring(elections.length > 0 ? elections : [this.election], async () => {
       await act();
@@ -292,10 +297,14 @@ export class Scene {
   }
 }
 
-/** How much later than a lease runs out a process without a memory may find that, by the store's own clock; twice what it states, since that is a bound. */
+/**
+ * Returns how much later than its expiry a process without a memory may find a lease expired by the store's own clock. It is
+ * twice the stated
+ * tolerance, because that is a bound.
+ */
 export function storeClockLatenessMs({ capabilities }: LeaseStore): number {
   const { storeClock } = capabilities;
-  // A clock that is not exact takes two readings to believe.
+  // A clock that is not exact needs two reads.
   return 2 * (storeClock?.toleranceMs ?? 0) + (storeClock?.exact === false ? 2_000 : 0);
 }
 
@@ -303,7 +312,7 @@ export function outageMsOf({ leaseMs, outageMs = OUTAGE_LEASES * leaseMs }: Subj
   return outageMs;
 }
 
-/** Checks that an error is one of the store's, and says what has to be said. */
+/** Checks that an error is a `StoreError` with all of its facts. */
 export function assertStoreError(error: unknown): asserts error is StoreError {
   assert.ok(isLeaseholdError(error), `an error of the service should be a StoreError; it is ${String(error)}`);
   assert.match(error.code, /^STORE_/, `an error of the service has the code ${error.code}`);
@@ -312,12 +321,12 @@ export function assertStoreError(error: unknown): asserts error is StoreError {
   assert.ok(store !== "" && operation !== "", "a StoreError must name the store and the operation");
 }
 
-/** Reports whether a reader was told that somebody has the lease, or may have it. */
+/** Reports whether a read shows that a candidate has the lease, or may have it. */
 export function isTaken(seen: LeaseSnapshot | undefined): boolean {
   return seen !== undefined && seen.state !== "vacant";
 }
 
-/** Checks that a reader was told that somebody leads, or that it cannot tell. */
+/** Checks that a read shows a leader, or says that it cannot tell. */
 export function assertLed(seen: LeaseSnapshot | undefined, about: string): asserts seen is LeaseSnapshot {
   assert.ok(seen, `${about}: nothing was found`);
   assert.ok(

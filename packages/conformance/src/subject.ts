@@ -1,122 +1,138 @@
 import type { Clock, Leadership, LeaseStore } from "@leasehold/core";
 import type { Need } from "./need.ts";
 
-/** A store that is put to the test, and how to get at it. */
+/** A store under test, and the way to connect to it. */
 export interface Subject {
-  /** The heading of its column, for instance `dynamodb (dynalite)`. */
+  /** The heading of its column, for example `dynamodb (dynalite)`. */
   readonly name: string;
   /**
-   * The lease that the suite works with, in milliseconds: long enough that it never runs out just because the machine is
-   * slow, and short enough to wait for it some hundred times. Requests may take a third of it, at most 10 seconds. Where
-   * {@link Place.pass} moves clocks, take 15,000. Where it really waits, 12,000 survives a machine that stands still for three
-   * seconds; 3,000 is quicker, and fails on a machine that stands still for one.
+   * The lease of the suite, in milliseconds. It must be so long that a slow machine does not make it run out. It must also be so
+   * short that the
+   * suite can wait for it some hundred times. A request may take a third of it, at most 10 seconds.
+   *
+   * If {@link Place.pass} moves clocks, use 15,000. If it really waits, use 12,000, which survives a machine that stops for three
+   * seconds. A
+   * lease of 3,000 is faster, and fails on a machine that stops for one second.
    */
   readonly leaseMs: number;
   /**
-   * For how long the service is away in the case of the long outage, in milliseconds. Where {@link Place.pass} really waits,
-   * take as long as you like to wait, and at least four leases. @defaultValue 40 * leaseMs: ten minutes where that is 15,000
+   * The length of the long outage, in milliseconds. If {@link Place.pass} really waits, choose any time of at least four leases.
+   * @defaultValue 40 * leaseMs: ten minutes if that is 15,000
    */
   readonly outageMs?: number | undefined;
-  /** How many operations, and how many leaderships, the cases of a thousand go through: fewer where each takes long. @defaultValue 1_000 */
+  /**
+   * The number of operations, and of leaderships, in the cases of a thousand. Use fewer if each takes long. @defaultValue 1_000
+   */
   readonly rounds?: number | undefined;
-  /** How many requests each call sends, once the store has looked at the lease. */
+  /** The number of requests that each call sends, once the store has read the lease. */
   readonly requests: RequestFacts;
   /**
-   * The features that this store or set-up lacks, each with the reason: the cases that need it are not run, and say so.
-   * It is checked: what is there is not lacking.
+   * The features that this store or set-up lacks, each with the reason. The cases that need them are skipped and reported. The
+   * suite checks that
+   * a feature listed here is really absent.
    */
   readonly lacks?: Readonly<Partial<Record<Need, string>>> | undefined;
-  /** Single cases that are not run, by id, each with the reason. An id that no case has is an error. */
+  /** Single cases to skip, by id, each with the reason. An unknown id is an error. */
   readonly skips?: Readonly<Record<string, string>> | undefined;
-  /** A fresh place, which shares nothing with any other: one for each case. It is disposed of when the case has ended. */
+  /** Returns a new place for one case, which shares nothing with any other. It is disposed of when the case has ended. */
   open(): Promise<Place>;
 }
 
-/** Requests to the service by one call, as published on `leasehold:request`. */
+/** The number of requests to the service by one call, as published on `leasehold:request`. */
 export interface RequestFacts {
-  /** An acquisition after a look that has shown the lease vacant. */
+  /** An acquisition after a read that has shown the lease vacant. */
   readonly acquire: number;
   readonly renew: number;
   readonly release: number;
-  /** A look by a process that has looked before. */
+  /** A read by a process that has read before. */
   readonly look: number;
 }
 
-/** An empty service, and the time that it shares with those who use it. */
+/** An empty service, and the time that it shares with its users. */
 export interface Place extends AsyncDisposable {
-  /** By which its stores count, and so their electors do. Needed where {@link pass} moves it. @defaultValue the system's */
+  /** The clock of its stores and their electors. Required if {@link pass} moves it. @defaultValue the system's */
   readonly clock?: Clock | undefined;
-  /** The store of one more process: it shares nothing with the others but the service. Its requests always go well. */
+  /**
+   * Returns the store of one more process. Only the service is shared with other processes. The network of this process never
+   * fails.
+   */
   connect(): Promise<LeaseStore>;
-  /** The same, and its clocks are those given, which are made from the place's. Absent where `lacks.clocks` says why. */
+  /** Like {@link connect}, with the given clocks, which derive from the place's. Absent if `lacks.clocks` says why. */
   connectWith?(clock: Clock): Promise<LeaseStore>;
   /**
-   * Lets `ms` pass for the service and for all stores: moves their clocks, or really waits. A place that moves clocks runs
-   * the timers that fall due on the way, and waits first until every request that is about to be answered has been, so
-   * that no request seems slow that is not.
+   * Lets `ms` pass for the service and for all stores: moves their clocks, or really waits. A place that moves clocks runs the
+   * timers that become
+   * due. It waits first until every request that is about to be answered has its answer, so that no fast request seems slow.
    */
   pass(ms: number): Promise<void>;
   /**
-   * The store of one more process, whose network can fail; all that are connected so share that network, and so the
-   * faults. Absent where `lacks.faults` says why.
+   * Returns the store of one more process, whose network can fail. All processes that are connected in this way share that
+   * network and its
+   * faults. Absent if `lacks.faults` says why.
    */
   connectUnreliably?(): Promise<UnreliableConnection>;
   /**
-   * From now on the service carries out nothing and answers nobody, until what this gives is disposed of. Only for a place
-   * without {@link connectUnreliably}, whose network serves as well; absent too where `lacks.outages` says why.
+   * Stops the service until the result is disposed of: it carries out nothing and sends no answer. Only for a place without
+   * {@link connectUnreliably}, whose network serves as well. Absent if `lacks.outages` says why.
    */
   interrupt?(): Promise<AsyncDisposable>;
-  /** A text at the service that the store's fence guards. Absent where `lacks.fence` says why. */
+  /** Returns a text at the service that the store's fence guards. Absent if `lacks.fence` says why. */
   guard?(): Promise<GuardedText>;
   /**
-   * Puts something that is not ours where the election's lease would be: somebody's own data, or a record of a later
-   * version of Leasehold (schema 2). Absent where `lacks.foreign` says why.
+   * Writes foreign data where the election's lease would be: another program's data, or a record of a later version of Leasehold
+   * (schema 2).
+   * Absent if `lacks.foreign` says why.
    */
   plant?(election: string, what: "foreign" | "newer-schema"): Promise<void>;
-  /** Returns the data in the place of the election's lease, compared deeply to see that it was left alone. Goes with `plant`. */
+  /**
+   * Returns the data in the place of the election's lease. The suite compares it deeply, to check that it did not change. Present
+   * with `plant`.
+   */
   dig?(election: string): Promise<unknown>;
-  /** Deletes the election's record, which Leasehold never does. Absent where `lacks.removal` says why. */
+  /** Deletes the election's record, which Leasehold never does. Absent if `lacks.removal` says why. */
   remove?(election: string): Promise<void>;
 }
 
-/** A text that only the present leader can change: the service refuses every other. */
+/** A text that only the present leader can change: the service refuses every other writer. */
 export interface GuardedText {
-  /** Its content; empty at first. */
+  /** Returns its content, which is empty at first. */
   read(): Promise<string>;
   /**
-   * Replaces it as the leader of that term, without asking whether that believes in itself. Resolves to whether it was
-   * replaced: false where the service refused it because of the fence.
+   * Replaces the text as the leader of that term, without a check of `leadership.isValid()`. Resolves to whether it was replaced:
+   * false if the
+   * service refused it because of the fence.
    */
   write(leadership: Leadership, text: string): Promise<boolean>;
 }
 
-/** A store, and what can be done to all that it sends and receives, and to nothing that the others do. */
+/** A store, and faults of all its requests and replies. Other stores that are not connected in this way are not affected. */
 export interface UnreliableConnection {
   readonly store: LeaseStore;
   readonly faults: Faults;
 }
 
-/** The faults that requests can meet on their way. Each replaces the one before; nothing happens at first. */
+/** The faults of requests on their way. Each replaces the one before; there is none at first. */
 export interface Faults {
-  /** From now on, what is sent never arrives: there is no answer, or the connection breaks. */
+  /** From now on no request arrives: it gets no answer, or the connection breaks. */
   loseRequests(): Promise<void>;
-  /** From now on, the service carries out what is sent, and the answer never comes, or the connection breaks instead. */
+  /** From now on the service carries out each request, and the answer never comes, or the connection breaks instead. */
   loseReplies(): Promise<void>;
-  /** From now on, what is sent is kept on its way. */
+  /** From now on each request is held on its way. */
   hold(): Promise<HeldRequests>;
   /**
-   * The next request arrives twice, the second time after the service has carried out the first; the answer to the second
-   * is the one that comes back. Absent where `lacks.duplicates` says why.
+   * Makes the next request arrive twice, the second time after the service has carried out the first. The caller gets the answer
+   * to the second.
+   * Absent if `lacks.duplicates` says why.
    */
   duplicate?(): Promise<void>;
-  /** From now on all goes well again. What is held stays held until it is let go. */
+  /** Ends the fault. Held requests stay held until {@link HeldRequests.letGo}. */
   heal(): Promise<void>;
 }
 
-/** Requests that are kept on their way. */
+/** Requests that are held on their way. */
 export interface HeldRequests {
   /** Resolves when the first of them has been sent. */
   readonly arrived: Promise<void>;
-  /** Delivers them, even if nobody waits for an answer any more; resolves when the service has carried them out. */
+  /** Delivers the requests, even if their callers no longer wait. Resolves when the service has carried them out. */
   letGo(): Promise<void>;
 }

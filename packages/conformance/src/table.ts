@@ -1,18 +1,19 @@
 import type { CaseResult } from "./case-result.ts";
 import { everyCase } from "./cases.ts";
 
-/** How to lay a table out. */
+/** The layout of a table. */
 export interface TableOptions {
-  /** The longest that a line of it may be: what does not fit goes into a further table below. @defaultValue 160 */
+  /** The longest line, in characters. Columns that do not fit go into a further table below. @defaultValue 160 */
   readonly width?: number | undefined;
 }
 
 const GAP = "  ";
 
 /**
- * The table of what every store does: a row for each case, a column for each subject. A cell says `pass`, `FAIL` or the
- * number of the note below that says why there is neither. No cell is empty: a case without a result did not run. Where
- * a subject's name ends in parentheses, these make a second line of its heading.
+ * Returns a table of the results of all stores: a row for each case, a column for each subject. A cell is `pass`, `FAIL`, or the
+ * number of the
+ * note below that says why there is no result. No cell is empty: a case without a result did not run. If a subject's name ends in
+ * parentheses, these are a second line of its heading.
  */
 export function renderTable(results: readonly CaseResult[], { width = 160 }: TableOptions = {}): string {
   const subjects = [...new Set(results.map(({ subject }) => subject))].toSorted();
@@ -48,7 +49,7 @@ export function renderTable(results: readonly CaseResult[], { width = 160 }: Tab
   return [...tables, notes.map((text, index) => `[${index + 1}] ${text}`).join("\n")].join("\n\n").trimEnd();
 }
 
-/** The columns of each table: the first one again, and as many of the others as fit, at least one. */
+/** Returns the columns of each table: the first one again, and as many of the others as fit, at least one. */
 function pages(widths: readonly number[], width: number): readonly number[][] {
   const first = widths[0] ?? 0;
   let page: number[] = [0];

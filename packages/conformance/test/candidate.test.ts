@@ -11,7 +11,7 @@ const arena: Arena = {
   started: () => undefined,
 };
 
-it("a candidate that is told to stop has not stopped before its lease is released", async () => {
+it("stop() of a candidate does not resolve before its lease is released", async () => {
   const store = new MemoryLeaseStore({ clock });
   const release = store.release.bind(store);
   store.release = async (...args) => {
@@ -32,7 +32,7 @@ it("a candidate that is told to stop has not stopped before its lease is release
   candidate.assertRuns();
 });
 
-it("a candidate whose campaign has ended by itself says by what, and can be told to stop", async () => {
+it("a candidate whose campaign has ended with an error throws that error, and can be stopped", async () => {
   const store = new MemoryLeaseStore({ clock });
   const failing = { ...arena, started: () => expect.fail("the case failed") };
   const candidate = new Candidate(failing, "a", store, {});
@@ -42,7 +42,7 @@ it("a candidate whose campaign has ended by itself says by what, and can be told
   await clock.runUntil(candidate.stop());
 });
 
-it("a candidate's machine may stand still, and its last leadership is the one that counts", async () => {
+it("a candidate whose machine is suspended does not lead, and its last leadership is the one that counts", async () => {
   const own = new ProcessClock(clock);
   const candidate = new Candidate(arena, "a", new MemoryLeaseStore({ clock: own }), { clock: own });
   expect(() => candidate.leadership).toThrow("'a' has never led");

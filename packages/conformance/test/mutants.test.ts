@@ -4,7 +4,7 @@ import { mutants } from "./mutants.ts";
 import { runAlone } from "./own-runner.ts";
 import { recordSubject } from "./record-subject.ts";
 
-// A case that waits for what its mutant never does gives up in real time.
+// A case that waits for an effect that its mutant never has gives up in real time.
 describe.concurrent("the suite catches", () => {
   it.for(mutants)("$name, by $caughtBy", async ({ name, caughtBy, options }) => {
     const others = cases.filter(({ id }) => id !== caughtBy);

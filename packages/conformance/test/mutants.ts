@@ -27,10 +27,10 @@ import {
 } from "@leasehold/core/provider";
 import type { RecordServiceOptions } from "./record-place.ts";
 
-/** A store with one thing wrong with it. */
+/** A store with one bug. */
 export interface Mutant {
   readonly name: string;
-  /** The case that is there to catch it; others may, too. */
+  /** The case that must catch it; other cases may catch it, too. */
   readonly caughtBy: string;
   readonly options: RecordServiceOptions;
 }
@@ -40,7 +40,7 @@ const STEPPING = { toleranceMs: 500, exact: false };
 const LEASE_MS = 15_000;
 
 export const mutants: readonly Mutant[] = [
-  // Writes.
+  // Mutants of writes.
   mutant("a write drops its condition", "contention", { ignoresVersion: () => true }),
   mutant("a renewal drops its condition", "late-renewal", {
     ignoresVersion: (record, present, ifVersion) =>
@@ -97,7 +97,7 @@ export const mutants: readonly Mutant[] = [
     return value === "" ? others : record;
   }),
 
-  // Reads.
+  // Mutants of reads.
   reads("the rival's own duration counts", "expiry-by-the-record", (record) => ({ ...record, leaseDurationMs: LEASE_MS })),
   reads("leases last half as long for rivals", "expiry-watched", (record) => ({
     ...record,
@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
     },
   }),
 
-  // Names.
+  // Mutants of names.
   named("names are folded to lower case", (name) => name.toLowerCase()),
   named("names are folded to upper case", (name) => name.toUpperCase()),
   named("names are composed", (name) => name.normalize("NFC")),
@@ -146,7 +146,7 @@ export const mutants: readonly Mutant[] = [
   named("names are numbers where they can be", (name) => (/^\d+$/.test(name) ? String(Number(name)) : name)),
   named("all elections are one", () => "one", "two-elections"),
 
-  // Watches.
+  // Mutants of watches.
   wrong("a watch never wakes", "watch-release", { watch: (watch) => firstOnly(watch) }, { pushes: true }),
   mutant("a watch wakes at every write", "watch-release", { pushes: "every-write" }),
   behaves(
@@ -169,7 +169,7 @@ export const mutants: readonly Mutant[] = [
     { pushes: true },
   ),
 
-  // Calls.
+  // Mutants of calls.
   behaves("a break lets anybody in at once", "break-waits", (store) => ({
     break: (election, options) => store.break(election, { ...options, immediate: true }),
   })),
@@ -374,7 +374,7 @@ export const mutants: readonly Mutant[] = [
       }),
   })),
 
-  // Errors, time limits and signals.
+  // Mutants of errors, time limits and signals.
   behaves("an error of the service is passed on as it is", "unreachable", (store) => ({
     read: async (election, options) =>
       await store.read(election, options).catch((error: unknown) => {
@@ -426,7 +426,7 @@ export const mutants: readonly Mutant[] = [
     store: (_, records, clock) => new RecordLeaseStore(records, { clock: faster(clock) }),
   }),
 
-  // What electors make of it.
+  // Mutants that electors reveal.
   behaves("a candidate's own ghost bars it", "leading-lost-reply", forgetful),
   behaves("a win that nobody wants is kept", "leading-lost-reply", (store) => {
     const led = new Set<Lease>();
@@ -527,7 +527,7 @@ export const mutants: readonly Mutant[] = [
     return { read: async (election, options) => (last = (await store.read(election, options)) ?? last) };
   }),
 
-  // Pauses.
+  // Mutants of pauses.
   writes("a release drops a pause", "pause", (record) => (record.termId === null ? without("pause")(record) : record)),
   writes("a renewal drops a pause", "pause", (record, present) =>
     record.termId !== null && record.nonce !== present?.nonce ? without("pause")(record) : record,
@@ -538,7 +538,7 @@ export const mutants: readonly Mutant[] = [
     pause: async (election, options) => ({ ...(await store.pause(election, options)), isNew: true }),
   })),
 
-  // Turns.
+  // Mutants of holds and reservations.
   writes("a hold is forgotten", "hold", without("hold")),
   behaves("a hold never ends", "hold", (store) => ({
     release: async (lease, options) =>
@@ -559,7 +559,7 @@ export const mutants: readonly Mutant[] = [
     present?.termId === null && record.broken ? keeping("reservation", { ...record, broken: undefined }, present) : record,
   ),
 
-  // Occurrences.
+  // Mutants of occurrences.
   writes("that an occurrence is done is forgotten", "occurrence-done", ({ done: _, ...record }) => record),
   writes("an attempt has the number of the one before", "occurrence-failed", (record, present) =>
     present && record.termId !== null ? { ...record, term: present.term } : record,
@@ -590,7 +590,7 @@ function mutant(name: string, caughtBy: string, options: RecordServiceOptions): 
   return { name, caughtBy, options };
 }
 
-/** A mutant that sends other requests than it should, or takes answers for others. */
+/** Returns a mutant that sends wrong requests, or misreads replies. */
 function wrong(name: string, caughtBy: string, changes: Changes, service: RecordServiceOptions = {}): Mutant {
   return mutant(name, caughtBy, { ...service, records: (records) => changed(records, changes) });
 }
@@ -608,7 +608,7 @@ function writes(
   });
 }
 
-/** A mutant of a service whose clock is exact, for what counts by it. */
+/** Returns a mutant of a service with an exact clock, for holds and reservations. */
 function turns(
   name: string,
   caughtBy: string,
@@ -620,7 +620,7 @@ function turns(
 
 type BarKind = ReturnType<typeof kindOf>;
 
-/** Drops a record's bar of this kind. */
+/** Returns a function that drops a record's block of this kind. */
 function without(kind: BarKind): (record: LeaseRecord) => LeaseRecord {
   return (record) =>
     withBars(
@@ -629,7 +629,7 @@ function without(kind: BarKind): (record: LeaseRecord) => LeaseRecord {
     );
 }
 
-/** Changes a record's bar of this kind, where it has one. */
+/** Returns a function that changes a record's block of this kind, if it has one. */
 function changing(kind: BarKind, changes: Partial<Bar>): (record: LeaseRecord) => LeaseRecord {
   return (record) =>
     withBars(
@@ -638,7 +638,7 @@ function changing(kind: BarKind, changes: Partial<Bar>): (record: LeaseRecord) =
     );
 }
 
-/** Keeps the bar of this kind that the record before has. */
+/** Returns a record with the block of this kind of the record before. */
 function keeping(kind: BarKind, record: LeaseRecord, before: LeaseRecord | undefined): LeaseRecord {
   return withBars(record, [...(record.bars ?? []), before && barOf(before, kind)]);
 }
@@ -664,7 +664,7 @@ function named(name: string, fold: (election: string) => string, caughtBy = "nam
   });
 }
 
-/** A mutant whose calls do something else than they should. */
+/** Returns a mutant with wrong calls. */
 function behaves(
   name: string,
   caughtBy: string,
@@ -677,7 +677,7 @@ function behaves(
   });
 }
 
-/** A call that fails as soon as one of its requests does. */
+/** Runs a call, and fails as soon as a request of the operation `failing` fails. */
 async function givenUpAt<T>(failing: string, call: () => Promise<T>): Promise<T> {
   const failure = Promise.withResolvers<never>();
   const note = (message: unknown): void => {
@@ -692,7 +692,7 @@ async function givenUpAt<T>(failing: string, call: () => Promise<T>): Promise<T>
   return await Promise.race([outcome, failure.promise]).finally(() => unsubscribe(REQUEST_CHANNEL, note));
 }
 
-/** The store as an object of its own, for some of its calls to be replaced. */
+/** Returns the store as a separate object, so that some of its calls can be replaced. */
 function whole(store: LeaseStore): LeaseStore {
   return {
     name: store.name,
@@ -759,7 +759,7 @@ function firstOnly(watch: Watch): Watch {
   };
 }
 
-/** What a store does that takes no answer for a good one. */
+/** Returns the calls of a store that takes a missing answer for a success. */
 function hopeful(store: LeaseStore, _: RecordStore, clock: Clock): Partial<LeaseStore> {
   return {
     renew: async (lease, limits) =>
@@ -767,7 +767,7 @@ function hopeful(store: LeaseStore, _: RecordStore, clock: Clock): Partial<Lease
   };
 }
 
-/** What a store does that does not remember that an acquisition of its own may have been carried out. */
+/** Returns the calls of a store that forgets that an acquisition of its own may have been carried out. */
 function forgetful(store: LeaseStore, records: RecordStore, clock: Clock): Partial<LeaseStore> {
   let inner = store;
   return {

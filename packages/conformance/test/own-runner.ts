@@ -1,6 +1,6 @@
 import { conformance, type CaseResult, type Subject } from "@leasehold/conformance";
 
-/** Runs the suite without any test runner, all cases at once, and gives what became of each. */
+/** Runs the suite without any test runner, all cases at once, and returns their results. */
 export async function runAlone(subject: Subject): Promise<readonly CaseResult[]> {
   const results: CaseResult[] = [];
   const bodies: Array<() => Promise<void>> = [];

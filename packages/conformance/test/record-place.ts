@@ -13,24 +13,24 @@ import {
 } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 
-/** How a service of records differs from a good one, and from one that only stores. */
+/** The differences of a record service from a correct one, and its capabilities beyond storage. */
 export interface RecordServiceOptions {
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
   readonly pushes?: boolean | "every-write";
   readonly showsUndurable?: boolean;
-  /** Which writes are carried out although their condition does not hold. */
+  /** Decides which writes are carried out although their condition does not hold. */
   readonly ignoresVersion?: ((record: LeaseRecord, present: LeaseRecord, ifVersion: string | undefined) => boolean) | undefined;
-  /** Changes what a process finds in front of the service. */
+  /** Changes the record store of a process. */
   readonly records?: ((records: RecordStore, clock: Clock) => RecordStore) | undefined;
   /** Changes the store of a process. */
   readonly store?: ((store: LeaseStore, records: RecordStore, clock: Clock) => LeaseStore) | undefined;
-  /** The service carries out a guarded write. @defaultValue if term and termId are the record's */
+  /** Decides whether the service carries out a guarded write. @defaultValue if term and termId are the record's */
   readonly fence?: ((leadership: Leadership, record: LeaseRecord | undefined) => boolean) | undefined;
 }
 
 const MAX_VALUE_BYTES = 1_024;
 
-/** A service of records in this process, under a virtual clock, with a network to it that can fail. */
+/** A place with a record service in this process, on a virtual clock, and with a network that can fail. */
 export class RecordPlace implements Place {
   readonly clock: VirtualClock = new VirtualClock();
   readonly #service: RecordService;
@@ -105,7 +105,7 @@ export class RecordPlace implements Place {
   }
 }
 
-/** The same service, for what is kept of one election. */
+/** Returns the same service, for the occurrences of one election. */
 function placedBelow(service: RecordStore, election: string): RecordStore {
   const place = (id: string): string => `${election} ${id}`;
   return {

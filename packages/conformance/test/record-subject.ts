@@ -1,7 +1,7 @@
 import type { Subject } from "@leasehold/conformance";
 import { RecordPlace, type RecordServiceOptions } from "./record-place.ts";
 
-/** The subject of a service of records in this process. */
+/** Returns the subject of a record service in this process. */
 export function recordSubject(name: string, options: RecordServiceOptions): Subject {
   return {
     name,

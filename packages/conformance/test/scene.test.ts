@@ -17,7 +17,7 @@ function sceneOf(place: Place): Scene {
 }
 
 describe("a scene", () => {
-  it("says what its place has not, instead of going on without", async () => {
+  it("fails with the name of a feature that its place lacks", async () => {
     const bare: Place = {
       connect: () => Promise.reject(new Error("not here")),
       pass: () => Promise.resolve(),
@@ -34,7 +34,7 @@ describe("a scene", () => {
     expect(scene.clock).toBe(systemClock);
   });
 
-  it("has an election of its own, and as many rounds as its subject says", () => {
+  it("has a unique election, and as many rounds as its subject says", () => {
     const place = new RecordPlace();
     const [one, other] = [sceneOf(place), new Scene({ ...recordSubject("some", {}), rounds: 7 }, place, "some")];
 
@@ -44,7 +44,7 @@ describe("a scene", () => {
     expect(one.clock).toBeInstanceOf(VirtualClock);
   });
 
-  it("lets others run while it looks", async () => {
+  it("lets other cases run while it reads", async () => {
     const scene = sceneOf(new RecordPlace());
     const [store] = await scene.connect(1);
     let turns = 0;
@@ -54,7 +54,7 @@ describe("a scene", () => {
     expect(turns).toBe(1);
   });
 
-  it("wins, keeps, leaves and loses leases, each of which has to go as it says", async () => {
+  it("wins, keeps, leaves and loses leases, and fails if the outcome is another one", async () => {
     const scene = sceneOf(new RecordPlace());
     const [store, rival] = await scene.connect(2);
     const lease = await scene.win(store, "a");
@@ -71,7 +71,7 @@ describe("a scene", () => {
     expect([await other.leadOnce(store), await other.leadOnce(store)]).toEqual([1, 2]);
   });
 
-  it("notices an attempt that succeeds although its own store gave it no reason", async () => {
+  it("notices an attempt that succeeds although the read of its own store gave no reason", async () => {
     const scene = sceneOf(new RecordPlace());
     const [store, rival] = await scene.connect(2);
     const lease = await scene.win(store, "a");
@@ -80,7 +80,7 @@ describe("a scene", () => {
     await expect(scene.attempt(rival, "b")).rejects.toThrow("'b' acquired a lease that its own store calls 'unknown'");
   });
 
-  it("waits for something to come about a twentieth of a lease at a time, and not for ever", async () => {
+  it("until() waits a twentieth of a lease at a time, and not for ever", async () => {
     const scene = sceneOf(new RecordPlace());
     let looks = 0;
     await scene.until("the third look", () => (looks += 1) === 3, LEASE_MS);
@@ -91,7 +91,7 @@ describe("a scene", () => {
     expect(scene.clock.monotonicMs() - sinceMs).toBeCloseTo(3 * STEP_MS);
   });
 
-  it("lets time pass until a promise settles, and no longer than it was told to", async () => {
+  it("lets time pass until a promise settles, and no longer than its limit", async () => {
     const scene = sceneOf(new RecordPlace());
     const { clock } = scene;
     const later = new Promise((resolve) => void clock.setTimer(() => resolve("there"), 2_000));
@@ -102,7 +102,7 @@ describe("a scene", () => {
     await expect(scene.ending(new Promise(() => undefined), 500)).rejects.toThrow(/pending after 1000 ms/);
   });
 
-  it("waits, really, for what takes no time by its clocks", async () => {
+  it("eventually() really waits for an effect that takes no time by its clocks", async () => {
     const scene = sceneOf(new RecordPlace());
     let isThere = false;
     void waitReally(30).then(() => (isThere = true));
@@ -111,7 +111,7 @@ describe("a scene", () => {
     expect([isThere, scene.clock.monotonicMs()]).toEqual([true, new VirtualClock().monotonicMs()]);
   });
 
-  it("notices a call that takes what it should refuse, refuses it in another way, or asks first", async () => {
+  it("notices a call that accepts a wrong argument, refuses it with another error, or sends a request first", async () => {
     const scene = sceneOf(new RecordPlace());
     const [store] = await scene.connect(1);
     const { election } = scene;
@@ -127,7 +127,7 @@ describe("a scene", () => {
   });
 });
 
-describe("what is checked of a store's answers", () => {
+describe("the checks of a store's answers", () => {
   it("an error of the service names the store and the operation", () => {
     const good = { code: "STORE_TIMEOUT", store: "s", operation: "get", mayHaveBeenApplied: false };
     const error = (fields: object): unknown =>
@@ -178,7 +178,7 @@ describe("a contest", () => {
     await expect(contest.enterAndLead("b", repeating)).rejects.toThrow("term 1 of 'b' follows term 1");
   });
 
-  it("notices two who are valid at once", async () => {
+  it("notices two candidates that are valid at once", async () => {
     const scene = sceneOf(new RecordPlace());
     await using contest = new Contest(scene);
     const [store] = await scene.connect(1);
@@ -188,7 +188,7 @@ describe("a contest", () => {
     await expect(contest.enterAndLead("b", elsewhere)).rejects.toThrow("these are valid at once: a, b");
   });
 
-  it("asks everybody twenty times in each lease", async () => {
+  it("asks all candidates twenty times in each lease", async () => {
     const place = new RecordPlace();
     const passed: number[] = [];
     const pass = place.pass.bind(place);
@@ -202,7 +202,7 @@ describe("a contest", () => {
     expect(passed).toEqual([...Array.from({ length: 20 }, () => STEP_MS), 100]);
   });
 
-  it("ends when its campaigns have, whose last requests may take their time", async () => {
+  it("ends when its campaigns have ended, whose last requests may take some time", async () => {
     const scene = sceneOf(new RecordPlace());
     const [store] = await scene.connect(1);
     const release = store.release.bind(store);
@@ -217,7 +217,7 @@ describe("a contest", () => {
     expect(releases).toEqual([true]);
   });
 
-  it("knows who leads, and in one term", async () => {
+  it("knows the leader, and checks that it leads in one term", async () => {
     const scene = sceneOf(new RecordPlace());
     await using contest = new Contest(scene);
     const [one, other] = await scene.connect(2);

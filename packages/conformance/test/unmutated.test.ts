@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<string, RecordServiceOptions>> = {
   "a service with a clock that may step": { storeClock: { toleranceMs: 500, exact: false } },
 };
 
-describe("a store that is good passes every case", () => {
+describe("a correct store passes every case", () => {
   it.for(Object.entries(KINDS))("%s", async ([name, options]) => {
     const results = await runAlone(recordSubject(name, options));
     expect(results.filter(({ outcome }) => outcome === "failed")).toEqual([]);
@@ -23,13 +23,13 @@ describe("a store that is good passes every case", () => {
 });
 
 describe("the suite", () => {
-  it("has an id for each case that no other has, in kebab-case", () => {
+  it("has a unique id in kebab-case for each case", () => {
     const ids = cases.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(/^[a-z]+(-[a-z]+)*$/);
   });
 
-  it("fails in its runner what it records as failed, and gives each case its time", async () => {
+  it("fails the test of a case that it records as failed, and gives each case its time limit", async () => {
     const given: Array<{ readonly body: () => Promise<void>; readonly timeoutMs: number }> = [];
     const runner = {
       describe: (_: string, body: () => void) => body(),
@@ -44,12 +44,12 @@ describe("the suite", () => {
     expect(given[0]?.timeoutMs).toBe(60_000 + 60 * 15_000);
   });
 
-  it("refuses to skip what is no case", async () => {
+  it("refuses to skip an unknown case", async () => {
     const subject: Subject = { ...recordSubject("typo", {}), skips: { "aquire-on-nothing": "a typo" } };
     await expect(runAlone(subject)).rejects.toThrow("typo skips what is no case: aquire-on-nothing");
   });
 
-  it("notices a subject that says it lacks what it has, or has what it lacks", async () => {
+  it("notices a subject that has a feature listed in lacks, or lacks one that is not listed", async () => {
     const subject = recordSubject("liar", {});
     const { watch: _, ...others } = subject.lacks ?? {};
     for (const lacks of [others, { ...subject.lacks, transfer: "no time for it" }] as Array<Partial<Record<Need, string>>>) {
@@ -59,7 +59,7 @@ describe("the suite", () => {
     }
   });
 
-  it("shows in its table what passed, what failed and why a case was not run, and leaves no cell empty", () => {
+  it("shows in its table what passed, what failed and why a case was skipped, and leaves no cell empty", () => {
     const [first, second, third] = cases.map(({ id }) => id) as [string, string, string];
     const table = renderTable([
       { subject: "b", id: first, outcome: "passed" },
@@ -74,7 +74,7 @@ describe("the suite", () => {
     expect(lines.slice(-2)).toEqual(["[1] it cannot", "[2] did not run this time"]);
   });
 
-  it("puts what a name has in parentheses below it, and what is too wide into a further table", () => {
+  it("puts the part of a name in parentheses on a second line, and columns that are too wide into a further table", () => {
     const [first] = cases.map(({ id }) => id) as [string];
     const results = ["a (one)", "b", "c (two)"].map((subject) => ({ subject, id: first, outcome: "passed" as const }));
     const lines = renderTable(results).split("\n");
@@ -85,7 +85,7 @@ describe("the suite", () => {
     const [upper, lower] = renderTable(results, { width }).split("\n\n") as [string, string];
     expect(upper.split("\n")[0]).toMatch(/^case +a +b$/);
     expect(lower.split("\n")[0]).toMatch(/^case +c$/);
-    // However narrow it has to be, each has a column beside the cases.
+    // Even in a very narrow table each subject has a column beside the cases.
     const narrow = renderTable(results, { width: 1 })
       .split("\n")
       .filter((line) => line.startsWith("case"));

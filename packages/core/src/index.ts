@@ -1,4 +1,5 @@
-// For who uses an election. Who writes a store finds the rest in provider.ts. Each name stands at one of the two doors.
+// The entry point for users of an election. Authors of a store find the rest in provider.ts. Only one of the two exports each
+// name.
 
 import "./node-floor.ts";
 
@@ -41,7 +42,7 @@ export {
 export type { OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
 export type { ClaimedOccurrence } from "./occurrences/occurrence.ts";
 export type { FenceOf } from "./occurrences/fence-of.ts";
-// What to count.
+// Metrics.
 export { REQUEST_BOUNDS, TAKEOVER_BOUNDS } from "./figures/bounds.ts";
 export { measureElections, type ElectionMeters, type MeasuredElection, type Measurement } from "./figures/measure-elections.ts";
 // The store, as a user sees it.
@@ -69,7 +70,7 @@ export type {
 } from "./store/lease-store.ts";
 export type { StoreMember } from "./store/store-members.ts";
 export { MemoryLeaseStore } from "./records/memory-lease-store.ts";
-// What is reported.
+// Reporting.
 export {
   REQUEST_CHANNEL,
   STATE_CHANNEL,

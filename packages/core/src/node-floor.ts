@@ -1,12 +1,12 @@
-// The first module of each door to be evaluated, so that a Node which is too old says so, and does not fail later, while it
-// leads. What it is written in, that Node can read.
+// Each entry point evaluates this module first. So a Node version that is too old is reported at once, and does not fail later,
+// while it leads. Use only syntax here that old versions can parse.
 
-/** The oldest Node that everything here runs on: SQLite is there without a flag from this one on. */
+/** The oldest Node version on which all packages run: from this version on SQLite works without a flag. */
 const FLOOR = "22.13";
 
 /**
- * Returns what to say of a Node that is older than the floor.
- * @param versions those of `process`; what is not Node itself, though it says that it is like one, is let pass
+ * Returns the error message for a Node version below the floor, and `undefined` for any other.
+ * @param versions those of `process`. Bun and Deno, which also state a Node version, are accepted
  */
 export function objectionTo(versions: Readonly<Record<string, string | undefined>>): string | undefined {
   const { node, bun, deno } = versions;

@@ -1,4 +1,4 @@
-// For who writes a store: the contract, and what every store has to do in the same way.
+// The entry point for authors of a store: the contract, and the parts that every store needs in the same way.
 
 import "./node-floor.ts";
 
@@ -19,7 +19,7 @@ export { cannotPause } from "./store/cannot-pause.ts";
 export { blockerOf, mayAcquire, type Claims } from "./store/blocker.ts";
 export type { Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type Administered, type Order, type OrderLimits, type Standing } from "./store/administration.ts";
-// A store of records, whose leases core looks after.
+// A store of records: core manages its leases.
 export { membersText } from "./store/store-members.ts";
 export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { RecordOccurrenceStore } from "./records/record-occurrence-store.ts";
@@ -42,11 +42,11 @@ export {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "./records/record-store.ts";
-// Checks of what a caller gives.
+// Checks of a caller's input.
 export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
 export { checkOptions, checkSignal } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
-// Occurrences, for who delivers them: a scheduler, or the gate of a function.
+// Occurrences, for code that delivers them: a scheduler, or the gate of a function.
 export { attempt, type AttemptLimits, type AttemptOutcome } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
 export { fenceOf } from "./occurrences/fence-of.ts";

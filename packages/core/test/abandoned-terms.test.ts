@@ -3,7 +3,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { AbandonedTerms } from "../src/records/abandoned-terms.ts";
 
-test("a term that was abandoned is held no longer, unless that was said", async () => {
+test("an abandoned term blocks for the hold that was given, or not at all", async () => {
   const clock = new VirtualClock();
   const terms = new AbandonedTerms(clock);
   const found = (termId: string): LeaseRecord => ({ termId }) as LeaseRecord;

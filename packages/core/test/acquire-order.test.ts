@@ -26,7 +26,7 @@ describe("a round trip", () => {
   });
 });
 
-describe("a place", () => {
+describe("the turn of a candidate", () => {
   test("is drawn once for each term, and anew once the candidate has acted", () => {
     const place = order.placeAfter(3, { ...OCCASION, sinceMs: 1_000 });
     expect(order.placeAfter(3, { ...OCCASION, sinceMs: 2_000 })).toBe(place);

@@ -29,7 +29,7 @@ beforeEach(async () => {
   await rival.read(ELECTION);
 });
 
-/** Hands over to a candidate that never comes. */
+/** Transfers to a candidate that never comes. */
 async function handOver(): Promise<void> {
   const asked = new AbortController();
   const outcome = admin.transfer(ELECTION, "nobody", { transferTimeoutMs: 10 * MINUTE_MS, signal: asked.signal });
@@ -42,7 +42,7 @@ async function isOpenToRival(): Promise<boolean> {
   return mayAcquire(await rival.read(ELECTION), "c");
 }
 
-test("an order whose fate cannot be found out is tried four times", async () => {
+test("an order whose outcome stays unknown is tried four times", async () => {
   adminRecords.failAll({ kind: "reset", applied: false }, "put");
 
   await expect(clock.runUntil(admin.break(ELECTION, { reason: "stuck" }))).rejects.toMatchObject({ mayHaveBeenApplied: true });
@@ -99,13 +99,13 @@ describe("a break lifts", () => {
     await expect(admin.break(ELECTION, { reason: "nobody came", ...how })).resolves.toEqual({ broken: true, term: 1 });
 
     await expect(isOpenToRival()).resolves.toBe(true);
-    // What is lifted once is lifted.
+    // A second break finds nothing to lift.
     await expect(admin.break(ELECTION, { reason: "again" })).resolves.toMatchObject({ broken: false });
     expect((await win(rival, { candidateId: "c" })).term).toBe(2);
     expect(service.record(ELECTION)).not.toHaveProperty("broken");
   });
 
-  test.each(HOWS)("a hand-over that the leader has not learned of, and waits for its lease alone (%j)", async (how) => {
+  test.each(HOWS)("a transfer that the leader has not read yet and that waits only for its lease (%j)", async (how) => {
     await handOver();
     await admin.break(ELECTION, { reason: "a mistake", ...how });
 
@@ -144,7 +144,7 @@ describe("a break lifts", () => {
     await expect(isOpenToRival()).resolves.toBe(true);
   });
 
-  test("nothing of an occurrence that is done", async () => {
+  test("nothing of a completed occurrence", async () => {
     const occurrences = new RecordOccurrenceStore(service.connect("d"), { clock });
     const claim = await win(occurrences, { candidateId: "d", election: "occurrence" });
     await occurrences.complete(claim, LIMITS);
@@ -178,7 +178,7 @@ describe("a transfer", () => {
     expect(service.record(ELECTION)).toMatchObject({ bars: [{ untilMs: LEASE_MS + 10 * MINUTE_MS }] });
   });
 
-  test("of a lease that is held back leaves what is left of the hold, and the named candidate its whole time after it", async () => {
+  test("of a lease in its hold leaves the rest of the hold, and gives the named candidate its whole time after it", async () => {
     await admin.read(ELECTION);
     await holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS });
     await Promise.all([admin.read(ELECTION), rival.read(ELECTION)]);
@@ -199,7 +199,7 @@ describe("a transfer", () => {
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
   });
 
-  test("takes the place of one to a candidate that does not come, which is lost", async () => {
+  test("replaces a transfer to a candidate that does not come, which is lost", async () => {
     await holder.release(lease, LIMITS);
     const first = admin.transfer(ELECTION, "nobody");
     await clock.settle();
@@ -270,7 +270,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     expect(service.record(ELECTION)).not.toHaveProperty("broken");
   });
 
-  test("spares the successor where it never arrived: a break", async () => {
+  test("spares the successor if it never arrived: a break", async () => {
     adminRecords.failNext("put", { kind: "lost" });
     const outcome = admin.break(ELECTION, { reason: "why" });
     await clock.settle();
@@ -281,7 +281,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     await expect(holder.renew(successor, LIMITS)).resolves.toMatchObject({ held: true });
   });
 
-  test("counts as carried out where the second one was overtaken by the end of the term, too: a break", async () => {
+  test("counts as carried out if the term ended before the second try arrived: a break", async () => {
     const put = adminRecords.put.bind(adminRecords);
     adminRecords.failNext("put", { kind: "lost" });
     const outcome = admin.break(ELECTION, { reason: "why" });
@@ -296,7 +296,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     expect(service.record(ELECTION)).not.toHaveProperty("broken");
   });
 
-  test("outlives looks that fail after it", async () => {
+  test("goes on after failed reads", async () => {
     adminRecords.failNext("put", { kind: "unanswered" });
     const outcome = admin.break(ELECTION, { reason: "why" });
     await clock.settle();
@@ -305,7 +305,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
   });
 
-  /** The next write arrives twice, the answer is the second one's, and the look after it fails. */
+  /** Delivers the next write twice, and answers with the second outcome. The read after it fails. */
   function deliverTwice(): void {
     const put = adminRecords.put.bind(adminRecords);
     adminRecords.put = async (...request) => {
@@ -316,13 +316,13 @@ describe("an administrator's request whose outcome is unknown", () => {
     };
   }
 
-  test("is found by reading where it was delivered twice, and the second one's answer came first: a break", async () => {
+  test("is found by reading if it was delivered twice and the second reply came first: a break", async () => {
     deliverTwice();
 
     await expect(clock.runUntil(admin.break(ELECTION, { reason: "why" }))).resolves.toEqual({ broken: true, term: 1 });
   });
 
-  test("is found so even once the term that it ended has been released: a break", async () => {
+  test("is found by reading even after the ended term was released: a break", async () => {
     deliverTwice();
     const outcome = admin.break(ELECTION, { reason: "why" });
     await clock.settle();
@@ -332,7 +332,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     expect(await rival.read(ELECTION)).toMatchObject({ state: "vacant", endingReason: "why" });
   });
 
-  test("is found so even once another administrator's break of that term has taken its place: a break", async () => {
+  test("is found by reading even after another administrator broke that term, too: a break", async () => {
     deliverTwice();
     const outcome = admin.break(ELECTION, { reason: "why" });
     await clock.settle();
@@ -342,7 +342,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     expect(service.record(ELECTION)).toMatchObject({ termId: null, broken: { reason: "at once" } });
   });
 
-  test("is an error in the end, which tells how to try again without hitting a successor", async () => {
+  test("becomes an error that tells how to try again without breaking a successor", async () => {
     adminRecords.failNext("put", { kind: "unanswered" });
     const outcome = admin.break(ELECTION, { reason: "why" });
     outcome.catch(() => undefined);
@@ -359,7 +359,7 @@ describe("an administrator's request whose outcome is unknown", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("that fails before anything was sent is that failure", async () => {
+  test("throws the failure itself if nothing was sent", async () => {
     adminRecords.failNext("get", { kind: "unavailable" });
     await expect(admin.break(ELECTION, { reason: "why" })).rejects.toMatchObject({ operation: "get" });
     adminRecords.failNext("put", { kind: "throttled", retryAfterMs: 5 });
@@ -380,7 +380,7 @@ describe("a transfer that waits", () => {
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
   });
 
-  test("outlives looks that fail, for as long as the hand-over may be under way", async () => {
+  test("goes on after failed reads, as long as the transfer may be under way", async () => {
     const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
     await clock.settle();
     adminRecords.failAll({ kind: "unavailable" });
@@ -394,7 +394,7 @@ describe("a transfer that waits", () => {
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
   });
 
-  test("outlives them for as long as a hold keeps the candidate out", async () => {
+  test("goes on after failed reads, as long as a hold blocks the candidate", async () => {
     await holder.release(lease, { ...LIMITS, holdMs: 4 * LEASE_MS });
     const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
     await clock.settle();
@@ -407,7 +407,7 @@ describe("a transfer that waits", () => {
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
   });
 
-  test("is lost once the occurrence that was to be handed over is done", async () => {
+  test("is lost once the occurrence is completed", async () => {
     const occurrences = new RecordOccurrenceStore(service.connect("d"), { clock });
     const claim = await win(occurrences, { candidateId: "d", election: "occurrence" });
     const outcome = admin.transfer("occurrence", "b");
@@ -417,7 +417,7 @@ describe("a transfer that waits", () => {
     await expect(clock.runUntil(outcome)).resolves.toBe("lost");
   });
 
-  test("rejects once there is nothing left to wait for, and says that it may have been carried out", async () => {
+  test("rejects once it has nothing to wait for, and says that it may have been carried out", async () => {
     const outcome = admin.transfer(ELECTION, "c", { transferTimeoutMs: 5_000 });
     outcome.catch(() => undefined);
     await clock.settle();
@@ -433,7 +433,7 @@ describe("a transfer that waits", () => {
     expect(clock.monotonicMs() - sinceMs).toBe(LEASE_MS + 5_000);
   });
 
-  test("rejects at once where the record is spoilt, which no later look mends", async () => {
+  test("rejects at once if the record is unreadable", async () => {
     const outcome = admin.transfer(ELECTION, "c");
     outcome.catch(() => undefined);
     await clock.settle();

@@ -2,11 +2,11 @@ import type { LeaseSnapshot } from "@leasehold/core";
 import { blockerOf, mayAcquire, type Blocker } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 
-describe("what bars an acquisition", () => {
+describe("the blocker of an acquisition", () => {
   const pause = { kind: "pause", reason: "restore" } as const;
   const all = { done: true, pause: undefined as typeof pause | undefined, holdMs: 5, transferTo: "b", group: "west" };
 
-  // From what bars most to what bars least: each line leaves out the one before.
+  // From the strongest blocker to the weakest: each line leaves out the one before.
   test.each([
     [{ ...all, state: "held" }, { kind: "done" }],
     [{ ...all, state: "held", done: false, pause }, pause],
@@ -32,7 +32,7 @@ describe("what bars an acquisition", () => {
   });
 });
 
-describe("who may acquire", () => {
+describe("candidates that may acquire", () => {
   const who = [
     ["b", undefined],
     ["b", "west"],
@@ -53,7 +53,7 @@ describe("who may acquire", () => {
     expect(who.map(([candidateId, group]) => mayAcquire(snapshot, candidateId, group))).toEqual(expected);
   });
 
-  test("of an election that never was: anyone", () => {
+  test("any candidate, if the election has no record", () => {
     expect(mayAcquire(undefined, "b")).toBe(true);
   });
 });

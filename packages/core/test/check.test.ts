@@ -2,7 +2,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { timedCheck } from "../src/store/check.ts";
 
-test("a check tells how long each of its requests took", async () => {
+test("a check returns the duration of each of its requests", async () => {
   const clock = new VirtualClock();
   const read = (): Promise<void> => clock.advance(30);
   const probe = (): Promise<void> => clock.advance(50);

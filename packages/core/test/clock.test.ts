@@ -5,7 +5,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test, vi } from "vitest";
 
 describe("holderElapsedMs: the holder counts from before the send", () => {
-  test("is what both clocks say when they agree", () => {
+  test("is the elapsed time of both clocks if they agree", () => {
     const clock = new VirtualClock();
     const since = instantOf(clock);
 
@@ -23,7 +23,7 @@ describe("holderElapsedMs: the holder counts from before the send", () => {
     expect(holderElapsedMs(clock, since)).toBe(60_000);
   });
 
-  test("does not believe a wall clock that was set back", () => {
+  test("ignores a wall clock that was set back", () => {
     const clock = new VirtualClock();
     const since = instantOf(clock);
 
@@ -60,7 +60,7 @@ describe("sleep", () => {
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
   });
 
-  test("rejects at once when the signal had aborted before", async () => {
+  test("rejects at once if the signal had already aborted", async () => {
     const clock = new VirtualClock();
 
     await expect(sleep(clock, 100, AbortSignal.abort("no"))).rejects.toBe("no");

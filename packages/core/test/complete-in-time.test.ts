@@ -6,7 +6,7 @@ import { completeInTime } from "../src/occurrences/complete-in-time.ts";
 const MANY = 100;
 
 let clock: VirtualClock;
-/** When each try was made. */
+/** The milliseconds after the start at which each try was made. */
 let tries: number[];
 
 beforeEach(() => {
@@ -14,12 +14,12 @@ beforeEach(() => {
   tries = [];
 });
 
-/** A leadership whose completions fail in this way, after so many milliseconds; those after the last one succeed. */
+/** Returns a leadership whose completions fail with these errors, in turn. The last error repeats. */
 function completing(...failures: readonly Error[]): OccurrenceLeadership {
   const left = [...failures];
   const complete = (): Promise<void> => {
     tries.push(clock.monotonicMs() - startMs);
-    // Without a wait between them they would never end.
+    // Ends the tries if there is no wait between them.
     if (tries.length === MANY) return Promise.reject(new LeaseLostError("e", 1, "taken", "enough."));
     const failure = left.length > 1 ? left.shift() : left[0];
     return failure ? Promise.reject(failure) : Promise.resolve();
@@ -35,14 +35,14 @@ function unavailable(retryAfterMs?: number): StoreError {
 
 test("a completion is tried again after a wait that doubles, up to five seconds, while the platform lets it", async () => {
   const failure = unavailable();
-  // The last instant at which it is over.
+  // The instant after which the platform allows no try.
   const endMs = clock.monotonicMs() + 21_300;
 
   await expect(clock.runUntil(completeInTime(completing(failure), clock, endMs))).rejects.toBe(failure);
   expect(tries).toEqual([0, 100, 300, 700, 1_500, 3_100, 6_300, 11_300, 16_300]);
 });
 
-test("it waits for as long as the service asks", async () => {
+test("a completion is tried again after the wait that the service asks for", async () => {
   const failure = unavailable(4_000);
   const endMs = clock.monotonicMs() + 10_000;
 
@@ -50,7 +50,7 @@ test("it waits for as long as the service asks", async () => {
   expect(tries).toEqual([0, 4_000, 8_000]);
 });
 
-test("it is not tried again once somebody else has taken over", async () => {
+test("a completion is not tried again after another candidate has taken over", async () => {
   const lost = new LeaseLostError("e", 1, "taken", "another took it.");
 
   await expect(clock.runUntil(completeInTime(completing(unavailable(), lost), clock, Infinity))).rejects.toBe(lost);

@@ -32,7 +32,7 @@ afterEach(() => {
   unsubscribe(REQUEST_CHANNEL, onRequest);
 });
 
-/** Keeps what is published on a channel until the test is over. */
+/** Collects the messages on a channel until the test is over. */
 function messagesOn<Message>(name: string): Message[] {
   const messages: Message[] = [];
   const listener = (message: unknown): void => void messages.push(message as Message);
@@ -42,7 +42,7 @@ function messagesOn<Message>(name: string): Message[] {
 }
 
 describe("diagnostics", () => {
-  test("publish every state that an elector goes through", async () => {
+  test("publish every state of an elector", async () => {
     const world = new ElectionWorld();
     const a = world.candidate("a");
     const task = new StubbornTask();
@@ -64,7 +64,7 @@ describe("diagnostics", () => {
     ]);
   });
 
-  test("say why a leadership is ending", async () => {
+  test("publish the reason of an ending leadership", async () => {
     const world = new ElectionWorld();
     const a = world.candidate("a");
     const run = a.run();
@@ -81,7 +81,7 @@ describe("diagnostics", () => {
     expect(VALID_FOR_MS).toBeGreaterThan(RENEW_DEADLINE_MS);
   });
 
-  test("take any reason for an abort, though it is no error", async () => {
+  test("accept an abort reason that is not an error", async () => {
     for (const reason of ["enough", 7, null, undefined, Symbol("enough"), { why: "enough" }]) {
       const world = new ElectionWorld();
       const run = world.candidate("a").run();
@@ -118,7 +118,7 @@ describe("diagnostics", () => {
     expect(new Set(requests.map(({ store, election }) => `${store} ${election}`))).toEqual(new Set([`faulty ${ELECTION}`]));
   });
 
-  test("publish every event, with a weak reference to the elector that computes what it is asked", async () => {
+  test("publish every event, with a weak reference to its elector", async () => {
     const events = messagesOn<PublishedEvent>(EVENT_CHANNEL);
     const world = new ElectionWorld();
     const a = world.candidate("a");
@@ -156,7 +156,7 @@ describe("diagnostics", () => {
     await world.clock.runUntil(run.settled);
   });
 
-  test("publish what each look has shown", async () => {
+  test("publish the snapshot of each poll", async () => {
     const looks = messagesOn<PublishedLook>(LOOK_CHANNEL);
     const world = new ElectionWorld();
     const run = world.candidate("a").run();
@@ -176,7 +176,7 @@ describe("diagnostics", () => {
     }
   });
 
-  test("tell who was seen last, and how long ago, by the larger of two clocks", async () => {
+  test("return the leader observed last, and its age by the larger of two clocks", async () => {
     const world = new ElectionWorld();
     const run = world.candidate("a").run();
     const b = world.candidate("b");

@@ -6,22 +6,22 @@ import { EventLog } from "@leasehold/test-kit/event-log";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
-/** What follows from the default lease. */
+/** The durations that follow from the default lease. */
 export const RENEW_DEADLINE_MS = 10_000;
 export const VALID_FOR_MS = 13_500;
 export const ATTEMPT_TIMEOUT_MS: number = (RENEW_DEADLINE_MS - RENEW_INTERVAL_MS) / 3;
 export const RETRY_PERIOD_MS = 2_000;
 
-/** What a standby writes in vain, once: the proof that it may write. */
+/** The failing writes of a standby: one, which proves that it may write. */
 export const PROOFS = 1;
 
 export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" | "candidateId" | "clock">> {
-  /** That of its process. @defaultValue the world's */
+  /** The clock of its process. @defaultValue the world's */
   readonly clock?: Clock;
   readonly latencyMs?: number;
-  /** A failover may undo what the service shows. */
+  /** True if a failover may undo writes that the service shows. */
   readonly showsUndurable?: boolean;
-  /** Another candidate of the same process, whose store it shares. */
+  /** Another candidate of the same process; both share its store. */
   readonly beside?: Candidate;
 }
 
@@ -40,10 +40,10 @@ export class ElectionWorld {
   }
 }
 
-/** A candidate, usually in a process of its own: its store shares no memory with anybody's. */
+/** A candidate. It usually has its own process, and then its store shares no memory with another one. */
 export class Candidate {
   readonly clock: Clock;
-  /** Its connection, for faults. */
+  /** Its connection, which can inject faults. */
   readonly records: FaultyRecordStore;
   readonly store: RecordLeaseStore;
   readonly elector: Elector;
@@ -62,7 +62,7 @@ export class Candidate {
   run(task: LeaderTask<unknown> = untilAborted): Run {
     const stopping = new AbortController();
     const settled = this.elector.run(task, { signal: stopping.signal });
-    // A test looks at how it settled when it is done with the rest.
+    // A test checks the rejection later, so it must not count as unhandled now.
     settled.catch(() => undefined);
     return { signal: stopping.signal, settled, stop: (reason) => stopping.abort(reason) };
   }

@@ -21,7 +21,7 @@ beforeEach(async () => {
   await world.clock.advance(3_000);
 });
 
-/** Runs on to the leader's next renewal. */
+/** Advances to the leader's next renewal. */
 async function nextRenewal(): Promise<void> {
   await world.clock.advance(RENEW_INTERVAL_MS - 4_000);
 }
@@ -34,7 +34,7 @@ async function stop(): Promise<void> {
 }
 
 describe("a leader that is broken", () => {
-  test("is told at its next renewal, and uses what remains of its lease to drain", async () => {
+  test("learns of it at its next renewal, and drains for the rest of its lease", async () => {
     await admin.store.break(ELECTION, { reason: "maintenance" });
     await nextRenewal();
     expect(task.leadership.signal.reason).toMatchObject({ code: "LEASE_LOST", reason: "broken" });
@@ -48,7 +48,7 @@ describe("a leader that is broken", () => {
     await stop();
   });
 
-  test("renews no more, and never leads beside its successor", async () => {
+  test("stops renewing, and never leads beside its successor", async () => {
     await admin.store.break(ELECTION, { reason: "maintenance" });
     await nextRenewal();
     const puts = world.service.count("a", "put");
@@ -75,7 +75,7 @@ describe("a leader that is broken", () => {
     await stop();
   });
 
-  test("cannot publish any more, and is told so", async () => {
+  test("cannot publish any more, and gets an error", async () => {
     await admin.store.break(ELECTION, { reason: "maintenance" });
     await nextRenewal();
     const { nonce } = world.service.record(ELECTION)!;
@@ -86,7 +86,7 @@ describe("a leader that is broken", () => {
     await stop();
   });
 
-  test("finds out by publishing, too", async () => {
+  test("learns of it by publishing, too", async () => {
     await admin.store.break(ELECTION, { reason: "maintenance" });
 
     await expect(task.leadership.publish("still here")).rejects.toMatchObject({ code: "LEASE_LOST", reason: "broken" });
@@ -95,7 +95,7 @@ describe("a leader that is broken", () => {
     await stop();
   });
 
-  test("with immediate has nothing left to use", async () => {
+  test("has no time to drain if the break is immediate", async () => {
     await admin.store.break(ELECTION, { reason: "emergency", immediate: true });
     await nextRenewal();
 
@@ -140,7 +140,7 @@ describe("a leader that is asked to hand over", () => {
     await stop();
   });
 
-  test("to itself drains, and leads on in a new term", async () => {
+  test("drains and leads again in a new term if the transfer is to itself", async () => {
     const transfer = admin.store.transfer(ELECTION, "a", { transferTimeoutMs: 30_000 });
     await world.clock.settle();
     await nextRenewal();

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 describe("campaign", () => {
-  test("gives a leadership that is renewed until it is disposed of", async () => {
+  test("returns a leadership that is renewed until it is disposed of", async () => {
     {
       await using leadership = await a.elector.campaign();
       await world.clock.advance(10 * LEASE_MS);
@@ -75,7 +75,7 @@ describe("campaign", () => {
     expect(await a.elector.tryRun(() => "ran")).toMatchObject({ elected: true, result: "ran" });
   });
 
-  test("is pending, and nothing else starts, even when the lease is lost", async () => {
+  test("keeps the elector busy until it is disposed of, even if the lease is lost", async () => {
     const leadership = await a.elector.campaign();
     a.records.failAll({ kind: "unavailable" });
     await world.clock.advance(LEASE_MS);
@@ -231,7 +231,7 @@ describe("a win that comes too late is released before the call settles", () => 
     expect(forgotten).toEqual(terms);
   });
 
-  test("a win that could not be released is told, and the call still settles", async () => {
+  test("a failed release of a late win is reported, and the call still settles", async () => {
     a.records.latencyMs = 1_000;
     const controller = new AbortController();
     const campaigning = a.elector.campaign({ signal: controller.signal });
@@ -245,7 +245,7 @@ describe("a win that comes too late is released before the call settles", () => 
     expect(a.events.all("releaseFailed")).toMatchObject([{ term: 1, error: { code: "STORE_UNAVAILABLE" } }]);
   });
 
-  // Between the store's answer and the caller there are a few turns of the microtask queue; an abort may fall between any two.
+  // A few turns of the microtask queue lie between the store's reply and the caller. An abort may fall between any two.
   test.each(["campaign", "tryCampaign", "tryRun"] as const)(
     "an abort at any turn between the win and the end of %s leaves no lease behind",
     async (call) => {
@@ -268,7 +268,7 @@ describe("a win that comes too late is released before the call settles", () => 
   );
 });
 
-/** Aborts so many turns of the microtask queue after the store has given the lease out. */
+/** Aborts this many turns of the microtask queue after the store has returned the lease. */
 function abortAfterWin({ store }: Candidate, controller: AbortController, turns: number): void {
   const acquire = store.acquire.bind(store);
   store.acquire = async (request) => {
@@ -281,7 +281,7 @@ function abortAfterWin({ store }: Candidate, controller: AbortController, turns:
   };
 }
 
-/** Runs until a has sent a request of this kind. */
+/** Advances until a has sent a request of this kind. */
 async function sent(operation: "get" | "put"): Promise<void> {
   while (world.service.count("a", operation) === 0) await world.clock.advance(100);
 }

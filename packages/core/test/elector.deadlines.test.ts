@@ -23,7 +23,7 @@ beforeEach(() => {
   task = new StubbornTask();
 });
 
-/** Makes a lead. Gives the leadership, and when the request that won was sent. */
+/** Makes a lead. Returns the leadership, and the instant at which the winning request was sent. */
 async function lead(): Promise<{ readonly leadership: Leadership; readonly wonMs: number }> {
   run = a.run(task.run);
   while (task.leaderships.length === 0) await world.clock.advance(1);
@@ -34,7 +34,7 @@ function lastPutMs(): number {
   return world.service.log.findLast(({ operation }) => operation === "put")!.sentMs;
 }
 
-/** When, by the monotonic clock, the leadership's signal aborted. */
+/** Returns the instant, by the monotonic clock, at which the leadership's signal aborts. */
 function abortTime({ signal }: Leadership): { ms: number | undefined } {
   const time: { ms: number | undefined } = { ms: undefined };
   signal.addEventListener("abort", () => (time.ms = world.clock.monotonicMs()), { once: true });
@@ -46,7 +46,7 @@ async function advanceTo(ms: number): Promise<void> {
 }
 
 describe("what an adversarial review found", () => {
-  test("a suspended machine's leader has its signal aborted within a second of its waking", async () => {
+  test("a leader's signal aborts within a second after its suspended machine wakes", async () => {
     const { leadership } = await lead();
     world.clock.suspend(3_600_000);
 
@@ -65,7 +65,7 @@ describe("what an adversarial review found", () => {
     expect(world.service.log.length - before).toBeLessThan(30);
   });
 
-  test("publications that hang do not cost the term: a renewal waits for one of them at most", async () => {
+  test("a renewal waits for one hanging publication at most, so the term is kept", async () => {
     const { leadership } = await lead();
     await world.clock.advance(RENEW_INTERVAL_MS - 100);
     a.records.failNext("put", { kind: "unanswered" });
@@ -86,7 +86,7 @@ describe("three instants, whatever the store is doing", () => {
       const aborted = abortTime(leadership);
       await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS);
       const lastGoodMs = lastPutMs();
-      // A reply that is lost is found by reading; here reading fails, too.
+      // A read normally finds out what a lost reply would have said. Here reads fail, too.
       a.records.failAll({ kind });
 
       await advanceTo(lastGoodMs + RENEW_DEADLINE_MS - 1);
@@ -161,7 +161,7 @@ describe("the holder counts from before the send", () => {
     expect(leadership.isValid()).toBe(false);
   });
 
-  test("and from before a renewal was sent, not from its reply", async () => {
+  test("a renewed lease counts from before the renewal was sent, not from its reply", async () => {
     const { leadership, wonMs } = await lead();
     a.records.latencyMs = 1_500;
     await advanceTo(wonMs + RENEW_INTERVAL_MS + 1_500);
@@ -183,7 +183,7 @@ describe("the holder counts from before the send", () => {
     expect(leadership.signal.reason).toMatchObject({ code: "LEASE_LOST", reason: "expired" });
   });
 
-  test("a suspension up to the renew deadline aborts the signal as soon as anybody looks", async () => {
+  test("a suspension up to the renew deadline aborts the signal at the next call of isValid", async () => {
     const { leadership } = await lead();
 
     world.clock.suspend(RENEW_DEADLINE_MS);
@@ -192,7 +192,7 @@ describe("the holder counts from before the send", () => {
     expect(leadership.signal.aborted).toBe(true);
   });
 
-  test("a suspension is noticed at the next renewal, even if nobody looks", async () => {
+  test("a suspension is noticed at the next renewal, even without a call of isValid", async () => {
     const { leadership } = await lead();
     const puts = world.service.count("a", "put");
 
@@ -236,19 +236,19 @@ describe("a late success proves nothing", () => {
       expect(a.elector.isLeader).toBe(false);
       expect(leadership.remainingMs()).toBe(0);
 
-      // Nobody has taken the lease: the store would let the old holder renew.
+      // No candidate has taken the lease, so the store would let the old holder renew.
       await world.clock.advance(10 * LEASE_MS);
       expect(leadership.isValid()).toBe(false);
       expect(leadership.signal.aborted).toBe(true);
     },
   );
 
-  test("a renewal that was under way and succeeds after the freeze revives nothing", async () => {
+  test("a renewal that succeeds after the freeze does not revive the term", async () => {
     const { leadership, wonMs } = await lead();
     a.records.latencyMs = 900;
     await advanceTo(wonMs + RENEW_INTERVAL_MS + 800);
 
-    // The renewal was carried out before the freeze; its reply is read after it, before any timer of ours runs.
+    // The renewal was carried out before the freeze. Its reply is read after the freeze, before any timer of ours runs.
     world.clock.freeze(VALID_FOR_MS - RENEW_INTERVAL_MS - 800);
     await world.clock.advance(0);
 
@@ -335,7 +335,7 @@ describe("attempts", () => {
   test("an attempt that is under way when the last try is due is given up for it", async () => {
     a = world.candidate("a", { renewIntervalMs: 5_000, renewDeadlineMs: 10_000, attemptTimeoutMs: 2_400 });
     const { leadership, wonMs } = await lead();
-    // The last try is due 7,600 ms after the last good send. What is sent 1,300 ms before it hangs.
+    // The last try is due 7,600 ms after the last good send. The request sent 1,300 ms before it hangs.
     a.records.failNext("put", { kind: "throttled", retryAfterMs: 1_300 }, { kind: "lost" });
     const before = world.service.log.length;
 
@@ -345,7 +345,7 @@ describe("attempts", () => {
     expect(leadership.signal.aborted).toBe(false);
   });
 
-  test("and the last try follows it at once, however many have failed before", async () => {
+  test("the last try follows a given-up attempt at once, even after many failures", async () => {
     a = world.candidate("a", { renewIntervalMs: 5_000, renewDeadlineMs: 10_000, attemptTimeoutMs: 1_000, latencyMs: 400 });
     const { leadership, wonMs } = await lead();
     a.records.latencyMs = 0;
@@ -379,13 +379,13 @@ describe("attempts", () => {
     const lastTryMs = RENEW_DEADLINE_MS - ATTEMPT_TIMEOUT_MS;
     const sent = world.service.log.slice(before).map(({ sentMs }) => Math.round(sentMs - wonMs));
     expect(sent).toEqual([5_000, 7_700, Math.round(lastTryMs)]);
-    // What was not sent has not failed.
+    // A request that was not sent has not failed.
     expect(failures).toHaveLength(1);
     expect(await publishing).toMatchObject({ code: "STORE_TIMEOUT" });
     expect(leadership.signal.aborted).toBe(false);
   });
 
-  test("failures are tried again soon, then less often, and once more right before the deadline, whatever failed before", async () => {
+  test("failed renewals are tried again soon, then less often, and once more right before the deadline", async () => {
     const { wonMs } = await lead();
     a.records.failNext("put", { kind: "unavailable" }, { kind: "unavailable" });
     await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS - 1);
@@ -429,7 +429,7 @@ describe("attempts", () => {
     expect(leadership.signal.aborted).toBe(false);
   });
 
-  test("but keeps a last try before the deadline, if the service asks for more than that leaves", async () => {
+  test("a throttled renewal keeps a last try before the deadline, even if the service asks for a longer wait", async () => {
     const { leadership, wonMs } = await lead();
     a.records.failNext("put", { kind: "throttled", retryAfterMs: 60_000 });
 
@@ -446,7 +446,7 @@ describe("attempts", () => {
 
     await advanceTo(wonMs + VALID_FOR_MS);
 
-    // Nothing is being waited for any more but the task's grace.
+    // Only the task's grace period is still pending.
     expect(world.clock.pendingTimers).toBeLessThanOrEqual(1);
     expect(world.service.log.every(({ sentMs }) => sentMs < wonMs + VALID_FOR_MS)).toBe(true);
   });

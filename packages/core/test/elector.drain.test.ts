@@ -157,7 +157,7 @@ describe("work is awaited", () => {
     expect(await a.elector.tryRun(() => "second")).toMatchObject({ elected: true, result: "second" });
   });
 
-  test("a task that rejects after run has is nobody's unhandled rejection", async () => {
+  test("a task that rejects after run rejected causes no unhandled rejection", async () => {
     await lead({ drainTimeoutMs: 3_000 });
     const unhandled = vi.fn<(reason: unknown) => void>();
     process.on("unhandledRejection", unhandled);
@@ -224,7 +224,7 @@ describe("work is awaited", () => {
       await lead({ drainTimeoutMs: 10 * LEASE_MS, onOverrun: "exit" });
       run.stop();
       lose();
-      // Its lease was granted a second ago.
+      // The lease was granted a second ago.
       await world.clock.advance(overMs - 1_000 + LEASE_MS / 20 - 1);
       expect([task.leadership.isValid(), exit.mock.calls.length]).toEqual([false, 0]);
 
@@ -235,7 +235,7 @@ describe("work is awaited", () => {
     },
   );
 
-  test("a drain that ends sooner than half of the margin is not longer for the loss", async () => {
+  test("a drain that ends sooner than half of the margin is not extended by the loss of the lease", async () => {
     await lead({ drainTimeoutMs: 4_000 });
     a.records.failAll({ kind: "lost" });
     await world.clock.advance(LEASE_MS);
@@ -323,7 +323,7 @@ describe("the release", () => {
     expect(released()).toBe(true);
   });
 
-  test("whose request is lost is sent once more: that must not cost a lease", async () => {
+  test("is sent once more if its request was lost", async () => {
     await lead();
     a.records.failNext("put", { kind: "lost" });
 
@@ -335,7 +335,7 @@ describe("the release", () => {
     expect(a.events.all("releaseFailed")).toEqual([]);
   });
 
-  test("that hangs is given up after the second try, told, and does not hold up the stop for longer", async () => {
+  test("that hangs is given up after the second try and reported, and does not delay the stop further", async () => {
     await lead();
     a.records.failAll({ kind: "lost" });
     const startMs = world.clock.monotonicMs();
@@ -380,7 +380,7 @@ describe("the release", () => {
     expect(released()).toBe(true);
   });
 
-  test("goes out only once the answer to a renewal that was under way is in", async () => {
+  test("is sent only after the reply to a renewal under way has arrived", async () => {
     await lead();
     await world.clock.advance(RENEW_INTERVAL_MS - 1_001);
     a.records.failNext("put", { kind: "slow", latencyMs: 1_500 });
@@ -396,7 +396,7 @@ describe("the release", () => {
     expect(released()).toBe(true);
   });
 
-  test("is told of with the end of the term, as is its absence", async () => {
+  test("is reported in the event of the term's end, and so is its absence", async () => {
     const told = async (befall: () => void, options: CandidateOptions = {}): Promise<boolean | undefined> => {
       world = new ElectionWorld();
       task = new StubbornTask();
@@ -430,7 +430,7 @@ describe("the release", () => {
     await world.clock.runUntil(run.settled);
   });
 
-  test("is left out where releaseOnStop is false and the elector stops", async () => {
+  test("is not sent if releaseOnStop is false and the elector stops", async () => {
     await lead({ releaseOnStop: false });
     run.stop();
     task.settle();
@@ -440,7 +440,7 @@ describe("the release", () => {
     expect(a.elector.isLeader).toBe(false);
   });
 
-  test("is not left out where it only resigns", async () => {
+  test("is sent if the elector only resigns, even with releaseOnStop false", async () => {
     await lead({ releaseOnStop: false });
     const resigning = a.elector.resign();
     task.settle();

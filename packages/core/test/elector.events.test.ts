@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe("events", () => {
-  test("tell the life of a candidate in order", async () => {
+  test("report a candidate's states in order", async () => {
     const a = world.candidate("a", { value: "http://a" });
     const task = new StubbornTask();
     const run = a.run(task.run);
@@ -44,7 +44,7 @@ describe("events", () => {
     ]);
   });
 
-  test("a task that returns by itself has ended for no reason", async () => {
+  test("a term whose task returns by itself ends without a reason", async () => {
     const a = world.candidate("a");
     await a.elector.tryRun(() => undefined);
 
@@ -52,7 +52,7 @@ describe("events", () => {
     expect(a.events.names("ending")).toEqual([]);
   });
 
-  test("a renewal that fails is told, with the error", async () => {
+  test("a failed renewal is reported with its error", async () => {
     const a = world.candidate("a");
     const run = a.run();
     await world.clock.advance(1_000);
@@ -65,7 +65,7 @@ describe("events", () => {
     await run.settled;
   });
 
-  test("a renewal that is found to count from no later than the last one is not told", async () => {
+  test("a renewal that does not extend the lease is not reported", async () => {
     const a = world.candidate("a");
     a.store.renew = async ({ grantedAt }) => {
       await sleep(world.clock, 100);
@@ -79,7 +79,7 @@ describe("events", () => {
     await world.clock.runUntil(run.settled);
   });
 
-  test("a renewal whose reply comes after the task has settled is not told", async () => {
+  test("a renewal whose reply comes after the task has settled is not reported", async () => {
     const a = world.candidate("a", { latencyMs: 200 });
     const task = new StubbornTask();
     const run = a.run(task.run);
@@ -92,7 +92,7 @@ describe("events", () => {
     await run.settled;
   });
 
-  test("a listener is deaf once it was removed", async () => {
+  test("a removed listener is not called", async () => {
     const { elector } = world.candidate("a");
     const heard: unknown[] = [];
     const remove = elector.on("startedLeading", (event) => heard.push(event));
@@ -105,7 +105,7 @@ describe("events", () => {
 });
 
 describe("listeners", () => {
-  test("hear startedLeading before the task, and stoppedLeading after it has settled", async () => {
+  test("get startedLeading before the task runs, and stoppedLeading after it has settled", async () => {
     const order: string[] = [];
     const task = new StubbornTask();
     const a = world.candidate("a");
@@ -127,7 +127,7 @@ describe("listeners", () => {
     expect(order).toEqual(["started 1", "task", "signal", "stopped 1 shutting down"]);
   });
 
-  test("hear of every new leader that is seen, of others and of oneself", async () => {
+  test("get every new leader, also their own candidate", async () => {
     const a = world.candidate("a");
     const b = world.candidate("b");
     const runA = a.run();
@@ -171,7 +171,7 @@ describe("listeners", () => {
     },
   );
 
-  test("one for listenerFailed that throws itself changes nothing", async () => {
+  test("a listener for listenerFailed that throws changes nothing", async () => {
     const a = world.candidate("a");
     a.elector.on("startedLeading", () => {
       throw new Error("first");

@@ -54,7 +54,12 @@ describe("misconfiguration is an error at construction, with the numbers and wit
     ["an option of nobody's", { ttl: 30 }, "Elector has no option 'ttl'. There are: store, election,"],
     ["a logger that is none", { logger: { info: () => undefined } }, "logger has no debug, no warn, no error."],
     ["an unknown startup", { startup: "lazy" }, "startup is \"lazy\"; it must be 'fail-fast' or 'patient'."],
-    ["a lease in words", { leaseDurationMs: "15s" }, "leaseDurationMs must be a number of milliseconds, not 15s."],
+    ["a lease in words", { leaseDurationMs: "15s" }, 'leaseDurationMs must be a number; it is the text "15s".'],
+    [
+      "a lease that is a number as text",
+      { leaseDurationMs: "15000" },
+      'leaseDurationMs must be a number; it is the text "15000". Pass milliseconds as a number: use Number(...).',
+    ],
     [
       "a renew interval that cannot fit",
       { renewIntervalMs: 9_000, attemptTimeoutMs: 1_000 },
@@ -148,7 +153,7 @@ describe("a call with options that it does not have is refused, also in JavaScri
     else await refuses({ signal: new AbortController().signal }, "stop has no option 'signal'. There are: planned.");
     await refuses(null, `${name} needs its options, an object.`);
     expect(world.service.log).toHaveLength(0);
-    // It is free all the same.
+    // The elector is not busy afterwards.
     if (name !== "stop") expect(await elector.tryRun(() => "ran")).toMatchObject({ elected: true });
   });
 

@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 describe("renewal by the task itself", () => {
-  test("sends nothing unless it is asked to, and the signal aborts at the renew deadline", async () => {
+  test("sends nothing without a call, and the signal aborts at the renew deadline", async () => {
     await world.clock.advance(RENEW_DEADLINE_MS - 1);
     expect(leadership.signal.aborted).toBe(false);
     await world.clock.advance(1);
@@ -62,7 +62,7 @@ describe("renewal by the task itself", () => {
     expect(a.events.names("renewed")).toHaveLength(1);
   });
 
-  test("is due by the clock that shows more, as its deadline is", async () => {
+  test("is due by the clock that shows more elapsed time, as its deadline is", async () => {
     world.clock.jumpWall(RENEW_INTERVAL_MS - 2);
     await world.clock.advance(1);
     await leadership.renew();
@@ -75,7 +75,7 @@ describe("renewal by the task itself", () => {
     expect(leadership.remainingMs()).toBe(VALID_FOR_MS);
   });
 
-  test("that fails is an event while there is time, and can be asked for again", async () => {
+  test("emits an event if it fails while there is time, and can be called again", async () => {
     await world.clock.advance(RENEW_INTERVAL_MS);
     a.records.failNext("put", { kind: "unavailable" });
 
@@ -95,7 +95,7 @@ describe("renewal by the task itself", () => {
     await trying;
   });
 
-  test("finds that another has taken the lease", async () => {
+  test("finds that another candidate has taken the lease", async () => {
     const { record } = { record: world.service.record(ELECTION)! };
     await world.clock.advance(RENEW_INTERVAL_MS);
     world.service.overwrite(ELECTION, { ...record, term: 2, termId: "another", candidateId: "b", nonce: "another" });

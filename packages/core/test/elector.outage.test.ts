@@ -41,7 +41,7 @@ describe("an outage is not the end", () => {
     },
   );
 
-  test("every failed look is told, and is followed by another after half a retry period or up to a whole one", async () => {
+  test("each failed poll is reported, and the next poll follows after half to one retry period", async () => {
     const a = world.candidate("a");
     a.records.failAll({ kind: "unavailable" });
     const run = a.run();
@@ -57,7 +57,7 @@ describe("an outage is not the end", () => {
     await run.settled;
   });
 
-  test("an error that no provider mapped does not end it either", async () => {
+  test("an error that no provider mapped does not end the campaign either", async () => {
     const a = world.candidate("a");
     const get = a.records.get.bind(a.records);
     let broken = true;
@@ -116,7 +116,7 @@ describe("an outage is not the end", () => {
 });
 
 describe("fail closed", () => {
-  test("a record that goes missing while leading is a loss, and nobody leads on a new one with an old term", async () => {
+  test("a leader whose record disappears loses the lease, and nobody leads a new record with an old term", async () => {
     const a = world.candidate("a");
     const run = a.run();
     await world.clock.advance(1_000);
@@ -134,7 +134,7 @@ describe("fail closed", () => {
     await run.settled;
   });
 
-  test("a standby that has only seen a term leads no new record below it, while the leader of that term is valid", async () => {
+  test("a standby that has observed a term leads no new record below it while that term's leader is valid", async () => {
     const a = world.candidate("a");
     const b = world.candidate("b");
     const runs = [a.run(), b.run()];
@@ -154,7 +154,7 @@ describe("fail closed", () => {
     await Promise.all(runs.map(({ settled }) => settled));
   });
 
-  test("a record restored from a backup bars everybody who has seen the later term", async () => {
+  test("a record restored from a backup blocks every candidate that has observed the later term", async () => {
     const a = world.candidate("a");
     for (let terms = 0; terms < 5; terms += 1) await a.elector.tryRun(() => undefined);
     world.service.overwrite(ELECTION, { ...world.service.record(ELECTION), term: 2 });
@@ -171,7 +171,7 @@ describe("fail closed", () => {
     await run.settled;
   });
 
-  test("minTerm heals it, for as long as it is more than what was seen", async () => {
+  test("minTerm allows to lead again if it is above every observed term", async () => {
     const a = world.candidate("a");
     await a.elector.tryRun(() => undefined);
     await a.elector.tryRun(() => undefined);
@@ -183,15 +183,15 @@ describe("fail closed", () => {
       await expect(withMinTerm(minTerm).tryRun(() => undefined)).rejects.toMatchObject({ code: "TERM_REGRESSED" });
     }
     expect(await withMinTerm(3).tryRun(() => "ran")).toEqual({ elected: true, term: 3, result: "ran" });
-    // From here on everybody goes on as before.
+    // A candidate without `minTerm` can lead again from here on.
     expect(await a.elector.tryRun(() => "ran")).toEqual({ elected: true, term: 4, result: "ran" });
   });
 
-  test("a reading that was overtaken on its way is no record that went back", async () => {
+  test("a read that was overtaken on its way does not count as a record that went back", async () => {
     const a = world.candidate("a");
     const beside = new Elector({ store: a.store, election: ELECTION, candidateId: "beside", clock: world.clock });
     await a.elector.tryRun(() => undefined);
-    // The service answers with term 1; before the answer is here, the other elector of this process has led term 2.
+    // The service replies with term 1. Before the reply arrives, the other elector of this process has led term 2.
     a.records.failNext("get", { kind: "slow", latencyMs: 1_000 });
     const trying = beside.tryRun(() => "ran").catch((error: unknown) => error);
     await world.clock.advance(600);
@@ -203,7 +203,7 @@ describe("fail closed", () => {
     expect(outcome).toHaveProperty("elected");
   });
 
-  test("a store that cannot be reached has no leader", async () => {
+  test("nobody leads on a store that cannot be reached", async () => {
     const a = world.candidate("a");
     a.records.failAll({ kind: "lost" });
     const run = a.run();

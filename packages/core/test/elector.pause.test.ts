@@ -4,11 +4,11 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld } from "./election-world.ts";
 
-/** The least that passes between two terms, as the design has it: a short real wait. */
+/** The shortest time between two terms, by design: a short real wait. */
 const PAUSE_MS = 100;
-/** The least between two terms of a task that keeps returning at once: `retryPeriodMs`. */
+/** The shortest time between two terms of a task that keeps returning at once: `retryPeriodMs`. */
 const RETRY_MS = 2_000;
-/** A loop in microtasks never lets a test end by itself. */
+/** The terms at one instant after which a test ends itself, because a loop in microtasks would never end. */
 const TOO_MANY = 200;
 
 let clock: VirtualClock;
@@ -18,7 +18,7 @@ beforeEach(() => {
   store = new MemoryLeaseStore({ clock });
 });
 
-/** Notes when it starts, and ends a loop that lets no time pass. */
+/** Records each start, and throws in a loop that lets no time pass. */
 function counted(starts: number[], task: LeaderTask<unknown> = () => undefined): LeaderTask<unknown> {
   return (leadership) => {
     starts.push(clock.monotonicMs());
@@ -32,7 +32,7 @@ function gapsMs(starts: readonly number[]): number[] {
 }
 
 describe("between two terms of one elector a short time passes, whatever the options", () => {
-  test("where campaign hands out none of the first terms, since each is resigned before it could", async () => {
+  test("if campaign returns none of the first terms, because each is resigned before", async () => {
     const starts: number[] = [];
     const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
     elector.on("startedLeading", () => {
@@ -47,7 +47,7 @@ describe("between two terms of one elector a short time passes, whatever the opt
     await leadership.release();
   });
 
-  test("on a store that answers at once, with no cooldown, where each task returns at once", async () => {
+  test("on a store that answers at once, without a cooldown, if each task returns at once", async () => {
     const starts: number[] = [];
     const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
     const stopping = new AbortController();
@@ -59,11 +59,11 @@ describe("between two terms of one elector a short time passes, whatever the opt
 
     const [first, ...later] = gapsMs(starts);
     expect(first).toBe(PAUSE_MS);
-    // From the second return at once on.
+    // After the second return at once.
     expect(later.map(Math.round)).toEqual([RETRY_MS, RETRY_MS, RETRY_MS, RETRY_MS]);
   });
 
-  test("where two electors hand the lease to and fro, each seeing the other's newer term at once", async () => {
+  test("if two electors take the lease in turns, and each observes the other's newer term at once", async () => {
     const starts = { a: [] as number[], b: [] as number[] };
     const stopping = new AbortController();
     const runs = (["a", "b"] as const).map((candidateId) =>
@@ -82,7 +82,7 @@ describe("between two terms of one elector a short time passes, whatever the opt
     }
   });
 
-  test("where a listener resigns each term before its task is called", async () => {
+  test("if a listener resigns each term before its task is called", async () => {
     const started: number[] = [];
     const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
     elector.on("startedLeading", () => {
@@ -100,7 +100,7 @@ describe("between two terms of one elector a short time passes, whatever the opt
     expect(Math.min(...gapsMs(started))).toBeGreaterThanOrEqual(PAUSE_MS);
   });
 
-  test("where the caller runs again after each task that threw at once", async () => {
+  test("if the caller runs again after each task that threw at once", async () => {
     const starts: number[] = [];
     const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
     const again = async (): Promise<void> => {
@@ -114,7 +114,7 @@ describe("between two terms of one elector a short time passes, whatever the opt
     expect(Math.min(...gapsMs(starts))).toBeGreaterThanOrEqual(PAUSE_MS);
   });
 
-  test("a stop that comes in between is not kept waiting, and nothing more is asked of the store", async () => {
+  test("a stop during the wait settles at once, and no more requests are sent", async () => {
     const watch = vi.spyOn(store, "watch");
     const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
     const stopping = new AbortController();
@@ -127,7 +127,7 @@ describe("between two terms of one elector a short time passes, whatever the opt
     expect(watch).toHaveBeenCalledTimes(1);
   });
 
-  test("so that a networked store is not flooded: a handful of requests for each pause", async () => {
+  test("a networked store gets only a handful of requests for each pause", async () => {
     const world = new ElectionWorld();
     clock = world.clock;
     const a = world.candidate("a", { cooldownMs: 0 });

@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 describe("an election that is paused", () => {
-  test("keeps its leader, and has no other before it is resumed", async () => {
+  test("keeps its leader, and gets no new one before it is resumed", async () => {
     const runA = a.run();
     await world.clock.advance(1_000);
     const runB = b.run();
@@ -38,7 +38,7 @@ describe("an election that is paused", () => {
     await runB.settled;
   });
 
-  test("is warned of by each standby, once for each pause, with the reason and the time", async () => {
+  test("makes each standby warn once for each pause, with the reason and the time", async () => {
     const run = b.run();
     await admin.store.pause(ELECTION, { reason: REASON });
     const since = new Date(world.clock.wallMs()).toISOString();
@@ -58,7 +58,7 @@ describe("an election that is paused", () => {
     await run.settled;
   });
 
-  test("holds one attempt back", async () => {
+  test("makes tryRun return held-back", async () => {
     await admin.store.pause(ELECTION, { reason: REASON });
     await expect(a.elector.tryRun(() => "ran")).resolves.toEqual({ elected: false, reason: "held-back" });
   });

@@ -24,7 +24,7 @@ async function stop(): Promise<void> {
 }
 
 describe("publish", () => {
-  test("changes what others read at once, by one request, and not the term", async () => {
+  test("changes the value that others read at once, by one request, and keeps the term", async () => {
     const before = world.service.log.length;
     await task.leadership.publish("http://new");
     expect(world.service.log).toHaveLength(before + 1);
@@ -35,7 +35,7 @@ describe("publish", () => {
     await stop();
   });
 
-  test("waits for two renewals at most, where a last try is due and they do not extend the lease", async () => {
+  test("waits for two renewals at most if a last try is due and they do not extend the lease", async () => {
     a.records.failAll({ kind: "unavailable" });
     await world.clock.advance(RENEW_DEADLINE_MS - 1_200);
     a.records.heal();
@@ -66,13 +66,13 @@ describe("publish", () => {
     await stop();
   });
 
-  test("a renewal that was due meanwhile is not left for the last try of the lease that it has extended", async () => {
+  test("a renewal that was due meanwhile does not wait for the last try of the old lease", async () => {
     await stop();
     const c = world.candidate("c", { renewIntervalMs: 9_000, renewDeadlineMs: 12_000, attemptTimeoutMs: 1_500 });
     task = new StubbornTask();
     run = c.run(task.run);
     await world.clock.advance(0);
-    // It is answered shortly before the last try of the lease that was, which a renewal would wait for.
+    // The reply arrives shortly before the last try of the old lease. A renewal would wait for that try.
     await world.clock.advance(8_900);
     c.records.latencyMs = 1_200;
     const publishing = task.leadership.publish("http://new");
@@ -85,7 +85,7 @@ describe("publish", () => {
     await stop();
   });
 
-  test("adds no renewal to that of a tick which it is under way at", async () => {
+  test("causes no second renewal for a tick during which it is under way", async () => {
     await world.clock.advance(RENEW_INTERVAL_MS - 1_100);
     a.records.latencyMs = 200;
     const sent = world.service.log.length;
@@ -96,7 +96,7 @@ describe("publish", () => {
     await stop();
   });
 
-  test("does not lift the pause that the service has asked of renewals", async () => {
+  test("does not shorten the wait that the service has asked of renewals", async () => {
     let renewals = 0;
     const renew = a.store.renew.bind(a.store);
     a.store.renew = () => {
@@ -104,7 +104,7 @@ describe("publish", () => {
       const details = { store: "faulty", operation: "renew", mayHaveBeenApplied: false, retryAfterMs: 1_500 };
       return Promise.reject(new StoreError("STORE_THROTTLED", "It is busy.", details));
     };
-    // As where it does not extend the lease.
+    // As on a store where a publication does not extend the lease.
     a.store.publish = () => Promise.resolve({ held: true });
     await world.clock.advance(RENEW_INTERVAL_MS - 1_000);
     for (let count = 0; count < 10; count += 1) {
@@ -130,7 +130,7 @@ describe("publish", () => {
     await stop();
   });
 
-  test("of what the store cannot hold is refused, and the leadership goes on", async () => {
+  test("refuses a value that the store cannot hold, and the leadership goes on", async () => {
     await expect(task.leadership.publish("x".repeat(1_025))).rejects.toBeInstanceOf(ConfigurationError);
     await expect(task.leadership.publish("\ud800")).rejects.toBeInstanceOf(ConfigurationError);
 
@@ -138,7 +138,7 @@ describe("publish", () => {
     await stop();
   });
 
-  test("that fails says so, and the leadership goes on", async () => {
+  test("rejects if it fails, and the leadership goes on", async () => {
     a.records.failNext("put", { kind: "unavailable" });
 
     await expect(task.leadership.publish("http://new")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
@@ -148,7 +148,7 @@ describe("publish", () => {
     await stop();
   });
 
-  test("that finds the lease lost says so, and ends the leadership", async () => {
+  test("rejects if it finds the lease lost, and ends the leadership", async () => {
     world.service.remove(ELECTION);
 
     await expect(task.leadership.publish("http://new")).rejects.toMatchObject({ code: "LEASE_LOST", reason: "missing" });
@@ -158,7 +158,7 @@ describe("publish", () => {
     await stop();
   });
 
-  test("after the end is refused without a request", async () => {
+  test("is refused without a request after the end", async () => {
     await stop();
     const sent = world.service.log.length;
 

@@ -35,7 +35,7 @@ function running(candidateId: string, options?: Partial<ElectorOptions>): Candid
   return made;
 }
 
-/** What a candidate has asked of the service since the log was that long. */
+/** Returns a candidate's requests to the service since the log had this length. */
 function asked(candidateId: string, since = 0): string[] {
   return service.log.slice(since).flatMap((entry) => (entry.startsWith(`${candidateId} `) ? [entry.split(" ")[1]!] : []));
 }
@@ -46,14 +46,14 @@ function failing(code: "STORE_UNAVAILABLE" | "STORE_DENIED", candidateId: string
 }
 
 describe("a candidate that waits", () => {
-  test("stands in the queue, never reads, and leads when its turn has come: first come, first served", async () => {
+  test("keeps its queue position, never reads, and leads at its turn: first come, first served", async () => {
     const all = ["a", "b", "c"].map((name) => running(name));
     await clock.advance(60_000);
     expect(service.queue).toEqual(["a", "b", "c"]);
     expect(all.map(({ elector }) => elector.isLeader)).toEqual([true, false, false]);
     expect(all[1]!.elector.leader).toMatchObject({ candidateId: "a", term: 1 });
     expect(all[1]!.elector.health()).toMatchObject({ state: "standby", leading: false });
-    // It hears of the store as often as it would renew.
+    // It has contact with the store as often as it would renew.
     expect(all[1]!.elector.health().lastContactAgeMs).toBeLessThanOrEqual(RENEW_INTERVAL_MS);
     expect(all[1]!.elector.lastSeen!.ageMs).toBeLessThanOrEqual(RENEW_INTERVAL_MS);
 
@@ -69,7 +69,7 @@ describe("a candidate that waits", () => {
     expect(service.queue).toEqual([]);
   });
 
-  test("tells of a new leader, and that it stands by, as on any other store", async () => {
+  test("reports a new leader, and its own standby state, as on any other store", async () => {
     running("a");
     const b = running("b");
     const c = running("c");
@@ -105,7 +105,7 @@ describe("a candidate that waits", () => {
     expect([settledMs - stoppedMs, service.queue]).toEqual([300, ["a"]]);
   });
 
-  test("a place that cannot be left holds no call up for long: it is tried twice, and told", async () => {
+  test("a position that cannot be left delays no call for long: it is tried twice, and reported", async () => {
     running("a");
     const b = candidate("b");
     const run = b.elector.run(untilAborted);
@@ -148,8 +148,8 @@ describe("a candidate that waits", () => {
   });
 });
 
-describe("a place that is void", () => {
-  test("a session that was lost joins again, at the end", async () => {
+describe("a void position", () => {
+  test("a candidate whose session was lost joins again, at the end", async () => {
     running("a");
     const b = running("b");
     running("c");
@@ -162,7 +162,7 @@ describe("a place that is void", () => {
     expect(b.events.names("storeFailed")).toEqual([]);
   });
 
-  test("one that is void again and again is taken again no more often than the candidate's options allow", async () => {
+  test("is taken again no more often than the candidate's options allow, even if it is void repeatedly", async () => {
     running("a");
     running("b");
     await clock.advance(1_000);
@@ -177,14 +177,14 @@ describe("a place that is void", () => {
     );
   });
 
-  test("is not led with: a lease is given back whose term was passed by another that this process has seen", async () => {
+  test("does not lead: a lease is given back if this process has observed a later term", async () => {
     const store = service.connect("a");
     const { elector, events } = candidate("a", { store });
     const beside = candidate("beside", { store }).elector;
     service.replyMs = 1_000;
     void elector.run(untilAborted);
     await clock.advance(500);
-    // Its session is lost, somebody else of its process leads, and only then it hears that it has won.
+    // Its session is lost, and another elector of its process leads. Only then does it learn that it has won.
     service.revoke("a");
     expect(await beside.tryRun(() => "ran")).toMatchObject({ term: 2 });
     service.replyMs = 0;
@@ -195,7 +195,7 @@ describe("a place that is void", () => {
   });
 });
 
-test("a term that others of this process have seen come is no term that has passed", async () => {
+test("a term that another elector of this process observed before the win is led all the same", async () => {
   const store = service.connect("a");
   const { elector } = candidate("a", { store });
   service.replyMs = 1_000;
@@ -211,7 +211,7 @@ test("a term that others of this process have seen come is no term that has pass
 });
 
 describe("between two terms", () => {
-  test("no place is held during a cooldown, and looks show who leads meanwhile", async () => {
+  test("a candidate in its cooldown holds no position, and polls show the leader meanwhile", async () => {
     const a = running("a");
     await clock.advance(1_000);
     await a.elector.resign();
@@ -239,7 +239,7 @@ describe("between two terms", () => {
     expect(a.elector.leader).toMatchObject({ candidateId: "b", term: 2 });
   });
 
-  test("it ends it soon, also where the store can push and a retry period is longer than a lease", async () => {
+  test("a newer term ends the cooldown soon, even if the store can push and retryPeriodMs is longer than a lease", async () => {
     const store = Object.assign(service.connect("a"), { watch: () => silence() });
     const a = running("a", { store, retryPeriodMs: 3 * LEASE_MS });
     await clock.advance(1_000);
@@ -253,8 +253,8 @@ describe("between two terms", () => {
   });
 });
 
-describe("who does not wait", () => {
-  test.each(["tryRun", "tryCampaign"] as const)("%s takes no place", async (call) => {
+describe("a call that does not wait", () => {
+  test.each(["tryRun", "tryCampaign"] as const)("%s takes no position", async (call) => {
     running("a");
     await clock.advance(1_000);
     const b = candidate("b");
@@ -270,7 +270,7 @@ describe("who does not wait", () => {
 });
 
 describe("a store that fails", () => {
-  test("an outage costs nobody his place", async () => {
+  test("an outage costs no candidate its position", async () => {
     running("a");
     const b = running("b");
     running("c");
@@ -303,7 +303,7 @@ describe("a store that fails", () => {
     expect(service.queue).toEqual(["a"]);
   });
 
-  test("a failed look is followed by another after half a retry period or up to a whole one", async () => {
+  test("a failed poll is followed by another after half to one retry period", async () => {
     running("a");
     const b = running("b");
     await clock.advance(1_000);
@@ -316,7 +316,7 @@ describe("a store that fails", () => {
     expect(Math.max(...waitsMs)).toBeLessThanOrEqual(RETRY_PERIOD_MS);
   });
 
-  test("whoever cannot acquire in a lease, though it is his turn, lets the next one by", async () => {
+  test("a candidate that cannot acquire at its turn for a whole lease leaves the queue", async () => {
     failing("STORE_UNAVAILABLE", "a", "acquire");
     const a = running("a");
     const b = running("b");
@@ -330,7 +330,7 @@ describe("a store that fails", () => {
     expect(a.elector.isLeader).toBe(false);
   });
 
-  test("whoever is refused leaves at once: nobody waits for rights to come", async () => {
+  test("a refused candidate leaves the queue at once", async () => {
     running("a");
     await clock.advance(1_000);
     running("b", { startup: "patient" });
@@ -343,7 +343,7 @@ describe("a store that fails", () => {
     expect(service.queue).not.toContain("b");
   });
 
-  test("whoever was refused looks before he takes a place again: others see each one come and go", async () => {
+  test("a refused candidate polls before it takes a position again", async () => {
     running("a");
     const b = running("b");
     await clock.advance(1_000);
@@ -369,7 +369,7 @@ describe("a store that fails", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("a place in the queue is a contact: refusals after it end no call", async () => {
+  test("a position in the queue proves the right to write: later refusals end no call", async () => {
     running("a");
     const b = candidate("b");
     const settled: unknown[] = [];
@@ -385,7 +385,7 @@ describe("a store that fails", () => {
   });
 });
 
-/** A watch that tells nothing. */
+/** A watch that never yields. */
 async function* silence(): AsyncGenerator<undefined> {
   await new Promise(() => undefined);
   yield undefined;

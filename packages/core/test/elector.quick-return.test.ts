@@ -5,7 +5,7 @@ import { Lines } from "./lines.ts";
 
 const RETRY_MS = 2_000;
 
-/** Runs the task on each candidate for so long. Returns when its terms began. */
+/** Runs the task on each candidate for this time. Returns the instants at which its terms began. */
 async function beginnings(
   world: ElectionWorld,
   candidates: readonly Candidate[],
@@ -26,7 +26,7 @@ async function beginnings(
 }
 
 describe("a task that returns at once", () => {
-  test("is warned of at the second time in a row, and at no further one", async () => {
+  test("causes a warning at the second time in a row, and at no later time", async () => {
     const world = new ElectionWorld();
     const logger = new Lines();
     await beginnings(world, [world.candidate("a", { logger })], 999, 60_000);
@@ -37,7 +37,7 @@ describe("a task that returns at once", () => {
     );
   });
 
-  test("is not warned of where it works for a second, or is stopped, or returns at once only now and then", async () => {
+  test("causes no warning if it works for a second, is stopped, or returns at once only now and then", async () => {
     const logger = new Lines();
     for (const workMs of [1_000, 5_000]) {
       const world = new ElectionWorld();
@@ -60,7 +60,7 @@ describe("a task that returns at once", () => {
     expect(logger.warnings).toEqual([]);
   });
 
-  test("makes no storm of terms that candidates hand round: retryPeriodMs pass between two of one candidate", async () => {
+  test("waits retryPeriodMs between two terms of one candidate", async () => {
     const world = new ElectionWorld();
     const candidates = ["a", "b"].map((id) => world.candidate(id, { logger: false }));
     const forMs = 600_000;
@@ -73,7 +73,7 @@ describe("a task that returns at once", () => {
 });
 
 describe("run without a task", () => {
-  test("leads until it is stopped, and says nothing", async () => {
+  test("leads until it is stopped, and warns of nothing", async () => {
     const world = new ElectionWorld();
     const logger = new Lines();
     const { elector } = world.candidate("a", { logger });

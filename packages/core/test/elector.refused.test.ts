@@ -3,7 +3,7 @@ import type { AcquireOutcome } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 
-/** Nobody leads, and every attempt is refused. */
+/** A store on which no candidate leads and every attempt is refused. */
 class RefusingStore extends MemoryLeaseStore {
   readonly attemptsMs: number[] = [];
 
@@ -21,7 +21,7 @@ class RefusingStore extends MemoryLeaseStore {
   }
 }
 
-test("two candidates that are refused again and again do not go on attempting at the same instants", async () => {
+test("two candidates that are refused repeatedly do not keep attempting at the same instants", async () => {
   const clock = new VirtualClock(3);
   const stores = [new RefusingStore({ clock }), new RefusingStore({ clock })];
   const electors = stores.map((store) => new Elector({ store, clock, election: "e", logger: false }));

@@ -60,7 +60,7 @@ describe("resign", () => {
     expect(await resigning).toBe(true);
   });
 
-  test("twice is the same as once", async () => {
+  test("has no further effect when called twice", async () => {
     const task = new StubbornTask();
     const run = a.run(task.run);
     await world.clock.advance(1_000);
@@ -77,14 +77,14 @@ describe("resign", () => {
 });
 
 describe("no bounce, no spin", () => {
-  /** How long after its term has ended a leads again, if it does within a minute. */
+  /** Returns the time from the end of its term until a leads again, if it does so within a minute. */
   async function absenceMs(): Promise<number> {
     const [endedMs] = a.events.timesMs("stoppedLeading");
     await world.clock.advance(60_000);
     return (a.events.timesMs("startedLeading")[1] ?? Infinity) - endedMs!;
   }
 
-  test("after resigning a candidate stands back for two looks, if it sees no newer term", async () => {
+  test("a candidate that resigned does not compete for two retry periods, if it observes no newer term", async () => {
     const run = a.run();
     await world.clock.advance(1_000);
     await a.elector.resign();
@@ -97,7 +97,7 @@ describe("no bounce, no spin", () => {
     await run.settled;
   });
 
-  test("as it does after its task has ended", async () => {
+  test("a candidate whose task ended does not compete for two retry periods", async () => {
     let starts = 0;
     const run = a.run(async (leadership) => {
       starts += 1;
@@ -110,7 +110,7 @@ describe("no bounce, no spin", () => {
     await run.settled;
   });
 
-  test("and after a stall", async () => {
+  test("a candidate that stalled does not compete for two retry periods", async () => {
     a = world.candidate("stalling", { stallTimeoutMs: 3_000 });
     const run = a.run();
     await world.clock.advance(4_000);
@@ -121,7 +121,7 @@ describe("no bounce, no spin", () => {
     await run.settled;
   });
 
-  test("but a lease that was lost triggers no cooldown: it leads as soon as the store is back and the lease has run out", async () => {
+  test("a lost lease triggers no cooldown: its candidate leads once the store is back and the lease has expired", async () => {
     a = world.candidate("unlucky", { cooldownMs: 600_000 });
     const run = a.run();
     await world.clock.advance(1_000);
@@ -150,7 +150,7 @@ describe("no bounce, no spin", () => {
     await run.settled;
   });
 
-  test("for cooldownMs where that is set", async () => {
+  test("a candidate that resigned does not compete for cooldownMs if that is set", async () => {
     a = world.candidate("patient", { cooldownMs: 30_000 });
     const run = a.run();
     await world.clock.advance(1_000);
@@ -161,7 +161,7 @@ describe("no bounce, no spin", () => {
     await run.settled;
   });
 
-  test("so that a standby gets its turn, every time", async () => {
+  test("a standby leads after every resign of the leader", async () => {
     const b = world.candidate("b");
     const runs = [a.run(), b.run()];
     const leaders: string[] = [];
@@ -177,7 +177,7 @@ describe("no bounce, no spin", () => {
     await Promise.all(runs.map(({ settled }) => settled));
   });
 
-  test("a newer term ends the wait: that candidate has had its turn", async () => {
+  test("a newer term ends the cooldown", async () => {
     a = world.candidate("patient", { cooldownMs: 600_000 });
     const run = a.run();
     await world.clock.advance(1_000);
@@ -192,7 +192,7 @@ describe("no bounce, no spin", () => {
     await run.settled;
   });
 
-  test("while it stands back it writes nothing, and looks no more often than otherwise", async () => {
+  test("a candidate in its cooldown writes nothing, and polls no more often than otherwise", async () => {
     a = world.candidate("patient", { cooldownMs: 60_000 });
     const run = a.run();
     await world.clock.advance(1_000);

@@ -10,7 +10,7 @@ let first: Candidate;
 let standby: Candidate;
 let run: Run;
 
-/** Term 1 is led by another process, which crashes; a standby waits. */
+/** Makes another process lead term 1 while a standby waits. Returns the failover, which undoes all later writes. */
 async function begin(options: { readonly showsUndurable?: boolean }): Promise<() => void> {
   world = new ElectionWorld();
   first = world.candidate("first", options);
@@ -19,7 +19,7 @@ async function begin(options: { readonly showsUndurable?: boolean }): Promise<()
   run = standby.run();
   await world.clock.advance(RETRY_PERIOD_MS);
   const failover = world.service.backUp(ELECTION);
-  // The standby sees a term that is never acknowledged, and that a failover undoes.
+  // The standby observes a term that is never acknowledged, and that a failover undoes.
   const record = world.service.record(ELECTION) as LeaseRecord;
   await leadership.release();
   world.service.overwrite(ELECTION, { ...record, term: 2, termId: "another", nonce: "another", candidateId: "another" });
@@ -27,7 +27,7 @@ async function begin(options: { readonly showsUndurable?: boolean }): Promise<()
   return failover;
 }
 
-describe("a term that a standby only saw", () => {
+describe("a term that a standby has observed and not led", () => {
   let failover: () => void;
   let lostMs: number;
 
@@ -39,13 +39,13 @@ describe("a term that a standby only saw", () => {
     lostMs = world.clock.monotonicMs();
   });
 
-  test("keeps it out for one whole lease from the first sight of the lower term", async () => {
+  test("blocks it for one whole lease from the first read of the lower term", async () => {
     await world.clock.advance(LEASE_MS - 1);
     expect(standby.elector.isLeader).toBe(false);
     expect(world.service.record(ELECTION)).toMatchObject({ term: 1 });
   });
 
-  test("is led above after that, without an administrator", async () => {
+  test("is followed by a higher term after that, without an administrator", async () => {
     while (!standby.elector.isLeader && world.clock.monotonicMs() < lostMs + 2 * LEASE_MS) await world.clock.advance(100);
 
     expect(standby.elector.health()).toMatchObject({ leading: true, term: 3 });
@@ -55,7 +55,7 @@ describe("a term that a standby only saw", () => {
   });
 });
 
-test("a term that this process has led, and that is gone, keeps it out for good", async () => {
+test("a lost term that this process has led blocks it for good", async () => {
   world = new ElectionWorld();
   const a = world.candidate("a", UNDURABLE);
   await (await world.clock.runUntil(a.elector.campaign())).release();
@@ -71,7 +71,7 @@ test("a term that this process has led, and that is gone, keeps it out for good"
   expect(a.events.all("storeFailed").at(-1)).toMatchObject({ error: { code: "TERM_REGRESSED", highestTermSeen: 2 } });
 });
 
-test("on a store that shows only what is durable, a term that was only seen keeps everybody out", async () => {
+test("on a store that shows only durable writes, an observed term that is lost blocks every candidate", async () => {
   const failover = await begin({});
   first.records.failAll({ kind: "lost" });
   failover();

@@ -33,7 +33,7 @@ describe("run", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("ends at once while it is only waiting, without an attempt", async () => {
+  test("ends at once without an attempt if it stops while it waits", async () => {
     const leader = world.candidate("leader");
     const leading = leader.run();
     await world.clock.advance(1_000);
@@ -60,7 +60,7 @@ describe("run", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("leads without a signal, too, until the task throws", async () => {
+  test("leads without a signal until the task throws", async () => {
     const running = a.elector.run(() => Promise.reject(new Error("out of paper")));
 
     await expect(running).rejects.toThrow("out of paper");
@@ -84,7 +84,7 @@ describe("a task that ends, ends its term", () => {
     await run.settled;
   });
 
-  test("and cannot dispose of its leadership, in JavaScript either: that would wait for the task that it is in", async () => {
+  test("without a way to dispose of its leadership, in JavaScript either", async () => {
     const run = a.run(async (leadership) => {
       expect(Object.hasOwn(leadership, "release") || Symbol.asyncDispose in leadership).toBe(false);
       await using own = leadership as unknown as AsyncDisposable;
@@ -95,7 +95,7 @@ describe("a task that ends, ends its term", () => {
     expect(world.service.record(ELECTION)).toMatchObject({ termId: null });
   });
 
-  test("its signal aborts all the same, so that what it left running stops", async () => {
+  test("by returning: its signal aborts, so that the work that it started stops", async () => {
     let left: Leadership | undefined;
     const run = a.run((leadership) => void (left = leadership));
     await world.clock.advance(1_000);
@@ -126,7 +126,7 @@ describe("a task that ends, ends its term", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("an AbortError of its own, while its signal has not aborted, is no return: run rejects with it", async () => {
+  test("an AbortError before the signal has aborted is no return: run rejects with it", async () => {
     const run = a.run(() => Promise.reject(new DOMException("my own", "AbortError")));
 
     await expect(world.clock.runUntil(run.settled, 1_000)).rejects.toThrow("my own");
@@ -163,7 +163,7 @@ describe("a task that ends, ends its term", () => {
     await expect(run.settled).rejects.toMatchObject({ code: "LEASE_LOST", election: "another" });
   });
 
-  test("what is no task is refused before any request", async () => {
+  test("a value that is not a task is refused before any request", async () => {
     const before = world.service.log.length;
     await expect(a.elector.run("task" as never)).rejects.toMatchObject({ code: "CONFIGURATION" });
     await expect(a.elector.tryRun("task" as never)).rejects.toMatchObject({ code: "CONFIGURATION" });
@@ -181,8 +181,8 @@ describe("a task that ends, ends its term", () => {
     await expect(run.settled).rejects.toThrow("could not save");
   });
 
-  test("a task that stops by what assertValid throws does not end run: an outage is not the end", async () => {
-    // It heeds not the signal but `assertValid`, which throws only some seconds after the signal has aborted.
+  test("a task that stops by an error of assertValid in an outage does not end run", async () => {
+    // The task ignores the signal and calls `assertValid`, which throws only some seconds after the signal has aborted.
     const run = a.run(async (leadership) => {
       for (;;) {
         leadership.assertValid();
@@ -198,7 +198,7 @@ describe("a task that ends, ends its term", () => {
 
     expect(a.elector.isLeader).toBe(true);
     run.stop();
-    // While the lease is still renewed for the drain, this task has no reason to stop.
+    // `assertValid` does not throw while the lease is renewed for the drain, so this task goes on.
     await expect(world.clock.runUntil(run.settled)).rejects.toMatchObject({ code: "DRAIN_TIMEOUT" });
   });
 });
@@ -220,7 +220,7 @@ describe("one thing at a time", () => {
     await run.settled;
   });
 
-  test("tryRun and tryCampaign on a busy elector were not elected, and ask nobody", async () => {
+  test("tryRun and tryCampaign on a busy elector are not elected, and send nothing", async () => {
     const run = a.run();
     await world.clock.advance(1_000);
     const sent = world.service.log.length;

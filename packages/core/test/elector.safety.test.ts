@@ -7,7 +7,7 @@ import type { Fault } from "./faulty-record-store.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { ProcessClock } from "@leasehold/core/testing";
 
-// The simulation goes through many more.
+// The simulation runs many more.
 const SEEDS = Array.from({ length: 12 }, (_, index) => index + 1);
 const ADVERSITIES = 150;
 const HOUR_MS = 3_600_000;
@@ -18,7 +18,7 @@ interface Entrant {
   run: Run;
 }
 
-/** Candidates with clocks that differ, and everything that can befall them. */
+/** Candidates with different clocks, and all faults that can affect them. */
 class Adversity {
   readonly world: ElectionWorld;
   readonly candidates: Entrant[];
@@ -30,12 +30,12 @@ class Adversity {
       const process = new ProcessClock(this.world.clock, { rate: 0.97 + this.#below(0.06), wallOffsetMs: this.#below(HOUR_MS) });
       return this.#enter(name, process, { clock: process, latencyMs: 5 + this.#below(200) });
     });
-    // Two candidates of one process share a store, and what it remembers.
+    // Two candidates of one process share a store and its memory.
     const [first] = this.candidates;
     this.candidates.push(this.#enter("beside a", first!.process, { beside: first!.candidate }));
   }
 
-  /** Something happens to somebody. */
+  /** Injects a random fault into a random candidate. */
   strike(): void {
     const victim = this.#pick(this.candidates);
     const { candidate, process } = victim;
@@ -59,7 +59,7 @@ class Adversity {
     ])();
   }
 
-  /** Lets up to a few seconds pass, and looks around all the while. */
+  /** Lets up to a few seconds pass, and checks all candidates meanwhile. */
   async endure(): Promise<void> {
     for (let looks = 0; looks < 8; looks += 1) {
       await this.world.clock.advance(this.#below(700));
@@ -83,7 +83,7 @@ class Adversity {
     await this.world.clock.runUntil(Promise.allSettled(this.candidates.map(({ run }) => run.settled)));
   }
 
-  /** Works until it is told to stop, then takes its time, at times more than it has. */
+  /** Works until its signal aborts, then takes a while to settle: sometimes longer than it may. */
   readonly #task = async (leadership: Leadership): Promise<void> => {
     this.terms.push(leadership.term);
     await untilAborted(leadership);

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 
 describe("checkpoint", () => {
-  test("a task that is silent for stallTimeoutMs is told to stop, and its lease is given up once it has", async () => {
+  test("a task without a checkpoint for stallTimeoutMs is stopped, and its lease is then released", async () => {
     await world.clock.advance(7_999);
     expect(task.leadership.signal.aborted).toBe(false);
 
@@ -32,7 +32,7 @@ describe("checkpoint", () => {
     await run.settled;
   });
 
-  test("each one starts the count anew", async () => {
+  test("each checkpoint restarts the timeout", async () => {
     for (let checkpoints = 0; checkpoints < 10; checkpoints += 1) {
       await world.clock.advance(7_000);
       task.leadership.checkpoint();
@@ -46,7 +46,7 @@ describe("checkpoint", () => {
     await run.settled;
   });
 
-  test("counts from the last one to the millisecond, wherever it fell", async () => {
+  test("the timeout counts from the last checkpoint, to the millisecond", async () => {
     await world.clock.advance(3_000);
     task.leadership.checkpoint();
 
@@ -74,7 +74,7 @@ describe("checkpoint", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("without stallTimeoutMs silence means nothing", async () => {
+  test("without stallTimeoutMs a task needs no checkpoints", async () => {
     const quiet = world.candidate("quiet", { election: "another" });
     const quietRun = quiet.run();
 

@@ -10,7 +10,7 @@ beforeEach(() => {
   world = new ElectionWorld();
 });
 
-/** A leader of its own process, and that process's clock to kill it by. */
+/** Returns a leader in its own process, with that process's clock, which can kill it. */
 async function leader(
   candidateId = "leader",
 ): Promise<{ readonly candidate: Candidate; readonly process: ProcessClock; readonly run: Run }> {
@@ -27,7 +27,7 @@ async function stop(...runs: readonly Run[]): Promise<void> {
 }
 
 describe("standbys are cheap", () => {
-  test("those that have begun at one instant do not look at one instant for long", async () => {
+  test("standbys that begin at one instant soon poll at different instants", async () => {
     const { run } = await leader();
     const standbys = Array.from({ length: 10 }, (_, index) => world.candidate(`standby-${index}`, { latencyMs: 10 }));
     const runs = standbys.map((standby) => standby.run());
@@ -40,7 +40,7 @@ describe("standbys are cheap", () => {
     await stop(run, ...runs);
   });
 
-  test("for hours on end they never write while the lease is visibly held, and the leader sends one put per interval", async () => {
+  test("for hours standbys never write while the lease is held, and the leader sends one put per interval", async () => {
     const { run } = await leader();
     const standbys = ["b", "c"].map((name) => world.candidate(name, { latencyMs: 10 }));
     const runs = standbys.map((standby) => standby.run());
@@ -55,14 +55,15 @@ describe("standbys are cheap", () => {
     expect([count("b", "put"), count("c", "put")]).toEqual([0, 0]);
     expect(count("leader", "get")).toBe(0);
     expect(count("leader", "put")).toBe((2 * HOUR_MS) / RENEW_INTERVAL_MS);
-    // A look every two seconds at most, for the polite handover, and those that fall on the grid of the renewals.
+    // At least one poll every two seconds, for a fast takeover after a release. At most those and the polls on the grid of the
+    // renewals.
     const perHour = count("b", "get") / 2;
     expect(perHour).toBeGreaterThanOrEqual(HOUR_MS / RETRY_PERIOD_MS);
     expect(perHour).toBeLessThanOrEqual(HOUR_MS / RETRY_PERIOD_MS + HOUR_MS / RENEW_INTERVAL_MS);
     await stop(run, ...runs);
   });
 
-  test("a polite handover takes no longer than retryPeriodMs and the requests themselves, whenever it begins", async () => {
+  test("a takeover after a release takes at most retryPeriodMs and the requests themselves", async () => {
     const handoversMs: number[] = [];
     for (let phaseMs = 0; phaseMs < RENEW_INTERVAL_MS; phaseMs += 130) {
       world = new ElectionWorld(phaseMs + 1);
@@ -73,7 +74,7 @@ describe("standbys are cheap", () => {
 
       run.stop();
       await world.clock.runUntil(run.settled);
-      // When the release had arrived.
+      // The instant at which the release arrived.
       const releasedMs = world.clock.monotonicMs() - 5;
       await world.clock.advance(3 * RETRY_PERIOD_MS);
       handoversMs.push(standby.events.timesMs("startedLeading")[0]! - releasedMs);
@@ -83,7 +84,7 @@ describe("standbys are cheap", () => {
     expect(Math.max(...handoversMs)).toBeLessThanOrEqual(RETRY_PERIOD_MS + 20);
   });
 
-  test("standbys of a vacant lease that is reserved for another look no more often than retryPeriodMs allows", async () => {
+  test("standbys of a vacant lease that is reserved for others poll no more often than retryPeriodMs allows", async () => {
     const { candidate, run } = await leader();
     const standby = world.candidate("b", { latencyMs: 10 });
     const standbyRun = standby.run();
@@ -97,7 +98,7 @@ describe("standbys are cheap", () => {
     await stop(standbyRun);
   });
 
-  test("nor do those of an expired lease that is reserved for another", async () => {
+  test("standbys of an expired lease that is reserved for others poll no more often than retryPeriodMs allows", async () => {
     const { process } = await leader();
     const standby = world.candidate("b", { latencyMs: 10 });
     const standbyRun = standby.run();
@@ -116,11 +117,11 @@ describe("standbys are cheap", () => {
     await stop(standbyRun);
   });
 
-  test("nor does a candidate that stands back from its own lease, which has expired meanwhile", async () => {
+  test("a candidate in its cooldown whose own lease has expired polls no more often than retryPeriodMs allows", async () => {
     const a = world.candidate("a", { latencyMs: 10, cooldownMs: 60_000, releaseOnStop: false });
     const run = a.run();
     await world.clock.advance(1_000);
-    // The release is lost, so that the lease has to run out.
+    // The release is lost, so the lease must expire.
     a.records.failAll({ kind: "unavailable" });
     const resigning = a.elector.resign();
     await world.clock.runUntil(resigning);
@@ -134,7 +135,7 @@ describe("standbys are cheap", () => {
     await stop(run);
   });
 
-  test("of many standbys that see a release at the same time, one wins and the others go on looking", async () => {
+  test("of many standbys that observe a release at the same time, one wins and the others go on polling", async () => {
     const { run } = await leader();
     const standbys = Array.from({ length: 10 }, (_, index) => world.candidate(`s${index}`, { latencyMs: 10 + index }));
     const runs = standbys.map((standby) => standby.run());

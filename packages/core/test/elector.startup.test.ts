@@ -14,7 +14,7 @@ beforeEach(() => {
   a = world.candidate("a", { logger: lines });
 });
 
-/** Runs a candidate, and gives how that settled and when, if it has within the time. */
+/** Runs a candidate. Returns its outcome and the instant of that, if it settles within the time. */
 async function runFor(candidate: Candidate, forMs: number): Promise<{ outcome?: unknown; afterMs?: number }> {
   const settled: { outcome?: unknown; afterMs?: number } = {};
   const note = (outcome: unknown): void => void Object.assign(settled, { outcome, afterMs: world.clock.monotonicMs() });
@@ -24,7 +24,7 @@ async function runFor(candidate: Candidate, forMs: number): Promise<{ outcome?: 
 }
 
 describe("before the first contact", () => {
-  test("a store that only refuses is warned of at once, and rejects after a lease", async () => {
+  test("run on a store that only refuses warns at once, and rejects after a lease", async () => {
     a.records.failAll({ kind: "denied" });
 
     const { outcome, afterMs } = await runFor(a, LEASE_MS / 2);
@@ -38,7 +38,7 @@ describe("before the first contact", () => {
     expect(again.outcome).toMatchObject({ code: "STORE_DENIED" });
   });
 
-  test.each(["run", "campaign"] as const)("%s rejects not before a lease, and no later than two looks after it", async (call) => {
+  test.each(["run", "campaign"] as const)("%s rejects not before a lease, and no later than two polls after it", async (call) => {
     a.records.failAll({ kind: "denied" });
     let afterMs = 0;
     const calling = call === "run" ? a.elector.run(untilAborted) : a.elector.campaign();
@@ -54,7 +54,7 @@ describe("before the first contact", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("rights that come within the lease are enough", async () => {
+  test("run goes on if rights are granted within the lease", async () => {
     a.records.failAll({ kind: "denied" });
     const running = runFor(a, LEASE_MS - 3_000);
     expect(await running).toEqual({});
@@ -66,7 +66,7 @@ describe("before the first contact", () => {
     await a.elector.stop();
   });
 
-  test("a refusal of long ago counts for nothing: each campaign has a lease of its own", async () => {
+  test("a refusal of an earlier campaign does not count: each campaign has its own lease", async () => {
     a.records.failNext("get", { kind: "denied" });
     await a.elector.tryRun(untilAborted).catch(() => undefined);
     await world.clock.advance(10 * LEASE_MS);
@@ -80,7 +80,7 @@ describe("before the first contact", () => {
     await a.elector.stop();
   });
 
-  test("anything else than a refusal begins the lease anew: what is down may come", async () => {
+  test("a failure other than a refusal restarts the lease after which run rejects", async () => {
     a.records.failAll({ kind: "denied" });
     const settled = await runFor(a, LEASE_MS - 3_000);
     a.records.failNext("get", { kind: "unavailable" });
@@ -92,7 +92,7 @@ describe("before the first contact", () => {
     expect(settled).toMatchObject({ outcome: { code: "STORE_DENIED" } });
   });
 
-  test("startup: 'patient' goes on asking, and warns all the same", async () => {
+  test("startup: 'patient' keeps trying, and warns all the same", async () => {
     const patient = world.candidate("b", { logger: lines, startup: "patient" });
     patient.records.failAll({ kind: "denied" });
 
@@ -108,7 +108,7 @@ describe("before the first contact", () => {
     await patient.elector.stop();
   });
 
-  test("a standby that may read and not write is refused, and not only when it is to take over", async () => {
+  test("a standby that may read and not write is refused before a takeover", async () => {
     const leader = world.candidate("leader");
     const leading = leader.run();
     await world.clock.advance(1_000);
@@ -122,7 +122,7 @@ describe("before the first contact", () => {
     await leading.settled;
   });
 
-  test("a standby that is stopped while its proof is not answered stops at once", async () => {
+  test("a standby stops at once while its proof is not answered", async () => {
     const leader = world.candidate("leader");
     const leading = leader.run();
     await world.clock.advance(1_000);
@@ -138,7 +138,7 @@ describe("before the first contact", () => {
     await leading.settled;
   });
 
-  test("a standby proves once that it may write, and so do all electors on its store together", async () => {
+  test("all electors on one store prove only once that they may write", async () => {
     const leader = world.candidate("leader");
     const leading = leader.run();
     await world.clock.advance(1_000);
@@ -162,7 +162,7 @@ describe("an election to which this process may not write", () => {
     a.records.denyWrites("barred");
   });
 
-  test("rejects after a lease, though the store takes what another election writes", async () => {
+  test("rejects after a lease, even if the store accepts the writes of another election", async () => {
     const b = world.candidate("b", { beside: a, election: "barred" });
 
     const { outcome, afterMs } = await runFor(b, LEASE_MS + 3 * RETRY_PERIOD_MS);
@@ -189,7 +189,7 @@ describe("an election to which this process may not write", () => {
     await a.elector.stop();
   });
 
-  test("is said twice, however often the store answers others and however long it lasts", async () => {
+  test("causes two warnings, however long it lasts", async () => {
     const b = world.candidate("b", { beside: a, election: "barred", startup: "patient", logger: lines });
     lines.all.length = 0;
 
@@ -225,7 +225,7 @@ describe("an election to which this process may not write", () => {
 });
 
 describe("after the first contact", () => {
-  test("no refusal rejects a later elector of the same election", async () => {
+  test("no refusal makes a later elector of the same election reject", async () => {
     await a.elector.tryRun(() => "led");
     const later = world.candidate("later", { beside: a });
     a.records.failAll({ kind: "denied" });
@@ -235,7 +235,7 @@ describe("after the first contact", () => {
     await later.elector.stop();
   });
 
-  test("no refusal rejects any more", async () => {
+  test("no refusal makes a run reject", async () => {
     const settled = await runFor(a, 1_000);
     a.records.failAll({ kind: "denied" });
     await world.clock.advance(20 * LEASE_MS);

@@ -17,7 +17,7 @@ beforeEach(() => {
 
 const count = (): void => void (tasks += 1);
 
-/** Something that a listener does to the first term, before its task could be called. */
+/** Lets a listener act on the first term, before its task could be called. */
 function once(name: "startedLeading" | "newLeader", act: () => void): void {
   let done = false;
   a.elector.on(name, (event: ElectorEvents[typeof name]) => {
@@ -33,7 +33,7 @@ describe.each(["startedLeading", "newLeader"] as const)(
     test.each([
       ["is ending", RENEW_DEADLINE_MS, true],
       ["is over", VALID_FOR_MS, false],
-    ])("because one stalled until it %s: run calls no task on it, and campaigns again", async (_, stallMs, released) => {
+    ])("because a listener stalled until it %s: run calls no task on it, and campaigns again", async (_, stallMs, released) => {
       once(name, () => world.clock.freeze(stallMs));
       const terms: number[] = [];
       const run = a.run(async (leadership) => {
@@ -49,7 +49,7 @@ describe.each(["startedLeading", "newLeader"] as const)(
       await run.settled;
     });
 
-    test("because one resigned it: run calls no task on it, releases, and campaigns again after the cooldown", async () => {
+    test("because a listener resigned it: run calls no task, releases, and campaigns again after the cooldown", async () => {
       once(name, () => void a.elector.resign());
       const run = a.run(count);
       await world.clock.settle();
@@ -59,7 +59,7 @@ describe.each(["startedLeading", "newLeader"] as const)(
       await run.settled;
     });
 
-    test("because one aborted the caller's signal: run releases and resolves without having called the task", async () => {
+    test("because a listener aborted the caller's signal: run releases and resolves without having called the task", async () => {
       const stopping = new AbortController();
       once(name, () => stopping.abort());
 
@@ -68,7 +68,7 @@ describe.each(["startedLeading", "newLeader"] as const)(
       expect([tasks, world.service.record(ELECTION)?.termId]).toEqual([0, null]);
     });
 
-    test("tryRun says that it was not elected", async () => {
+    test("tryRun returns that it was not elected", async () => {
       once(name, () => void a.elector.resign());
 
       expect(await a.elector.tryRun(count)).toEqual({ elected: false });
@@ -87,7 +87,7 @@ describe.each(["startedLeading", "newLeader"] as const)(
       ["resigned", () => void a.elector.resign()],
       ["stalled", () => world.clock.freeze(RENEW_DEADLINE_MS)],
       ["stalled for longer", () => world.clock.freeze(VALID_FOR_MS)],
-    ])("campaign hands out the next one instead, where it was %s", async (_, act) => {
+    ])("campaign returns the next term instead if it was %s", async (_, act) => {
       once(name, act);
 
       const leadership = await world.clock.runUntil(a.elector.campaign());
@@ -106,7 +106,7 @@ describe.each(["startedLeading", "newLeader"] as const)(
   },
 );
 
-test("a wall clock that says before the task that the machine slept ends the term before it, too", async () => {
+test("a wall clock that shows a suspension before the task is called ends the term, too", async () => {
   const process = new ProcessClock(world.clock);
   a = world.candidate("a", { clock: process });
   once("startedLeading", () => process.jumpWall(VALID_FOR_MS));

@@ -14,7 +14,7 @@ beforeEach(() => {
   a = world.candidate("a");
 });
 
-/** Waits for a call, and says how it settled. */
+/** Waits for a call, and returns its outcome. */
 async function settled(call: Promise<unknown>): Promise<unknown> {
   return await world.clock.runUntil(call.then(() => "resolved")).catch((error: unknown) => error);
 }
@@ -35,7 +35,7 @@ describe("stop", () => {
     expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
   });
 
-  test("comes with a signal of the process that stopOn names; a second one is not heard any more", async () => {
+  test("follows a process signal of stopOn; a second signal has its usual effect", async () => {
     const before = process.listenerCount("SIGUSR2");
     const others = Array.from({ length: 12 }, (_, other) => world.candidate(`other-${other}`, { election: `e${other}` }));
     const runs = others.map(async ({ elector }) => await elector.run(undefined, { stopOn: ["SIGUSR2", "SIGTERM"] }));
@@ -54,7 +54,7 @@ describe("stop", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("leaves no listener behind where the run ends by itself, or cannot begin", async () => {
+  test("leaves no listener behind if the run ends by itself, or cannot begin", async () => {
     const before = process.listenerCount("SIGUSR2");
     const run = a.elector.run(() => Promise.reject(new Error("disk full")), { stopOn: ["SIGUSR2"] });
     await expect(a.elector.run(undefined, { stopOn: ["SIGUSR2"] })).rejects.toThrow(ElectorBusyError);
@@ -63,14 +63,11 @@ describe("stop", () => {
     expect(process.listenerCount("SIGUSR2")).toBe(before);
   });
 
-  test.each(["SIGTERM", ["SIGKILL"], ["term"], [15]])(
-    "is refused for stopOn: %j, which is no list of signals",
-    async (stopOn) => {
-      await expect(a.elector.run(undefined, { stopOn: stopOn as never })).rejects.toThrow("stopOn is ");
-    },
-  );
+  test.each(["SIGTERM", ["SIGKILL"], ["term"], [15]])("refuses stopOn: %j, which is not a list of signals", async (stopOn) => {
+    await expect(a.elector.run(undefined, { stopOn: stopOn as never })).rejects.toThrow("stopOn is ");
+  });
 
-  test.each(["stop", "resign"] as const)("says at once of a task that awaits %s() that it waits for itself", async (call) => {
+  test.each(["stop", "resign"] as const)("warns soon of a task that awaits %s() and so waits for itself", async (call) => {
     const logger = new Lines();
     const { elector } = world.candidate("b", { logger, drainTimeoutMs: 5_000 });
     const running = settled(elector.run(async () => await elector[call]()));
@@ -84,7 +81,7 @@ describe("stop", () => {
     await expect(running).resolves.toMatchObject({ code: "DRAIN_TIMEOUT", message: expect.stringMatching(/waits for itself/) });
   });
 
-  test("says nothing where the task does not await it, or another's code has called it", async () => {
+  test("warns of nothing if the task does not await the call, or other code has called it", async () => {
     const logger = new Lines();
     const { elector } = world.candidate("b", { logger });
     const running = elector.run(async () => {
@@ -105,7 +102,7 @@ describe("stop", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("lets a standby go at once, and a campaign reject with an AbortError", async () => {
+  test("stops a standby at once, and makes a campaign reject with an AbortError", async () => {
     const leader = await world.candidate("b").elector.campaign();
     for (const call of ["run", "campaign"] as const) {
       const calling = call === "run" ? a.elector.run(untilAborted) : a.elector.campaign();
@@ -131,7 +128,7 @@ describe("stop", () => {
     expect(await stopping).toBe(true);
   });
 
-  test("does nothing where no call is under way, and leaves an elector that can be used again", async () => {
+  test("does nothing if no call is under way, and the elector can be used again", async () => {
     await a.elector.stop();
     const running = a.elector.run(untilAborted);
     await world.clock.advance(1_000);
@@ -141,7 +138,7 @@ describe("stop", () => {
     expect(await a.elector.tryRun(({ term }) => term)).toMatchObject({ elected: true, result: 2 });
   });
 
-  test("rejects, as run does, where the task goes on for longer than drainTimeoutMs", async () => {
+  test("rejects, as run does, if the task goes on for longer than drainTimeoutMs", async () => {
     const task = new StubbornTask();
     const running = settled(a.elector.run(task.run));
     await world.clock.advance(1_000);
@@ -165,7 +162,7 @@ describe("stop", () => {
 });
 
 describe("tryCampaign", () => {
-  test("hands the leadership over where this candidate can lead at once", async () => {
+  test("returns the leadership if this candidate can lead at once", async () => {
     await using leadership = await a.elector.tryCampaign();
 
     expect(leadership).toMatchObject({ term: 1, candidateId: "a" });
@@ -173,7 +170,7 @@ describe("tryCampaign", () => {
     expect(leadership?.isValid()).toBe(true);
   });
 
-  test("does not wait where another leads", async () => {
+  test("does not wait if another candidate leads", async () => {
     const leader = await world.candidate("b").elector.campaign();
 
     expect(await a.elector.tryCampaign()).toBeUndefined();
@@ -193,7 +190,7 @@ describe("leadership.ended", () => {
     await leadership.release();
   });
 
-  test("resolves when the leadership is disposed of, and not before", async () => {
+  test("resolves when the leadership is disposed of, and not earlier", async () => {
     const leadership = await a.elector.campaign();
     let ended: Error | undefined;
     void leadership.ended.then((reason) => (ended = reason));

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await world.clock.advance(1_000);
 });
 
-/** Kills the leader a minute from now, and gives when its last renewal was sent. */
+/** Kills the leader a minute from now. Returns the instant at which its last renewal was sent. */
 async function crash(): Promise<number> {
   await world.clock.advance(60_000);
   leaderProcess.kill();
@@ -25,7 +25,7 @@ async function crash(): Promise<number> {
 }
 
 describe("a rival counts from after its read", () => {
-  test("a standby takes over when the lease has run out, and not before", async () => {
+  test("a standby takes over when the lease has expired, and not before", async () => {
     const standby = world.candidate("b");
     standby.run();
     const lastMs = await crash();
@@ -57,13 +57,13 @@ describe("a rival counts from after its read", () => {
     expect([after[0]! - before[0]!, after[1]! - before[1]!]).toEqual([reads, 1]);
   });
 
-  test("a standby that would go first, of a lease that was renewed after its last poll, writes once, in vain, and is no leader", async () => {
+  test("a standby that writes without a read, on a lease renewed after its last poll, fails and does not lead", async () => {
     const process = new ProcessClock(world.clock);
     process.random = () => 0;
     const standby = world.candidate("b", { clock: process, latencyMs: 20 });
     standby.run();
     await world.clock.advance(60_000);
-    // Its polls show what was there before, as where they are all lost.
+    // All its polls return the state before the renewals, as if every newer reply were lost.
     const stale = await world.clock.runUntil(standby.records.get(ELECTION));
     standby.records.get = () => Promise.resolve(stale);
     const puts = world.service.count("b", "put");
@@ -144,7 +144,7 @@ describe("the margin is for clocks that differ", () => {
 });
 
 describe("a paused leader", () => {
-  test("that comes back after its successor has started is not valid for a single moment", async () => {
+  test("that resumes after its successor has started is never valid again", async () => {
     const standby = world.candidate("b");
     standby.run();
     await world.clock.advance(30_000);
@@ -152,7 +152,7 @@ describe("a paused leader", () => {
     leaderProcess.pause();
     await world.clock.advance(LEASE_MS + 5_000);
     expect(standby.elector.isLeader).toBe(true);
-    // Nobody asks before it runs again: asking a leadership that is over ends it.
+    // Do not call `isValid` before it runs again, because that call itself ends a leadership that is over.
     leaderProcess.resume();
     const valid: number[] = [];
     const moments: number[] = [];
@@ -171,7 +171,7 @@ describe("a paused leader", () => {
     expect(world.service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "b" });
   });
 
-  test("that comes back in time goes on as if nothing had been", async () => {
+  test("that resumes in time goes on leading", async () => {
     await world.clock.advance(RENEW_INTERVAL_MS - 900);
     leaderProcess.pause();
     await world.clock.advance(7_000);

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 describe("tryRun", () => {
-  test("runs the task where it can lead at once, and gives its result after the release", async () => {
+  test("runs the task if it can lead at once, and returns its result after the release", async () => {
     const outcome = await b.elector.tryRun((leadership) => ({ term: leadership.term, valid: leadership.isValid() }));
 
     expect(outcome).toEqual({ elected: true, term: 1, result: { term: 1, valid: true } });
@@ -33,7 +33,7 @@ describe("tryRun", () => {
     expect(await trying).toEqual({ elected: true, term: 1, result: undefined });
   });
 
-  test("does not wait where somebody else leads, tells who, and writes nothing", async () => {
+  test("does not wait if another candidate leads, returns that leader, and writes nothing", async () => {
     const run = a.run();
     await world.clock.advance(1_000);
     const startMs = world.clock.monotonicMs();
@@ -47,13 +47,13 @@ describe("tryRun", () => {
     await run.settled;
   });
 
-  test("rejects with what the task throws, after the release", async () => {
+  test("rejects with the task's error, after the release", async () => {
     await expect(b.elector.tryRun(() => Promise.reject(new Error("disk full")))).rejects.toThrow("disk full");
 
     expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
   });
 
-  test("rejects where the store fails: nobody leads", async () => {
+  test("rejects if the store fails, and does not lead", async () => {
     b.records.failNext("get", { kind: "unavailable" });
     await expect(b.elector.tryRun(untilAborted)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 
@@ -64,21 +64,18 @@ describe("tryRun", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test.each(["get", "put"] as const)(
-    "tries once more where a kept connection broke at a %s, as after a thaw",
-    async (operation) => {
-      await b.elector.tryRun(() => undefined);
-      b.records.failNext(operation, { kind: "unavailable" });
+  test.each(["get", "put"] as const)("tries once more if a kept connection broke at a %s, as after a thaw", async (operation) => {
+    await b.elector.tryRun(() => undefined);
+    b.records.failNext(operation, { kind: "unavailable" });
 
-      await expect(b.elector.tryRun(() => "ran")).resolves.toMatchObject({ elected: true, result: "ran" });
-      b.records.failNext(operation, { kind: "unavailable" });
-      const leadership = await b.elector.tryCampaign();
-      expect(leadership?.isValid()).toBe(true);
-      await leadership?.release();
-    },
-  );
+    await expect(b.elector.tryRun(() => "ran")).resolves.toMatchObject({ elected: true, result: "ran" });
+    b.records.failNext(operation, { kind: "unavailable" });
+    const leadership = await b.elector.tryCampaign();
+    expect(leadership?.isValid()).toBe(true);
+    await leadership?.release();
+  });
 
-  test("does not try once more in an outage, but for the first call", async () => {
+  test("does not try again in an outage, except in the first call", async () => {
     await b.elector.tryRun(() => undefined);
     b.records.failAll({ kind: "unavailable" });
     const before = world.service.count("b", "get");
@@ -88,7 +85,7 @@ describe("tryRun", () => {
     expect(world.service.count("b", "get") - before).toBe(1 + 3);
   });
 
-  test("does not try once more where the store does not answer in time: that takes as long again", async () => {
+  test("does not try again if the store does not answer in time", async () => {
     await b.elector.tryRun(() => undefined);
     b.records.failNext("get", { kind: "lost" });
 
@@ -96,7 +93,7 @@ describe("tryRun", () => {
     expect(world.service.count("b", "get")).toBeLessThanOrEqual(2);
   });
 
-  test("sends no attempt where the look has shown that it cannot succeed", async () => {
+  test("sends no attempt if the poll has shown that it cannot succeed", async () => {
     const leadership = await a.elector.campaign();
     let attempts = 0;
     const acquire = b.store.acquire.bind(b.store);
@@ -110,7 +107,7 @@ describe("tryRun", () => {
     await leadership.release();
   });
 
-  test("rejects with the signal's reason when it aborts during the look", async () => {
+  test("rejects with the signal's reason if it aborts during the poll", async () => {
     const controller = new AbortController();
     b.records.failNext("get", { kind: "lost" });
     const trying = b.elector.tryRun(untilAborted, { signal: controller.signal });
@@ -121,7 +118,7 @@ describe("tryRun", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("tells a task that was stopped by the signal, and said so by rejecting, from one that gave a result", async () => {
+  test("returns no result for a task that rejected because its signal aborted", async () => {
     const controller = new AbortController();
     const trying = b.elector.tryRun(
       async (leadership) => {
@@ -138,7 +135,7 @@ describe("tryRun", () => {
     expect(await trying).toEqual({ elected: true, term: 1, result: undefined });
   });
 
-  test("does not stand back: each call is the caller's own decision", async () => {
+  test("has no cooldown: each call is the caller's own decision", async () => {
     const outcomes = [await b.elector.tryRun(() => 1), await b.elector.tryRun(() => 2)];
 
     expect(outcomes).toEqual([
@@ -147,7 +144,7 @@ describe("tryRun", () => {
     ]);
   });
 
-  test("loses a race without an error, and tells who won where the store says so", async () => {
+  test("loses a race without an error, and returns the winner if the store shows it", async () => {
     await a.elector.tryRun(() => undefined);
     await b.elector.tryRun(() => undefined);
     b.records.failNext("put", { kind: "slow", latencyMs: 400 });
@@ -160,7 +157,7 @@ describe("tryRun", () => {
     await winner.release();
   });
 
-  test("a leader of a lower term than was seen is an error: the record has gone back", async () => {
+  test("throws if the record shows a lower term than was observed", async () => {
     for (let terms = 0; terms < 2; terms += 1) await a.elector.tryRun(() => undefined);
     world.service.remove(ELECTION);
     const leadership = await b.elector.campaign();

@@ -6,7 +6,7 @@ import { LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { Lines } from "./lines.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
-test("an acquisition whose replies are all lost does not bar its own candidate, though the store wakes it for what it wrote", async () => {
+test("an acquisition whose replies are all lost does not block its own candidate, even if the store wakes it for that write", async () => {
   const world = new VirtualClock();
   const service = new SimulatedRecordService(world, { pushes: true });
   const clock = new ProcessClock(world);
@@ -41,7 +41,7 @@ interface Sent {
   readonly atMs: number;
 }
 
-/** A leader and those who stand by, each in a process of its own, on a service that pushes. */
+/** A leader and its standbys, each in its own process, on a service that pushes. */
 class PushedElection {
   readonly world: VirtualClock;
   readonly sent: Sent[] = [];
@@ -59,7 +59,7 @@ class PushedElection {
     this.standbys = Array.from({ length: standbys }, (_, index) => this.#campaign(`standby-${index}`));
   }
 
-  /** Lets the leader lead, stop, and be succeeded. Gives how long it took from the acknowledgement of the release. */
+  /** Lets the leader lead and stop, until another one leads. Returns the time since the release was acknowledged. */
   async handOver(): Promise<number> {
     await this.world.advance(30_000 + this.world.random() * 5_000);
     const [leader] = [this.leader, ...this.standbys].filter(({ elector }) => elector.isLeader);
@@ -135,11 +135,11 @@ describe("a release that wakes all standbys at once", () => {
     }
 
     expect(median(writes)).toBeLessThanOrEqual(5);
-    // Once for the release, and once for the acquisition; a few polls fall due by themselves.
+    // One read for the release, and one for the acquisition. A few polls also fall due.
     expect(median(allReads)).toBeLessThanOrEqual(2 * CROWD + 10);
   });
 
-  test("is not held up by wake-ups for a record that stays free, which change no place", async () => {
+  test("is not delayed by wake-ups for a record that stays free", async () => {
     const election = new PushedElection(1, 1);
     await election.world.advance(30_000);
     const [leader] = [election.leader, ...election.standbys].filter(({ elector }) => elector.isLeader);
@@ -147,7 +147,7 @@ describe("a release that wakes all standbys at once", () => {
     leader!.stop();
     await election.world.advance(ROUND_TRIP_MS / 2 + 1);
 
-    // An administrator writes it again and again.
+    // An administrator writes the record repeatedly.
     for (let writes = 0; writes < 60; writes += 1) {
       const stored = election.service.get("nightly-billing")!;
       const record = stored.data as LeaseRecord;
@@ -182,7 +182,7 @@ test.each([
   const down = Promise.withResolvers<never>();
   const streams = service.connect(connection.clock, promptNetwork(5));
   let watches = 0;
-  // The stream breaks after what it has pushed first, and cannot be had again.
+  // The stream breaks after its first push, and cannot be opened again.
   connection.records.watch = async function* (election, options) {
     watches += 1;
     if (watches > 1) await again();
@@ -208,8 +208,8 @@ test.each([
   await world.runUntil(running);
 });
 
-// Between the store's answer and the wait for a push there are a few turns of the microtask queue.
-test("a push that goes down at any turn after a look's reply is noticed, too", async () => {
+// A few turns of the microtask queue lie between the store's reply and the wait for a push.
+test("a push that ends at any turn after a poll's reply is noticed", async () => {
   for (let turns = 0; turns < 40; turns += 1) {
     const world = new VirtualClock();
     const service = new SimulatedRecordService(world, { pushes: true });
@@ -285,7 +285,7 @@ test.each([
   ["has failed", false],
   ["has failed, and whose watch never came about,", true],
 ])(
-  "a standby whose look %s looks again a renewal later, however long its retry period is: it follows in time",
+  "a standby whose poll %s polls again a renewal later and takes over in time, even with a long retry period",
   async (_, isBlind) => {
     const world = new VirtualClock();
     const service = new SimulatedRecordService(world, { pushes: true });
@@ -319,13 +319,13 @@ test.each([
   },
 );
 
-test("a watch that is silent hides no release for longer than a renewal, and is reported once, however often it does", async () => {
+test("a silent watch hides a release for a renewal at most, and is reported once", async () => {
   const world = new VirtualClock();
   const service = new SimulatedRecordService(world, { pushes: true });
   const prompt = promptNetwork(5);
   const candidates = ["a", "b"].map((candidateId) => {
     const clock = new ProcessClock(world);
-    // As behind a pooler: the watch begins, and nothing comes of it.
+    // As behind a pooler: the watch starts, but no notification arrives.
     const network: Network = (request) => (request.operation === "watch" && !request.begins ? { arrivals: [] } : prompt(request));
     const store = new RecordLeaseStore(service.connect(clock, network), { clock });
     const logger = new Lines();
@@ -351,7 +351,7 @@ test("a watch that is silent hides no release for longer than a renewal, and is 
   }
 });
 
-/** Another process comes to lead. */
+/** Makes another process lead. */
 async function leads(world: VirtualClock, service: SimulatedRecordService): Promise<HeldLeadership> {
   const clock = new ProcessClock(world);
   const store = new RecordLeaseStore(service.connect(clock, promptNetwork(5)), { clock });

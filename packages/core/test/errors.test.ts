@@ -49,7 +49,7 @@ describe("errors", () => {
     expect(isLeaseholdError(error)).toBe(true);
   });
 
-  test("carry their cause", () => {
+  test("have their cause", () => {
     const withCause = everyError.filter(([error]) => error.cause === cause).map(([, code]) => code);
 
     expect(withCause).toEqual(["ALREADY_ABORTED", "LEASE_LOST", "FENCED", "STORE_THROTTLED"]);
@@ -67,7 +67,7 @@ describe("errors", () => {
     expect(isLeaseholdError(error)).toBe(false);
   });
 
-  test("say what to do next, with the numbers", () => {
+  test("have a message with the remedy and the numbers", () => {
     expect(new TermRegressedError("e", 1, 9).message).toContain("sets minTerm to more than 9");
     expect(new DrainTimeoutError("e", 3, 15_000.4).message).toContain("15000 ms");
     expect(new ElectorBusyError("e", "run", "campaign").message).toContain("busy with campaign");
@@ -76,7 +76,7 @@ describe("errors", () => {
     expect(new AlreadyAbortedError("run", AbortSignal.abort()).message).toContain("nothing was sent");
   });
 
-  test("tell their particulars as data", () => {
+  test("have their details as properties", () => {
     const throttled = new StoreError("STORE_THROTTLED", "slow down", {
       store: "dynamodb",
       operation: "put",

@@ -9,47 +9,47 @@ import type {
 } from "@leasehold/core/provider";
 import { SimulatedRecordService, type VirtualClock } from "@leasehold/core/testing";
 
-/** The fate of a request that does not go well. */
+/** The fate of a faulty request. */
 export type Fault =
-  /** Never arrives, and is never answered. */
+  /** It never arrives, and is never answered. */
   | { readonly kind: "lost" }
-  /** Is carried out; the reply is lost. */
+  /** It is carried out, and its reply is lost. */
   | { readonly kind: "unanswered" }
-  /** Arrives that much later than usual; the reply is lost. */
+  /** It arrives this much later than usual, and its reply is lost. */
   | { readonly kind: "late"; readonly byMs: number }
-  /** Goes well, but takes this long. */
+  /** It succeeds, but takes this long. */
   | { readonly kind: "slow"; readonly latencyMs: number }
-  /** Fails without having arrived, and says so. */
+  /** It fails without having arrived, and the error says so. */
   | { readonly kind: "unavailable" }
-  /** Is refused: rights are missing. */
+  /** It is refused, because rights are missing. */
   | { readonly kind: "denied" }
-  /** Breaks off in a way that does not tell whether it was carried out. */
+  /** The connection breaks. The error does not tell if the request was carried out. */
   | { readonly kind: "reset"; readonly applied: boolean }
   | { readonly kind: "throttled"; readonly retryAfterMs: number };
 
-/** One request as it was sent. */
+/** One request, as it was sent. */
 export interface LoggedRequest {
   readonly candidate: string;
   readonly operation: "get" | "put";
   readonly election: string;
   /** By the virtual clock. */
   readonly sentMs: number;
-  /** The record that a put was to write. */
+  /** The record of a put. */
   readonly record?: LeaseRecord;
 }
 
 export interface ConnectionOptions {
-  /** That of the candidate's process, by which replies are delivered. @defaultValue the service's */
+  /** The clock of the candidate's process, by which replies are delivered. @defaultValue the service's */
   readonly clock?: Clock;
-  /** Of a whole request. @defaultValue 0 */
+  /** The latency of a whole request. @defaultValue 0 */
   readonly latencyMs?: number;
-  /** The service also tells how old a nonce is, as the test says in {@link FaultyRecordStore.ageMs}. */
+  /** Set if the service returns the age of a nonce. The test sets that age in {@link FaultyRecordStore.ageMs}. */
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
-  /** See the capability of that name. @defaultValue false */
+  /** See the capability of the same name. @defaultValue false */
   readonly showsUndurable?: boolean | undefined;
 }
 
-/** One service that many candidates reach, each by a connection with faults of its own. It does not push. */
+/** One service for many candidates. Each candidate has its own connection, with its own faults. The service does not push. */
 export class RecordService {
   readonly log: LoggedRequest[] = [];
   readonly #clock: VirtualClock;
@@ -64,12 +64,12 @@ export class RecordService {
     return new FaultyRecordStore(this, candidate, this.#clock, options);
   }
 
-  /** The election's record as it lies in the store. */
+  /** Returns the election's record as it is stored. */
   record(election: string): LeaseRecord | undefined {
     return this.get(election)?.data as LeaseRecord | undefined;
   }
 
-  /** How many requests the candidate has sent, of one kind or of any. */
+  /** Returns the number of requests that the candidate has sent: of one kind, or of any. */
   count(candidate: string, operation?: "get" | "put"): number {
     return this.log.filter((sent) => sent.candidate === candidate && (operation === undefined || sent.operation === operation))
       .length;
@@ -83,18 +83,18 @@ export class RecordService {
     return this.#service.put(election, record, options);
   }
 
-  /** Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. */
+  /** Writes any data unconditionally, as a foreign program or an administrator with other tools might. */
   overwrite(election: string, data: unknown): string {
     return this.#service.overwrite(election, data);
   }
 
-  /** Returns what puts the record back as it is now: a failover that loses what was written since. */
+  /** Returns a function that restores the present record: a failover that loses all later writes. */
   backUp(election: string): () => void {
     const backup = this.#service.backUp(election);
     return () => this.#service.restore(election, backup);
   }
 
-  /** Deletes the record, which Leasehold itself never does. */
+  /** Deletes the record. Leasehold itself never does so. */
   remove(election: string): void {
     this.#service.remove(election);
   }
@@ -105,7 +105,7 @@ export class FaultyRecordStore implements RecordStore {
   readonly name: string = "faulty";
   readonly capabilities: RecordStoreCapabilities;
   latencyMs: number;
-  /** The age of the nonce that the service tells; `undefined`: none. */
+  /** The age of the nonce that the service returns; `undefined` if it returns none. */
   ageMs: readonly [min: number, max: number] | undefined;
   readonly #service: RecordService;
   readonly #candidate: string;
@@ -113,7 +113,7 @@ export class FaultyRecordStore implements RecordStore {
   readonly #ownClock: Clock;
   readonly #next: { readonly get: Fault[]; readonly put: Fault[] } = { get: [], put: [] };
   readonly #always = new Map<"get" | "put", Fault>();
-  /** The elections that may be read, and not written. */
+  /** The elections that may be read but not written. */
   readonly #readOnly = new Set<string>();
 
   constructor(service: RecordService, candidate: string, serviceClock: Clock, options: ConnectionOptions) {
@@ -126,12 +126,12 @@ export class FaultyRecordStore implements RecordStore {
     this.latencyMs = latencyMs;
   }
 
-  /** The fates of the next requests of this kind, in order. */
+  /** Sets the fates of the next requests of this kind, in order. */
   failNext(operation: "get" | "put", ...faults: readonly Fault[]): void {
     this.#next[operation].push(...faults);
   }
 
-  /** The fate of every request from now on, or of every request of one kind, until {@link heal}. */
+  /** Sets the fate of every request from now on, or of every request of some kinds, until {@link heal}. */
   failAll(fault: Fault, ...operations: ReadonlyArray<"get" | "put">): void {
     for (const operation of operations.length > 0 ? operations : (["get", "put"] as const)) this.#always.set(operation, fault);
   }
@@ -189,7 +189,7 @@ export class FaultyRecordStore implements RecordStore {
   }
 }
 
-/** Waits without taking a turn where there is nothing to wait for. */
+/** Waits, but takes no turn of the event loop if there is no time to wait for. */
 async function pass(clock: Clock, ms: number): Promise<void> {
   if (ms > 0) await new Promise<void>((resolve) => void clock.setTimer(resolve, ms));
 }

@@ -4,7 +4,7 @@ import { test as base } from "vitest";
 import { win } from "@leasehold/test-kit/acquisitions";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
-/** A lease that one process holds, on one service that others reach as well, each by a connection of its own. */
+/** A lease that one process holds. Other processes reach the same service, each by its own connection. */
 export interface HeldLease {
   readonly clock: VirtualClock;
   readonly service: RecordService;

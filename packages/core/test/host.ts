@@ -10,7 +10,7 @@ import {
   type VirtualClock,
 } from "@leasehold/core/testing";
 
-/** A service that keeps occurrences and knows their age, for hosts whose clocks differ. */
+/** Returns a service that keeps occurrences and knows their age, for hosts with different clocks. */
 export function occurrenceService(world: VirtualClock): SimulatedRecordService {
   return new SimulatedRecordService(world, { storeClock: { toleranceMs: 0, exact: true } });
 }
@@ -21,7 +21,7 @@ export class Host {
   readonly store: LeaseStore;
   /** The requests that it has sent. */
   readonly requests: string[] = [];
-  /** The fate of its requests; as promptly as can be by default. */
+  /** The fate of its requests. By default they succeed without delay. */
   network: Network = promptNetwork();
 
   constructor(world: VirtualClock, service: SimulatedRecordService, options: ProcessClockOptions = {}) {

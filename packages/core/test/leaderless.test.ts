@@ -7,7 +7,7 @@ function snapshot(state: LeaseState, ageMs?: number): LeaseSnapshot {
   return { election: "e", state, term: 1, ...holder, ...(ageMs === undefined ? {} : { ageMs: [ageMs, ageMs] }) };
 }
 
-test("who saw no leader cannot tell", () => {
+test("a candidate that observed no leader has no time without a leader", () => {
   const leaderless = new Leaderless();
   expect(leaderless.lastedMs(1_000)).toBeUndefined();
   leaderless.saw(undefined, 1_000);
@@ -16,7 +16,7 @@ test("who saw no leader cannot tell", () => {
   expect(leaderless.lastedMs(4_000)).toBeUndefined();
 });
 
-test("a leader that released led until the last look that showed it", () => {
+test("a leader that released led until the last poll that showed it", () => {
   const leaderless = new Leaderless();
   leaderless.saw(snapshot("held", 0), 1_000);
   leaderless.saw(snapshot("held", 2_000), 3_000);
@@ -25,16 +25,16 @@ test("a leader that released led until the last look that showed it", () => {
   expect(leaderless.lastedMs(8_000)).toBe(5_000);
 });
 
-test("a leader that died led until its last renewal, whatever is known of the age then", () => {
+test("a leader that died led until its last renewal, even if later polls show no age", () => {
   const leaderless = new Leaderless();
   leaderless.saw(snapshot("held", 0), 1_000);
-  // A lower bound of the age may be lower than before, and shows no older renewal.
+  // A new lower bound of the age may be lower than the bound before. It proves no older renewal.
   leaderless.saw(snapshot("held", 4_500), 5_000);
   leaderless.saw(snapshot("expired"), 16_500);
   expect(leaderless.lastedMs(17_000)).toBe(16_000);
 });
 
-test("a leader whose age nobody tells led until the last look that showed it", () => {
+test("a leader without a known age led until the last poll that showed it", () => {
   const leaderless = new Leaderless();
   leaderless.saw(snapshot("held"), 1_000);
   leaderless.saw(snapshot("held"), 4_000);
@@ -42,7 +42,7 @@ test("a leader whose age nobody tells led until the last look that showed it", (
   expect(leaderless.lastedMs(17_000)).toBe(13_000);
 });
 
-test("a leader that came after a release begins anew", () => {
+test("a new leader after a release restarts the time", () => {
   const leaderless = new Leaderless();
   leaderless.saw(snapshot("held", 0), 1_000);
   leaderless.saw(snapshot("vacant"), 5_000);
@@ -51,7 +51,7 @@ test("a leader that came after a release begins anew", () => {
   expect(leaderless.lastedMs(23_000)).toBe(16_000);
 });
 
-test("one's own leadership lasts until it is released, or until one's last renewal", () => {
+test("the candidate's own leadership lasts until its release, or until its last renewal", () => {
   const leaderless = new Leaderless();
   leaderless.leads(1_000);
   leaderless.leads(6_000);

@@ -9,12 +9,12 @@ import { RecordService } from "./faulty-record-store.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const TIMES = 2_000;
-/** As many names, one every other second, last for more than five hours. */
+/** With one name every other second, this many names last for more than five hours. */
 const NAMES = 10_000;
 
 afterEach(() => void vi.unstubAllGlobals());
 
-/** Every map that is made from now on, until the globals are as they were. */
+/** Returns a list of every map that is created from now on, until the globals are restored. */
 function trackMapsFromNow(): ReadonlyArray<ReadonlyMap<unknown, unknown>> {
   const maps: Array<Map<unknown, unknown>> = [];
   class TrackedMap<K, V> extends Map<K, V> {
@@ -27,7 +27,7 @@ function trackMapsFromNow(): ReadonlyArray<ReadonlyMap<unknown, unknown>> {
   return maps;
 }
 
-/** Everything that is kept in maps which are made now. */
+/** Tracks all maps that `make` creates. */
 function trackMaps<T>(make: () => T): { readonly made: T; readonly sizes: () => number[] } {
   const maps = trackMapsFromNow();
   const made = make();
@@ -69,7 +69,7 @@ describe(`leaks, after ${TIMES} times`, () => {
     }
     await clock.settle();
 
-    // What was seen of both in an hour or two; and the terms, which the first elector has begun to note.
+    // At most the records of both electors from an hour or two, and the terms that the first one has recorded.
     expect(Math.max(...sizes())).toBeLessThanOrEqual(7_200);
     expect(Math.max(...maps.map(({ size }) => size))).toBeLessThanOrEqual(3_600);
   });

@@ -11,7 +11,7 @@ const good = {
   renewIntervalMs: 5_000,
 };
 
-describe("what can be read as a lease", () => {
+describe("parsing of a lease record", () => {
   test.each([
     good,
     { ...good, value: "http://a" },
@@ -58,7 +58,7 @@ describe("what can be read as a lease", () => {
     [{ ...good, broken: {} }, "its broken is not valid"],
     [{ ...good, broken: null }, "its broken is not valid"],
     [{ ...good, done: false }, "its done is not valid"],
-  ])("%j is not one", (data, problem) => {
+  ])("%j is not a lease record", (data, problem) => {
     expect(parseLeaseRecord(data)).toEqual({ problem });
   });
 
@@ -84,7 +84,7 @@ describe("what can be read as a lease", () => {
     [[{ ...bar, id: "" }]],
     [[{ ...bar, sinceMs: "now" }]],
     [[{ ...bar, sinceMs: 8.65e15 }]],
-  ])("with the bars %j it is not one", (bars) => {
+  ])("a record with the bars %j is not a lease record", (bars) => {
     expect(parseLeaseRecord({ ...good, bars })).toEqual({ problem: "its bars is not valid" });
   });
 });

@@ -7,7 +7,7 @@ import { LeaseWatch } from "../src/election/lease-watch.ts";
 const LEASE = {} as Lease;
 
 let clock: VirtualClock;
-/** The times of the renewals that a watch has asked for. */
+/** The instants of the renewals that a watch has asked for. */
 let renewedMs: number[];
 let watch: LeaseWatch;
 let hasBegun: boolean;
@@ -59,7 +59,7 @@ test("wake-ups renew once a second at most", async () => {
   expect(renewedMs).toEqual([1_000, 2_000]);
 });
 
-test("a wake-up after the end renews nothing, and a watch that is cancelled early never begins", async () => {
+test("a wake-up after the end renews nothing, and a watch that is cancelled early never starts", async () => {
   watch.start(store, LEASE);
   await clock.advance(1_000);
   watch.cancel();
@@ -73,7 +73,7 @@ test("a wake-up after the end renews nothing, and a watch that is cancelled earl
   expect(hasBegun).toBe(false);
 });
 
-test("a store that throws where it is to watch ends nothing", async () => {
+test("a store whose watch throws ends no leadership", async () => {
   const watchLease = (): never => {
     throw new Error("no such lease");
   };

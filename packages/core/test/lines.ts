@@ -1,6 +1,6 @@
 import type { LogAttributes, Logger, LogLevel } from "@leasehold/core";
 
-/** A logger that keeps what it is given. */
+/** A logger that keeps its lines. */
 export class Lines implements Logger {
   readonly all: Array<{ readonly level: LogLevel; readonly message: string; readonly attributes: LogAttributes }> = [];
   readonly debug = this.#at("debug");
@@ -8,7 +8,7 @@ export class Lines implements Logger {
   readonly warn = this.#at("warn");
   readonly error = this.#at("error");
 
-  /** The messages that a person is to see. */
+  /** The messages of level warn or error. */
   get warnings(): string[] {
     return this.of("warn", "error");
   }

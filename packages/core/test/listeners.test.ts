@@ -11,7 +11,7 @@ function make(): { readonly listeners: Listeners<Events>; readonly failures: Arr
 }
 
 describe("Listeners", () => {
-  test("every listener hears every event until it is removed", () => {
+  test("every listener gets every event until it is removed", () => {
     const { listeners } = make();
     const heard: string[] = [];
     const removeA = listeners.add("rang", ({ times }) => heard.push(`a${times}`));
@@ -24,7 +24,7 @@ describe("Listeners", () => {
     expect(heard).toEqual(["a1", "b1", "b2"]);
   });
 
-  test("one that throws, at once or later, is reported and disturbs nobody", async () => {
+  test("a listener that throws, at once or later, is reported and affects no other listener", async () => {
     const { listeners, failures } = make();
     const heard: string[] = [];
     listeners.add("rang", () => {

@@ -13,7 +13,7 @@ describe("a store that no other process reaches", () => {
       "billing-7d9c5b8f6c-x2x7k",
       /'billing-7d9c5b8f6c-x2x7k', as pods are, and NODE_ENV is production/,
     ],
-  ])("is warned of with %o on %s", ([env, hostname, evidence]) => {
+  ])("causes a warning with %o on %s", ([env, hostname, evidence]) => {
     const warning = localStoreWarning("A memory store", { env, hostname });
     expect(warning).toMatch(evidence);
     expect(warning).toMatch(/^A memory store is not shared.* elects a leader of its own\. Use a store that all of them reach/);
@@ -27,7 +27,7 @@ describe("a store that no other process reaches", () => {
     [{ NODE_ENV: "test", KUBERNETES_SERVICE_HOST: "10.0.0.1" }, "3f2a9c81d7be"],
     [{ NODE_TEST_CONTEXT: "child-v8" }, "3f2a9c81d7be"],
     [{ KUBERNETES_SERVICE_HOST: "" }, "laptop"],
-  ])("is not warned of with %o on %s", ([env, hostname]) => {
+  ])("causes no warning with %o on %s", ([env, hostname]) => {
     expect(localStoreWarning("A memory store", { env, hostname })).toBeUndefined();
   });
 });
@@ -48,7 +48,7 @@ describe("an elector on a memory store in a container", () => {
     return vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
   }
 
-  test("tells its logger once, however many electors and stores there are", () => {
+  test("warns its logger once, for any number of electors and stores", () => {
     const emitted = inContainer();
     const lines = new Lines();
     elect(
@@ -61,7 +61,7 @@ describe("an elector on a memory store in a container", () => {
     expect(emitted).not.toHaveBeenCalled();
   });
 
-  test("is a process warning without a logger, once, and nothing where the logger is false", () => {
+  test("causes one process warning without a logger, and none if the logger is false", () => {
     const emitted = inContainer();
     elect({ store: new MemoryLeaseStore(), election: "a", logger: false });
     expect(emitted).not.toHaveBeenCalled();

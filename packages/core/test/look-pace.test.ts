@@ -11,10 +11,10 @@ import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 const SEEDED = { seed: 20_261_122, numRuns: 40 };
 const HOUR_MS = 3_600_000;
 const LATENCY_MS = 5;
-/** How many looks may be made up for at once. */
+/** The number of polls that may follow one another at once. */
 const BURST = 10;
 
-/** What another candidate publishes of itself, and how often it writes; some writes are of the same term, some of a new one. */
+/** The data that another candidate publishes, and how often it writes. Some writes keep the term, some start a new one. */
 interface Foreign {
   readonly renewIntervalMs: number;
   readonly leaseDurationMs: number;
@@ -40,13 +40,13 @@ const own: fc.Arbitrary<Own> = fc.record({
   renewIntervalMs: fc.integer({ min: 200, max: 5_000 }),
 });
 
-/** As many looks as a holder with these very options would give rise to, and one more for each of its renewals. */
+/** The polls that a holder with these options would cause, and one more for each of its renewals. */
 function allowed({ retryPeriodMs, renewIntervalMs }: Own, ms: number): number {
   const perRenewal = Math.ceil(renewIntervalMs / retryPeriodMs) + 1;
   return (ms / renewIntervalMs) * perRenewal + BURST;
 }
 
-/** A process that counts what it sends, beside a stranger that writes whatever it likes. */
+/** A process that counts its requests, beside a foreign candidate that writes arbitrary records. */
 class Neighbourhood {
   readonly world = new VirtualClock();
   readonly process: ProcessClock = new ProcessClock(this.world);
@@ -64,7 +64,7 @@ class Neighbourhood {
     this.store = new RecordLeaseStore(this.#service.connect(this.process, network), { clock: this.process });
   }
 
-  /** The stranger keeps everybody else out, by holding the lease or by a hand-over to itself. */
+  /** The foreign candidate keeps all others out: it holds the lease, or the lease is reserved for it by a transfer. */
   write({ renewIntervalMs, leaseDurationMs, newTerms, held }: Foreign): void {
     this.#written += 1;
     const term = newTerms ? this.#written : 1;
@@ -91,7 +91,7 @@ class Neighbourhood {
   }
 }
 
-describe("whatever others publish, no more is asked than the own options allow", () => {
+describe("whatever others publish, no more requests are sent than the own options allow", () => {
   const MINUTES_MS = 300_000;
 
   test.prop([foreign, own, fc.boolean()], SEEDED)(
@@ -139,7 +139,7 @@ describe("whatever others publish, no more is asked than the own options allow",
     60_000,
   );
 
-  test("a holder that renews every 50 ms costs a standby of a long retry period no more than a holder like itself, twice", async () => {
+  test("a holder that renews every 50 ms costs a standby with a long retry period two polls per own renewIntervalMs at most", async () => {
     const there = new Neighbourhood();
     const published = { renewIntervalMs: 50, leaseDurationMs: 15_000, everyMs: 50, newTerms: false, held: true };
     there.write(published);
@@ -156,9 +156,9 @@ describe("whatever others publish, no more is asked than the own options allow",
   });
 });
 
-describe("the pace of looks", () => {
+describe("the pace of polls", () => {
   test.prop([own, fc.array(fc.nat(3_000), { minLength: 50, maxLength: 200 })], SEEDED)(
-    "is kept by whoever waits as long as it says, and makes nobody wait longer than a retry period",
+    "is kept by a caller that waits for waitMs, which is never longer than a retry period",
     (options, wantedMs) => {
       const clock = new VirtualClock();
       const pace = new LookPace(clock, options);
@@ -175,7 +175,7 @@ describe("the pace of looks", () => {
     },
   );
 
-  test("does not hold up the looks that follow one another quickly after a quiet time", () => {
+  test("does not delay the polls that follow one another quickly after a quiet time", () => {
     const clock = new VirtualClock();
     const pace = new LookPace(clock, { retryPeriodMs: 2_000, renewIntervalMs: 5_000 });
     clock.freeze(60_000);

@@ -60,7 +60,7 @@ beforeEach(() => {
 afterEach(() => measurement.stop());
 
 describe("measurements", () => {
-  test("are of every elector that anything is heard of, and of none once they are stopped", async () => {
+  test("cover every elector that published anything, and none once they are stopped", async () => {
     const run = world.candidate("a", { latencyMs: 30 }).run();
     await world.clock.advance(6_000);
 
@@ -81,7 +81,7 @@ describe("measurements", () => {
     expect(measurement.elections()).toEqual([]);
   });
 
-  test("are of all candidates of an election: one of them leads", async () => {
+  test("cover all candidates of an election, one of which leads", async () => {
     const runs = ["a", "b"].map((id) => world.candidate(id).run());
     await world.clock.advance(1_000);
 
@@ -92,12 +92,12 @@ describe("measurements", () => {
     }
   });
 
-  test("never show a leader that has thawed after its lease: they are computed when they are read", async () => {
+  test("never show a leader that has thawed after its lease, because they are computed at each read", async () => {
     const run = world.candidate("a").run();
     await world.clock.advance(1_000);
     expect(measurement.elections()).toMatchObject([{ isLeader: true }]);
 
-    // No timer has run since.
+    // No timer runs during the freeze.
     world.clock.freeze(LEASE_MS);
 
     expect(measurement.elections()).toEqual([{ election: ELECTION, isLeader: false, remainingMs: 0 }]);
@@ -132,7 +132,7 @@ describe("measurements", () => {
     ]);
   });
 
-  test("count a renewal that failed by its code, and one that found its lease broken by the loss", async () => {
+  test("count a failed renewal by its code, and one that found its lease broken by the loss", async () => {
     const a = world.candidate("a");
     const run = a.run();
     await world.clock.advance(1_000);
@@ -169,7 +169,7 @@ describe("measurements", () => {
     expect(measurement.elections()).toEqual([{ election: "nightly", isLeader: false, remainingMs: 0 }]);
   });
 
-  test("keep no elector alive, and forget those that are gone", async () => {
+  test("keep no elector alive, and forget collected electors", async () => {
     const sets: Array<ReadonlySet<unknown>> = [];
     class TrackedSet<T> extends Set<T> {
       constructor(values?: Iterable<T> | null) {
@@ -188,10 +188,10 @@ describe("measurements", () => {
     }
     await collectGarbage();
 
-    // What the last turns hold may linger.
+    // Objects of the last turns may still be referenced.
     expect(another.elections().length).toBeLessThan(20);
     expect(sets.length).toBe(1);
-    // What is registered is called back in a turn of its own.
+    // The finalization callbacks run in a turn of their own.
     await collectGarbage();
     expect(Math.max(...sets.map(({ size }) => size))).toBeLessThan(20);
     another.stop();
@@ -199,7 +199,7 @@ describe("measurements", () => {
 });
 
 describe("a takeover", () => {
-  test("from a leader that died is measured from its last renewal seen", async () => {
+  test("from a leader that died is measured from its last observed renewal", async () => {
     const a = world.candidate("a");
     void a.run();
     await world.clock.advance(1_000);
@@ -216,7 +216,7 @@ describe("a takeover", () => {
     await world.clock.runUntil(run.settled);
   });
 
-  test("from a leader that released is measured from the last look that showed it", async () => {
+  test("from a leader that released is measured from the last poll that showed it", async () => {
     const first = world.candidate("a").run();
     await world.clock.advance(1_000);
     const run = world.candidate("b").run();
@@ -240,7 +240,7 @@ describe("a takeover", () => {
     a.records.heal();
     await world.clock.advance(5_000);
 
-    // It renewed after 10 s.
+    // It renewed 10 s after it began to lead.
     const [[, durationMs] = []] = counted.of("takeover");
     expect(durationMs).toBeGreaterThanOrEqual(20_500);
     expect(durationMs).toBeLessThanOrEqual(25_500);

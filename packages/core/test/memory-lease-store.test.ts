@@ -21,7 +21,7 @@ describe("MemoryRecordStore", () => {
   };
   const { signal } = new AbortController();
 
-  test("writes only on the version that it was told", async () => {
+  test("writes only if the version is the given one", async () => {
     const records = new MemoryRecordStore(clock);
 
     expect(await records.put("e", record, { ifVersion: "1", keepsNonce: false, signal })).toEqual({
@@ -39,7 +39,7 @@ describe("MemoryRecordStore", () => {
     expect(await records.put("e", record, { ifVersion: "1", keepsNonce: false, signal })).toEqual({ stored: true, version: "2" });
   });
 
-  test("tells the age of the nonce, which other writes do not change", async () => {
+  test("returns the age of the nonce, which other writes do not change", async () => {
     const records = new MemoryRecordStore(clock);
     await records.put("e", record, { ifVersion: undefined, keepsNonce: false, signal });
     clock.freeze(100);
@@ -51,7 +51,7 @@ describe("MemoryRecordStore", () => {
     expect((await records.get("e"))?.nonceAgeMs).toEqual([0, 0]);
   });
 
-  test("keeps what was written as it was, whatever the writer does to it later", async () => {
+  test("keeps a record as it was written, even if the writer changes its object later", async () => {
     const records = new MemoryRecordStore(clock);
     const mine = { ...record };
     await records.put("e", mine, { ifVersion: undefined, keepsNonce: false, signal });

@@ -8,16 +8,19 @@ const FIRST_MINUTE_MS = 60_000;
 const STEADY_MS = 300_000;
 const LATENCY_MS = 10;
 const HOUR_MS = 3_600_000;
-/** Blind polling once a second scores 3,600 (a second of failover at worst, 3,600 requests an hour). Standbys are cheap: a tenth. */
+/**
+ * A standby that polls blindly once a second scores 3,600: a second of failover at worst, times 3,600 requests an hour. The
+ * target is a tenth of that.
+ */
 const TARGET = 360;
 
 interface Measured {
-  /** From when the lease of a crashed leader had run out to the standby's start. */
+  /** The time from the expiry of a crashed leader's lease to the standby's start. */
   readonly failoverMs: number;
   readonly looksPerHour: number;
 }
 
-/** One leader, one standby, a crash at a random moment after more than five quiet minutes. */
+/** Runs one leader and one standby. The leader crashes at a random moment after more than five quiet minutes. */
 async function crash(seed: number): Promise<Measured> {
   const world = new ElectionWorld(seed);
   const process = new ProcessClock(world.clock);

@@ -13,7 +13,7 @@ test("a line in CloudWatch's embedded metric format names its metrics, their uni
     }),
   ).toEqual({
     _aws: {
-      // In whole milliseconds, of which none lies in the future.
+      // In whole milliseconds, rounded down, so that none lies in the future.
       Timestamp: 1_795_435_200_123,
       CloudWatchMetrics: [
         {

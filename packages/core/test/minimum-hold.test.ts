@@ -21,7 +21,7 @@ function candidate(minimumHoldMs?: number): Elector {
 }
 
 describe("minimumHoldMs", () => {
-  test("keeps everybody out until so long after the acquisition, although the task was quick", async () => {
+  test("blocks every candidate for the hold after the acquisition, even if the task was quick", async () => {
     await candidate(HOLD_MS).tryRun(() => clock.advance(2_000));
     await clock.advance(HOLD_MS - 2_001);
 
@@ -48,13 +48,13 @@ describe("minimumHoldMs", () => {
     await expect(candidate().tryRun(() => "next")).resolves.toMatchObject({ elected: true });
   });
 
-  test("ends with a task that threw: what is not done may be tried again", async () => {
+  test("ends with a task that threw, so that the task may be tried again", async () => {
     await expect(candidate(HOLD_MS).tryRun(() => Promise.reject(new Error("disk full")))).rejects.toThrow("disk full");
 
     await expect(candidate().tryRun(() => "again")).resolves.toMatchObject({ elected: true, result: "again" });
   });
 
-  test("holds in the very process that released, too, while that is under way and after it has failed", async () => {
+  test("also blocks the process that released, while the release is under way and after it has failed", async () => {
     const service = new RecordService(clock);
     const connection = service.connect("a");
     const store = new RecordLeaseStore(connection, { clock });
@@ -71,7 +71,7 @@ describe("minimumHoldMs", () => {
     await expect(twin()).resolves.toMatchObject({ elected: true });
   });
 
-  test("ends for a process that saw the release itself, by a clock that takes two readings to believe", async () => {
+  test("ends for a process that observed the release, by a store clock that needs two reads", async () => {
     const service = new SimulatedRecordService(clock, { storeClock: { toleranceMs: 100, exact: false } });
     const stores = [1, 2, 3].map(() => new RecordLeaseStore(service.connect(new ProcessClock(clock)), { clock }));
     let ran = 0;

@@ -29,11 +29,11 @@ describe("names", () => {
     expect(refused).toBe(!fits);
   });
 
-  test.each(["", undefined, null, 7, {}])("%j is no name", (name) => {
+  test.each(["", undefined, null, 7, {}])("%j is refused as a name", (name) => {
     expect(() => checkName("election", name)).toThrow(ConfigurationError);
   });
 
-  test("length counts in bytes of UTF-8, and the message tells it", () => {
+  test("length counts in bytes of UTF-8, and the message states it", () => {
     expect(() => checkName("election", "é".repeat(127))).not.toThrow();
     expect(() => checkName("election", "é".repeat(128))).toThrow("election has 256 bytes of UTF-8; at most 255 fit.");
   });
@@ -43,7 +43,7 @@ describe("names", () => {
     ["line\n", "U+000A at index 4"],
     ["\u007f", "U+007F at index 0"],
     ["a\u0085", "U+0085 at index 1"],
-  ])("the control character in %j is named, with its place", (name, message) => {
+  ])("the message names the control character in %j and its index", (name, message) => {
     expect(() => checkName("election", name)).toThrow(message);
   });
 
@@ -77,16 +77,16 @@ describe("names", () => {
 });
 
 describe("checkValue", () => {
-  test("takes the empty text and control characters, which names may not have", () => {
+  test("accepts the empty text and control characters, which names may not have", () => {
     expect(() => checkValue("", 10)).not.toThrow();
     expect(() => checkValue("a\nb\u0000", 10)).not.toThrow();
   });
 
-  test("refuses what does not fit, with the numbers", () => {
+  test("refuses a value that does not fit, with the numbers", () => {
     expect(() => checkValue("😀😀😀", 11)).toThrow("value has 12 bytes of UTF-8; at most 11 fit.");
   });
 
-  test("refuses what is no text", () => {
+  test("refuses a value that is not a string", () => {
     expect(() => checkValue(null, 10)).toThrow("value must be a string, not null.");
   });
 });

@@ -8,17 +8,17 @@ describe("the oldest Node", () => {
     expect(objectionTo({ node })).toBe(`Leasehold needs Node 22.13 or later, and this is Node ${node}.`);
   });
 
-  test.each(["22.13.0", "22.14.0-nightly", "23.0.0", "24.21.0", "100.0.0"])("%s is let pass", (node) => {
+  test.each(["22.13.0", "22.14.0-nightly", "23.0.0", "24.21.0", "100.0.0"])("%s is accepted", (node) => {
     expect(objectionTo({ node })).toBeUndefined();
   });
 
-  test("another runtime is let pass, whatever Node it says that it is like", () => {
+  test("another runtime is accepted, whatever Node version it states", () => {
     expect(objectionTo({ node: "20.0.0", bun: "1.0.0" })).toBeUndefined();
     expect(objectionTo({ node: "20.0.0", deno: "2.0.0" })).toBeUndefined();
     expect(objectionTo({})).toBeUndefined();
   });
 
-  test("is the one that each package and the repository name as their engine", () => {
+  test("is the engine that each package and the repository state", () => {
     const root = join(import.meta.dirname, "../../..");
     const folders = [".", ...readdirSync(join(root, "packages")).map((name) => join("packages", name))];
     const floors = folders.map((folder) => {

@@ -11,7 +11,7 @@ beforeEach(() => {
   world = new ElectionWorld();
 });
 
-/** Collects what an observation yields. */
+/** Collects the values that an observation yields. */
 function collect(leaders: AsyncIterable<Leader | undefined>): {
   readonly seen: Array<Leader | undefined>;
   readonly ended: Promise<void>;
@@ -30,7 +30,7 @@ function brief(leader: Leader | undefined): string | undefined {
 }
 
 describe("an observer of a store that must be polled", () => {
-  test("yields nobody, then who leads, what it publishes, its successor, and nobody again", async () => {
+  test("yields nobody, then the leader, its published value, its successor, and nobody again", async () => {
     const stopping = new AbortController();
     const reader = world.candidate("reader");
     const { seen, ended } = collect(reader.elector.observe(stopping));
@@ -56,7 +56,7 @@ describe("an observer of a store that must be polled", () => {
     expect(getEventListeners(stopping.signal, "abort")).toHaveLength(0);
   });
 
-  test("says at first that it cannot tell, and then, by a renewal, that it can", async () => {
+  test("yields an unknown state at first, and held once it has observed a renewal", async () => {
     const run = world.candidate("a").run();
     await world.clock.advance(7_000);
     const stopping = new AbortController();
@@ -70,7 +70,7 @@ describe("an observer of a store that must be polled", () => {
     await Promise.all([ended, run.settled]);
   });
 
-  test("sees a leader that crashed as long as its lease stands, and then nobody", async () => {
+  test("yields a crashed leader until its lease expires, and then nobody", async () => {
     const process = new ProcessClock(world.clock);
     world.candidate("a", { clock: process }).run();
     const stopping = new AbortController();
@@ -86,7 +86,7 @@ describe("an observer of a store that must be polled", () => {
     await ended;
   });
 
-  test("looks no more often than retryPeriodMs allows at an election that nobody leads any more", async () => {
+  test("polls an election without a leader no more often than retryPeriodMs allows", async () => {
     const process = new ProcessClock(world.clock);
     world.candidate("a", { clock: process }).run();
     const stopping = new AbortController();
@@ -103,7 +103,7 @@ describe("an observer of a store that must be polled", () => {
     await ended;
   });
 
-  test("outlives an outage, in which it yields nothing", async () => {
+  test("goes on after an outage, in which it yields nothing", async () => {
     const a = await world.candidate("a").elector.campaign();
     const reader = world.candidate("reader");
     const stopping = new AbortController();
@@ -137,7 +137,7 @@ describe("an observer of a store that must be polled", () => {
     stopping.abort();
 
     await expect(ended).resolves.toBeUndefined();
-    // Nobody asks the store any more, so that it has not failed.
+    // The abort ends the request, so it does not count as a store failure.
     expect(logger.all).toEqual([]);
     expect(world.clock.pendingTimers).toBe(0);
   });
@@ -156,7 +156,7 @@ describe("an observer of a store that must be polled", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("puts one listener on the caller's signal, however often it looks: thousands of observers may share that signal", async () => {
+  test("adds only one listener to the caller's signal, for any number of polls", async () => {
     world.candidate("a").run();
     const stopping = new AbortController();
     const adding = vi.spyOn(stopping.signal, "addEventListener");
@@ -170,7 +170,7 @@ describe("an observer of a store that must be polled", () => {
     await ended;
   });
 
-  test("does not wait for a look that takes long", async () => {
+  test("goes on after a poll without a reply within attemptTimeoutMs", async () => {
     const reader = world.candidate("reader");
     const observer = new Observer({ store: reader.store, election: ELECTION, clock: world.clock, attemptTimeoutMs: 700 });
     reader.records.failNext("get", { kind: "lost" });
@@ -186,7 +186,7 @@ describe("an observer of a store that must be polled", () => {
 });
 
 describe("an observer of a store that pushes", () => {
-  test("is woken by each change of the leader, and finds what it publishes by its polls", async () => {
+  test("is woken by each change of the leader, and finds a published value by its polls", async () => {
     const clock = new VirtualClock();
     const store = new MemoryLeaseStore({ clock });
     const stopping = new AbortController();
@@ -210,7 +210,7 @@ describe("an observer of a store that pushes", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("sees a leader's crash when its lease runs out, which no store pushes", async () => {
+  test("finds a leader's crash when its lease expires, which no store pushes", async () => {
     const clock = new VirtualClock();
     const store = new MemoryLeaseStore({ clock });
     const stopping = new AbortController();
@@ -224,7 +224,7 @@ describe("an observer of a store that pushes", () => {
     await ended;
   });
 
-  test("looks by itself while the push is broken", async () => {
+  test("polls while the push is broken", async () => {
     const clock = new VirtualClock();
     const store = new MemoryLeaseStore({ clock });
     Object.defineProperty(store, "watch", {
@@ -258,7 +258,7 @@ test("an observer of a store that pushes polls once each renewal", async () => {
     await store.renew(lease, LIMITS);
   }
 
-  // And at its beginning, once more when its watch stands.
+  // Also one poll at the start, and one when its watch works.
   expect(read.mock.calls.length).toBeLessThanOrEqual(10 + 3);
   expect(read.mock.calls.length).toBeGreaterThanOrEqual(10);
   stopping.abort();

@@ -17,7 +17,7 @@ test("an occurrence is between 1970 and the year 9999, and its name fits the sto
   expect(() => occurrenceId({ name: "n".repeat(255), scheduledMs: 0 }, ADVICE)).toThrow(ConfigurationError);
 });
 
-test("a text names an instant only with a time and a zone", () => {
+test("a text is accepted as an instant only with a time and a zone", () => {
   const ten = Date.parse("2026-11-20T10:00:00Z");
   for (const text of ["2026-11-20T10:00:00Z", "2026-11-20T11:00:00.000+01:00", "2026-11-20T11:00+0100"]) {
     expect(scheduledMsOf(text, "It", ADVICE), text).toBe(ten);

@@ -33,7 +33,7 @@ function attempt<T>(task: LeaderTask<T, OccurrenceLeadership>, store = occurrenc
 }
 
 describe("an occurrence", () => {
-  test("that is completed is never led again, whoever asks and however late", async () => {
+  test("that is completed is never led again", async () => {
     await attempt((leadership) => leadership.complete());
     expect(service.record(OCCURRENCE)).toMatchObject({ term: 1, termId: null, done: true });
     await clock.advance(100 * LEASE_MS);
@@ -49,13 +49,13 @@ describe("an occurrence", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("that was attempted in vain is open for the next attempt, which has the next number", async () => {
+  test("whose attempt failed is open for the next attempt, which has the next number", async () => {
     await expect(attempt(() => Promise.reject(new Error("disk full")))).rejects.toThrow("disk full");
 
     await expect(attempt(({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
   });
 
-  test("is over for its leadership once it is completed, and is never lost any more", async () => {
+  test("ends its leadership when it is completed, without an abort of the signal", async () => {
     await attempt(async (leadership) => {
       await leadership.complete();
       await clock.advance(0.8 * LEASE_MS);
@@ -66,7 +66,7 @@ describe("an occurrence", () => {
     });
   });
 
-  test("can be completed after its lease, as long as nobody has taken over", async () => {
+  test("can be completed after its lease if no other candidate has taken over", async () => {
     const outcome = attempt(async (leadership) => {
       records.failAll({ kind: "unavailable" });
       await clock.advance(2 * LEASE_MS);
@@ -79,7 +79,7 @@ describe("an occurrence", () => {
     expect(service.record(OCCURRENCE)).toMatchObject({ done: true });
   });
 
-  test("that somebody else has taken over cannot be completed any more, and stays theirs", async () => {
+  test("that another candidate has taken over cannot be completed by the former leader", async () => {
     const rival = occurrences(service.connect("b"));
     await rival.read(OCCURRENCE);
     const outcome = attempt(async (leadership) => {
@@ -106,7 +106,7 @@ describe("an occurrence", () => {
     expect(service.record(OCCURRENCE)).toMatchObject({ term: 1, done: true });
   });
 
-  test("can be completed twice by its own leader, and not once it was given up", async () => {
+  test("can be completed twice by its own leader, and never after a release", async () => {
     await attempt(async (leadership) => {
       await Promise.all([leadership.complete(), leadership.complete()]);
       await leadership.complete();
@@ -120,7 +120,7 @@ describe("an occurrence", () => {
     expect(service.record("another")).not.toHaveProperty("done");
   });
 
-  test("that was released after a completion without a reply was completed, or is open: what comes late changes nothing", async () => {
+  test("that was released after a completion without a reply is completed or open, and a late write changes nothing", async () => {
     for (const [kind, done] of [
       ["unanswered", true],
       ["late", undefined],
@@ -150,7 +150,7 @@ describe("an occurrence", () => {
     expect(service.record(OCCURRENCE)).toMatchObject({ term: 1, termId: null, done: true });
   });
 
-  test("whose completion is not known to have arrived fails, and is open for another attempt", async () => {
+  test("whose completion fails is open for another attempt", async () => {
     const outcome = attempt(async (leadership) => {
       records.failNext("put", { kind: "unavailable" }, { kind: "unavailable" });
       await leadership.complete();
@@ -162,7 +162,7 @@ describe("an occurrence", () => {
 });
 
 describe("a first claim", () => {
-  test("that another has come before, since this process looked, is looked at again before the next one", async () => {
+  test("that loses to another claim since the last read makes the next attempt read first", async () => {
     const store = occurrences();
     await expect(store.read(OCCURRENCE)).resolves.toBeUndefined();
     await win(occurrences(service.connect("b")), { candidateId: "b", election: OCCURRENCE });
@@ -177,7 +177,7 @@ describe("a first claim", () => {
 });
 
 describe("an election", () => {
-  test("cannot be completed: it goes on", async () => {
+  test("cannot be completed", async () => {
     const store = new RecordLeaseStore(records, { clock });
     const elector = new Elector({ store, election: ELECTION, clock });
 
@@ -187,11 +187,11 @@ describe("an election", () => {
 });
 
 describe("MemoryLeaseStore.occurrences", () => {
-  test("are of an election that has a name", () => {
+  test("need an election with a valid name", () => {
     expect(() => new MemoryLeaseStore({ clock }).occurrences("")).toThrow(ConfigurationError);
   });
 
-  test("keeps those of two elections apart, and each for as long as the store", async () => {
+  test("keeps the occurrences of two elections apart, for as long as the store exists", async () => {
     const store = new MemoryLeaseStore({ clock });
     const nightly = store.occurrences(ELECTION);
     await nightly.complete(await win(nightly, { election: OCCURRENCE }), LIMITS);

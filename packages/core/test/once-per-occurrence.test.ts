@@ -23,7 +23,7 @@ let world: VirtualClock;
 let service: SimulatedRecordService;
 let a: Host;
 let b: Host;
-/** When it was due. */
+/** The time at which the occurrence was due. */
 let due: number;
 
 beforeEach(() => {
@@ -56,11 +56,11 @@ function unavailable(): StoreError {
   });
 }
 
-/** Every request fails, without having arrived. */
+/** Every request fails without having arrived. */
 const AWAY: Network = () => ({ arrivals: [], breaks: { afterMs: 1, error: unavailable() } });
 
 describe("one occurrence", () => {
-  test("is done by whoever comes first, and by nobody after that", async () => {
+  test("is done by the first caller, and by no later one", async () => {
     await expect(world.runUntil(deliver(a, () => "billed"))).resolves.toEqual({ ran: true, result: "billed", attempt: 1 });
 
     await expect(world.runUntil(deliver(a, () => "again"))).resolves.toEqual(DONE);
@@ -68,7 +68,7 @@ describe("one occurrence", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test("costs a read, a claim and its completion, and one read where it is done", async () => {
+  test("costs a read, a claim and a completion, and one read if it is done", async () => {
     await world.runUntil(deliver(a, () => "billed"));
     await world.runUntil(deliver(b, () => "again"));
 
@@ -76,7 +76,7 @@ describe("one occurrence", () => {
     expect(b.requests).toEqual(["get"]);
   });
 
-  test("is the same one however the time is written, and another a millisecond later", async () => {
+  test("is the same for every notation of its time, and another one a millisecond later", async () => {
     await world.runUntil(deliver(a, () => "billed", { scheduledAt: due }));
 
     for (const scheduledAt of [new Date(due), new Date(due).toISOString(), "2026-01-01T01:00:00+01:00"]) {
@@ -86,7 +86,7 @@ describe("one occurrence", () => {
     await expect(world.runUntil(deliver(b, () => "other", { name: "weekly" }))).resolves.toMatchObject({ ran: true });
   });
 
-  test("tells its task which it is, and the number of the attempt", async () => {
+  test("gives its task the occurrence and the number of the attempt", async () => {
     await expect(world.runUntil(deliver(a, () => Promise.reject(new Error("disk full"))))).rejects.toThrow("disk full");
 
     const outcome = await world.runUntil(deliver(b, ({ occurrence, term, signal }) => ({ occurrence, term, signal })));
@@ -97,7 +97,7 @@ describe("one occurrence", () => {
     });
   });
 
-  test("is in progress elsewhere while its task works, however long that takes", async () => {
+  test("counts as in progress while its task works, for any duration", async () => {
     const working = Promise.withResolvers<string>();
     const first = deliver(a, () => working.promise);
     await world.advance(20 * LEASE_MS);
@@ -114,7 +114,7 @@ describe("one occurrence", () => {
     await expect(world.runUntil(deliver(b, () => "billed"))).resolves.toEqual({ ran: true, result: "billed", attempt: 2 });
   });
 
-  test("is open again once the lease of a host that died has run out", async () => {
+  test("is open again once the lease of a dead host has expired", async () => {
     void deliver(a, () => new Promise(() => undefined));
     await world.advance(LEASE_MS);
     a.clock.kill();
@@ -125,7 +125,7 @@ describe("one occurrence", () => {
     await expect(world.runUntil(deliver(b, () => "billed"))).resolves.toEqual({ ran: true, result: "billed", attempt: 2 });
   });
 
-  test("is done again where a host has died between its end and the record of that", async () => {
+  test("is done again if a host died between the end of the task and its record", async () => {
     void deliver(a, () => {
       a.network = LOST;
       a.clock.kill();
@@ -153,7 +153,7 @@ describe("one occurrence", () => {
   });
 });
 
-describe("who waits", () => {
+describe("a caller that waits", () => {
   const wait: Options = { whenInProgress: "wait" };
 
   test("returns once it is done", async () => {
@@ -166,7 +166,7 @@ describe("who waits", () => {
     await first;
   });
 
-  test("does it when its claimant fails", async () => {
+  test("does the occurrence when its claimant fails", async () => {
     const working = Promise.withResolvers<string>();
     const first = deliver(a, () => working.promise);
     const second = deliver(b, () => "billed", wait);
@@ -177,7 +177,7 @@ describe("who waits", () => {
     await expect(world.runUntil(second)).resolves.toEqual({ ran: true, result: "billed", attempt: 2 });
   });
 
-  test("does it soon after the lease of a claimant that died", async () => {
+  test("does the occurrence soon after the lease of a dead claimant", async () => {
     void deliver(a, () => new Promise(() => undefined));
     const second = deliver(b, () => "billed", wait);
     await world.advance(1_000);
@@ -190,7 +190,7 @@ describe("who waits", () => {
   });
 
   test.each(["wait", "return"] as const)(
-    "makes up for a host that died whose clock was 5 s ahead, also by a clock that may step, with '%s'",
+    "does the ticks of a dead host whose clock was 5 s ahead, also by a clock that may step, with '%s'",
     async (whenInProgress) => {
       service = new SimulatedRecordService(world, { storeClock: { toleranceMs: 100, exact: false, mayStep: true } });
       a = new Host(world, service, { wallOffsetMs: 5_000 });
@@ -209,7 +209,7 @@ describe("who waits", () => {
     },
   );
 
-  test("asks rarely: an hour costs less than eight hundred requests", async () => {
+  test("polls rarely: an hour costs less than eight hundred requests", async () => {
     const working = Promise.withResolvers<void>();
     void deliver(a, () => working.promise);
     const second = deliver(b, () => "twin", wait);
@@ -221,7 +221,10 @@ describe("who waits", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  /** Hosts A and B have one tick a minute; the job hangs on A. Returns what B sent in each minute, and how its waits end. */
+  /**
+   * Hosts A and B have one tick a minute, and the job hangs on A. Returns B's requests in each minute, and the outcomes of its
+   * waits.
+   */
   async function pileUp(minutes: number, logger: Lines, leaseDurationMs = LEASE_MS) {
     const hangs = async ({ signal }: ClaimedLeadership): Promise<void> =>
       await new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
@@ -243,7 +246,7 @@ describe("who waits", () => {
     return { requests, ended, die: () => a.clock.pause() };
   }
 
-  test("asks at a bounded pace for the ticks of a job that hangs, warns of them once, and gives the oldest up", async () => {
+  test("polls at a bounded rate for the ticks of a hanging job, warns once, and gives the oldest up", async () => {
     const logger = new Lines();
     const { requests, ended } = await pileUp(104, logger, HOUR_MS);
 
@@ -252,13 +255,13 @@ describe("who waits", () => {
     expect(logger.warnings[0]).toMatch(
       /^This host waits for 10 occurrences of 'nightly'.*due at 2026-01-01T00:00:00\.000Z.*stallTimeoutMs/,
     );
-    // 104 have begun; of each that was given up the next poll comes within minutes.
+    // 104 waits have begun. A wait ends at its next poll, which comes within minutes.
     await world.advance(300_000);
     expect([...ended.keys()].toSorted((x, y) => x - y)).toEqual([0, 1, 2, 3]);
     for (const outcome of ended.values()) expect(outcome).toEqual({ ran: false, reason: "in-progress" });
   });
 
-  test("outlasts a short outage for each of them, however slowly it polls", async () => {
+  test("goes on after a short outage for each of them, even at a slow poll rate", async () => {
     const { ended } = await pileUp(20, new Lines());
     for (let outages = 0; outages < 10; outages += 1) {
       b.network = AWAY;
@@ -269,7 +272,7 @@ describe("who waits", () => {
     expect(ended.size).toBe(0);
   });
 
-  test("does all of them once the host is dead on which they hang", async () => {
+  test("does all of them once the host on which they hang is dead", async () => {
     const { ended, die } = await pileUp(20, new Lines());
     die();
     await world.advance(LEASE_MS + 20 * 5_000);
@@ -293,7 +296,7 @@ describe("who waits", () => {
     expect(outcome).toEqual({ ran: false, reason: "in-progress" });
   });
 
-  test("waits an outage out that is shorter than the lease, and not one that is longer", async () => {
+  test("goes on after an outage that is shorter than the lease, and rejects in a longer one", async () => {
     const working = Promise.withResolvers<void>();
     void deliver(a, () => working.promise);
     const short = deliver(b, () => "twin", wait);
@@ -328,14 +331,14 @@ describe("a store that fails", () => {
     await expect(world.runUntil(deliver(b, () => "billed"))).resolves.toMatchObject({ ran: true, attempt: 1 });
   });
 
-  test("is asked twice, since one lost reply is no outage", async () => {
+  test("is read twice, because one lost reply is no outage", async () => {
     let requests = 0;
     a.network = (request) => (++requests === 1 ? AWAY : promptNetwork())(request);
 
     await expect(world.runUntil(deliver(a, () => "billed"))).resolves.toMatchObject({ ran: true, attempt: 1 });
   });
 
-  test("is asked again to record what is done, for as long as the claim keeps others out", async () => {
+  test("gets further tries to record a completion, for as long as the claim blocks others", async () => {
     const outcome = deliver(a, () => {
       a.network = AWAY;
       return "billed";
@@ -347,7 +350,7 @@ describe("a store that fails", () => {
     await expect(world.runUntil(deliver(b, () => "again"))).resolves.toEqual(DONE);
   });
 
-  test("and does not come back leaves it done and not recorded, which is what the error says", async () => {
+  test("and does not recover leaves the occurrence done and not recorded, as the error says", async () => {
     const begunMs = world.monotonicMs();
     const outcome = deliver(a, () => {
       a.network = AWAY;
@@ -365,7 +368,7 @@ describe("a store that fails", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test("and whose reply is lost has recorded it all the same", async () => {
+  test("and whose reply is lost has recorded the completion all the same", async () => {
     const outcome = deliver(a, () => {
       let puts = 0;
       a.network = (request) =>
@@ -377,7 +380,7 @@ describe("a store that fails", () => {
     await expect(world.runUntil(deliver(b, () => "again"))).resolves.toEqual(DONE);
   });
 
-  test("tells a task in time to stop, and its occurrence is open for the next attempt", async () => {
+  test("aborts the task's signal in time, and its occurrence is open for the next attempt", async () => {
     const outcome = deliver(a, async ({ signal }) => {
       a.network = AWAY;
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -391,7 +394,7 @@ describe("a store that fails", () => {
 });
 
 describe("a host that is frozen for longer than its lease", () => {
-  test("and thaws finds that another has taken over: it rejects, and the other's end is the one that counts", async () => {
+  test("rejects after the thaw if another host has taken over, and the other's completion counts", async () => {
     const thawed = Promise.withResolvers<void>();
     const slow = deliver(a, () => thawed.promise);
     await world.advance(1_000);
@@ -404,7 +407,7 @@ describe("a host that is frozen for longer than its lease", () => {
     await expect(world.runUntil(slow)).rejects.toMatchObject({ code: "LEASE_LOST", reason: "taken" });
   });
 
-  test("has done it, if nobody has taken over", async () => {
+  test("completes the occurrence after the thaw if no other host has taken over", async () => {
     const thawed = Promise.withResolvers<void>();
     const slow = deliver(a, () => thawed.promise);
     await world.advance(1_000);
@@ -419,7 +422,7 @@ describe("a host that is frozen for longer than its lease", () => {
 });
 
 describe("a signal", () => {
-  test("that has aborted before: nothing is sent", async () => {
+  test("that has already aborted causes no request", async () => {
     const call = deliver(a, () => "billed", {}, AbortSignal.abort());
     await expect(call).rejects.toMatchObject({
       code: "ALREADY_ABORTED",
@@ -428,7 +431,7 @@ describe("a signal", () => {
     expect(a.requests).toEqual([]);
   });
 
-  test("that aborts while the task works reaches it; what it throws leaves the occurrence open", async () => {
+  test("that aborts while the task works reaches the task, whose error leaves the occurrence open", async () => {
     const stopping = new AbortController();
     const outcome = deliver(
       a,
@@ -445,7 +448,7 @@ describe("a signal", () => {
     await expect(world.runUntil(deliver(b, () => "billed"))).resolves.toMatchObject({ ran: true, attempt: 2 });
   });
 
-  test("that aborts does not undo what is done", async () => {
+  test("that aborts does not undo a completion", async () => {
     const stopping = new AbortController();
     const outcome = deliver(a, () => stopping.abort(), {}, stopping.signal);
 
@@ -529,7 +532,7 @@ describe("what cannot work is refused before any request:", () => {
     expect(a.requests).toEqual([]);
   });
 
-  test("a store that keeps no occurrences, or does not know their age", async () => {
+  test("a store that keeps no occurrences, or cannot tell their age", async () => {
     const records = new MemoryRecordStore(world);
     const keepsNone = new RecordLeaseStore(records, { clock: world });
     await expect(deliver(a, () => 0, { store: keepsNone })).rejects.toMatchObject({
@@ -543,7 +546,7 @@ describe("what cannot work is refused before any request:", () => {
     await expect(deliver(a, () => 0, { store: ageless })).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 
-  test("but not the last times that can be known, and the earliest", async () => {
+  test("accepts the latest and the earliest possible times", async () => {
     for (const scheduledAt of ["2025-12-25T02:00:00Z", "2026-01-01T01:00:00Z"]) {
       await expect(world.runUntil(deliver(a, () => "billed", { scheduledAt }))).resolves.toMatchObject({ ran: true });
     }
@@ -552,7 +555,7 @@ describe("what cannot work is refused before any request:", () => {
 
 describe("two hosts, an 80 ms job and a hundred ticks, a second apart:", () => {
   const TICKS = 100;
-  /** Whose work each tick was. */
+  /** The hosts that did the work of each tick. */
   let done: Map<number, Host[]>;
 
   beforeEach(() => {
@@ -564,7 +567,7 @@ describe("two hosts, an 80 ms job and a hundred ticks, a second apart:", () => {
     done.set(tick, [...(done.get(tick) ?? []), host]);
   }
 
-  /** Fires at each tick by the host's own wall clock, as a scheduler does. */
+  /** Fires at each tick of the host's own wall clock, as a scheduler does. */
   async function runTicks(host: Host, whenInProgress: "return" | "wait", skipped: readonly number[] = []): Promise<void> {
     const calls: Promise<unknown>[] = [];
     for (let tick = 1; tick <= TICKS; tick += 1) {
@@ -605,7 +608,7 @@ describe("two hosts, an 80 ms job and a hundred ticks, a second apart:", () => {
     expect([3, 50, 51, 52].map((tick) => done.get(tick))).toEqual([[b], [b], [b], [b]]);
   });
 
-  test("those of a host that dies in the middle are done by the other, which waits", async () => {
+  test("the ticks of a host that dies halfway are done by the other host, which waits", async () => {
     b = new Host(world, service, { wallOffsetMs: -20 });
     void runTicks(a, "wait");
     const second = runTicks(b, "wait");
@@ -620,7 +623,7 @@ describe("two hosts, an 80 ms job and a hundred ticks, a second apart:", () => {
   });
 });
 
-test("a time that looks like the present one is warned of, once", async () => {
+test("a scheduledAt that looks like the present time causes one warning", async () => {
   await world.advance(123);
   const logger = new Lines();
   const scheduledAt = world.wallMs();
@@ -636,7 +639,7 @@ test("a time that looks like the present one is warned of, once", async () => {
   expect(others.of("warn")).toEqual([]);
 });
 
-test("the record that is done is kept for retentionMs: by default a week", async () => {
+test("the record of a completed occurrence is kept for retentionMs, by default a week", async () => {
   const kept: unknown[] = [];
   const occurrences = a.store.occurrences?.bind(a.store);
   Object.assign(a.store, {

@@ -12,7 +12,7 @@ const RUNS = 60;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** A leader and a standby that has learnt when it renews. */
+/** Returns a leader, and a standby that has learned the leader's renewal times. */
 async function pair(seed: number, options: CandidateOptions = {}) {
   const world = new ElectionWorld(seed);
   const leader = world.candidate("leader", { latencyMs: LATENCY_MS, ...options });
@@ -25,7 +25,7 @@ async function pair(seed: number, options: CandidateOptions = {}) {
 }
 
 describe("a planned stop", () => {
-  test("leaves nobody leading for 200 ms in the median, and costs standbys nothing", async () => {
+  test("leaves the election without a leader for 200 ms in the median, and costs standbys nothing", async () => {
     const vacantMs: number[] = [];
     const looksPerHour: number[] = [];
     for (let seed = 1; seed <= RUNS; seed += 1) {
@@ -52,7 +52,7 @@ describe("a planned stop", () => {
   test("lets the task go on meanwhile, until the caller's signal aborts or the term ends", async () => {
     for (const end of ["abort", "resign"] as const) {
       const { world, leader, leading, waiting } = await pair(1);
-      // Right after a look: the next one is far.
+      // Right after a poll, so the next one is far away.
       const sinceTickMs = (world.clock.monotonicMs() - leader.events.timesMs("startedLeading")[0]!) % RENEW_INTERVAL_MS;
       await world.clock.advance(RENEW_INTERVAL_MS - sinceTickMs + 200);
       const stopping = leader.elector.stop({ planned: true });
@@ -69,7 +69,7 @@ describe("a planned stop", () => {
     }
   });
 
-  test("is at once where nothing is released, nobody renews on a grid, or standbys are pushed to", async () => {
+  test("ends at once if nothing is released, renewals follow no grid, or the store pushes", async () => {
     for (const options of [{ releaseOnStop: false }, { renewal: "manual" as const }]) {
       const world = new ElectionWorld();
       const { elector } = world.candidate("a", options);
@@ -85,12 +85,12 @@ describe("a planned stop", () => {
   });
 });
 
-test("where the service ends leases, standbys look after each instant at which one may have run out", () => {
+test("on a service that ends leases, standbys poll after each instant at which a lease may have expired", () => {
   const { capabilities } = new MemoryLeaseStore();
   const polled = { ...capabilities, watch: "poll", expiry: "native" } as const;
   const timing = decideTiming({ leaseDurationMs: LEASE_MS, renewIntervalMs: 4_000 });
   const grantedAt = { monotonicMs: 1_000, wallMs: 0 };
-  // Ticks at 1, 5, 9 s and so on, so that the lease may end at 16, 20, 24 s; and a look between any two of these.
+  // Renewals are at 1, 5, 9 s and so on, so the lease may end at 16, 20, 24 s. One poll lies between any two of these.
   expect(plannedEndMs(16_300, grantedAt, timing, polled)).toBe(1_600);
   expect(plannedEndMs(18_300, grantedAt, timing, polled)).toBe(1_600);
   expect(plannedEndMs(19_950, grantedAt, timing, polled)).toBe(0);

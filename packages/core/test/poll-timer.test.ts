@@ -22,7 +22,7 @@ function timerOf(store: unknown): PollTimer {
   return new PollTimer({ store: store as LeaseStore, election: "e", clock, journal: Journal.to(lines), ...paces }, undefined);
 }
 
-test("a watch that ends is begun again after a second, after longer where that ends too, and after a second once one has lasted", async () => {
+test("a watch that ends restarts after a second, later if it keeps ending, and after a second once it has lasted", async () => {
   const lastsMs = [0, 0, 0, 0, 0, RETRY_PERIOD_MS];
   const originMs = clock.monotonicMs();
   const begunMs: number[] = [];
@@ -42,7 +42,7 @@ test("a watch that ends is begun again after a second, after longer where that e
   expect(clock.pendingTimers).toBe(0);
 });
 
-/** A store whose watch wakes when the test says so. */
+/** A store whose watch wakes on command of the test. */
 class Waking {
   readonly name = "waking";
   watches = 0;
@@ -83,7 +83,7 @@ describe("wake-ups", () => {
     polls.stop();
   });
 
-  test("that come while a poll is under way lead to one poll after it", async () => {
+  test("that come while a poll is under way cause one poll after it", async () => {
     const store = new Waking();
     const polls = timerOf(store);
     await polls.wait(RETRY_PERIOD_MS);
@@ -122,7 +122,7 @@ describe("wake-ups", () => {
 describe("a watch that is silent while polls show changes", () => {
   const held = (term: number): LeaseSnapshot => ({ election: "e", state: "held", term, holder: "a" });
 
-  /** Polls once each renewal, and shows this. */
+  /** Polls once per renewal interval. The polls return these snapshots. */
   async function poll(polls: PollTimer, ...shown: readonly LeaseSnapshot[]): Promise<void> {
     for (const snapshot of shown) {
       polls.polling();
@@ -131,7 +131,7 @@ describe("a watch that is silent while polls show changes", () => {
     }
   }
 
-  test("for two renewals is deaf: it is begun anew, polls go at the store's period, and a person is told once", async () => {
+  test("for two renewals is deaf: it restarts, polls follow retryPeriodMs, and one warning is written", async () => {
     const store = new Waking();
     const polls = timerOf(store);
     await clock.settle();
@@ -151,7 +151,7 @@ describe("a watch that is silent while polls show changes", () => {
     polls.stop();
   });
 
-  test("and is not deaf any more once it wakes for a change, of which its beginning is none", async () => {
+  test("stops being deaf once it wakes for a change; its first wake-up does not count", async () => {
     const store = new Waking();
     const polls = timerOf(store);
     await clock.settle();
@@ -164,7 +164,7 @@ describe("a watch that is silent while polls show changes", () => {
     polls.stop();
   });
 
-  test("is not deaf where it wakes late, within two renewals, or where only renewals and values change", async () => {
+  test("is not deaf if it wakes within two renewals, or if only renewals and values change", async () => {
     const store = new Waking();
     const polls = timerOf(store);
     await clock.settle();
@@ -178,7 +178,7 @@ describe("a watch that is silent while polls show changes", () => {
     polls.stop();
   });
 
-  test("is not deaf for one change that nobody waits for, and deaf after a second one", async () => {
+  test("is not deaf after one change missed at the end of a campaign, and deaf after a second one", async () => {
     const store = new Waking();
     for (const [times, warnings] of [
       [1, 0],

@@ -9,7 +9,7 @@ function process(options?: ConstructorParameters<typeof ProcessClock>[1]) {
 }
 
 describe("the clocks of one process", () => {
-  test("run at rates of their own, and its timers with them", async () => {
+  test("run at their own rates, and so do the timers", async () => {
     const { world, clock, ran, note } = process({ rate: 2, wallRate: 0.5, wallOffsetMs: 7 });
     const [monotonicMs, wallMs, trueWallMs] = [clock.monotonicMs(), clock.wallMs(), world.wallMs()];
     clock.setTimer(note("after 1,000 of its own"), 1_000);
@@ -23,7 +23,7 @@ describe("the clocks of one process", () => {
     expect(clock.wallMs() - wallMs).toBeCloseTo(250.5);
   });
 
-  test("stand still while nothing runs only where the machine is suspended, and then the monotonic one alone", async () => {
+  test("go on during a pause; only the monotonic clock stands still, and only during a suspension", async () => {
     const { world, clock } = process();
     const [monotonicMs, wallMs] = [clock.monotonicMs(), clock.wallMs()];
     clock.pause();
@@ -43,7 +43,7 @@ describe("the clocks of one process", () => {
 });
 
 describe("a process that is paused", () => {
-  test("runs what has fallen due and what has reached it in that order, each with all that it sets off", async () => {
+  test("runs due timers and arrived replies in order, each with everything that it starts", async () => {
     const { world, clock, ran, note } = process();
     clock.setTimer(() => void Promise.resolve().then(note("set off by the timer")), 100);
     world.setTimer(() => clock.deliver(note("a reply")), 200);
@@ -69,7 +69,7 @@ describe("a process that is paused", () => {
     expect(ran).toEqual(["late"]);
   });
 
-  test("does not run a timer that was cancelled by what ran first", async () => {
+  test("does not run a timer that an earlier callback cancelled", async () => {
     const { world, clock, ran, note } = process();
     const second = clock.setTimer(note("second"), 200);
     clock.setTimer(() => second.cancel(), 100);
@@ -82,7 +82,7 @@ describe("a process that is paused", () => {
   });
 });
 
-test("a process that was killed runs nothing any more, not even what was on its way", async () => {
+test("a killed process runs nothing any more, not even replies on their way", async () => {
   const { world, clock, ran, note } = process();
   clock.setTimer(note("a timer"), 100);
   world.setTimer(() => clock.deliver(note("a reply")), 100);

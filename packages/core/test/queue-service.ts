@@ -27,20 +27,20 @@ interface Entry {
 
 export type QueueOperation = "take" | "look" | "acquire" | "leave" | "renew" | "release" | "read" | "win" | "check";
 
-/** A service with one queue, whose first entry leads: as etcd's elections are, without a network. */
+/** A service with one queue whose first entry leads, as in an etcd election, without a network. */
 export class QueueService {
-  /** What was asked of it, as `<candidate> <operation>`. */
+  /** The requests that it received, as `<candidate> <operation>`. */
   readonly log: string[] = [];
   readonly clock: VirtualClock;
-  /** The failure of each request, if it is to fail. */
+  /** Returns the error of a request, if the request is to fail. */
   failure: ((candidateId: string, operation: QueueOperation) => StoreErrorCode | undefined) | undefined;
-  /** Where requests of one kind take time. */
+  /** The latency of each kind of request. */
   latencyMs: Partial<Record<QueueOperation, number>> = {};
-  /** The time that the good news of an acquisition takes. */
+  /** The time that the reply of an acquisition takes. */
   replyMs = 0;
   #entries: Entry[] = [];
   #term = 0;
-  /** The last term that was led in. */
+  /** The last term that a candidate has led. */
   #ledTerm = 0;
   #changed = Promise.withResolvers<void>();
 
@@ -52,7 +52,7 @@ export class QueueService {
     return new QueueLeaseStore(this, candidateId);
   }
 
-  /** Who stands in it, the first in front. */
+  /** The candidates in the queue, the first in front. */
   get queue(): string[] {
     return this.#present().map(({ candidateId }) => candidateId);
   }
@@ -83,7 +83,7 @@ export class QueueService {
     this.announce();
   }
 
-  /** Renews an entry; false where it is gone. */
+  /** Renews an entry. Returns false if the entry is gone. */
   keep(entry: Entry): boolean {
     if (!this.#present().includes(entry)) return false;
     entry.untilMs = this.clock.monotonicMs() + entry.leaseDurationMs;
@@ -95,7 +95,7 @@ export class QueueService {
     this.#changed = Promise.withResolvers();
   }
 
-  /** The election as it is for the one who has this entry. */
+  /** Returns the election's state for the owner of this entry. */
   snapshot(own?: Entry): LeaseSnapshot {
     const [first] = this.#present();
     if (!first || (first === own && !first.leads)) return { election: ELECTION, state: "vacant", term: this.#ledTerm };

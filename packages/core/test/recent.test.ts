@@ -7,7 +7,7 @@ import { ElectionWorld } from "./election-world.ts";
 
 const HOUR_MS = 3_600_000;
 
-test("what nobody has asked for in an hour is let go of by what is new, and what is asked for stays", async () => {
+test("new entries remove entries that were not read for an hour, and entries that are read stay", async () => {
   const clock = new VirtualClock();
   const recent = new Recent<number>(clock);
   recent.set("asked for", 1);
@@ -16,13 +16,13 @@ test("what nobody has asked for in an hour is let go of by what is new, and what
     expect(recent.get("asked for")).toBe(1);
     clock.freeze(1_000);
   }
-  // An hour's names, and those that wait to be looked at: twice as many at most.
+  // An hour's names, and those that have not been checked yet: at most twice as many.
   expect(recent.size).toBeLessThanOrEqual(2 * 3_600);
   expect(recent.get("name 0")).toBeUndefined();
   expect(recent.get(`name ${5 * 3_600 + 1}`)).toBe(5 * 3_600 + 1);
 });
 
-test("what is left of a crowd goes faster than what is new comes", () => {
+test("old entries are removed faster than new ones come", () => {
   const clock = new VirtualClock();
   const recent = new Recent<number>(clock);
   for (let name = 0; name < 1_000; name += 1) recent.set(`crowd ${name}`, name);
@@ -33,7 +33,7 @@ test("what is left of a crowd goes faster than what is new comes", () => {
   expect(recent.size).toBe(500);
 });
 
-test("what is kept for longer stays for so long, and not longer", () => {
+test("an entry that is kept for longer stays exactly that long", () => {
   const clock = new VirtualClock();
   const recent = new Recent<number>(clock);
   recent.set("kept", 1);
@@ -46,7 +46,7 @@ test("what is kept for longer stays for so long, and not longer", () => {
   expect(recent.get("kept")).toBeUndefined();
 });
 
-test("a candidate that looks every few hours sees a long lease expire, whatever other names come by", async () => {
+test("a candidate that polls every few hours observes a long lease expire, even if many other names are used", async () => {
   const world = new ElectionWorld();
   const long = { leaseDurationMs: 12 * HOUR_MS, retryPeriodMs: 12 * HOUR_MS };
   const leader = world.candidate("a", long);
@@ -69,7 +69,7 @@ test("a candidate that looks every few hours sees a long lease expire, whatever 
   await world.clock.runUntil(Promise.all([run.settled, standing.settled]), 100 * HOUR_MS);
 });
 
-test("a candidate that has led for a day knows that its record has gone back, whatever other names came by", async () => {
+test("a candidate that has led for a day notices that its record has gone back, even if many other names are used", async () => {
   const world = new ElectionWorld();
   const leader = world.candidate("a");
   const run = leader.run();

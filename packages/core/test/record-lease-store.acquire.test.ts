@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 
 describe("acquire", () => {
-  test("makes the first record: term 1, with everything that rivals need", async () => {
+  test("creates the first record: term 1, with everything that rivals need", async () => {
     const lease = await win(a, { value: "http://a" });
 
     expect(lease).toMatchObject({ election: ELECTION, candidateId: "a", term: 1, leaseDurationMs: LEASE_MS });
@@ -46,7 +46,7 @@ describe("acquire", () => {
     expect(service.log.slice(before).map(({ operation }) => operation)).toEqual(["put"]);
   });
 
-  test("has one winner when two try on the same version, and the loser reads before it tries again", async () => {
+  test("has one winner if two candidates try on the same version, and the loser reads before it tries again", async () => {
     await a.release(await win(a), LIMITS);
     await b.read(ELECTION);
 
@@ -82,7 +82,7 @@ describe("an acquisition whose outcome is unknown", () => {
     expect((await a.renew(lease, LIMITS)).held).toBe(true);
   });
 
-  test("that another candidate beat is a defeat like any other", async () => {
+  test("that lost to another candidate is not acquired, without an error", async () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "lost" });
     const acquiringA = a.acquire(acquiring());
@@ -94,7 +94,7 @@ describe("an acquisition whose outcome is unknown", () => {
     expect(outcome).toMatchObject({ acquired: false, current: { holder: "b" } });
   });
 
-  test("throws what went wrong where reading fails too; found later, it is vacant to the process that sent it", async () => {
+  test("throws the error if the read fails, too; found later, it is vacant to the process that sent it", async () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });
     recordsA.failNext("get", { kind: "unavailable" });
@@ -110,7 +110,7 @@ describe("an acquisition whose outcome is unknown", () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "late", byMs: 3_000 });
 
-    // Nobody else has it: the attempt has failed, and says so.
+    // No other candidate has the lease. The attempt failed, and throws.
     const attempt = clock.runUntil(a.acquire(acquiring({ timeoutMs: 1_000 })));
     await expect(attempt).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
 
@@ -120,7 +120,7 @@ describe("an acquisition whose outcome is unknown", () => {
     expect((await win(a)).term).toBe(3);
   });
 
-  test("bars everybody else until it has run out, since they cannot know", async () => {
+  test("blocks every other process until it has expired", async () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });
     recordsA.failNext("get", { kind: "unavailable" });
@@ -132,7 +132,7 @@ describe("an acquisition whose outcome is unknown", () => {
   });
 
   test.each([true, false])(
-    "that arrives twice is won: the second answer says that another is there (shown: %s)",
+    "that arrives twice is won, even if the second reply shows another version (shown: %s)",
     async (shown) => {
       await a.release(await win(a), LIMITS);
       const put = recordsA.put.bind(recordsA);
@@ -148,7 +148,7 @@ describe("an acquisition whose outcome is unknown", () => {
     },
   );
 
-  test("that arrived and was broken before that was known is not led on", async () => {
+  test("that arrived and was broken before it was found is not led", async () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });
     const acquiringA = a.acquire(acquiring());
@@ -159,7 +159,7 @@ describe("an acquisition whose outcome is unknown", () => {
     expect(service.record(ELECTION)).toMatchObject({ term: 2, broken: { reason: "maintenance" } });
   });
 
-  test("that met another's transaction, and whose next try comes too late, is certain not to be written", async () => {
+  test("that met another transaction, and whose next try comes too late, is known not to be written", async () => {
     const late: Clock = {
       monotonicMs: () => clock.monotonicMs(),
       wallMs: () => clock.wallMs(),
@@ -181,7 +181,7 @@ describe("an acquisition whose outcome is unknown", () => {
     expect(sent).toBe(1);
   });
 
-  test("that fails for certain is thrown as it is, without a read", async () => {
+  test("that certainly failed throws its error, without a read", async () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "throttled", retryAfterMs: 700 });
     const reads = service.count("a", "get");
@@ -190,10 +190,10 @@ describe("an acquisition whose outcome is unknown", () => {
     expect(service.count("a", "get")).toBe(reads);
   });
 
-  test("is nobody's to take while it may still turn out to be won: a second candidate on the same store does not", async () => {
+  test("blocks a second candidate on the same store while it may still turn out to be won", async () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });
-    // Both reads are under way when the acquisition has arrived; the one that resolves it returns last.
+    // Both reads are under way when the acquisition arrives. The read that resolves the attempt returns last.
     recordsA.failNext("get", { kind: "slow", latencyMs: 800 }, { kind: "slow", latencyMs: 100 });
     const acquiringA = a.acquire(acquiring());
     await clock.advance(LIMITS.timeoutMs);
@@ -206,7 +206,7 @@ describe("an acquisition whose outcome is unknown", () => {
     expect([first.acquired, second.acquired]).toEqual([true, false]);
   });
 
-  test("never ends with two winners on one store, whichever reads return first", async () => {
+  test("never ends with two winners on one store, in any order of the replies", async () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" }, { kind: "slow", latencyMs: 900 });
     recordsA.failNext("get", { kind: "slow", latencyMs: 400 }, { kind: "slow", latencyMs: 100 });
@@ -232,7 +232,7 @@ describe("acquire refuses before any request", () => {
     expect(service.log).toHaveLength(0);
   });
 
-  // What could not be read back would never be overwritten: it would end the election for good.
+  // Such a record could not be read back, and so would never be overwritten. It would end the election for good.
   test.each([
     ["a lease that is not a number", { leaseDurationMs: NaN }],
     ["an infinite lease", { leaseDurationMs: Infinity }],
@@ -243,7 +243,7 @@ describe("acquire refuses before any request", () => {
     expect(service.record(ELECTION)).toBeUndefined();
   });
 
-  test("a term beyond the whole numbers: the record before it stays readable", async () => {
+  test("a term beyond the safe integers, so the record stays readable", async () => {
     await a.release(await win(a, { minTerm: Number.MAX_SAFE_INTEGER }), LIMITS);
 
     await expect(a.acquire(acquiring())).rejects.toBeInstanceOf(LeaseholdError);
@@ -259,7 +259,7 @@ describe("new RecordLeaseStore", () => {
     },
   );
 
-  test("of something without capabilities is refused", () => {
+  test("refuses an object without capabilities", () => {
     expect(() => new RecordLeaseStore({ get: () => undefined, put: () => undefined } as never)).toThrow(ConfigurationError);
   });
 });

@@ -4,7 +4,7 @@ import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/
 import { test } from "./held-lease.ts";
 
 describe("a break", () => {
-  test("lets nobody acquire until the rest of the lease has passed", async ({ held: { clock, holder, rival, admin } }) => {
+  test("blocks every candidate until the rest of the lease has passed", async ({ held: { clock, holder, rival, admin } }) => {
     await rival.read(ELECTION);
     await clock.advance(6_000);
     await admin.break(ELECTION, { reason: "maintenance" });
@@ -42,7 +42,7 @@ describe("a break", () => {
     expect((await holder.renew(lease, LIMITS)).held).toBe(false);
   });
 
-  test("against others who keep writing is a conflict, after a few tries", async ({ held: { admin, adminRecords } }) => {
+  test("is a conflict after a few tries if others keep writing", async ({ held: { admin, adminRecords } }) => {
     adminRecords.put = () => Promise.resolve({ stored: false });
 
     await expect(admin.break(ELECTION, { reason: "maintenance" })).rejects.toMatchObject({
@@ -52,7 +52,7 @@ describe("a break", () => {
     await expect(admin.transfer(ELECTION, "b")).rejects.toMatchObject({ code: "STORE_CONFLICT", operation: "transfer" });
   });
 
-  test("of an election that never was says so, and makes no record", async ({ held: { service, admin } }) => {
+  test("of an election without a record returns broken: false, and creates no record", async ({ held: { service, admin } }) => {
     expect(await admin.break("unheard-of", { reason: "typo" })).toEqual({ broken: false, current: undefined });
     expect(service.record("unheard-of")).toBeUndefined();
   });
@@ -65,7 +65,7 @@ describe("a break", () => {
     expect(service.log).toHaveLength(sent);
   });
 
-  // A record that nobody can read would be left untouched for good: foreign data is not ours.
+  // An unreadable record would never be changed again, because it counts as foreign data.
   test.for([undefined, 7, null, "\ud800", "x".repeat(501)])(
     "with %j for a reason is refused, and the record stays readable",
     async (reason, { held: { holder, admin, lease } }) => {

@@ -26,7 +26,7 @@ async function state(store: RecordLeaseStore = rival): Promise<string | undefine
 }
 
 describe("a rival counts from after its read", () => {
-  test("a lease has expired once its nonce was seen unchanged for the whole duration, and not a moment before", async () => {
+  test("a lease has expired once its nonce was observed unchanged for the whole duration, and not earlier", async () => {
     await win(holder);
     await rival.read(ELECTION);
 
@@ -39,7 +39,7 @@ describe("a rival counts from after its read", () => {
     expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
-  test.each(["expired", "vacant"])("one that is %s is looked at after half a retry period or up to a whole one", async (how) => {
+  test.each(["expired", "vacant"])("a lease that is %s is polled again after half to one retry period", async (how) => {
     const lease = await win(holder);
     if (how === "vacant") await holder.release(lease, LIMITS);
     await rival.read(ELECTION);
@@ -50,7 +50,7 @@ describe("a rival counts from after its read", () => {
     expect(Math.max(...waitsMs)).toBeCloseTo(2_000, -2);
   });
 
-  test("a long lease, too, for one that comes back when it expires, whatever others it sees first", async () => {
+  test("a long lease expires for a process that returns then, even if it reads many others first", async () => {
     const leaseDurationMs = 3 * HOUR_MS;
     await win(holder, { leaseDurationMs });
     await rival.read(ELECTION);
@@ -62,7 +62,7 @@ describe("a rival counts from after its read", () => {
     expect(await state()).toBe("expired");
   });
 
-  test("the time counts from after the first reading had returned, not from when it was sent", async () => {
+  test("the time counts from the reply of the first read, not from its send", async () => {
     await win(holder);
     recordsB.failNext("get", { kind: "slow", latencyMs: 3_000 });
     const sentMs = clock.monotonicMs();
@@ -75,7 +75,7 @@ describe("a rival counts from after its read", () => {
     expect(await state()).toBe("expired");
   });
 
-  test("a renewal starts it anew", async () => {
+  test("a renewal restarts the time", async () => {
     const lease = await win(holder);
     await rival.read(ELECTION);
     await clock.advance(10_000);
@@ -122,7 +122,7 @@ describe("a rival counts from after its read", () => {
     expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
-  test("a rival that was suspended has not watched meanwhile", async () => {
+  test("the time does not count a suspension of the rival", async () => {
     await win(holder);
     await rival.read(ELECTION);
 
@@ -131,11 +131,11 @@ describe("a rival counts from after its read", () => {
     expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(false);
   });
 
-  test("a reading that was overtaken by a newer one does not start it anew", async () => {
+  test("a read that was overtaken by a newer one does not restart the time", async () => {
     const lease = await win(holder);
     recordsB.failNext("get", { kind: "slow", latencyMs: 4_000 });
     const overtaken = rival.read(ELECTION);
-    // The service has answered with the first nonce; the answer is still under way when the second one is seen.
+    // The service has replied with the first nonce. The reply is still under way when the second nonce is read.
     await clock.advance(2_500);
     await holder.renew(lease, LIMITS);
     await rival.read(ELECTION);
@@ -148,7 +148,7 @@ describe("a rival counts from after its read", () => {
     expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
   });
 
-  test("what administrators write does not start it anew", async () => {
+  test("a write of an administrator does not restart the time", async () => {
     await win(holder);
     await rival.read(ELECTION);
     await clock.advance(5_000);
@@ -175,21 +175,21 @@ describe("a rival counts from after its read", () => {
 });
 
 describe("two proofs of expiry", () => {
-  /** A rival whose service tells ages, on a lease that is held. */
+  /** Returns a rival whose service returns ages, and a lease that is held. */
   async function clocked(exact: boolean): Promise<{ readonly records: FaultyRecordStore; readonly store: RecordLeaseStore }> {
     const records = service.connect("b", { storeClock: { toleranceMs: 1_000, exact } });
     await win(holder);
     return { records, store: new RecordLeaseStore(records, { clock }) };
   }
 
-  test("a cold reader without a store's clock cannot tell", async () => {
+  test("a cold reader without a store clock finds an unknown state", async () => {
     await win(holder);
 
     expect(await rival.read(ELECTION)).toMatchObject({ state: "unknown", holder: "a", ageMs: [0, Infinity] });
     expect(await rival.read(ELECTION, { expiry: "store-clock" })).toMatchObject({ state: "unknown" });
   });
 
-  test("a cold reader knows a leader once it has seen it renew", async () => {
+  test("a cold reader finds a leader held once it has observed a renewal", async () => {
     const lease = await win(holder);
     await rival.read(ELECTION);
     await clock.advance(1_000);
@@ -199,7 +199,7 @@ describe("two proofs of expiry", () => {
     expect(await rival.read(ELECTION)).toMatchObject({ state: "held", holder: "a", ageMs: [0, 2_000] });
   });
 
-  test("by the store's clock a cold caller knows at once, if it asks for that", async () => {
+  test("a cold caller finds an expiry at once by the store's clock, if it asks for that", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [LEASE_MS, LEASE_MS + 2_000];
 
@@ -217,41 +217,41 @@ describe("two proofs of expiry", () => {
     expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(false);
   });
 
-  test("a lease that may just have reached its duration is not said to be held", async () => {
+  test("a lease that may just have reached its duration is not reported as held", async () => {
     const { records, store } = await clocked(true);
     records.ageMs = [0, LEASE_MS];
 
     expect((await store.read(ELECTION))?.state).toBe("unknown");
   });
 
-  test("one reading of a clock that may step is not enough: a second one has to agree", async () => {
+  test("a clock that may step counts only after a second read agrees", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [LEASE_MS, LEASE_MS];
 
-    // Seen once only: this process has no memory, and the clock may have been set forward.
+    // One read is not enough: this process has no memory, and the store's clock may have been set forward.
     await store.read(ELECTION);
     expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(false);
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("expired");
   });
 
-  test("an exact store's clock is believed without being asked for", async () => {
+  test("an exact store clock counts by default", async () => {
     const { records, store } = await clocked(true);
     records.ageMs = [LEASE_MS, LEASE_MS];
 
     expect((await store.read(ELECTION))?.state).toBe("expired");
   });
 
-  test("an exact store's clock is not held against this process's, whatever that one does", async () => {
+  test("an exact store clock counts, whatever this process's clock does", async () => {
     const { records, store } = await clocked(true);
     records.ageMs = [1_000, 1_000];
     await store.read(ELECTION);
-    // This process stood still meanwhile, monotonic clock and all.
+    // This process was suspended meanwhile, and its monotonic clock stood still.
     records.ageMs = [LEASE_MS, LEASE_MS];
 
     expect((await store.read(ELECTION))?.state).toBe("expired");
   });
 
-  test("an age goes on by the monotonic clock until the next reading", async () => {
+  test("an age grows by the monotonic clock until the next read", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [10_000, 11_000];
     await store.read(ELECTION, { expiry: "store-clock" });
@@ -263,7 +263,7 @@ describe("two proofs of expiry", () => {
     expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(true);
   });
 
-  test("a negative age says that the store's clock has stepped: then only what was observed counts", async () => {
+  test("after a negative age, which proves a step of the store's clock, only observed expiry counts", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [-5_000, LEASE_MS * 2];
 
@@ -274,7 +274,7 @@ describe("two proofs of expiry", () => {
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).toBe("expired");
   });
 
-  test("and it says so for as long as that nonce stands: a clock that has stepped is not asked again", async () => {
+  test("a store clock that has stepped does not count again for the same nonce", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [-5_000, LEASE_MS * 2];
     await store.read(ELECTION, { expiry: "store-clock" });
@@ -284,7 +284,7 @@ describe("two proofs of expiry", () => {
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).not.toBe("expired");
   });
 
-  test("a negative age also takes back what the stepped clock said before of the same nonce", async () => {
+  test("a negative age also cancels earlier ages of the same nonce", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [LEASE_MS - 1_000, LEASE_MS];
     await store.read(ELECTION, { expiry: "store-clock" });
@@ -295,25 +295,25 @@ describe("two proofs of expiry", () => {
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).not.toBe("expired");
   });
 
-  test("two readings that do not agree with the time between them say so, too", async () => {
+  test("two ages that contradict the time between them prove a step, too", async () => {
     const { records, store } = await clocked(false);
     records.ageMs = [1_000, 1_100];
     await store.read(ELECTION, { expiry: "store-clock" });
     await clock.advance(2_000);
 
-    // Not 3 seconds old but 15, says the service now: its clock was set forward meanwhile.
+    // By the monotonic clock the nonce is 3 s old, but the service says 15 s. So the service's clock was set forward meanwhile.
     records.ageMs = [LEASE_MS, LEASE_MS + 100];
 
     expect((await store.read(ELECTION, { expiry: "store-clock" }))?.state).not.toBe("expired");
     expect((await store.acquire(acquiring({ candidateId: "b", expiry: "store-clock" }))).acquired).toBe(false);
   });
 
-  test("the age that is reported holds the true one, even if the reply was slow", async () => {
+  test("the reported bounds contain the true age, even if the reply was slow", async () => {
     const { records, store } = await clocked(true);
     records.failNext("get", { kind: "slow", latencyMs: 2_000 });
     records.ageMs = [3_000, 3_000];
 
-    // The service looked when the request had arrived, a second before the reply did.
+    // The service read its clock when the request arrived, a second before the reply arrived.
     const snapshot = await clock.runUntil(store.read(ELECTION));
 
     expect(snapshot!.ageMs![0]).toBeLessThanOrEqual(4_000);
@@ -332,7 +332,7 @@ describe("two proofs of expiry", () => {
     await leadership.release();
   });
 
-  test("an elector on a store whose clock is exact takes a lease over at once that has expired", async () => {
+  test("an elector on a store whose clock is exact takes over an expired lease at once", async () => {
     const { records, store } = await clocked(true);
     records.ageMs = [LEASE_MS, LEASE_MS];
     const elector = new Elector({ store, election: ELECTION, clock });
@@ -344,7 +344,7 @@ describe("two proofs of expiry", () => {
     await leadership.release();
   });
 
-  test("tryRun asks the store's clock, since a process with no memory has nothing else", async () => {
+  test("tryRun uses the store's clock, because a cold process has nothing else", async () => {
     const { records, store } = await clocked(false);
     const elector = new Elector({ store, election: ELECTION, clock });
     records.ageMs = [LEASE_MS - 1, LEASE_MS];

@@ -55,7 +55,7 @@ describe("foreign data is not ours", () => {
     expect(service.record(ELECTION)).toEqual({ owner: "somebody" });
   });
 
-  test("an elector goes on looking without a write, tells of it, and leads once the record is gone", async () => {
+  test("an elector keeps polling without a write, reports the record, and leads once it is gone", async () => {
     const world = new ElectionWorld();
     world.service.overwrite(ELECTION, { owner: "somebody" });
     const a = world.candidate("a");

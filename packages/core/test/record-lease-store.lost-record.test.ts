@@ -9,10 +9,10 @@ const UNKNOWN_LEASE_MS = 60_000;
 
 let clock: VirtualClock;
 let service: RecordService;
-/** What the fence remembers. */
+/** The term that the fence remembers. */
 let lostTerm: number | undefined;
 
-/** A store whose fence remembers a term. */
+/** Returns a store whose fence remembers a term. */
 function open(candidate: string): RecordLeaseStore {
   const records = service.connect(candidate);
   const get = records.get.bind(records);
@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 
 describe("a record that is gone and whose fence remembers term 7", () => {
-  test("is led above that term, one lease after this process noticed", async () => {
+  test("is led at a higher term, one lease after this process noticed", async () => {
     const standby = open("b");
     lostTerm = undefined;
     await win(open("a"), { minTerm: 7 });
@@ -45,11 +45,11 @@ describe("a record that is gone and whose fence remembers term 7", () => {
     expect(await standby.acquire(acquiring({ aboveTerm: 7 }))).toMatchObject({ acquired: true, lease: { term: 8 } });
   });
 
-  test("is held for a minute by a process that never saw the lease", async () => {
+  test("is held for a minute by a process that never observed the lease", async () => {
     expect(await open("cold").read(ELECTION)).toMatchObject({ term: 7, bar: { kind: "hold", leftMs: UNKNOWN_LEASE_MS } });
   });
 
-  test("is held for the lease of a candidate that never saw it, if that is longer, and the store keeps the hold", async () => {
+  test("is held for the lease of a candidate that never observed it, if that is longer, and the store keeps the hold", async () => {
     const leaseDurationMs = 5 * UNKNOWN_LEASE_MS;
     const cold = open("cold");
     expect(await cold.acquire(acquiring({ leaseDurationMs }))).toMatchObject({ acquired: false });
@@ -60,7 +60,7 @@ describe("a record that is gone and whose fence remembers term 7", () => {
     expect(await cold.acquire(acquiring())).toMatchObject({ acquired: true, lease: { term: 8 } });
   });
 
-  test("is led again by callers without a memory, since the first one has the store count the hold", async () => {
+  test("is led again by cold callers, because the first one makes the store count the hold", async () => {
     const outcome = await new Elector({ store: open("first"), election: ELECTION, clock, logger: false }).tryRun(() => "done");
     expect(outcome).toMatchObject({ elected: false });
     await clock.advance(UNKNOWN_LEASE_MS);
@@ -79,7 +79,7 @@ describe("a record that is gone and whose fence remembers term 7", () => {
     expect(await standby.read(ELECTION)).toMatchObject({ term: 9, bar: { kind: "hold", leftMs: UNKNOWN_LEASE_MS } });
   });
 
-  test("is held for the lease of an unknown process, where this one saw an older term alone", async () => {
+  test("is held for the lease of an unknown process if this one observed only an older term", async () => {
     const standby = open("b");
     lostTerm = undefined;
     await win(open("a"), { minTerm: 6, leaseDurationMs: 10_000 });
@@ -105,7 +105,7 @@ describe("a record that is gone and whose fence remembers term 7", () => {
     expect(put.mock.calls[0]?.[2]).toMatchObject({ keepsNonce: false });
   });
 
-  test("stays paused where a process knows of the pause", async () => {
+  test("stays paused if a process knows of the pause", async () => {
     const admin = open("admin");
     lostTerm = undefined;
     await win(open("a"), { minTerm: 7 });
@@ -129,7 +129,7 @@ describe("a record that is gone and whose fence remembers term 7", () => {
     expect(service.record(ELECTION)).toBeUndefined();
   });
 
-  test("keeps its hold when it is broken, unless that is to be immediate", async () => {
+  test("keeps its hold after a break, and loses it after an immediate break", async () => {
     const admin = open("admin");
 
     expect(await admin.break(ELECTION, { reason: "stuck" })).toEqual({ broken: true, term: 7 });

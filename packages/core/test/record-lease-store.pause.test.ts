@@ -46,7 +46,7 @@ describe("a pause", () => {
     await expect(holder.acquire(acquiring())).resolves.toMatchObject({ acquired: false, current: { bar: { kind: "pause" } } });
   });
 
-  test("outlives a break, which lifts everything else", async () => {
+  test("survives a break, which lifts every other blocker", async () => {
     const lease = await win(holder);
     await holder.release(lease, { ...LIMITS, holdMs: 60 * LEASE_MS });
     await admin.pause(ELECTION, { reason: REASON });
@@ -61,7 +61,7 @@ describe("a pause", () => {
     expect(await barKind()).toBeUndefined();
   });
 
-  test.each([true, false])("of a lease that is held leaves it to a break to end it (immediate: %s)", async (immediate) => {
+  test.each([true, false])("does not end a held lease; a break ends it (immediate: %s)", async (immediate) => {
     const lease = await win(holder);
     await admin.pause(ELECTION, { reason: REASON });
     await expect(admin.break(ELECTION, { reason: "now", immediate })).resolves.toMatchObject({ broken: true });
@@ -84,7 +84,7 @@ describe("a pause", () => {
     await holder.release(lease, LIMITS);
   });
 
-  test("of an election that is paused keeps the first reason", async () => {
+  test("keeps the first reason of an election that is already paused", async () => {
     await admin.pause(ELECTION, { reason: REASON });
     await expect(holder.pause(ELECTION, { reason: "another" })).resolves.toMatchObject({ isNew: false, reason: REASON });
   });
@@ -106,7 +106,7 @@ describe("a pause", () => {
 });
 
 describe("a resume", () => {
-  test("leaves other bars in force", async () => {
+  test("leaves other blockers in force", async () => {
     const lease = await win(holder);
     await holder.release(lease, { ...LIMITS, holdMs: LEASE_MS });
     await admin.pause(ELECTION, { reason: REASON });
@@ -114,7 +114,7 @@ describe("a resume", () => {
     expect(await barKind()).toBe("hold");
   });
 
-  test("makes no record, and writes nothing where there is no pause", async () => {
+  test("creates no record, and writes nothing if there is no pause", async () => {
     await expect(admin.resume(ELECTION)).resolves.toEqual({ resumed: false });
     expect(service.record(ELECTION)).toBeUndefined();
     expect(operations(0)).toEqual(["get"]);
@@ -146,7 +146,7 @@ describe("a lost reply", () => {
     },
   );
 
-  test("that stays unknown is an error that says so", async () => {
+  test("that cannot be resolved is an error that says so", async () => {
     for (let tries = 0; tries < 4; tries += 1) records.failNext("put", { kind: "lost" });
     await expect(clock.runUntil(admin.pause(ELECTION, { reason: REASON }))).rejects.toMatchObject({
       operation: "pause",

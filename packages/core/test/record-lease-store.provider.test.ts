@@ -16,14 +16,14 @@ import { acquiring, ELECTION, LEASE_MS, LIMITS, RENEW_INTERVAL_MS, win } from "@
 import { RETRY_PERIOD_MS } from "./election-world.ts";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
-/** A provider that notes what the engine asks of it, and whose replicas lag as the test says. */
+/** A provider that records the engine's requests. The test sets how its replicas lag. */
 class NotingRecordStore implements RecordStore {
   readonly name: string = "noting";
   readonly capabilities: RecordStoreCapabilities;
   /** The writes that were carried out. */
   readonly puts: PutOptions[] = [];
   readonly gets: boolean[] = [];
-  /** What a replica shows instead of the present, to those who do not insist on it. */
+  /** The record that a replica returns for a read that need not be consistent. */
   replica: { readonly shows: StoredRecord | undefined } | undefined;
   readonly #records: MemoryRecordStore;
 
@@ -95,7 +95,7 @@ describe("the fence that a provider is given to write with the record", () => {
   });
 });
 
-test("what administrators write keeps the nonce, and the provider is told; everything else has one of its own", async () => {
+test("an administrator's write keeps the nonce and says so to the provider; every other write has a new nonce", async () => {
   const lease = await win(store);
   await store.renew(lease, LIMITS);
   const transfer = store.transfer(ELECTION, "b");
@@ -107,7 +107,7 @@ test("what administrators write keeps the nonce, and the provider is told; every
   expect(records.puts.map(({ keepsNonce }) => keepsNonce)).toEqual([false, false, true, true, false]);
 });
 
-describe("a write that meets somebody else's transaction", () => {
+describe("a write that meets another transaction", () => {
   function conflict(mayHaveBeenApplied: boolean): StoreError {
     return new StoreError("STORE_CONFLICT", "in the way", { store: "noting", operation: "put", mayHaveBeenApplied });
   }
@@ -136,7 +136,7 @@ describe("a write that meets somebody else's transaction", () => {
     expect(clock.monotonicMs() - sentMs).toBeLessThanOrEqual(60);
   });
 
-  test("gives up after half of its time, with the error; the next call goes on as if nothing had been", async () => {
+  test("gives up after half of its time, with the error, and the next call succeeds", async () => {
     const lease = await win(store);
     const error = conflict(false);
     const { tries } = failing(...Array.from({ length: 1_000 }, () => error));
@@ -146,7 +146,7 @@ describe("a write that meets somebody else's transaction", () => {
     const tookMs = clock.monotonicMs() - sentMs;
     expect(tookMs).toBeLessThanOrEqual(LIMITS.timeoutMs / 2);
     expect(tookMs).toBeGreaterThan(LIMITS.timeoutMs / 2 - 100);
-    // Ten to twenty milliseconds lie between two.
+    // Ten to twenty milliseconds lie between two tries.
     expect(tries()).toBeGreaterThan(tookMs / 20);
     expect(tries()).toBeLessThanOrEqual(tookMs / 10 + 1);
 
@@ -155,7 +155,7 @@ describe("a write that meets somebody else's transaction", () => {
     expect(records.gets).toHaveLength(1);
   });
 
-  test("is sent two hundred times at most, however much time it has", async () => {
+  test("is sent two hundred times at most", async () => {
     const lease = await win(store);
     const error = conflict(false);
     const { tries } = failing(...Array.from({ length: 1_000 }, () => error));
@@ -183,7 +183,7 @@ describe("a write that meets somebody else's transaction", () => {
     ]);
   });
 
-  test("is known not to be written where the process was frozen before the next try", async () => {
+  test("is known not to be written if the process was frozen before the next try", async () => {
     const lease = await win(store);
     const error = conflict(false);
     const { tries } = failing(error);
@@ -195,7 +195,7 @@ describe("a write that meets somebody else's transaction", () => {
     expect(tries()).toBe(1);
   });
 
-  test("is not sent again where it may have been carried out", async () => {
+  test("is not sent again if it may have been carried out", async () => {
     const lease = await win(store);
     const { tries } = failing(conflict(true));
 
@@ -205,7 +205,7 @@ describe("a write that meets somebody else's transaction", () => {
 });
 
 describe("a reply that lags", () => {
-  test("will do for a standby's look, and for nothing that decides", async () => {
+  test("serves a standby's poll, and no decision", async () => {
     const other = new RecordLeaseStore(new NotingRecordStore(shared), { clock });
     const lease = await win(other);
     await store.read(ELECTION);
@@ -222,7 +222,7 @@ describe("a reply that lags", () => {
   });
 
   test.each(["a version that has passed", "an earlier term", "no record at all"])(
-    "is asked for again where it shows %s",
+    "causes another read if it shows %s",
     async (what) => {
       const first = await win(store);
       const before = await shared.get(ELECTION);
@@ -240,7 +240,7 @@ describe("a reply that lags", () => {
     },
   );
 
-  test("elects nobody beside the leader, and costs one condition that fails", async () => {
+  test("elects no second leader, and costs one failed condition", async () => {
     const other = new RecordLeaseStore(new NotingRecordStore(shared), { clock });
     const lease = await win(other);
     await store.read(ELECTION);
@@ -259,7 +259,7 @@ describe("a reply that lags", () => {
   });
 });
 
-test("where a store pushes, standbys poll for renewals, and for nothing else", async () => {
+test("on a store that pushes, standbys poll only for renewals", async () => {
   const pushing = class extends NotingRecordStore {
     watch(): AsyncIterable<void> {
       throw new Error("not watched here");
@@ -302,7 +302,7 @@ describe("the elector's expiry option", () => {
     await clock.runUntil(leadership.release());
   });
 
-  test("confirms what an inexact clock tells by a second reading, and asks once per look while somebody leads", async () => {
+  test("confirms an inexact clock by a second read, and reads once per poll while somebody leads", async () => {
     const clocked = await deadLeader();
     let reads = 0;
     const get = clocked.get.bind(clocked);
@@ -318,7 +318,7 @@ describe("the elector's expiry option", () => {
     expect(reads).toBe(3);
   });
 
-  test("is refused where it cannot work", () => {
+  test("is refused if it cannot work", () => {
     const polled = new RecordLeaseStore(records, { clock });
     expect(() => new Elector({ store: polled, election: ELECTION, expiry: "store-clock" })).toThrow(ConfigurationError);
     expect(() => new Elector({ store: polled, election: ELECTION, expiry: "wall" as never })).toThrow(/expiry is "wall"/);
@@ -326,6 +326,6 @@ describe("the elector's expiry option", () => {
   });
 });
 
-test("shows the records that it keeps its leases in", () => {
+test("exposes the record store of its leases", () => {
   expect(store.records).toBe(records);
 });

@@ -3,7 +3,7 @@ import { ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { test } from "./held-lease.ts";
 
 describe("release", () => {
-  test("is one put that leaves the term and takes away holder and value", async ({ held: { service, holder, rival, lease } }) => {
+  test("is one put that keeps the term and removes holder and value", async ({ held: { service, holder, rival, lease } }) => {
     const sent = service.log.length;
 
     expect(await holder.release(lease, LIMITS)).toBe("released");
@@ -18,7 +18,7 @@ describe("release", () => {
 });
 
 describe("release frees only its own term", () => {
-  test("of a record that is gone makes no new one", async ({ held: { service, holder, lease } }) => {
+  test("does not create a record that is gone", async ({ held: { service, holder, lease } }) => {
     service.remove(ELECTION);
 
     expect(await holder.release(lease, LIMITS)).toBe("not-held");
@@ -37,9 +37,7 @@ describe("release frees only its own term", () => {
     expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
   });
 
-  test("needs no more than itself after a renewal that was lost", async ({
-    held: { clock, service, holder, holderRecords, lease },
-  }) => {
+  test("needs no further request after a lost renewal", async ({ held: { clock, service, holder, holderRecords, lease } }) => {
     holderRecords.failNext("put", { kind: "lost" });
     await clock.runUntil(holder.renew(lease, LIMITS)).catch(() => undefined);
     const sent = service.log.length;
@@ -48,7 +46,7 @@ describe("release frees only its own term", () => {
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
   });
 
-  test("a renewal whose reply was lost is found, and released all the same", async ({
+  test("a lease whose renewal got no reply is found, and released", async ({
     held: { clock, service, holder, holderRecords, lease },
   }) => {
     holderRecords.failNext("put", { kind: "unanswered" });
@@ -74,7 +72,7 @@ describe("release frees only its own term", () => {
     expect((await rival.renew(successor, LIMITS)).held).toBe(true);
   });
 
-  test("whose reply was lost, after which another has acquired, is not held any more", async ({
+  test("whose reply was lost returns not-held after another candidate has acquired", async ({
     held: { clock, service, holder, holderRecords, rival, lease },
   }) => {
     holderRecords.failNext("put", { kind: "unanswered" });
@@ -85,7 +83,7 @@ describe("release frees only its own term", () => {
     expect(service.record(ELECTION)).toMatchObject({ term: 2, termId: successor.termId });
   });
 
-  test("a renewal that arrives right before the release does not hinder it", async ({
+  test("a renewal that arrives right before the release does not prevent it", async ({
     held: { clock, service, holder, holderRecords, lease },
   }) => {
     holderRecords.failNext("put", { kind: "late", byMs: 1_200 }, { kind: "slow", latencyMs: 800 });
@@ -95,7 +93,7 @@ describe("release frees only its own term", () => {
     expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
   });
 
-  test("that was carried out although its reply was lost is found done", async ({
+  test("that was carried out without a reply is found by reading", async ({
     held: { clock, service, holder, holderRecords, lease },
   }) => {
     holderRecords.failNext("put", { kind: "unanswered" });
@@ -106,7 +104,7 @@ describe("release frees only its own term", () => {
     expect(service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
   });
 
-  test("is tried again when an administrator slips in between, and what that one reserved outlives the holder", async ({
+  test("is tried again if an administrator writes in between, and that reservation survives the release", async ({
     held: { clock, holder, holderRecords, rival, lease },
   }) => {
     holderRecords.failNext("put", { kind: "slow", latencyMs: 800 });
@@ -118,14 +116,14 @@ describe("release frees only its own term", () => {
     expect(await rival.read(ELECTION)).toMatchObject({ state: "vacant", bar: { kind: "transfer", candidateId: "b" } });
   });
 
-  test("against others who keep writing is a conflict, after a few tries", async ({ held: { holder, holderRecords, lease } }) => {
+  test("is a conflict after a few tries if others keep writing", async ({ held: { holder, holderRecords, lease } }) => {
     const put = vi.spyOn(holderRecords, "put").mockResolvedValue({ stored: false });
 
     await expect(holder.release(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_CONFLICT", operation: "release" });
     expect(put).toHaveBeenCalledTimes(4);
   });
 
-  test("is remembered until another term is seen: should a backup bring the record back, it says what it says", async ({
+  test("is forgotten once a later term is observed, so a restored backup then counts as held", async ({
     held: { service, holder, rival, lease },
   }) => {
     const backup = service.record(ELECTION);

@@ -4,15 +4,15 @@ import { describe, expect } from "vitest";
 import { acquiring, ELECTION, win } from "@leasehold/test-kit/acquisitions";
 import { test, type HeldLease } from "./held-lease.ts";
 
-/** A limit that requests of some hundred milliseconds use up. */
+/** A time limit that a few requests of some hundred milliseconds use up. */
 const BRIEF = { timeoutMs: 1_000 };
 
-/** Renews, and gives the error where that fails. */
+/** Renews. Returns the error if that fails. */
 async function tryRenew({ clock, holder, lease }: HeldLease): Promise<unknown> {
   return await clock.runUntil(holder.renew(lease, BRIEF)).catch((error: unknown) => error);
 }
 
-/** From now on a condition that fails tells what was found, as DynamoDB's does. */
+/** From now on a failed condition returns the record that was found, as on DynamoDB. */
 function showWhatIsFound({ service, holderRecords }: HeldLease): void {
   const put = holderRecords.put.bind(holderRecords);
   holderRecords.put = async (election, record, options) => {
@@ -52,7 +52,7 @@ describe("renew", () => {
 });
 
 describe("a renewal that meets an administrator's write", () => {
-  test("is not lost by a reading from before the acquisition, which came in after it", async ({ held }) => {
+  test("is not lost by a read that was sent before the acquisition and returned after it", async ({ held }) => {
     const { clock, service, holder, admin, lease } = held;
     await holder.release(lease, BRIEF);
     const records = service.connect("b", { storeClock: { toleranceMs: 0, exact: true } });
@@ -80,7 +80,7 @@ describe("a renewal that meets an administrator's write", () => {
 });
 
 describe("a renewal whose outcome is unknown", () => {
-  test("that arrived makes the next one's condition fail, is found by reading, and counts from its own send", async ({
+  test("that arrived makes the condition of the next renewal fail, is found by reading, and counts from its own send", async ({
     held,
   }) => {
     const { clock, service, holderRecords } = held;
@@ -95,7 +95,7 @@ describe("a renewal whose outcome is unknown", () => {
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put", "get"]);
   });
 
-  test("that arrived is not even read where the failed condition shows what it found", async ({ held }) => {
+  test("that arrived needs no read if the failed condition returns the found record", async ({ held }) => {
     const { clock, service, holder, holderRecords, lease } = held;
     showWhatIsFound(held);
     holderRecords.failNext("put", { kind: "unanswered" });
@@ -110,7 +110,7 @@ describe("a renewal whose outcome is unknown", () => {
     expect((await holder.renew(lease, BRIEF)).held).toBe(true);
   });
 
-  test("that was lost is made good by the next one with a single request, which counts from its own send", async ({ held }) => {
+  test("that was lost is replaced by the next one with a single request, which counts from its own send", async ({ held }) => {
     const { clock, service, holderRecords } = held;
     holderRecords.failNext("put", { kind: "lost" });
     await tryRenew(held);
@@ -123,7 +123,7 @@ describe("a renewal whose outcome is unknown", () => {
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
   });
 
-  test("that arrives after the next one has is refused, and undoes nothing", async ({ held }) => {
+  test("that arrives after the next one is refused, and undoes nothing", async ({ held }) => {
     const { clock, service, holder, holderRecords, lease } = held;
     holderRecords.failNext("put", { kind: "late", byMs: 1_300 });
     await tryRenew(held);
@@ -145,7 +145,7 @@ describe("a renewal whose outcome is unknown", () => {
     holderRecords.failNext("put", { kind: "late", byMs: 1_300 });
     const firstSentMs = clock.monotonicMs();
     await tryRenew(held);
-    // The late write lands first.
+    // The late write arrives first.
     holderRecords.failNext("put", { kind: "slow", latencyMs: 900 });
 
     const outcome = await tryRenew(held);
@@ -154,7 +154,7 @@ describe("a renewal whose outcome is unknown", () => {
     expect((await holder.renew(lease, BRIEF)).held).toBe(true);
   });
 
-  test("among several is told by its nonce: the one found counts, from its own send", async ({ held }) => {
+  test("is identified by its nonce among several, and counts from its own send", async ({ held }) => {
     const { clock, holderRecords } = held;
     holderRecords.failNext("put", { kind: "lost" }, { kind: "unanswered" });
     await tryRenew(held);
@@ -168,7 +168,7 @@ describe("a renewal whose outcome is unknown", () => {
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: secondSentMs } });
   });
 
-  test("is told by its nonce, whatever of them arrives last, and each of the others is refused", async ({ held }) => {
+  test("is identified by its nonce even if it arrives late, and all others are refused", async ({ held }) => {
     const { clock, holderRecords } = held;
     holderRecords.failNext("put", { kind: "late", byMs: 2_500 }, { kind: "late", byMs: 200 }, { kind: "lost" });
     await tryRenew(held);
@@ -181,7 +181,7 @@ describe("a renewal whose outcome is unknown", () => {
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: secondSentMs } });
   });
 
-  test("and the next one's as well: the write that failed for certain is not sent again, only the read", async ({ held }) => {
+  test("is found by a single read after the next renewal failed for certain and its read was lost", async ({ held }) => {
     const { clock, service, holderRecords } = held;
     holderRecords.failNext("put", { kind: "unanswered" });
     holderRecords.failNext("get", { kind: "lost" });
@@ -194,7 +194,7 @@ describe("a renewal whose outcome is unknown", () => {
     expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["get"]);
   });
 
-  test("that arrived before the lease was taken is a loss, and was never more than a renewal", async ({ held }) => {
+  test("that arrived before another candidate acquired does not hide the loss", async ({ held }) => {
     const { clock, service, holderRecords, admin } = held;
     holderRecords.failNext("put", { kind: "unanswered" });
     await tryRenew(held);
@@ -218,7 +218,7 @@ describe("a renewal whose outcome is unknown", () => {
     expect(service.record(ELECTION)!.nonce).toBe(nonce);
   });
 
-  test("of a publication: what was published is not written twice", async ({
+  test("of a publication does not cause a second write of the value", async ({
     held: { clock, service, holder, holderRecords, lease },
   }) => {
     holderRecords.failNext("put", { kind: "unanswered" });
@@ -242,7 +242,7 @@ describe("a renewal whose outcome is unknown", () => {
     expect(await tryRenew(held)).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "get" });
   });
 
-  test("a connection that breaks off tells as little as silence", async ({ held }) => {
+  test("a broken connection leaves the outcome as unknown as a lost reply", async ({ held }) => {
     const { clock, holderRecords } = held;
     holderRecords.failNext("put", { kind: "reset", applied: true });
     const sentMs = clock.monotonicMs();
@@ -278,20 +278,20 @@ describe("the time limit of a call", () => {
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(BRIEF.timeoutMs);
   });
 
-  test("is that of a whole release, too", async ({ held }) => {
+  test("covers a whole release, too", async ({ held }) => {
     const { clock, holder, holderRecords, lease } = held;
     holderRecords.failNext("put", { kind: "unanswered" });
     await tryRenew(held);
     holderRecords.latencyMs = 400;
     const startMs = clock.monotonicMs();
 
-    // A write that fails, a read, and a write for which too little is left.
+    // A write whose condition fails, a read, and a write that has too little time left.
     await expect(clock.runUntil(holder.release(lease, BRIEF))).rejects.toMatchObject({ code: "STORE_TIMEOUT", operation: "put" });
 
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(BRIEF.timeoutMs);
   });
 
-  test("that is used up sends nothing more", async ({ held: { service, holder, lease } }) => {
+  test("prevents further requests once it is used up", async ({ held: { service, holder, lease } }) => {
     const sent = service.log.length;
 
     await expect(holder.renew(lease, { timeoutMs: 0 })).rejects.toMatchObject({
@@ -302,7 +302,7 @@ describe("the time limit of a call", () => {
   });
 });
 
-describe("a lease that is gone is told from a store that fails", () => {
+describe("a lease that is gone is distinguished from a store that fails", () => {
   test("taken by another candidate", async ({ held }) => {
     const { clock, admin } = held;
     await admin.read(ELECTION);
@@ -344,7 +344,7 @@ describe("a lease that is gone is told from a store that fails", () => {
     expect(await tryRenew(held)).toMatchObject({ held: false, reason: "broken" });
   });
 
-  test("others who keep writing are a conflict, after a few tries", async ({ held: { holder, holderRecords, lease } }) => {
+  test("a conflict after a few tries, if others keep writing", async ({ held: { holder, holderRecords, lease } }) => {
     let writes = 0;
     holderRecords.put = () => {
       writes += 1;
@@ -360,7 +360,7 @@ describe("a lease that is gone is told from a store that fails", () => {
 });
 
 describe("publish", () => {
-  test("of what does not fit is refused without a request", async ({ held: { service, holder, lease } }) => {
+  test("refuses a value that does not fit, without a request", async ({ held: { service, holder, lease } }) => {
     const sent = service.log.length;
 
     await expect(holder.publish(lease, "x".repeat(1_025), BRIEF)).rejects.toThrow(
@@ -370,7 +370,7 @@ describe("publish", () => {
     expect(service.log).toHaveLength(sent);
   });
 
-  test("whose reply was lost is written again when asked again, and counts as a renewal when found", async ({
+  test("writes the value again if the reply was lost, and counts as a renewal when found", async ({
     held: { clock, holder, holderRecords, lease },
   }) => {
     holderRecords.failNext("put", { kind: "unanswered" });
@@ -383,7 +383,7 @@ describe("publish", () => {
 });
 
 describe("a broken term is never extended", () => {
-  test("by publishing after the holder has heard of it", async ({ held }) => {
+  test("by publishing after the holder has learned of the break", async ({ held }) => {
     const { service, holder, admin, lease } = held;
     await admin.break(ELECTION, { reason: "maintenance" });
     await tryRenew(held);

@@ -37,14 +37,14 @@ describe("repair of a record that is gone", () => {
     expect(await candidate.acquire(acquiring({ aboveTerm: 2 }))).toMatchObject({ acquired: true, lease: { term: 100 } });
   });
 
-  test("takes the highest term that this process saw, and adds a thousand", async () => {
+  test("uses the highest term that this process observed, plus a thousand", async () => {
     await admin.read(ELECTION);
     service.remove(ELECTION);
 
     expect(await admin.repair(ELECTION)).toEqual({ repaired: true, minTerm: 1_002, holdMs: LEASE_MS });
   });
 
-  test("asks for minTerm where nothing tells which terms there were", async () => {
+  test("requires minTerm if nothing shows the earlier terms", async () => {
     service.remove(ELECTION);
 
     await expect(admin.repair(ELECTION)).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe("repair of a record that is there", () => {
     expect(await candidate.renew(lease, LIMITS)).toMatchObject({ held: true });
   });
 
-  test("vacates a lease that was broken, and holds it for as long as its holder may believe in it", async () => {
+  test("vacates a broken lease, and holds it for as long as its holder may count itself leader", async () => {
     await win(candidate);
     await admin.break(ELECTION, { reason: "restored" });
 
@@ -91,7 +91,7 @@ describe("repair of a record that is there", () => {
     expect(service.record(ELECTION)).toEqual(before);
   });
 
-  test("does not touch a record of somebody else's", async () => {
+  test("does not touch a foreign record", async () => {
     service.overwrite(ELECTION, { some: "thing" });
 
     await expect(admin.repair(ELECTION, { minTerm: 100 })).rejects.toMatchObject({ code: "FOREIGN_RECORD" });
@@ -100,7 +100,7 @@ describe("repair of a record that is there", () => {
 });
 
 describe("repair whose reply is lost", () => {
-  test("is found by reading, and not made again", async () => {
+  test("is found by reading, and not repeated", async () => {
     adminRecords.failNext("put", { kind: "unanswered" });
 
     expect(await clock.runUntil(admin.repair(ELECTION, { minTerm: 5 }))).toMatchObject({ repaired: true, minTerm: 5 });
@@ -108,7 +108,7 @@ describe("repair whose reply is lost", () => {
     expect(service.count("admin", "put")).toBe(1);
   });
 
-  test("is written once more where a failover may undo what a read shows", async () => {
+  test("is written once more if a failover may undo the record that a read shows", async () => {
     const records = service.connect("careful", { showsUndurable: true });
     records.failNext("put", { kind: "unanswered" });
     const careful = new RecordLeaseStore(records, { clock });
@@ -118,7 +118,7 @@ describe("repair whose reply is lost", () => {
     expect(service.count("careful", "put")).toBe(2);
   });
 
-  test("says that its outcome is not known where no reply ever comes", async () => {
+  test("rejects with an unknown outcome if no reply ever comes", async () => {
     adminRecords.failAll({ kind: "lost" }, "put");
 
     await expect(clock.runUntil(admin.repair(ELECTION, { minTerm: 5 }))).rejects.toMatchObject({ mayHaveBeenApplied: true });

@@ -42,7 +42,7 @@ type Step =
   | { readonly do: "jump"; readonly ms: number }
   | { readonly do: "fail"; readonly candidate: number; readonly operation: "get" | "put"; readonly fault: Fault };
 
-/** A candidate with no elector: it does what it is told, one call at a time, and remembers what it may believe. */
+/** A candidate without an elector. It executes one call at a time, and remembers how long it may count itself leader. */
 class Contestant {
   readonly records: FaultyRecordStore;
   readonly #store: RecordLeaseStore;
@@ -61,12 +61,12 @@ class Contestant {
     this.#store = new RecordLeaseStore(this.records, { clock });
   }
 
-  /** It may believe that it leads: the holder counts from before the send, up to its `validUntil`. */
+  /** Reports whether it may count itself leader. A holder counts from before the send, until `validUntil`. */
   get valid(): boolean {
     return this.#grantedAt !== undefined && holderElapsedMs(this.#clock, this.#grantedAt) < LEASE_MS * 0.9;
   }
 
-  /** Starts a call, unless the one before is still under way. */
+  /** Starts a call, unless an earlier one is still under way. */
   start(what: Call): void {
     if (this.#busy) return;
     this.#busy = true;
@@ -98,7 +98,7 @@ class Contestant {
     if (!this.valid) return;
     const outcome = await this.#store.renew(lease, LIMITS);
     if (!outcome.held) this.#grantedAt = undefined;
-    // A success that comes when validity had ended proves nothing about the time between.
+    // A success after the end of validity proves nothing about the time between.
     else if (this.valid && outcome.extendedAt) this.#grantedAt = outcome.extendedAt;
   }
 
@@ -112,7 +112,7 @@ class Contestant {
 
 describe("any sequence of calls, faults and clocks", () => {
   test.prop([fc.array(step, { minLength: 20, maxLength: 120 })], { seed: 20_261_120, numRuns: 400 })(
-    "leaves terms that only rise, a record that is never deleted, and at most one candidate that may believe it leads",
+    "keeps terms rising, never deletes the record, and lets at most one candidate count itself leader",
     async (steps) => {
       const clock = new VirtualClock();
       const service = new RecordService(clock);

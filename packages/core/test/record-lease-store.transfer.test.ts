@@ -22,7 +22,7 @@ beforeEach(async () => {
   lease = await win(holder);
 });
 
-/** Asks for a transfer to b, and waits until it is asked for. */
+/** Orders a transfer to b, and waits until the order is written. */
 async function transferring(
   options: { readonly ifTerm?: number; readonly transferTimeoutMs?: number } = {},
 ): Promise<{ readonly outcome: Promise<TransferOutcome> }> {
@@ -33,7 +33,7 @@ async function transferring(
 }
 
 describe("a transfer", () => {
-  test("leaves a holder whose release has failed waiting for the named candidate like everybody else", async () => {
+  test("makes a holder whose release has failed wait for the named candidate, as others do", async () => {
     await holder.release(lease, LIMITS);
     const records = service.connect("d");
     const leaving = new RecordLeaseStore(records, { clock });
@@ -49,7 +49,7 @@ describe("a transfer", () => {
     await expect(leaving.acquire(acquiring({ candidateId: "d" }))).resolves.toMatchObject({ acquired: false });
   });
 
-  test("is seen by readers as the term's ending", async () => {
+  test("makes readers find the term ending", async () => {
     await other.read(ELECTION);
     await holder.renew(lease, LIMITS);
     await other.read(ELECTION);
@@ -58,7 +58,7 @@ describe("a transfer", () => {
     expect(await other.read(ELECTION)).toMatchObject({ state: "ending", holder: "a" });
   });
 
-  test("keeps everybody else away until its time has passed, then lets anyone in", async () => {
+  test("blocks all other candidates until its time has passed, and nobody after that", async () => {
     const { outcome } = await transferring();
     await holder.release(lease, LIMITS);
 
@@ -70,7 +70,7 @@ describe("a transfer", () => {
     expect(await clock.runUntil(outcome)).toBe("lost");
   });
 
-  test("of a lease that is free reserves it from now on", async () => {
+  test("of a free lease reserves it from now on", async () => {
     await holder.release(lease, LIMITS);
     await other.read(ELECTION);
     await clock.advance(60_000);
@@ -95,7 +95,7 @@ describe("a transfer", () => {
     expect(await clock.runUntil(outcome)).toBe("lost");
   });
 
-  test("does not outlive the term that it ended", async () => {
+  test("ends with the next term", async () => {
     const { outcome } = await transferring();
     await holder.release(lease, LIMITS);
     await named.read(ELECTION);
@@ -105,7 +105,7 @@ describe("a transfer", () => {
     expect(service.record(ELECTION)).not.toHaveProperty("transfer");
   });
 
-  test("stops waiting when its signal aborts, with the signal's reason; the request stands", async () => {
+  test("stops waiting when its signal aborts, with the signal's reason; the order stays in force", async () => {
     const controller = new AbortController();
     const outcome = admin.transfer(ELECTION, "b", { signal: controller.signal });
     await clock.settle();
@@ -117,7 +117,7 @@ describe("a transfer", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  // A record that nobody can read would be left untouched for good: foreign data is not ours.
+  // An unreadable record would never be changed again, because it counts as foreign data.
   test.each([NaN, Infinity, 0, -1])(
     "with a timeout of %d is refused, and the record stays readable",
     async (transferTimeoutMs) => {

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService, type FaultyRecordStore } from "./faulty-record-store.ts";
 
-/** A write is carried out, and its reply is lost: a read shows it, and a failover may undo it. */
+/** The write is carried out and its reply is lost. A read shows the write, and a failover may undo it. */
 const UNANSWERED = { kind: "unanswered" } as const;
 
 let clock: VirtualClock;
@@ -53,12 +53,12 @@ describe("an acquisition whose reply was lost", () => {
 
     await expect(clock.runUntil(store.acquire(acquiring()))).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
 
-    // Its own term counts as vacant for this process: the attempt after the one that learns the version wins.
+    // This process treats its own abandoned term as vacant. The first attempt learns the version, and the second one wins.
     expect(await clock.runUntil(store.acquire(acquiring()))).toMatchObject({ acquired: false });
     expect(await clock.runUntil(store.acquire(acquiring()))).toMatchObject({ acquired: true, lease: { term: 2 } });
   });
 
-  test("does not lead where the later write meets another one", async () => {
+  test("does not lead if the later write meets another one", async () => {
     const admin = new RecordLeaseStore(service.connect("admin"), { clock });
     records.failNext("put", UNANSWERED, { kind: "slow", latencyMs: 1_000 });
     const acquiringNow = store.acquire(acquiring());

@@ -26,7 +26,7 @@ function transferBar(untilMs: number): Bar {
 const snapshot = (state: "held" | "vacant") => ({ election: "e", state, term: 3 });
 
 describe("a transfer", () => {
-  test("of a vacant lease comes after what is left of a hold, rounded up: a bar has no time of nothing", () => {
+  test("of a vacant lease begins after the rest of a hold, rounded up to a positive time", () => {
     const found = { ...snapshot("vacant"), bar: { kind: "hold", leftMs: 0.5 } } as const;
     const record = ordered({ ...FREE, bars: [HOLD] }, found, TRANSFER, "after");
     expect(record).toEqual({ ...FREE, nonce: "after", bars: [{ untilMs: 1, except: null }, transferBar(1_001)] });
@@ -40,7 +40,7 @@ describe("a transfer", () => {
     expect(vacant.bars).toEqual([transferBar(1_000)]);
   });
 
-  test("has its whole time from the release on, after the hold of that release", () => {
+  test("has its whole time after the release and the hold of that release", () => {
     const asked = ordered(HELD, snapshot("held"), TRANSFER, "after");
     expect(vacate(asked, "released").bars).toEqual([transferBar(1_000)]);
     expect(vacate(asked, "released", 5_000).bars).toEqual([{ untilMs: 5_000, except: null }, transferBar(6_000)]);
@@ -51,7 +51,7 @@ test("a release keeps a reservation and a pause", () => {
   expect(vacate({ ...HELD, bars: [RESERVATION, PAUSE] }, "released").bars).toEqual([RESERVATION, PAUSE]);
 });
 
-test.each([true, false])("a break lifts every bar but a pause (immediate: %s)", (immediate) => {
+test.each([true, false])("a break lifts every blocker but a pause (immediate: %s)", (immediate) => {
   const order = { ...BREAK, immediate };
   expect(ordered({ ...FREE, bars: [HOLD, RESERVATION, PAUSE] }, snapshot("vacant"), order, "after").bars).toEqual([PAUSE]);
   expect(ordered({ ...HELD, bars: [transferBar(9), PAUSE] }, snapshot("held"), order, "after").bars).toEqual([PAUSE]);

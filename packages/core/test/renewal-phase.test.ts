@@ -7,7 +7,7 @@ const INTERVAL_MS = 5_000;
 const LATENCY_MS = 10;
 const RETRY_PERIOD_MS = 2_000;
 
-/** A standby that looks when its phase says so, at a holder that renews on a grid until it crashes. */
+/** A standby that polls when its phase says so. The holder renews on a grid until it crashes. */
 class Look {
   nowMs = 0;
   looks = 0;
@@ -21,7 +21,7 @@ class Look {
     this.#crashMs = crashMs;
   }
 
-  /** Waits and looks. Gives how long ago the newest renewal was that it saw for the first time, if it saw one. */
+  /** Waits and polls. Returns the age of the newest renewal if the poll is the first to show it. */
   step(): number | undefined {
     const untilMs = this.#phase.nextLookMs(this.nowMs);
     this.nowMs += untilMs / Math.max(1, Math.ceil(untilMs / RETRY_PERIOD_MS));
@@ -43,7 +43,7 @@ class Look {
 
 describe("the phase of a holder's renewals", () => {
   test.prop([fc.integer({ min: 0, max: INTERVAL_MS - 1 })], SEEDED)(
-    "within a minute a standby sees each renewal a few dozen milliseconds after it was made",
+    "within a minute a standby observes each renewal a few dozen milliseconds after it was made",
     (offsetMs) => {
       const standby = new Look(offsetMs);
       standby.look();
@@ -61,7 +61,7 @@ describe("the phase of a holder's renewals", () => {
   );
 
   test.prop([fc.integer({ min: 0, max: INTERVAL_MS - 1 })], SEEDED)(
-    "it takes no more than one look beyond those of the handover for each renewal",
+    "it needs at most one poll per renewal beyond those of retryPeriodMs",
     (offsetMs) => {
       const standby = new Look(offsetMs);
       standby.look();
@@ -74,7 +74,7 @@ describe("the phase of a holder's renewals", () => {
     },
   );
 
-  test("when an expected renewal is missing it looks twice again, quickly, and then as usual", () => {
+  test("an expected renewal that is missing causes two quick polls, then the usual ones", () => {
     const standby = new Look(1_234, 100_000);
     standby.look();
     while (standby.nowMs < 100_000 + INTERVAL_MS) standby.step();
@@ -89,7 +89,7 @@ describe("the phase of a holder's renewals", () => {
     expect(waits.filter((ms) => ms > 1_000).length).toBeGreaterThanOrEqual(3);
   });
 
-  test("the quick looks follow a look that came too early to tell, 40 and 120 ms after it", () => {
+  test("the quick polls follow a poll that may have come too early, after 40 and 120 ms", () => {
     const phase = new RenewalPhase(INTERVAL_MS);
     phase.looked(1_000, 1_005, false);
     phase.looked(1_010, 1_015, true);
@@ -102,23 +102,23 @@ describe("the phase of a holder's renewals", () => {
     expect(waits[2]).toBeGreaterThan(4_000);
   });
 
-  test("renewals that it did not see leave it as sharp as it was", () => {
+  test("renewals that were not observed leave the phase as sharp as before", () => {
     const phase = new RenewalPhase(INTERVAL_MS);
     phase.looked(1_000, 1_005, false);
     phase.looked(1_010, 1_015, true);
-    // 20 ms of doubt are sharp: it looks 10 ms after the latest that the renewal can come.
+    // An uncertainty of 20 ms counts as sharp: the poll comes 10 ms after the latest instant of the renewal.
     expect(phase.nextLookMs(1_015)).toBe(INTERVAL_MS + 12.5);
     phase.looked(16_010, 16_020, true);
 
     expect(phase.nextLookMs(16_020)).toBeGreaterThan(0.9 * INTERVAL_MS);
   });
 
-  test("before any renewal was seen it looks once per interval, and lets retryPeriodMs decide", () => {
+  test("before any observed renewal it aims one interval ahead, so that retryPeriodMs decides", () => {
     expect(new RenewalPhase(INTERVAL_MS).nextLookMs(123_456)).toBe(INTERVAL_MS);
   });
 
   test.prop([fc.array(fc.tuple(fc.nat(20_000), fc.nat(3_000), fc.boolean()), { maxLength: 60 })], SEEDED)(
-    "whatever it is told, it says to look within an interval or so, and never at once",
+    "for any polls it returns a wait of about an interval at most, and never zero",
     (history) => {
       const phase = new RenewalPhase(INTERVAL_MS);
       let nowMs = 0;
@@ -139,7 +139,7 @@ describe("the phase of a holder's renewals", () => {
     phase.looked(0, LATENCY_MS, true);
     phase.looked(1_000, 1_000 + LATENCY_MS, true);
 
-    // It came between the two looks: the next one is aimed at the middle of what that leaves.
+    // The renewal came between the two polls. The next poll aims at the middle of the remaining interval.
     expect(1_000 + LATENCY_MS + phase.nextLookMs(1_000 + LATENCY_MS)).toBeCloseTo(INTERVAL_MS + 508.75, 6);
   });
 });

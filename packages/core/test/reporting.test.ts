@@ -24,7 +24,7 @@ afterEach(() => {
   process.off("warning", onWarning);
 });
 
-/** Process warnings come in a later turn. */
+/** Process warnings are emitted in a later turn. */
 async function printed(): Promise<string[]> {
   await new Promise((resolve) => void setImmediate(resolve));
   return warnings.map(({ code }) => code);
@@ -66,7 +66,7 @@ describe("an outage", () => {
     for (const { elector } of candidates) await elector.stop();
   });
 
-  test("that was not said counts for nothing when the next one comes", async () => {
+  test("that was not reported does not count for the next one", async () => {
     const a = world.candidate("a", { logger: lines });
     a.run();
     await world.clock.advance(60_000);
@@ -81,7 +81,7 @@ describe("an outage", () => {
     await a.elector.stop();
   });
 
-  test.each(["unavailable", "denied"] as const)("is told no further once nobody asks any more (%s)", async (kind) => {
+  test.each(["unavailable", "denied"] as const)("is reported no further once no elector sends requests (%s)", async (kind) => {
     const a = world.candidate("a", { logger: lines });
     const quiet = world.candidate("q", { beside: a, logger: lines, election: "quiet" });
     for (const { elector } of [a, quiet]) void elector.run(untilAborted);
@@ -105,7 +105,7 @@ describe("an outage", () => {
     await a.elector.stop();
   });
 
-  test("that soon follows another is said only if it lasts", async () => {
+  test("that soon follows another is reported only if it lasts", async () => {
     const a = world.candidate("a", { logger: lines });
     a.run();
     await world.clock.advance(60_000);
@@ -133,7 +133,7 @@ describe("an outage", () => {
     await mute.elector.stop();
   });
 
-  test("of an observer's store is said, too", async () => {
+  test("of an observer's store is reported, too", async () => {
     const a = world.candidate("a");
     const observer = new Observer({ store: a.store, election: ELECTION, logger: lines });
     const seen = observer.observe();
@@ -176,7 +176,7 @@ describe("what is written", () => {
     ]);
   });
 
-  test("names the election also where the reason of the end is the caller's", async () => {
+  test("names the election even if the reason of the end is the caller's", async () => {
     const stop = new AbortController();
     const a = world.candidate("a", { logger: lines });
     const running = a.elector.run(untilAborted, { signal: stop.signal });
@@ -203,7 +203,7 @@ describe("what is written", () => {
     await Promise.all([running, stopping]);
   });
 
-  test("a record that has gone back is said once, whatever each look finds", async () => {
+  test("a record that has gone back is reported once, for any number of polls", async () => {
     const a = world.candidate("a", { logger: lines });
     const leadership = await a.elector.campaign();
     await leadership.release();
@@ -215,7 +215,7 @@ describe("what is written", () => {
     await a.elector.stop();
   });
 
-  test("a listener that throws is said, and so is a logger that does, once", async () => {
+  test("a listener that throws is reported, and a logger that throws is reported once", async () => {
     const clock = new VirtualClock();
     const throwing = (): never => {
       throw new Error("disk full");
@@ -231,7 +231,7 @@ describe("what is written", () => {
     expect(await printed()).toEqual(["LEASEHOLD_LOGGER_FAILED", "LEASEHOLD_LISTENER_FAILED"]);
   });
 
-  test("neither a logger whose methods reject nor an error that is none disturbs an election", async () => {
+  test("a logger whose methods reject, or a thrown value that is no error, does not disturb an election", async () => {
     const clock = new VirtualClock();
     const rejecting = async (): Promise<never> => Promise.reject(new Error("disk full"));
     const logger = { debug: rejecting, info: rejecting, warn: rejecting, error: rejecting };
@@ -244,7 +244,7 @@ describe("what is written", () => {
     expect(await printed()).toEqual(["LEASEHOLD_LOGGER_FAILED"]);
   });
 
-  test("a second outage is said in the same words again", async () => {
+  test("a second outage is reported with the same words again", async () => {
     const a = world.candidate("a", { logger: undefined });
     a.run();
     await world.clock.advance(60_000);
@@ -273,7 +273,7 @@ describe("what is written", () => {
     expect(pinoLogger(pino)).toBe(pinoLogger(pino));
   });
 
-  test("an error keeps its message where it is made JSON", () => {
+  test("an error keeps its message in JSON", () => {
     const details = { store: "memory", operation: "get", election: "e", mayHaveBeenApplied: false };
     expect(JSON.parse(JSON.stringify(new StoreError("STORE_DENIED", "no rights", details)))).toMatchObject({
       name: "StoreError",
@@ -299,7 +299,7 @@ describe("health", () => {
     for (const { elector } of [a, b]) await elector.stop();
   });
 
-  test("of one that is cut off says for how long, and why", async () => {
+  test("of a candidate that is cut off shows for how long, and why", async () => {
     const a = world.candidate("a");
     a.run();
     await world.clock.advance(1_000);
@@ -315,7 +315,7 @@ describe("health", () => {
     await a.elector.stop();
   });
 
-  test("of one that was deposed because it could not write is well again once it can, though another leads", async () => {
+  test("of a former leader that could not write is good again once it can write, even if another candidate leads", async () => {
     const [a, b] = [world.candidate("a", { logger: lines }), world.candidate("b")];
     a.run();
     await world.clock.advance(1_000);
@@ -333,7 +333,7 @@ describe("health", () => {
     for (const { elector } of [a, b]) await elector.stop();
   });
 
-  test("of one whose reads failed after its writes is not well before it can write", async () => {
+  test("of a candidate whose reads failed after its writes stays bad until it can write", async () => {
     const [a, b] = [world.candidate("a"), world.candidate("b")];
     a.run();
     await world.clock.advance(1_000);
@@ -352,7 +352,7 @@ describe("health", () => {
     for (const { elector } of [a, b]) await elector.stop();
   });
 
-  test("of one that has just thawed is true before any timer has run", async () => {
+  test("of a candidate that has just thawed is correct before any timer has run", async () => {
     const frozen = new ProcessClock(world.clock);
     const a = world.candidate("a", { clock: frozen });
     const leadership = await a.elector.campaign();

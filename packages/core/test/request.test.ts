@@ -21,12 +21,12 @@ function options(overrides: Partial<RequestOptions> = {}): RequestOptions {
 }
 
 describe("one attempt, one request, with a time limit", () => {
-  test("gives the reply, and leaves no timer behind", async () => {
+  test("returns the reply, and leaves no timer behind", async () => {
     await expect(sendRequest(options(), () => Promise.resolve("reply"))).resolves.toBe("reply");
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("sends once, whatever happens", async () => {
+  test("sends only once, even after a failure", async () => {
     let sent = 0;
     const failing = sendRequest(options(), () => {
       sent += 1;
@@ -57,13 +57,13 @@ describe("one attempt, one request, with a time limit", () => {
     expect(String(error)).toContain("within 1000 ms");
   });
 
-  test("a read that got no answer has changed nothing", async () => {
+  test("a read without a reply reports that it changed nothing", async () => {
     const reading = sendRequest(options({ writes: false }), () => new Promise(() => undefined));
 
     await expect(clock.runUntil(reading)).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
   });
 
-  test("the SDK's signal aborts when nobody waits any longer, and its own error does not take the place of ours", async () => {
+  test("the SDK's signal aborts at the limit, and its own error does not replace ours", async () => {
     const sending = sendRequest(options(), (signal) => {
       return new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(new DOMException("SDK aborted", "AbortError")));
@@ -124,7 +124,7 @@ describe("the caller's signal", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
-  test("a send that throws at once is like one that rejects", async () => {
+  test("a send that throws at once fails like one that rejects", async () => {
     const sending = sendRequest(options(), () => {
       throw new TypeError("bad client");
     });
@@ -135,7 +135,7 @@ describe("the caller's signal", () => {
 });
 
 describe("the request channel", () => {
-  test("tells of each request once it has ended, with its duration and outcome", async () => {
+  test("publishes each request once it has ended, with its duration and outcome", async () => {
     await clock.runUntil(sendRequest(options(), () => new Promise<void>((resolve) => void clock.setTimer(resolve, 40))));
     await sendRequest(options({ operation: "get", writes: false }), () => Promise.reject(new Error("socket"))).catch(
       () => undefined,

@@ -17,7 +17,7 @@ beforeEach(() => {
   records = new MemoryRecordStore(clock);
 });
 
-/** A store as a process that has just started has it: it has seen nothing. */
+/** Returns a store as a process that has just started has it, without any memory. */
 function coldStore(): RecordLeaseStore {
   return new RecordLeaseStore(records, { clock });
 }
@@ -26,7 +26,7 @@ function elector(store: RecordLeaseStore, reservation?: typeof WEST): Elector {
   return new Elector({ store, election: ELECTION, reservation, clock });
 }
 
-/** The holder of group west works for a second and releases. */
+/** Makes a holder of group west work for a second and release. */
 async function leadInWest(): Promise<Lease> {
   const store = coldStore();
   const lease = await win(store, { candidateId: "w", reservation: WEST });
@@ -36,7 +36,7 @@ async function leadInWest(): Promise<Lease> {
 }
 
 describe("a reservation", () => {
-  test("keeps a free election to its group, cold processes included, until so long after the release", async () => {
+  test("keeps a free election to its group for its duration after the release, also against cold processes", async () => {
     await leadInWest();
     await clock.advance(RESERVED_MS - 1);
 
@@ -78,14 +78,14 @@ describe("a reservation", () => {
     await expect(transferred).resolves.toBe("accepted");
   });
 
-  test("is over with a transfer to a candidate that does not come: then it is any group's turn", async () => {
+  test("ends with a transfer to a candidate that does not come: then any group may acquire", async () => {
     await leadInWest();
     await expect(clock.runUntil(coldStore().transfer(ELECTION, "e", { transferTimeoutMs: 5_000 }))).resolves.toBe("expired");
 
     await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, result: "east" });
   });
 
-  test("is refused where no clock can judge it, and where it is none, before any request", () => {
+  test("is refused before any request if no clock can judge it, or if it is invalid", () => {
     const timeless = new RecordService(clock).connect("a");
     const blind = new RecordLeaseStore(timeless, { clock });
     const makeBlind = (): Elector => new Elector({ store: blind, election: ELECTION, reservation: WEST, clock });

@@ -3,7 +3,7 @@ import { ServiceClock } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 
 const SEEDED = { seed: 20_261_120 };
-/** Service time minus monotonic time: what a `ServiceClock` is to find out. */
+/** Service time minus monotonic time, which a `ServiceClock` must find. */
 const offset = fc.integer({ min: -1_000_000_000, max: 1_000_000_000 });
 const exchange = fc.record({ pauseMs: fc.nat(60_000), thereMs: fc.nat(2_000), backMs: fc.nat(2_000) });
 
@@ -16,7 +16,7 @@ describe("ServiceClock", () => {
     expect(service.toMonotonic({ lo: 0, hi: 0 }, 0)).toBeUndefined();
   });
 
-  test("learns nothing from a date that is none", () => {
+  test("learns nothing from an invalid date", () => {
     const service = new ServiceClock();
     service.sample(Number.NaN, 0, 0);
     expect(service.uncertaintyMs(0)).toBe(Infinity);
@@ -40,12 +40,12 @@ describe("ServiceClock", () => {
     },
   );
 
-  test("each reply around the turn of a second sharpens it", () => {
+  test("each reply around the turn of a second reduces the uncertainty", () => {
     const service = new ServiceClock();
     service.sample(10_000, 500, 510);
     const atFirstMs = service.uncertaintyMs(510);
 
-    // Asked right where the second should turn, half of the doubt is gone either way.
+    // A sample at the expected turn of the second halves the uncertainty, whatever it shows.
     const atMs = service.sharpeningMs(510);
     service.sample(11_000, atMs, atMs + 10);
 
@@ -53,14 +53,14 @@ describe("ServiceClock", () => {
     expect(service.uncertaintyMs(atMs + 10)).toBeLessThan(atFirstMs * 0.55);
   });
 
-  test("what is known widens with time, since clocks drift", () => {
+  test("the bounds widen with time, because clocks drift", () => {
     const service = new ServiceClock();
     service.sample(10_000, 500, 510);
 
     expect(service.uncertaintyMs(1_000_510) - service.uncertaintyMs(510)).toBeCloseTo(2 * 1_000_000 * 0.0005, 5);
   });
 
-  test("a reply that contradicts the others starts it anew: the service's clock was stepped", () => {
+  test("a reply that contradicts the others restarts it, because the service's clock was stepped", () => {
     const service = new ServiceClock();
     service.sample(10_000, 500, 510);
     service.sample(3_610_000, 600, 610);
@@ -68,7 +68,7 @@ describe("ServiceClock", () => {
     expect(service.toService(610, 610)!.lo).toBe(3_610_000);
   });
 
-  test("tells at which monotonic instants the service shows a time", () => {
+  test("returns the monotonic instants at which the service shows a time", () => {
     const service = new ServiceClock();
     service.sample(10_000, 500, 510);
 

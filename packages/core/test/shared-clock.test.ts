@@ -8,7 +8,7 @@ import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const HOUR_MS = 3_600_000;
 
-/** A store whose clock cannot be told, as one of a third party's may be. */
+/** Returns a store that does not tell its clock, as a third party's may not. */
 function mute(store: RecordLeaseStore): LeaseStore {
   return new Proxy<LeaseStore>(store, {
     get: (target, name) => {
@@ -22,14 +22,14 @@ describe("a store and an elector that were given different clocks", () => {
   const world = new VirtualClock();
   const store = new MemoryLeaseStore({ clock: world });
 
-  test("are refused at construction, since the one counts from what the other says", () => {
+  test("are refused at construction", () => {
     const clock = new ProcessClock(world);
     expect(() => new Elector({ store, election: ELECTION, clock })).toThrow(ConfigurationError);
     expect(() => new Observer({ store, election: ELECTION, clock })).toThrow("Give the clock to the store alone");
     expect(() => new Elector({ store: new MemoryLeaseStore(), election: ELECTION, clock })).toThrow(ConfigurationError);
   });
 
-  test("would make two leaders: by a clock that is behind, a lease that was granted lasts for hours", async () => {
+  test("would make two leaders: by a clock that is behind, a granted lease lasts for hours", async () => {
     const service = new RecordService(world);
     const behind = new ProcessClock(world, { wallOffsetMs: -HOUR_MS });
     behind.suspend();
@@ -51,7 +51,7 @@ describe("a store and an elector that were given different clocks", () => {
     void leadership.release();
   });
 
-  test("cannot come about by leaving the elector's out: it takes its store's", async () => {
+  test("do not occur by default, because the elector uses its store's clock", async () => {
     const elector = new Elector({ store, election: ELECTION });
     await using leadership = await elector.campaign();
     const validMs = leadership.remainingMs();

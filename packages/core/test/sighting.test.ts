@@ -6,7 +6,7 @@ import type { Reading } from "../src/records/store-age.ts";
 
 const record = { term: 1, termId: "t", nonce: "n", leaseDurationMs: 15_000, renewIntervalMs: 5_000 } as LeaseRecord;
 
-test("sixteen versions are known to have passed", () => {
+test("the last sixteen versions are known to have passed", () => {
   const clock = new VirtualClock();
   const sentAt = instantOf(clock);
   const sighting = new Sighting(clock, undefined, { record, version: "0", sentAt });
@@ -16,7 +16,7 @@ test("sixteen versions are known to have passed", () => {
   expect([0, 1, 16, 17].map(isPast)).toEqual([false, true, true, false]);
 });
 
-test("a nonce counts from when this process knew of it, where its store says so: at first sight of it alone", async () => {
+test("a nonce counts from the time that the first read of it states, and from no later read", async () => {
   const clock = new VirtualClock();
   const reading = (nonce: string, nonceKnownForMs?: number): Reading => ({
     record: { ...record, nonce },

@@ -26,7 +26,7 @@ function termOf(stored: StoredRecord | undefined): unknown {
 const put = { ifVersion: undefined, keepsNonce: false, signal };
 
 describe("a simulated service", () => {
-  test("swaps a record only for the version that is there", async () => {
+  test("swaps a record only if the version is the present one", async () => {
     const { world, records } = service();
     const first = await world.runUntil(records.put(ELECTION, record(), put));
     expect(first).toEqual({ stored: true, version: expect.any(String) as string });
@@ -39,7 +39,7 @@ describe("a simulated service", () => {
     expect(stored).toEqual({ data: record({ term: 2 }), version: second.stored ? second.version : "" });
   });
 
-  test("tells how old a nonce is by a clock of its own, through writes that keep it", async () => {
+  test("returns the age of a nonce by its own clock, also after writes that keep the nonce", async () => {
     const { world, simulated } = service({ storeClock: { toleranceMs: 0, exact: false }, clockRate: 2 });
     const first = simulated.put(ELECTION, record(), put);
     await world.advance(100);
@@ -53,7 +53,7 @@ describe("a simulated service", () => {
     expect(simulated.get(ELECTION)?.nonceAgeMs).toEqual([-800, -800]);
   });
 
-  test("tells of each write when it was sent and when it was accepted", async () => {
+  test("reports when each write was sent and accepted", async () => {
     const { world, simulated, records } = service({}, () => ({ arrivals: [{ afterMs: 30, replyAfterMs: 1 }] }));
     const accepted: unknown[] = [];
     const startMs = world.monotonicMs();
@@ -78,7 +78,7 @@ describe("a simulated service", () => {
     expect(simulated.admits(ELECTION, { term: 2, termId: "late" })).toBe(false);
   });
 
-  test("shows a lagging reader what was there before, unless it asks to be told the truth", async () => {
+  test("shows a lagging reader the former record, except for a consistent read", async () => {
     const lagging: Network = () => ({ arrivals: [{ afterMs: 1, replyAfterMs: 1 }], lags: true });
     const { world, simulated, records } = service({}, lagging);
     simulated.overwrite(ELECTION, record());
@@ -115,7 +115,7 @@ describe("a simulated service", () => {
 });
 
 describe("a network", () => {
-  test("that delivers a request twice has it carried out twice, and gives the first answer", async () => {
+  test("that delivers a request twice has it carried out twice, and returns the first reply", async () => {
     const twice: Network = () => ({
       arrivals: [
         { afterMs: 5, replyAfterMs: 50 },
@@ -126,12 +126,12 @@ describe("a network", () => {
     let accepted = 0;
     simulated.onAccepted = () => (accepted += 1);
 
-    // The second finds the first one's version, and its answer is quicker.
+    // The second delivery finds the first one's version, and its reply is faster.
     await expect(world.runUntil(records.put(ELECTION, record(), put))).resolves.toEqual({ stored: false });
     expect(accepted).toBe(1);
   });
 
-  test("that breaks fails the request, whether or not it arrived", async () => {
+  test("that breaks fails the request, even if the request arrived", async () => {
     const error = new Error("reset");
     const breaks: Network = () => ({ arrivals: [{ afterMs: 20, replyAfterMs: 1 }], breaks: { afterMs: 10, error } });
     const { world, simulated, records } = service({}, breaks);
@@ -141,7 +141,7 @@ describe("a network", () => {
     expect(simulated.record(ELECTION)).toEqual(record());
   });
 
-  test("that loses everything lets nothing through, and the answer of one who was killed goes nowhere", async () => {
+  test("that loses everything delivers nothing, and a killed process gets no reply", async () => {
     const { world, process, simulated, records } = service({}, () => ({ arrivals: [] }));
     const lost = records.put(ELECTION, record(), put);
     void lost.then(() => expect.fail("It was answered."));
@@ -158,7 +158,7 @@ describe("a network", () => {
   });
 });
 
-test("a leader that is cut off is succeeded, in virtual time", async () => {
+test("a leader that is cut off gets a successor, in virtual time", async () => {
   const world = new VirtualClock();
   const simulated = new SimulatedRecordService(world);
   const stopping = new AbortController();

@@ -7,11 +7,11 @@ import { Elector } from "../src/election/elector.ts";
 import { Starts } from "../src/election/starts.ts";
 import { VirtualClock } from "../src/testing/virtual-clock.ts";
 
-/** The time for which a request has the service, or the SDK in this process, for itself. */
+/** The time for which a request occupies the service, or the SDK in this process. */
 const REQUEST_MS = 2;
 const ELECTIONS = 1_000;
 
-/** A service that carries out one request after the other. */
+/** A service that carries out one request after another. */
 class SerialRecordStore implements RecordStore {
   readonly name = "serial";
   readonly capabilities;
@@ -52,7 +52,7 @@ test("a thousand elections that begin at once on a slow store all lead by their 
   const failures: unknown[] = [];
   let leaders = 0;
   const runs = Array.from({ length: ELECTIONS }, (_, at) => {
-    // One at a time the requests take four seconds, and each may take 1.7.
+    // One after another, the requests take four seconds. Each one may take 1.7 s.
     const elector = new Elector({ store, election: `election-${at}`, clock, leaseDurationMs: 15_000, logger: false });
     elector.on("startedLeading", () => (leaders += 1));
     elector.on("storeFailed", ({ error }) => failures.push(error));
@@ -66,7 +66,7 @@ test("a thousand elections that begin at once on a slow store all lead by their 
   await clock.runUntil(Promise.all(runs));
 });
 
-test("who waits to begin stops at once, and keeps nobody's place", async () => {
+test("a campaign that waits to begin stops at once, and keeps no slot", async () => {
   const starts = Starts.on(new RecordLeaseStore(new MemoryRecordStore()));
   const { signal } = new AbortController();
   const firsts = Array.from({ length: 50 }, () => Promise.withResolvers<string>());

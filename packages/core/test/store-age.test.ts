@@ -21,15 +21,15 @@ beforeEach(() => {
 });
 
 interface Answer {
-  /** By the store's clock. */
+  /** The age by the store's clock. */
   readonly ageMs?: number;
-  /** How long ago the writer's wall clock says that it was, by the reader's. */
+  /** The age by the wall clocks of the writer and the reader. */
   readonly wallAgeMs?: number;
-  /** How long the reply was under way. */
+  /** The time that the reply was under way. */
   readonly replyMs?: number;
 }
 
-/** A reading whose request arrives at once. */
+/** Makes a read whose request arrives at once. */
 async function read(age: StoreAge, { ageMs, wallAgeMs, replyMs = 0 }: Answer): Promise<void> {
   const sentAt = instantOf(clock);
   const nonceWallMs = wallAgeMs === undefined ? undefined : clock.wallMs() - wallAgeMs;
@@ -38,7 +38,7 @@ async function read(age: StoreAge, { ageMs, wallAgeMs, replyMs = 0 }: Answer): P
 }
 
 describe("the age of a nonce by the store's clock", () => {
-  test("counts from when the reply was in, not from before it was asked for", async () => {
+  test("counts from the reply, not from before the send", async () => {
     for (const trust of [EXACT, STEPPING]) {
       const age = new StoreAge(clock, trust);
       await read(age, { ageMs: 1_000, wallAgeMs: 1_000, replyMs: 300 });
@@ -49,7 +49,7 @@ describe("the age of a nonce by the store's clock", () => {
     }
   });
 
-  test("is at most what has passed since it was asked for, on top", async () => {
+  test("has an upper bound that adds the time since the send", async () => {
     const age = new StoreAge(clock, EXACT);
     await read(age, { ageMs: 1_000, replyMs: 300 });
 
@@ -58,14 +58,14 @@ describe("the age of a nonce by the store's clock", () => {
     expect(age.boundsMs).toEqual([1_000, 61_300]);
   });
 
-  test("is not there before it is told, nor on a store without a clock", async () => {
+  test("is undefined before the first age, and on a store without a clock", async () => {
     expect(new StoreAge(clock, EXACT).boundsMs).toBeUndefined();
     const age = new StoreAge(clock, undefined);
     await read(age, { ageMs: 1_000 });
     expect(age.boundsMs).toBeUndefined();
   });
 
-  test("is at most what has passed by the wall clocks, where the store tells the writer's", async () => {
+  test("is at most the age by the wall clocks if the store returns the writer's", async () => {
     const age = new StoreAge(clock, BOUNDED);
     await read(age, { ageMs: 60_000, wallAgeMs: 1_000, replyMs: 300 });
     await read(age, { ageMs: 60_300, wallAgeMs: 1_300, replyMs: 300 });
@@ -75,7 +75,7 @@ describe("the age of a nonce by the store's clock", () => {
     expect(age.boundsMs?.[0]).toBe(60_600);
   });
 
-  test("waits for a second reading where the clock is neither exact nor checked by the wall clocks", async () => {
+  test("waits for a second read if the clock is neither exact nor checked by the wall clocks", async () => {
     const age = new StoreAge(clock, BOUNDED);
     await read(age, { ageMs: 1_000, wallAgeMs: 1_000 });
     expect(age.boundsMs).toBeUndefined();
@@ -94,7 +94,7 @@ describe("a clock that may step", () => {
     ["the wall clocks tell the lesser one, within the tolerance", { ageMs: 9_000, wallAgeMs: 8_900 }, 8_900],
     ["the store tells the lesser one, since the write was slow to arrive", { ageMs: 9_000, wallAgeMs: 20_000 }, 9_000],
     ["the reader's wall clock is ahead of the writer's", { ageMs: 9_000, wallAgeMs: HOUR_MS }, 9_000],
-  ])("is believed at one reading where %s, as far as the lesser goes", async (_, answer, leastMs) => {
+  ])("counts after one read, up to the lesser age, if %s", async (_, answer, leastMs) => {
     const age = new StoreAge(clock, STEPPING);
     await read(age, answer);
 
@@ -107,16 +107,16 @@ describe("a clock that may step", () => {
     ["the writer's wall clock is ahead of the reader's", { ageMs: 9_000, wallAgeMs: -HOUR_MS }],
     ["the writer's wall clock is not told", { ageMs: 9_000 }],
     ["the age is negative", { ageMs: -1, wallAgeMs: 0 }],
-  ])("is not believed where %s", async (_, answer) => {
+  ])("does not count if %s", async (_, answer) => {
     const age = new StoreAge(clock, STEPPING);
     await read(age, answer);
 
     expect(age.boundsMs).toBeUndefined();
-    // A second reading would not help.
+    // A second read would not help.
     expect(age.unconfirmedMs).toBeUndefined();
   });
 
-  test("is not believed again for that nonce once it was contradicted, nor for what it said before", async () => {
+  test("does not count for that nonce once it was contradicted, nor do its earlier ages", async () => {
     const age = new StoreAge(clock, STEPPING);
     await read(age, { ageMs: 9_000, wallAgeMs: 9_000 });
     expect(age.boundsMs).toBeDefined();
@@ -133,7 +133,7 @@ describe("a clock that may step", () => {
     ["the wall clocks, which the server contradicts", { ageMs: -1, wallAgeMs: 9_000 }, 9_000],
     ["nobody, where it is of the future: it may be any", { wallAgeMs: -TOLERANCE_MS - 1 }, Infinity],
     ["the wall clocks, where it is of the future within the tolerance", { wallAgeMs: -TOLERANCE_MS }, -TOLERANCE_MS],
-  ])("that is not believed leaves a nonce undated up to the age told by %s", async (_, answer, saidMs) => {
+  ])("that does not count leaves the age unknown up to the age told by %s", async (_, answer, saidMs) => {
     const age = new StoreAge(clock, STEPPING);
     await read(age, answer);
 
@@ -145,7 +145,7 @@ describe("a clock that may step", () => {
     [1_400, true],
     [1_600, true],
     [1_601, false],
-  ])("is believed where two readings agree within the tolerance: half a second after 1,000 ms it is %d ms", async (ageMs, is) => {
+  ])("counts if two reads agree within the tolerance: half a second after 1,000 ms it is %d ms", async (ageMs, is) => {
     const age = new StoreAge(clock, BOUNDED);
     await read(age, { ageMs: 1_000 });
     await clock.advance(500);
@@ -154,7 +154,7 @@ describe("a clock that may step", () => {
     expect(age.boundsMs !== undefined).toBe(is);
   });
 
-  test("keeps what it told when a later reading, of another server, tells nothing", async () => {
+  test("keeps its age if a later read, of another server, returns none", async () => {
     const age = new StoreAge(clock, STEPPING);
     await read(age, { ageMs: 9_000, wallAgeMs: 9_000 });
     await clock.advance(1_000);
@@ -166,7 +166,7 @@ describe("a clock that may step", () => {
   const error = fc.double({ min: -1e9, max: 1e9, noNaN: true });
   const delay = fc.double({ min: 0, max: 10_000, noNaN: true });
   test.prop([fc.constantFrom("store", "writer", "reader"), error, delay, delay, delay])(
-    "never makes a nonce older than the time since it was sent, whichever one clock is wrong, by however much",
+    "never makes a nonce older than the time since it was sent, if any one clock is wrong by any amount",
     async (wrong, errorMs, requestMs, ageMs, replyMs) => {
       const here = new VirtualClock();
       const off = (which: string): number => (wrong === which ? errorMs : 0);

@@ -12,10 +12,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 
 const STORE_CLOCK = { toleranceMs: 100, exact: false, mayStep: true } as const;
-/** A live leader's lease looks expired by a clock that is so much ahead. */
+/** By a clock that is this far ahead, a live leader's lease looks expired. */
 const AHEAD_MS = LEASE_MS + 1_000;
 const HOUR_MS = 3_600_000;
-/** How long a request is under way, both ways together. */
+/** The time that a request and its reply take together. */
 const ROUND_TRIP_MS = 2;
 
 let world: VirtualClock;
@@ -31,13 +31,13 @@ interface Process {
   readonly store: RecordLeaseStore;
 }
 
-/** One more process, which remembers nothing yet. */
+/** Starts one more process, which has no memory yet. */
 function started(options?: ProcessClockOptions): Process {
   const clock = new ProcessClock(world, options);
   return { clock, store: new RecordLeaseStore(service.connect(clock, promptNetwork(ROUND_TRIP_MS / 2)), { clock }) };
 }
 
-/** A leader that renews, a second after it has acquired. */
+/** Starts a leader, and waits a second after its acquisition. */
 async function leader(process = started()): Promise<Leadership> {
   const elector = new Elector({ ...process, election: ELECTION, candidateId: "leader" });
   const leadership = await world.runUntil(elector.campaign());
@@ -45,7 +45,7 @@ async function leader(process = started()): Promise<Leadership> {
   return leadership;
 }
 
-/** A process without a memory, which goes by the store's clock, is elected at once. */
+/** Reports whether a process without a memory, which uses the store's clock, is elected at once. */
 async function isElectedCold(process = started()): Promise<boolean> {
   const elector = new Elector({ ...process, election: ELECTION, candidateId: "cold" });
   return (await world.runUntil(elector.tryRun(() => undefined))).elected;
@@ -56,16 +56,16 @@ async function coldState({ store } = started()): Promise<string | undefined> {
 }
 
 describe("a process without a memory, on a store whose clock may step", () => {
-  test("takes over once the lease has run out, and never before", async () => {
+  test("takes over once the lease has expired, and never before", async () => {
     await world.runUntil(win(started().store, { candidateId: "gone" }));
 
-    // The server had written a millisecond before the winner knew, and reads one after it is asked.
+    // The server wrote a millisecond before the winner knew. It reads a millisecond after the request is sent.
     await world.advance(LEASE_MS - ROUND_TRIP_MS - 1);
     expect(await coldState()).toBe("unknown");
     expect(await isElectedCold()).toBe(true);
   });
 
-  test("needs one reading for that: a second one of the same clock would tell nothing of a step before", async () => {
+  test("needs only one read to take over", async () => {
     await world.runUntil(win(started().store, { candidateId: "gone" }));
     await world.advance(LEASE_MS);
     const beganMs = world.monotonicMs();
@@ -104,7 +104,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
     expect(leadership.isValid()).toBe(true);
   });
 
-  test("takes over as soon where the holder's only write was under way for longer than it had between two", async () => {
+  test("takes over as soon if the holder's only write was under way for longer than a renewal interval", async () => {
     const { clock } = started();
     const network = (): Passage => ({ arrivals: [{ afterMs: 6_000, replyAfterMs: 1 }] });
     const store = new RecordLeaseStore(service.connect(clock, network), { clock });
@@ -114,7 +114,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
     expect(await isElectedCold()).toBe(true);
   });
 
-  test("takes over a lease that was under way for all of its duration, once that clock calls it as old, too", async () => {
+  test("takes over a lease whose write was under way for its whole duration, once the store's clock agrees", async () => {
     const { clock } = started();
     const network = (): Passage => ({ arrivals: [{ afterMs: LEASE_MS, replyAfterMs: 1 }] });
     const store = new RecordLeaseStore(service.connect(clock, network), { clock });
@@ -122,14 +122,14 @@ describe("a process without a memory, on a store whose clock may step", () => {
     expect(await isElectedCold()).toBe(false);
     service.stepClock(LEASE_MS);
 
-    // The store has had it for a moment. But its holder counts from before it was sent, and leads no more.
+    // The record has only just reached the store. But its holder counts from before the send, and leads no more.
     expect(await isElectedCold()).toBe(true);
   });
 
   test.each([
     [-HOUR_MS, 0],
     [0, HOUR_MS],
-  ])("takes over as soon where the holder's wall clock is %d ms ahead, and its own %d", async (holderMs, wallOffsetMs) => {
+  ])("takes over as soon if the holder's wall clock is %d ms ahead, and its own %d", async (holderMs, wallOffsetMs) => {
     await world.runUntil(win(started({ wallOffsetMs: holderMs }).store, { candidateId: "gone" }));
     await world.advance(LEASE_MS - 10);
     expect(await isElectedCold(started({ wallOffsetMs }))).toBe(false);
@@ -138,7 +138,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
     expect(await isElectedCold(started({ wallOffsetMs }))).toBe(true);
   });
 
-  test("waits a whole lease by its own clock where clocks contradict each other, and then takes over", async () => {
+  test("waits a whole lease by its own clock if clocks contradict each other, and then takes over", async () => {
     await world.runUntil(win(started().store, { candidateId: "gone" }));
     service.stepClock(AHEAD_MS);
     const watcher = started();
@@ -149,7 +149,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
     expect(await coldState(watcher)).toBe("expired");
   });
 
-  test("believes the store's clock again once the nonce was written after the step", async () => {
+  test("uses the store's clock again once the nonce was written after the step", async () => {
     const holder = started();
     const lease = await world.runUntil(win(holder.store));
     service.stepClock(AHEAD_MS);
@@ -161,7 +161,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
     expect(await coldState(watcher)).toBe("expired");
   });
 
-  test("is told as little by what an administrator writes after a failover", async () => {
+  test("does not learn the age from an administrator's write after a failover", async () => {
     await leader();
     service.failOver(AHEAD_MS);
     await world.runUntil(started().store.break(ELECTION, { reason: "maintenance" }));
@@ -170,7 +170,7 @@ describe("a process without a memory, on a store whose clock may step", () => {
   });
 });
 
-describe("a lease whose age nobody can tell any more", () => {
+describe("a lease whose age is unknown to every process", () => {
   const LOST: ReadonlyArray<readonly [when: string, gone: ProcessClockOptions, lose: () => void]> = [
     ["after a failover", {}, () => service.failOver(-AHEAD_MS)],
     ["after the store's clock was set forward", {}, () => service.stepClock(AHEAD_MS)],
@@ -179,12 +179,12 @@ describe("a lease whose age nobody can tell any more", () => {
     ["whose holder's wall clock was ahead, after a failover", { wallOffsetMs: HOUR_MS }, () => service.failOver(0)],
   ];
 
-  test.each(LOST)("is taken over by processes without a memory all the same, %s", async (_, gone, lose) => {
+  test.each(LOST)("is taken over by cold processes, %s", async (_, gone, lose) => {
     await world.runUntil(win(started(gone).store, { candidateId: "gone" }));
     lose();
     await world.advance(LEASE_MS);
 
-    // Its age counts from the first attempt that finds it so old.
+    // Its age counts from the first attempt that finds it this old.
     expect(await isElectedCold()).toBe(false);
     await world.advance(LEASE_MS - 10);
     expect(await isElectedCold()).toBe(false);
@@ -203,13 +203,13 @@ describe("a lease whose age nobody can tell any more", () => {
     expect(await isElectedCold(started({ wallOffsetMs: -1_000 }))).toBe(true);
   });
 
-  test("is taken over by the same process, too, though it has seen clocks contradict each other", async () => {
+  test("is taken over by the same process, too, even if it has observed clocks contradict each other", async () => {
     await world.runUntil(win(started().store, { candidateId: "gone" }));
     service.stepClock(AHEAD_MS);
     await world.advance(LEASE_MS);
     const process = started();
     expect(await isElectedCold(process)).toBe(false);
-    // Between two invocations its monotonic clock stands still.
+    // Its monotonic clock stands still between two invocations.
     process.clock.suspend();
     await world.advance(LEASE_MS);
     process.clock.resume();
@@ -217,7 +217,7 @@ describe("a lease whose age nobody can tell any more", () => {
     expect(await isElectedCold(process)).toBe(true);
   });
 
-  test("is free in the end, too, where it was held back after its release", async () => {
+  test("becomes free in the end, even if it was held after its release", async () => {
     const { store } = started();
     const lease = await world.runUntil(win(store, { candidateId: "gone" }));
     await world.runUntil(store.release(lease, { ...LIMITS, holdMs: 60_000 }));
@@ -229,7 +229,7 @@ describe("a lease whose age nobody can tell any more", () => {
     expect(await isElectedCold()).toBe(true);
   });
 
-  test("stays its holder's, who renews it all the same", async () => {
+  test("stays with its holder, which can renew it", async () => {
     const holder = started();
     const lease = await world.runUntil(win(holder.store));
     service.failOver(AHEAD_MS);
@@ -240,7 +240,7 @@ describe("a lease whose age nobody can tell any more", () => {
     expect(await isElectedCold()).toBe(false);
   });
 
-  test("is written to by none who only read, nor while every clock calls it young", async () => {
+  test("is not written by readers, or while any clock shows it younger than its duration", async () => {
     await world.runUntil(win(started().store, { candidateId: "gone" }));
     let writes = 0;
     service.onAccepted = () => {
@@ -261,7 +261,7 @@ describe("a lease whose age nobody can tell any more", () => {
 });
 
 describe("the shortest lease", () => {
-  test("is one whose margin covers what the store's clock may be off by", () => {
+  test("has a margin that covers the possible error of the store's clock", () => {
     const { store } = started();
 
     expect(store.capabilities.minLeaseMs).toBe(1_000);
@@ -271,7 +271,7 @@ describe("the shortest lease", () => {
     expect(tooShort).toThrow(/leaseDurationMs is 999; this store takes 1000 to \d+\. Its clock may be off by 100 ms/);
   });
 
-  test("is as short as one likes where the clock does not step or is never off, however late it finds an expiry", () => {
+  test("is a millisecond if the clock does not step or has no error, even if it finds an expiry late", () => {
     const records = new MemoryRecordStore();
     const [coarse, exact] = [
       { toleranceMs: 4_000, exact: false },

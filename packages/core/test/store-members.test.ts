@@ -6,12 +6,12 @@ const B: StoreMember = { name: "b", store: "sql", counts: true, forMs: 60_000, w
 const C: StoreMember = { ...B, name: "c", counts: false, forMs: 12_900, waitsFor: "it does not answer." };
 const MEMBERS = [{ ...B, name: "a" }, B, C];
 
-test("says which members do not count, and nothing where all do", () => {
+test("the text names the members that do not count, and is undefined if all count", () => {
   expect(membersText(MEMBERS, "servers")).toBe("2 of 3 servers count. c has not for 12 s: it does not answer.");
   expect(membersText([B], "servers")).toBeUndefined();
 });
 
-test("the health and the figures of an elector tell of its store's members", async () => {
+test("the health and the metrics of an elector show its store's members", async () => {
   const meters = { transition: () => {}, renewal: () => {}, takeover: () => {}, overrun: () => {}, request: () => {} };
   const measurement = measureElections(meters);
   const store = Object.assign(new MemoryLeaseStore(), { members: () => MEMBERS });

@@ -6,12 +6,12 @@ import { Lines } from "./lines.ts";
 
 const WARNING = "fsync is off: set it to on.";
 
-/** A store whose service has such a setting. */
+/** Returns a store whose service has such a setting. */
 function storeWith(inspect: NonNullable<LeaseStore["inspect"]>): LeaseStore {
   return Object.assign(new MemoryLeaseStore(), { inspect });
 }
 
-test("a setting of the store is warned of once, however many campaign on it", async () => {
+test("a setting of the store causes one warning, for any number of campaigns", async () => {
   const inspect = vi.fn<NonNullable<LeaseStore["inspect"]>>(async () => [WARNING]);
   const store = storeWith(inspect);
   const logger = new Lines();
@@ -23,13 +23,13 @@ test("a setting of the store is warned of once, however many campaign on it", as
   expect(inspect).toHaveBeenCalledTimes(1);
 });
 
-test("no leadership waits for a store that does not tell its settings", async () => {
+test("no leadership waits for a store that does not return its settings", async () => {
   const store = storeWith(async () => await new Promise<never>(() => undefined));
   await using leadership = await new Elector({ store, election: "a", logger: false }).campaign();
   expect(leadership.isValid()).toBe(true);
 });
 
-test("a store that fails to tell its settings is asked again by the next one", async () => {
+test("a store that fails to return its settings is inspected again by the next campaign", async () => {
   const inspect = vi.fn<NonNullable<LeaseStore["inspect"]>>(async () => [WARNING]);
   inspect.mockRejectedValueOnce(new Error("no answer"));
   const store = storeWith(inspect);

@@ -13,13 +13,13 @@ beforeEach(() => {
 afterEach(() => emitted.mockRestore());
 
 describe("a warning of a store", () => {
-  test("is a process warning where nobody has said where it should go", () => {
+  test("is a process warning if no elector or observer has a logger for it", () => {
     warnings.warn("LEASEHOLD_VOTING", "a server is silent");
 
     expect(emitted.mock.calls).toEqual([["a server is silent", { type: "LeaseholdWarning", code: "LEASEHOLD_VOTING" }]]);
   });
 
-  test("leaves by the loggers of the electors and observers on it", () => {
+  test("is written to the loggers of the electors and observers on the store", () => {
     const [of, other] = [new Lines(), new Lines()];
     const store = Object.assign(new MemoryLeaseStore(), { warnings });
     void new Elector({ store, election: "e", logger: of });
@@ -30,7 +30,7 @@ describe("a warning of a store", () => {
     expect(emitted).not.toHaveBeenCalled();
   });
 
-  test("is not told where every elector on it is to be silent", () => {
+  test("is not written if every elector on the store is silent", () => {
     const store = Object.assign(new MemoryLeaseStore(), { warnings });
     const elector = new Elector({ store, election: "e", logger: false });
     warnings.warn("LEASEHOLD_VOTING", "a server is silent");
@@ -40,7 +40,7 @@ describe("a warning of a store", () => {
     expect(Journal.of(elector).isSilent).toBe(true);
   });
 
-  test("is told once for each cause to each logger, if it is to be told once", () => {
+  test("is written once for each cause to each logger, if it is to be written once", () => {
     const lines = new Lines();
     for (const one of [warnings, new StoreWarnings()]) {
       one.join(Journal.to(lines));

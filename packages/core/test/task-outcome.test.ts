@@ -10,7 +10,7 @@ const aborted = AbortSignal.abort(reason);
 const nested = (depth: number, innermost: unknown): Error =>
   depth === 0 ? (innermost as Error) : new Error(`level ${depth}`, { cause: nested(depth - 1, innermost) });
 
-describe("which rejections count as a return", () => {
+describe("rejections that count as a return", () => {
   test.each([
     ["the signal's reason", reason],
     ["the reason as a cause", new Error("query failed", { cause: reason })],
@@ -35,14 +35,14 @@ describe("which rejections count as a return", () => {
     expect(countsAsReturn(error, aborted)).toBe(false);
   });
 
-  test("nothing does before the signal has aborted", () => {
+  test("no rejection counts before the signal has aborted", () => {
     const { signal } = new AbortController();
 
     expect(countsAsReturn(new DOMException("aborted", "AbortError"), signal)).toBe(false);
     expect(countsAsReturn(undefined, signal)).toBe(false);
   });
 
-  test("a circle of causes comes to an end", () => {
+  test("a circular chain of causes ends the check", () => {
     const error = new Error("round");
     error.cause = error;
 

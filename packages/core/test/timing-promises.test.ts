@@ -1,4 +1,7 @@
-/** What `timing()` promises is so, in virtual time: at any options that an elector takes, and any round trips that fit them. */
+/**
+ * Tests that `timing()` keeps its promises, in virtual time: at any options that an elector accepts, and any round trips that fit
+ * them.
+ */
 import { fc, test } from "@fast-check/vitest";
 import { Elector, StoreError, timing, type Leadership, type TimingOptions, type TimingReport } from "@leasehold/core";
 import { RecordLeaseStore, type LeaseRecord } from "@leasehold/core/provider";
@@ -17,7 +20,7 @@ import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const SEEDED = { seed: 20_261_122, numRuns: 100, endOnFailure: true };
 
-/** Durations that fit together, from fractions. */
+/** Durations that fit together, made of fractions. */
 const anyOptions: fc.Arbitrary<TimingOptions> = fc
   .record({
     leaseDurationMs: fc.integer({ min: 1_000, max: 60_000 }),
@@ -50,7 +53,7 @@ const services: readonly SimulatedRecordServiceOptions[] = [
 
 const anyService = fc.constantFrom(...services);
 
-/** How long requests and replies take, as a part of the longest that fits; and when, counted from a renewal, something befalls. */
+/** The latency of requests and replies, as a fraction of the longest that fits. Also the time from a renewal to the fault. */
 const anyWeather = fc.record({
   seed: fc.nat(),
   slowness: fc.constantFrom("always the slowest", "anything", "none"),
@@ -66,18 +69,18 @@ function fraction(min: number, max: number): fc.Arbitrary<number> {
   return fc.double({ min, max, noNaN: true });
 }
 
-/** One service, and candidates whose requests to it take as long as the weather has it. */
+/** One service, and candidates whose requests have the latency of the weather. */
 class PromisedWorld {
   readonly clock = new VirtualClock();
   readonly report: TimingReport;
   readonly service: SimulatedRecordService;
-  /** Puts by their candidate, when they were sent and the service took them. */
+  /** The instants at which the leader's puts were sent. */
   readonly puts: Array<{ readonly sentMs: number }> = [];
-  /** Called with the send of the renewal that the weather names, and how long it takes from there until something befalls. */
+  /** Called when the weather's renewal is sent, with the time from then until the fault. */
   onRenewal: (befallsInMs: number) => void = () => undefined;
-  /** What is lost of the renewal that the weather names, and of nothing else. */
+  /** The part of the weather's renewal that is lost. Nothing else is lost. */
   loses: "request" | "reply" | undefined;
-  /** How many round trips fit an attempt, at the least. */
+  /** The smallest number of round trips that fit into an attempt. */
   roundTripsInAttempt = 2;
   outage: { readonly fromMs: number; readonly untilMs: number; readonly refuses: boolean } | undefined;
   readonly #options: TimingOptions;
@@ -191,9 +194,9 @@ class PromisedCandidate {
   }
 }
 
-describe("what timing promises", () => {
+describe("the promises of timing", () => {
   test.prop([someOptions, anyService, anyWeather, fc.boolean()], SEEDED)(
-    "an outage of outageToleratedMs never deposes, whenever it begins and however it shows",
+    "an outage of outageToleratedMs never deposes a leader, at any start and with any error",
     async (options, service, weather, refuses) => {
       const world = new PromisedWorld(options, service, weather);
       const leader = world.candidate("leader");
@@ -211,7 +214,7 @@ describe("what timing promises", () => {
   );
 
   test.prop([someOptions, anyService, anyWeather, fraction(0, 3)], SEEDED)(
-    "nor does it where the task publishes all the while, unless an attempt takes longer than the renew interval",
+    "an outage of outageToleratedMs never deposes a leader that publishes, if an attempt fits the renew interval",
     async (options, service, weather, publishesPerAttempt) => {
       const { attemptTimeoutMs, renewIntervalMs } = timing(options);
       fc.pre(attemptTimeoutMs <= renewIntervalMs);
@@ -234,7 +237,7 @@ describe("what timing promises", () => {
     },
   );
 
-  test("an outage that is longer by a tenth of a round trip may depose", async () => {
+  test("an outage that is longer by a tenth of a round trip may depose a leader", async () => {
     const deposed: boolean[] = [];
     for (const longer of [0, 0.1]) {
       const weather: Weather = { seed: 1, slowness: "always the slowest", renewal: 3, after: { of: "trip", share: 0.999 } };
@@ -254,7 +257,7 @@ describe("what timing promises", () => {
   });
 
   test.prop([fc.integer({ min: 1_000, max: 60_000 }), anyService, anyWeather, fc.constantFrom("request", "reply")], SEEDED)(
-    "by default, one lost request never deposes, at any round trip below an attempt, or a third where nothing counts by reading",
+    "by default one lost request never deposes a leader, at round trips below an attempt, or a third of it if reads do not count",
     async (leaseDurationMs, service, weather, loses) => {
       const world = new PromisedWorld({ leaseDurationMs }, service, weather);
       world.roundTripsInAttempt = service.showsUndurable ? 3 : 1;
@@ -268,7 +271,7 @@ describe("what timing promises", () => {
     },
   );
 
-  test.each(services)("every third reply that is lost never deposes, on %j", async (service) => {
+  test.each(services)("the loss of every third reply never deposes a leader, on %j", async (service) => {
     const clock = new VirtualClock();
     const process = new ProcessClock(clock);
     let sent = 0;
@@ -289,7 +292,7 @@ describe("what timing promises", () => {
   });
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
-    "a pause of pauseToleratedMs never deposes, whenever it begins",
+    "a pause of pauseToleratedMs never deposes a leader, at any start",
     async (options, service, weather) => {
       const world = new PromisedWorld(options, service, weather);
       const leader = world.candidate("leader");
@@ -311,7 +314,7 @@ describe("what timing promises", () => {
   );
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
-    "a leader that crashes is succeeded within crashFailoverMs of its last renewal",
+    "a leader that crashes has a successor within crashFailoverMs of its last renewal",
     async (options, service, weather) => {
       const world = new PromisedWorld(options, service, weather);
 
@@ -320,7 +323,7 @@ describe("what timing promises", () => {
   );
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
-    "a leader that stops is succeeded within politeHandoverMs of its release",
+    "a leader that stops has a successor within politeHandoverMs of its release",
     async (options, service, weather) => {
       const world = new PromisedWorld(options, service, weather);
 
@@ -348,7 +351,7 @@ describe("what timing promises", () => {
   );
 });
 
-/** How long after the leader's last write its standby leads, once the leader has met its end some time after a renewal. */
+/** Returns the time from the leader's last write until its standby leads. `meetEnd` ends the leader some time after a renewal. */
 async function successionMs(world: PromisedWorld, meetEnd: (leader: PromisedCandidate) => void): Promise<number> {
   const leader = world.candidate("leader");
   const standby = world.candidate("standby");

@@ -37,7 +37,7 @@ describe("timing", () => {
     });
   });
 
-  test("a tenth of a second is a lease, and less is not", () => {
+  test("a lease of a tenth of a second is accepted, and a shorter one is refused", () => {
     expect(timing({ leaseDurationMs: 100 })).toMatchObject({ leaseDurationMs: 100 });
     expect(() => timing({ leaseDurationMs: 99 })).toThrow("Were 99 seconds meant?");
   });
@@ -52,22 +52,22 @@ describe("timing", () => {
     });
   });
 
-  test("a store that pushes is handed over at once, and one that must be polled within retryPeriodMs", () => {
+  test("politeHandoverMs has no retryPeriodMs on a store that pushes, and one on a store that must be polled", () => {
     const polled = timing({ retryPeriodMs: 3_000 });
     const pushed = timing({ retryPeriodMs: 3_000 }, new MemoryLeaseStore().capabilities);
 
-    // One attempt more: those who are woken wait until the push of an acquisition could have come.
+    // One attempt more: woken candidates wait until the push of an acquisition could have come.
     expect(polled.politeHandoverMs - pushed.politeHandoverMs).toBeCloseTo(3_000 - pushed.attemptTimeoutMs);
   });
 
-  test("a store that pushes does not push renewals: the last one of a leader that crashed is seen within a renewal interval", () => {
+  test("on a store that pushes, the last renewal of a crashed leader is observed within a renewal interval", () => {
     const pushed = timing({}, new MemoryLeaseStore().capabilities);
     const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs } = pushed;
 
     expect(pushed.crashFailoverMs).toBeCloseTo(leaseDurationMs + renewIntervalMs + 3 * attemptTimeoutMs);
   });
 
-  test("where an attempt may take four round trips, each has a quarter, and a renewal may take all of it", () => {
+  test("if an attempt may take four round trips, each has a quarter, and a renewal may take all of it", () => {
     const { capabilities: one } = new MemoryLeaseStore();
     const two = timing({}, one);
     const four = timing({}, { ...one, roundTrips: 4 });
@@ -96,7 +96,7 @@ describe("three instants, in order, or an error with the numbers", () => {
   );
 
   test.prop([anyDuration, anyDuration, anyDuration, anyDuration], { ...SEEDED, numRuns: 1_000 })(
-    "whatever is accepted leaves two attempts before the renew deadline, and time to stop before validity ends",
+    "accepted durations leave two attempts before the renew deadline, and time to stop before validity ends",
     (leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs) => {
       const report = attempt({ leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs });
       if (report instanceof ConfigurationError) return;
@@ -159,18 +159,18 @@ describe("durations that cannot work", () => {
     expect(() => timing({ leaseDurationMs: Infinity })).toThrow("a leader that crashed could then never be replaced");
   });
 
-  test("a cooldown of nothing is allowed", () => {
+  test("a cooldown of 0 is allowed", () => {
     expect(timing({ cooldownMs: 0 }).cooldownMs).toBe(0);
   });
 
-  test("so is the shortest and the longest that a timer takes", () => {
+  test("the shortest and the longest duration of a timer are allowed", () => {
     expect(timing({ stallTimeoutMs: 1, drainTimeoutMs: 2 ** 31 - 1 })).toMatchObject({
       stallTimeoutMs: 1,
       drainTimeoutMs: 2 ** 31 - 1,
     });
   });
 
-  test.each([15_000, 60_000])("a lease of %d ms on a store that can just have it", (leaseDurationMs) => {
+  test.each([15_000, 60_000])("a lease of %d ms on a store that just allows it", (leaseDurationMs) => {
     expect(timing({ leaseDurationMs }, capabilities)).toMatchObject({ leaseDurationMs });
   });
 
@@ -178,7 +178,7 @@ describe("durations that cannot work", () => {
     [14_999, "leaseDurationMs is 14999; this store takes 15000 to 60000."],
     [61_000, "leaseDurationMs is 61000; this store takes 15000 to 60000."],
     [15_500, "leaseDurationMs is 15500; this store takes multiples of 1000."],
-  ])("a lease of %d ms on a store that cannot have it", (leaseDurationMs, message) => {
+  ])("a lease of %d ms on a store that does not allow it", (leaseDurationMs, message) => {
     expect(() => timing({ leaseDurationMs }, capabilities)).toThrow(message);
   });
 });

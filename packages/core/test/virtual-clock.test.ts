@@ -3,7 +3,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
 
 describe("VirtualClock", () => {
-  test("runs timers in the order of their time, then of their making, each at its own instant", async () => {
+  test("runs timers in the order of their time, then of their creation, each at its own instant", async () => {
     const clock = new VirtualClock();
     const startMs = clock.monotonicMs();
     const ran: Array<readonly [string, number]> = [];
@@ -22,7 +22,7 @@ describe("VirtualClock", () => {
     expect(clock.monotonicMs() - startMs).toBe(25);
   });
 
-  test("runs everything that a timer sets off before the next timer", async () => {
+  test("runs everything that a timer starts before the next timer", async () => {
     const clock = new VirtualClock();
     const ran: string[] = [];
     clock.setTimer(() => void Promise.resolve().then(() => ran.push("set off")), 10);
@@ -44,7 +44,7 @@ describe("VirtualClock", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  // Else a deadline that is not quite reached when its timer runs would be set again for ever, at the very same instant.
+  // Otherwise a deadline that is almost reached when its timer runs would be set again for ever, at the same instant.
   test.prop([fc.double({ min: 0, max: 1e6, noNaN: true }), fc.double({ min: 0.001, max: 1e5, noNaN: true })], {
     seed: 20_261_120,
   })("a timer never runs before its delay has passed, not even by a rounding error", async (untilMs, delayMs) => {
@@ -82,7 +82,7 @@ describe("VirtualClock", () => {
     expect(clock.wallMs()).toBe(before.wallMs + 500);
   });
 
-  test("runUntil gives the result, throws the rejection, and tells of a promise that stays pending", async () => {
+  test("runUntil returns the result, throws the rejection, and throws for a promise that stays pending", async () => {
     const clock = new VirtualClock();
     const inAWhile = new Promise<string>((resolve) => void clock.setTimer(() => resolve("done"), 1_000));
 
@@ -100,7 +100,7 @@ describe("VirtualClock", () => {
 });
 
 describe("a step", () => {
-  test("runs one timer, at its time, and all that it sets off", async () => {
+  test("runs one timer, at its time, and everything that it starts", async () => {
     const clock = new VirtualClock();
     const startMs = clock.monotonicMs();
     const ran: string[] = [];
@@ -111,7 +111,7 @@ describe("a step", () => {
     expect([ran, clock.monotonicMs() - startMs]).toEqual([["set off"], 10]);
   });
 
-  test("lets no time pass where nothing falls due in time", async () => {
+  test("lets no time pass if no timer falls due in time", async () => {
     const clock = new VirtualClock();
     const startMs = clock.monotonicMs();
     clock.setTimer(() => expect.fail("It ran."), 10).cancel();

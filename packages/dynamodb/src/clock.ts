@@ -1,19 +1,25 @@
 import type { Clock } from "@leasehold/core";
 import { DATE_GRAIN_MS, holderElapsedMs, SAFETY_MARGIN, type Instant, type Interval } from "@leasehold/core/provider";
 
-/** The most by which the clocks of the service's own machines are trusted to differ. */
+/** The largest difference that is assumed between the clocks of the service's own machines. */
 export const TOLERANCE_MS = 1_000;
-/** The bound on how much the rates of this process's clock and the service's differ: the elector's margin assumes the same. */
+/**
+ * The largest difference that is assumed between the rates of this process's clock and the service's. The elector's margin
+ * assumes the same.
+ */
 const DRIFT = SAFETY_MARGIN;
 
 /**
- * DynamoDB's own clock, in milliseconds since the Unix epoch, as far as the `Date` headers of its replies bound it. The
- * lower bound counts from when a reply was in, by the monotonic clock; the upper one from when its request was sent, by
- * the larger of both clocks: each errs to its own side while this process is suspended or its wall clock is set. What
- * this process's clocks show never enters, only how far they move.
+ * Bounds of DynamoDB's own clock, in milliseconds since the Unix epoch, taken from the `Date` headers of its replies.
  *
- * Core's `ServiceClock` cannot serve here: it aims requests, and so allows for little drift and for no suspension; an
- * expiry by these bounds is a proof.
+ * - The lower bound advances from the arrival of a reply, by the monotonic clock.
+ * - The upper bound advances from the sending of its request, by the wall clock or the monotonic clock, whichever moved further.
+ *
+ * If this process is suspended or its wall clock is set, each bound errs to its own side. Only the movement of this process's
+ * clocks counts, never the time that they show.
+ *
+ * Core's `ServiceClock` cannot replace this class. It aims requests, so it allows for little drift and for no suspension. An
+ * expiry by the bounds of this class is a proof.
  */
 export class DynamoDBClock {
   readonly #clock: Clock;
@@ -24,9 +30,9 @@ export class DynamoDBClock {
     this.#clock = clock;
   }
 
-  /** Notes the `Date` of a reply that has just come in, and when its request was sent. */
+  /** Records the `Date` of a reply that has just arrived. @param sentAt when its request was sent. */
   sample(dateMs: number, sentAt: Instant): void {
-    // A date that is none teaches nothing.
+    // A header that is not a date gives no bounds.
     if (!Number.isFinite(dateMs)) return;
     const before = this.bounds();
     const lower = { ms: dateMs, inMs: this.#clock.monotonicMs() };
@@ -34,12 +40,12 @@ export class DynamoDBClock {
     if (!before || dateMs >= before.lo) this.#lower = lower;
     if (!before || upper.ms + this.#elapsedMs(sentAt) <= before.hi) this.#upper = upper;
     const now = this.bounds();
-    // Replies that contradict each other: a clock that stepped, or a stranger's answer. None of them is believed: one bound alone
-    // says nothing.
+    // The replies contradict each other: a clock stepped, or another server than DynamoDB answered. Neither is believed, and one
+    // bound alone is of no use.
     if (now && now.lo > now.hi) this.#lower = undefined;
   }
 
-  /** Returns bounds of the service's time at present; `undefined` where nothing is known of it. */
+  /** Returns bounds of the service's present time; `undefined` before the first usable reply, and after a contradiction. */
   bounds(): Interval | undefined {
     if (!this.#lower || !this.#upper) return undefined;
     const lo = this.#lower.ms + (this.#clock.monotonicMs() - this.#lower.inMs) * (1 - DRIFT);

@@ -15,16 +15,22 @@ export { ELECTION_DIMENSION, METRICS_NAMESPACE };
 
 /** The names of the metrics. */
 export const METRIC_NAMES: {
-  /** 1 while this candidate leads, else 0: once a minute, and at each change. Its maximum over all candidates says whether anybody leads. */
+  /**
+   * 1 while this candidate leads, else 0. Written once a minute and at each change. If the maximum over all candidates is 0, no
+   * candidate leads.
+   */
   readonly isLeader: "IsLeader";
-  /** 1 whenever this candidate starts to lead. Its sum says how often the leadership moved. */
+  /** 1 whenever this candidate starts to lead. The sum is the number of changes of leadership. */
   readonly transitions: "Transitions";
-  /** At each renewal: the time since the one before, divided by `renewDeadlineMs`. At 1 the task's signal would have aborted. */
+  /**
+   * The time between two renewals, divided by `renewDeadlineMs`. Written at each renewal. At 1 the task's signal would have been
+   * aborted.
+   */
   readonly renewalGapRatio: "RenewalGapRatio";
 } = { isLeader: "IsLeader", transitions: "Transitions", renewalGapRatio: "RenewalGapRatio" };
 
 export interface PublishMetricsOptions {
-  /** Takes one line, which ends in a line feed. @defaultValue writes it to standard output */
+  /** Receives one line, which ends with a line feed. @defaultValue writes to standard output */
   readonly write?: ((line: string) => void) | undefined;
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
@@ -32,23 +38,19 @@ export interface PublishMetricsOptions {
 
 /** Metrics that are being written. */
 export interface PublishedMetrics extends Disposable {
-  /** Ends them, with the timer that keeps the process alive. May be called again. */
+  /** Stops the metrics, and the timer that keeps the process alive. May be called again. */
   stop(): void;
 }
 
 const MINUTE_MS = 60_000;
 
 /**
- * Writes what alarms need to know of a candidate to standard output, as lines of CloudWatch's embedded metric format. On
- * Lambda, and in containers whose output goes to CloudWatch Logs, they become metrics without any request from here.
- * Every candidate of an election writes the same metrics.
+ * Writes metrics of a candidate to standard output, as lines of CloudWatch's embedded metric format. On Lambda, and in containers
+ * whose output goes to CloudWatch Logs, they become metrics without a request by this process. Every candidate of an election
+ * writes the same metrics.
  *
- * @example
- * ```ts
- * using metrics = publishMetrics(elector);
- * await elector.run(task, { signal });
- * ```
- * @throws {ConfigurationError} for an election whose name CloudWatch cannot take: it must be of printable ASCII characters.
+ * @example ```ts using metrics = publishMetrics(elector); await elector.run(task, { signal }); ```
+ * @throws {ConfigurationError} for an election whose name CloudWatch refuses. A name must consist of printable ASCII characters.
  */
 export function publishMetrics(elector: Elector, options: PublishMetricsOptions = {}): PublishedMetrics {
   if (typeof (elector as Partial<Elector> | undefined)?.on !== "function") {
@@ -59,7 +61,7 @@ export function publishMetrics(elector: Elector, options: PublishMetricsOptions 
   return { stop: () => metrics.stop(), [Symbol.dispose]: () => metrics.stop() };
 }
 
-/** @throws {ConfigurationError} unless CloudWatch takes this election's name as the value of a dimension. */
+/** @throws {ConfigurationError} unless CloudWatch accepts this election's name as the value of a dimension. */
 export function checkElectionDimension(election: string): void {
   if (isDimensionValue(election)) return;
   throw new ConfigurationError(
@@ -77,7 +79,7 @@ class ElectorMetrics {
   readonly #stops: (() => void)[] = [];
   readonly #warnings = new StoreWarnings();
   #minute: Timer | undefined;
-  /** The last time at which the lease was known to be ours. */
+  /** When the lease was last confirmed as this candidate's. */
   #confirmedAt: Instant | undefined;
 
   constructor(elector: Elector, { write = toStandardOutput, clock = systemClock }: PublishMetricsOptions) {
@@ -109,13 +111,13 @@ class ElectorMetrics {
   #renewed(term: number): void {
     const now = instantOf(this.#clock);
     const { renewDeadlineMs } = this.#elector.timing;
-    // None, if these metrics began in the middle of a term.
+    // Undefined if these metrics began in the middle of a term.
     if (this.#confirmedAt)
       this.#publish({ RenewalGapRatio: holderElapsedMs(this.#clock, this.#confirmedAt) / renewDeadlineMs }, term);
     this.#confirmedAt = now;
   }
 
-  /** In the middle of each minute of the wall clock: one that comes a little late still counts for its own minute. */
+  /** Writes in the middle of each minute of the wall clock. A line that is a little late then still counts for its own minute. */
   #everyMinute(): void {
     const intoMinuteMs = (((this.#clock.wallMs() - MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;
     this.#minute = this.#clock.setTimer(() => {
@@ -136,14 +138,15 @@ class ElectorMetrics {
           value,
         })),
       }),
-      // For those who search the log: a dimension of its own for each candidate would be a metric of its own to pay for.
+      // A field for searches in the log. As a dimension it would make a separate metric of each candidate, and each metric costs
+      // money.
       CandidateId: candidateId,
       ...(term === undefined ? {} : { Term: term }),
     };
     try {
       this.#write(`${JSON.stringify(line)}\n`);
     } catch (error) {
-      // A metric that is lost must not end the process, nor a leadership.
+      // A lost metric must neither end the process nor the leadership.
       const message = `The metrics of the election '${election}' cannot be written: ${String(error)}`;
       this.#warnings.warnOnce("LEASEHOLD_METRICS_NOT_WRITTEN", "", message);
     }

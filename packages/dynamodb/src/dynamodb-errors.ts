@@ -3,11 +3,11 @@ import { asSentence, discreet, retryAfterMs, wasNeverSent } from "@leasehold/cor
 
 export const STORE_NAME = "dynamodb";
 
-/** A closed connection, which the SDK calls a TimeoutError although nobody has waited. */
+/** A closed connection. The SDK calls it a TimeoutError, although no time-out has passed. */
 const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
 
 /**
- * The service's errors by what they mean here.
+ * The meanings of the service's errors.
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
  */
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
@@ -34,7 +34,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   TimeoutError: "STORE_TIMEOUT",
 };
 
-/** Advice, where the service's own words give none. */
+/** Advice for errors whose message from the service has none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_UNAUTHENTICATED: " Give the process a role, or name a profile (AWS_PROFILE); the machine's clock must be right, too.",
   STORE_DENIED:
@@ -42,14 +42,14 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Deploy the table first, or call createTable() in development; check the region, too.",
 };
 
-/** Only `createTable()` is about no election. */
+/** Advice for `createTable()`, the only operation without an election. */
 const CREATION_RIGHTS = " createTable() needs dynamodb:CreateTable and dynamodb:DescribeTable.";
 
-/** A table that was made for something else says so at every request. */
+/** Advice for a table with other keys. DynamoDB refuses every request to such a table. */
 const KEY_ADVICE =
   " The table's partition key must be the string 'election', and its sort key the string 'entry'. Keys of a table cannot be changed: create another table.";
 
-/** The fields of an SDK's error that are read here. */
+/** The fields of an SDK's error that this module reads. */
 interface Failure {
   readonly name?: string;
   readonly code?: string;
@@ -58,7 +58,7 @@ interface Failure {
   readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
 }
 
-/** Returns the SDK's error as one of ours, and an error of ours as it is. */
+/** Returns the SDK's error as a `StoreError`. Returns an error of Leasehold unchanged. */
 export function toStoreError(error: unknown, operation: string, election: string | undefined, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const { name = "Error", code: socketCode, message = "", $metadata, $response } = (error ?? {}) as Failure;
@@ -66,7 +66,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   const status = $metadata?.httpStatusCode ?? 0;
   const closed = socketCode !== undefined && CLOSED.has(socketCode);
   const code = (closed ? undefined : CODES[name]) ?? byStatus(status, name);
-  // Only the service's own refusal proves that nothing was written; a stranger in its place may answer with a 4xx, too.
+  // Only a refusal by the service itself proves that nothing was written. Another server in its place may answer with a 4xx too.
   const refused = status >= 400 && status < 500 && $metadata?.requestId !== undefined;
   const notSent = name === "CredentialsProviderError" || wasNeverSent(socketCode);
   const rights = election === undefined && code === "STORE_DENIED" ? CREATION_RIGHTS : ADVICE[code];
@@ -86,7 +86,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   );
 }
 
-/** What the SDK says, by a plain Error, at the first request of a client without a region. */
+/** The message of the SDK's plain `Error` for the first request of a client without a region. */
 const NO_REGION = "Region is missing";
 
 function noRegion(cause: unknown): ConfigurationError {
@@ -105,7 +105,7 @@ function byStatus(status: number, name: string): StoreErrorCode {
   return name === "AbortError" ? "STORE_TIMEOUT" : "STORE_UNAVAILABLE";
 }
 
-/** Returns an error with the same meaning, without the request and the response, which hold signatures and nonces. */
+/** Returns an error with the same meaning, but without the request and the response. Those contain signatures and nonces. */
 function withoutRequest(error: unknown): Error {
   const { name = "Error", message = "", code, $metadata } = (error ?? {}) as Failure;
   const { httpStatusCode, requestId } = $metadata ?? {};

@@ -18,19 +18,20 @@ import type { AnyDynamoDBClient } from "./requests.ts";
 import { leaseKey, PARTITION_KEY, SORT_KEY } from "./schema.ts";
 
 /**
- * Leases on items of a DynamoDB table, one per election (and one per occurrence): conditional writes, and no transaction.
+ * Leases in items of a DynamoDB table: one for each election, and one for each occurrence. It uses conditional writes, and no
+ * transactions.
  *
- * Guarantees: as {@link RecordLeaseStore}, where the table is in one region or replicated with strong consistency.
- * `store-clock` expiry judges by bounds of DynamoDB's own clock, taken from the `Date` headers of its replies, and
- * assumes that the clocks of its machines agree within a second.
+ * Guarantees: those of {@link RecordLeaseStore}, if the table is in one region or is replicated with strong consistency. Expiry
+ * by `store-clock` uses bounds of DynamoDB's own clock, from the `Date` headers of its replies. It assumes that the clocks of
+ * DynamoDB's machines agree within a second.
  *
- * Costs at the defaults: a leader 720 writes an hour, a standby about 2,300 eventually consistent reads.
+ * Costs at the defaults: a leader sends 720 writes an hour, a standby about 2,300 eventually consistent reads.
  */
 export class DynamoDBLeaseStore extends RecordLeaseStore {
   readonly #client: AnyDynamoDBClient;
   readonly #table: LeaseTable;
 
-  /** @throws {ConfigurationError} for options that cannot work, before any request. */
+  /** Sends nothing. @throws {ConfigurationError} for options that cannot work. */
   constructor(options: DynamoDBLeaseStoreOptions) {
     checkOptions("DynamoDBLeaseStore", options, OPTIONS);
     const { tableName, client = new DynamoDBClient({}), clock = systemClock } = options;
@@ -41,7 +42,10 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
     this.#table = table;
   }
 
-  /** Waits for what the control plane says of the table as well, for as long as of a request; the times told are without that. */
+  /**
+   * Also waits for the control plane's answer about the table, at most for the time of one request. The times in the report
+   * exclude this wait.
+   */
   override async check(options: CheckOptions): Promise<CheckReport> {
     const report = await super.check(options);
     const { election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
@@ -52,11 +56,11 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * Returns the occurrences of an election's schedule, in the same table, each an item of its own beside the lease. DynamoDB
-   * deletes them, days late at times, where the table's TTL is enabled on the attribute `expiresAt`, which no lease
-   * has; else they are kept.
+   * Returns the occurrences of an election's schedule. Each is an item of its own in the same table, in the election's partition.
+   * DynamoDB deletes them, sometimes days late, if the table's TTL is enabled on the attribute `expiresAt`. Otherwise they are
+   * kept. Leases do not have that attribute.
    *
-   * @throws {ConfigurationError} for an election or a duration that is none.
+   * @throws {ConfigurationError} for an invalid election or duration.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): DynamoDBOccurrenceStore {
     checkName("election", election);
@@ -65,11 +69,12 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * Returns the entry that makes a transaction depend on this leadership: put it into the `TransactItems` of a
+   * Returns the entry that makes a transaction depend on this leadership. Put it into the `TransactItems` of a
    * `TransactWriteCommand`.
-   * DynamoDB cancels the transaction with the reason `ConditionalCheckFailed` once the lease was vacated, broken or
-   * taken, whatever this process believes. The reason `TransactionConflict` only means that a renewal, or another
-   * fenced transaction, was under way: send the transaction again.
+   *
+   * DynamoDB cancels the transaction with the reason `ConditionalCheckFailed` once the lease was vacated, broken or taken, even
+   * if this process does not know it yet. The reason `TransactionConflict` means only that a renewal, or another fenced
+   * transaction, was under way. Send the transaction again then.
    *
    * @throws {UnsupportedError} on a table with multi-region strong consistency, where DynamoDB has no transactions.
    */
@@ -78,10 +83,10 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * Creates the table, unless it exists, and waits until it can be used. For development and tests: in production the
-   * table belongs to your infrastructure's code, with deletion protection, and candidates may not create any.
+   * Creates the table, unless it exists, and waits until it is usable. This is for development and tests. In production, create
+   * the table with your infrastructure's code and with deletion protection, and do not let candidates create tables.
    *
-   * @throws {StoreError} whatever goes wrong.
+   * @throws {StoreError} for every failure.
    */
   async createTable(): Promise<void> {
     try {
@@ -104,7 +109,7 @@ async function createLeaseTable(client: DynamoDBClient, TableName: string): Prom
     KeySchema: [...keys],
   });
   await client.send(creation).catch((error: unknown) => {
-    // By its name: two copies of the SDK may be installed.
+    // Compares the name, because two copies of the SDK may be installed.
     if ((error as Error).name !== "ResourceInUseException") throw error;
   });
   await waitUntilTableExists({ client, maxWaitTime: 120, minDelay: 1, maxDelay: 2 }, { TableName });

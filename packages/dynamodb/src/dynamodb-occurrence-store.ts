@@ -5,8 +5,8 @@ import { occurrenceKey } from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
 
 /**
- * The occurrences of one election's schedule, each an item of its own in the election's partition, with the time after
- * which DynamoDB may delete it. Given out by `DynamoDBLeaseStore.occurrences`.
+ * The occurrences of one election's schedule, as returned by `DynamoDBLeaseStore.occurrences`. Each is an item of its own in the
+ * election's partition, with the time after which DynamoDB may delete it.
  */
 export class DynamoDBOccurrenceStore extends RecordOccurrenceStore {
   readonly #table: LeaseTable;
@@ -21,7 +21,7 @@ export class DynamoDBOccurrenceStore extends RecordOccurrenceStore {
 
   /**
    * Returns the entry that makes a transaction depend on this attempt at the occurrence, as `DynamoDBLeaseStore.fence` does for a
-   * leadership of the election: DynamoDB cancels it once the occurrence is done, given back, or in a later attempt's hands.
+   * leadership. DynamoDB cancels the transaction once the occurrence is completed, released, or claimed by a later attempt.
    *
    * @throws {UnsupportedError} on a table with multi-region strong consistency, where DynamoDB has no transactions.
    */

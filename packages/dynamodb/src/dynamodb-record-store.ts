@@ -18,23 +18,26 @@ import { isConditionFailed } from "./requests.ts";
 import { TOLERANCE_MS } from "./clock.ts";
 
 /**
- * The longest delay with which an expiry is found by the service's clock, where renewals are at most 10 s apart and its
- * machines agree: the grain of a `Date` header on both sides, the tolerance, and a tenth of the time between renewals.
+ * The longest delay with which the service's clock shows an expiry, if renewals are at most 10 s apart and DynamoDB's machines
+ * agree. It is the sum of: the grain of a `Date` header on both sides, the tolerance, and a tenth of the time between renewals.
  */
 const LATENESS_MS = 4_000;
 
-/** The number of writes whose replies show the items that they replace. An item is marked about a second after its first write. */
+/**
+ * The number of writes whose replies show the item that they replace. A global table of version 2017.11.29 marks an item about a
+ * second after its first write.
+ */
 const SHOWN_WRITES = 3;
 
-/** The place of records in a table, and the time for which they are kept. */
+/** The keys of records in a table, and the time for which they are kept. */
 export interface Place {
-  /** Returns the key of the record that the engine knows by this name. */
+  /** Returns the key of the record with this name in the engine. */
   readonly keyOf: (election: string) => ItemKey;
-  /** The least time for which a record is kept after its last write; without it, for ever. */
+  /** The least time for which a record is kept after its last write. `undefined`: it is kept for ever. */
   readonly retentionMs?: number | undefined;
 }
 
-/** One item per record, compared and swapped on its `version`. */
+/** Stores each record in one item. Writes are conditional on its `version`. */
 export class DynamoDBRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
   readonly capabilities: RecordStoreCapabilities = {
@@ -66,7 +69,7 @@ export class DynamoDBRecordStore implements RecordStore {
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion, keepsNonce, signal } = options;
     const { name, clock, requests, time, fitness } = this.#table;
-    // Of a probe's time nothing goes to the control plane, and nothing of the first write's wait to a probe.
+    // A probe does not wait for the control plane. The first real write does, so a probe must not use up that wait.
     if (ifVersion === IMPOSSIBLE_VERSION) fitness.demand(election);
     else await fitness.admit(election, record.leaseDurationMs);
     const stamps = await this.#stamps(election, record, keepsNonce, signal);
@@ -77,7 +80,8 @@ export class DynamoDBRecordStore implements RecordStore {
       Key: this.#keyOf(election),
       ...update,
       ...(this.#isShown(ifVersion) ? { ReturnValues: "ALL_OLD" } : {}),
-      // The answer then shows who won instead; not by the emulator dynalite, and not by the service where there is no item.
+      // A refused write then shows the item that another candidate wrote. The emulator dynalite does not show it, nor does the
+      // service if there is no item.
       ReturnValuesOnConditionCheckFailure: "ALL_OLD",
     });
     try {
@@ -91,7 +95,10 @@ export class DynamoDBRecordStore implements RecordStore {
     }
   }
 
-  /** Reports whether the reply is to show the item that a write replaces: to a few writes of a leader, which else reads none. */
+  /**
+   * Returns whether the reply has to show the item that the write replaces. It does so for a few writes, because a leader
+   * otherwise reads no item.
+   */
   #isShown(ifVersion: string | undefined): boolean {
     if (ifVersion === undefined || ifVersion === IMPOSSIBLE_VERSION || this.#shown >= SHOWN_WRITES) return false;
     this.#shown += 1;
@@ -107,13 +114,16 @@ export class DynamoDBRecordStore implements RecordStore {
     if (keepsNonce && retentionMs === undefined) return {};
     const now = await this.#sendTime(election, record.leaseDurationMs, signal);
     const sent = { nonceNotBefore: now?.lo, nonceNotAfter: now?.hi, nonceWallMs: now && this.#table.clock.wallMs() };
-    // Without any bounds the item is kept for ever. A lease that somebody still holds is never deleted.
+    // Without bounds the item is kept for ever. A lease that is still held is never deleted.
     const keptMs = Math.max(retentionMs ?? 0, record.leaseDurationMs);
     const kept = retentionMs === undefined ? {} : { expiresAt: now && Math.ceil((now.hi + keptMs) / 1_000) };
     return { ...(keepsNonce ? {} : sent), ...kept };
   }
 
-  /** Returns bounds of the service's time at present, narrow enough for a lease of that duration: it reads first if they are not. */
+  /**
+   * Returns bounds of the service's present time that are narrow enough for a lease of that duration. Sends a read first if they
+   * are too wide.
+   */
   async #sendTime(election: string, leaseDurationMs: number, signal: AbortSignal): Promise<Interval | undefined> {
     const known = this.#table.time.bounds();
     if (known && known.hi - known.lo <= 2 * TOLERANCE_MS + leaseDurationMs / 5) return known;

@@ -4,12 +4,12 @@ import type { Fenced } from "@leasehold/core/provider";
 import type { ItemKey } from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
 
-/** An entry of `TransactItems` that lets the transaction pass only while this leadership has not ended. */
+/** An entry of `TransactItems` that lets the transaction succeed only until this leadership ends. */
 export type DynamoDBFence = NonNullable<TransactWriteCommandInput["TransactItems"]>[number] & {
   readonly ConditionCheck: object;
 };
 
-/** @throws {UnsupportedError} where DynamoDB has no transactions. */
+/** @throws {UnsupportedError} on a table with multi-region strong consistency, where DynamoDB has no transactions. */
 export function fenceOn(table: LeaseTable, key: ItemKey, { election, term, termId }: Fenced): DynamoDBFence {
   if (table.fitness.strongReplicas) {
     throw new UnsupportedError(

@@ -3,7 +3,9 @@ import { DynamoDBRequests, type AnyDynamoDBClient } from "./requests.ts";
 import { DynamoDBClock } from "./clock.ts";
 import { TableCheck } from "./table-check.ts";
 
-/** A table as one lease store reaches it, with what its requests have taught: its leases and occurrences share that. */
+/**
+ * A table, and the state that one lease store has learned about it from replies. The store's leases and occurrences share this.
+ */
 export class LeaseTable {
   readonly name: string;
   readonly clock: Clock;
@@ -11,7 +13,7 @@ export class LeaseTable {
   readonly requests: DynamoDBRequests;
   readonly fitness: TableCheck;
 
-  /** @throws {ConfigurationError} unless it is a client whose own retries can be kept off. */
+  /** @throws {ConfigurationError} unless the client is one whose own retries can be turned off. */
   constructor(client: AnyDynamoDBClient, name: string, clock: Clock) {
     this.name = name;
     this.clock = clock;

@@ -5,19 +5,19 @@ import { instantOf, type Instant } from "@leasehold/core/provider";
 import { toStoreError } from "./dynamodb-errors.ts";
 import type { DynamoDBClock } from "./clock.ts";
 
-/** The SDK's name for the step that sends a request again. A step of a command takes the place of a client's of that name. */
+/** The SDK's name for the step that sends a request again. A step of a command replaces the client's step of the same name. */
 const RETRY_STEP = "retryMiddleware";
 
-/** A client of either kind: both send the plain commands. */
+/** A client of either kind. Both send the plain commands. */
 export type AnyDynamoDBClient = DynamoDBClient | DynamoDBDocumentClient;
 
-/** A command of the SDK, of which only the kind of its reply matters here. */
+/** A command of the SDK. Only the type of its reply matters here. */
 interface Command<Output> {
   readonly middlewareStack: object;
   readonly resolveMiddleware: (...args: never[]) => (args: never) => Promise<{ output: Output }>;
 }
 
-/** The steps that a command goes through on its way, so far as they are used here. */
+/** The part of a command's middleware stack that this module uses. */
 interface Steps {
   add(
     step: (next: Handler) => Handler,
@@ -26,7 +26,7 @@ interface Steps {
 }
 type Handler = (args: unknown) => Promise<{ readonly response: unknown }>;
 
-/** The subject of a request, for its errors. */
+/** Describes a request in its errors. */
 export interface RequestLabel {
   readonly operation: string;
   readonly election: string;
@@ -34,16 +34,16 @@ export interface RequestLabel {
 }
 
 /**
- * Sends commands through the user's client, each as exactly one request that ends when its signal says so, and learns
- * the service's time from the replies, failures among them. The client itself is left as it is: what differs is
- * attached to each command.
+ * Sends commands through the user's client. Each command is exactly one request, which ends when its signal aborts. Learns the
+ * service's time from all replies, also from failures. The client itself stays unchanged, because the differences are attached to
+ * each command.
  */
 export class DynamoDBRequests {
   readonly #client: AnyDynamoDBClient;
   readonly #clock: Clock;
   readonly #time: DynamoDBClock;
 
-  /** @throws {ConfigurationError} unless it is a client whose own retries can be kept off. */
+  /** @throws {ConfigurationError} unless the client is one whose own retries can be turned off. */
   constructor(client: AnyDynamoDBClient, clock: Clock, time: DynamoDBClock) {
     checkClient(client);
     this.#client = client;
@@ -51,7 +51,7 @@ export class DynamoDBRequests {
     this.#time = time;
   }
 
-  /** @throws {StoreError} whatever goes wrong; the SDK's own error where a condition did not hold. */
+  /** @throws {StoreError} for every failure. If a condition did not hold, the SDK's own error is thrown. */
   async send<Output extends { readonly $metadata: { readonly requestId?: string | undefined } }>(
     command: Command<Output>,
     label: RequestLabel,
@@ -63,18 +63,21 @@ export class DynamoDBRequests {
       signal.throwIfAborted();
       const send = this.#client.send.bind(this.#client) as (command: unknown, options: object) => Promise<Output>;
       const output = await send(command, { abortSignal: signal });
-      // Captive portals and proxies answer anything with success.
+      // Captive portals and proxies may answer any request with success.
       if (output.$metadata.requestId === undefined)
         throw new Error("the answer is not the service's: it has no x-amzn-requestid");
       return output;
     } catch (error) {
-      // Not a failure: the service's answer to a condition.
+      // The service's answer to a condition is not a failure.
       if (isConditionFailed(error)) throw error;
       throw toStoreError(error, label.operation, label.election, label.writes);
     }
   }
 
-  /** In place of the SDK's retries: one step for all that is ours, since a command's steps are sorted anew whenever one is sent. */
+  /**
+   * Replaces the SDK's retries. One step does all of this module's work, because the SDK sorts a command's steps again at each
+   * send.
+   */
   #once(next: Handler): Handler {
     return async (args) => {
       const sentAt = instantOf(this.#clock);
@@ -95,13 +98,16 @@ export class DynamoDBRequests {
   }
 }
 
-/** Reports whether it is the service's refusal, by its name: two copies of the SDK may be installed. */
+/**
+ * Returns whether the error is the service's refusal of a condition. Compares the name, because two copies of the SDK may be
+ * installed.
+ */
 export function isConditionFailed(error: unknown): error is ConditionalCheckFailedException {
   const { name, $metadata } = (error ?? {}) as Partial<ConditionalCheckFailedException>;
   return name === "ConditionalCheckFailedException" && $metadata?.requestId !== undefined;
 }
 
-/** Returns the milliseconds since the Unix epoch that a `Date` header names; NaN where it names none. */
+/** Returns the time in a `Date` header, in milliseconds since the Unix epoch; NaN if the header is not a date. */
 function dateOf(header: string | undefined): number {
   // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
   return Date.parse(header ?? "");

@@ -2,30 +2,33 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { LEASE_RECORD_FIELDS, type Interval, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import { convertToAttr, unmarshall } from "@aws-sdk/util-dynamodb";
 
-/** The names of a table's keys, which are strings. */
+/** The names of a table's keys. Both are strings. */
 export const PARTITION_KEY = "election";
 export const SORT_KEY = "entry";
 
-/** An item's key: in an election's partition is its lease, and beside it the occurrences of its schedule. */
+/** An item's key. An election's partition has its lease, and the occurrences of its schedule. */
 export interface ItemKey {
   readonly [PARTITION_KEY]: string;
   readonly [SORT_KEY]: string;
 }
 
-/** The attributes that an item has beside the lease record. */
+/** The attributes of an item besides the lease record. */
 interface Attributes extends Partial<Record<keyof Stamps, unknown>> {
-  /** Random, new at every write of any kind. */
+  /** A random text, new at every write of any kind. */
   readonly version?: unknown;
 }
 
-/** The attributes by which a write dates itself. `undefined` removes one from the item; one that is left out stays. */
+/**
+ * The attributes with the times of a write. `undefined` removes an attribute from the item. An attribute that is left out stays
+ * unchanged.
+ */
 export interface Stamps {
-  /** Bounds of the time at which the present nonce was sent, in milliseconds since the Unix epoch. */
+  /** Bounds of the time at which the present nonce was sent, in milliseconds since the Unix epoch, by DynamoDB's clock. */
   readonly nonceNotBefore?: number | undefined;
   readonly nonceNotAfter?: number | undefined;
-  /** The writer's wall clock then: another path to the service may be dated by another clock. */
+  /** The writer's wall clock at the same moment. Another network path to the service may give dates of another clock. */
   readonly nonceWallMs?: number | undefined;
-  /** The time from which DynamoDB may delete the item, in seconds since the Unix epoch, as its TTL wants it. A lease has none. */
+  /** The time from which DynamoDB may delete the item, in seconds since the Unix epoch, as its TTL requires. A lease has none. */
   readonly expiresAt?: number | undefined;
 }
 
@@ -35,23 +38,26 @@ export function leaseKey(election: string): ItemKey {
   return { [PARTITION_KEY]: election, [SORT_KEY]: "lease" };
 }
 
-/** Prefixed, so that no occurrence is ever taken for the lease, whatever it is called. */
+/** Returns an occurrence's key. The prefix keeps an occurrence of any name from being taken for the lease. */
 export function occurrenceKey(election: string, occurrence: string): ItemKey {
   return { [PARTITION_KEY]: election, [SORT_KEY]: `tick#${occurrence}` };
 }
 
-/** Returns the key as a request has it. */
+/** Returns the key in the form of a request. */
 export function keyAttributes(key: ItemKey): Item {
   return { [PARTITION_KEY]: { S: key[PARTITION_KEY] }, [SORT_KEY]: { S: key[SORT_KEY] } };
 }
 
-/** Returns an item as the engine takes it. One that is no lease of ours is handed over, too: the engine refuses it. */
+/**
+ * Converts an item to the engine's form. An item that is not a lease is returned too, because the engine refuses it. @param now
+ * bounds of the service's present time.
+ */
 export function stored(item: Item, now: Interval | undefined): StoredRecord {
-  // Of other attributes, too: by default a number that does not fit throws.
+  // `wrapNumbers` also concerns attributes that are not Leasehold's: by default a number that JavaScript cannot represent throws.
   const attributes: Attributes = unmarshall(item, { wrapNumbers: Number });
-  // DynamoDB deletes late: until then an item counts as it is, whatever its `expiresAt`.
+  // DynamoDB deletes late. An item counts until it is deleted, whatever its `expiresAt`.
   const { version, nonceNotBefore, nonceNotAfter, nonceWallMs, expiresAt: _, ...data } = attributes;
-  // Without a version there is nothing that a write could be conditional on, whatever else is there.
+  // A write needs a version for its condition, so an item without one cannot be used.
   if (typeof version !== "string") return { data: undefined, version: "" };
   const dated = [nonceNotBefore, nonceNotAfter, nonceWallMs].every((stamp) => typeof stamp === "number");
   if (!now) return { data, version };
@@ -60,13 +66,15 @@ export function stored(item: Item, now: Interval | undefined): StoredRecord {
   return { data, version, ...(nonceAgeMs ? { nonceAgeMs, nonceWallMs: nonceWallMs as number } : {}) };
 }
 
-/** Returns the time between two instants that are known within bounds; `undefined` where the later one is the earlier one. */
+/**
+ * Returns bounds of the time between two instants that are known within bounds; `undefined` if `now` is certainly before `then`.
+ */
 function ageOf(then: Interval, now: Interval): readonly [min: number, max: number] | undefined {
   const max = now.hi - then.lo;
   return max < 0 ? undefined : [Math.max(now.lo - then.hi, 0), max];
 }
 
-/** The update that makes an item hold this record. */
+/** The update that stores a record in an item. */
 export interface ItemUpdate {
   readonly UpdateExpression: string;
   readonly ConditionExpression: string;
@@ -79,14 +87,20 @@ const IS_OF_VERSION = "#version = :ifVersion";
 
 /** The part of an update that is the same for all records with the same attributes. */
 interface Wording extends Omit<ItemUpdate, "ExpressionAttributeValues"> {
-  /** The attributes that it sets, each to the value of that name. */
+  /** The attributes that the update sets, each to the value of the same name. */
   readonly set: readonly string[];
 }
 
-/** By the attributes that are set and removed, and the condition: a few, since each renewal needs the same one again. */
+/**
+ * A cache, by the condition and by which attributes are set and removed. It has few entries, and each renewal needs the same one
+ * again.
+ */
 const wordings = new Map<string, Wording>();
 
-/** Returns the update of an item whose version is still `ifVersion`; `undefined`: of one that is not there. */
+/**
+ * Returns the update of an item whose version is still `ifVersion`. With `undefined` it is the update of an item that does not
+ * exist.
+ */
 export function updateOf(record: LeaseRecord, version: string, ifVersion: string | undefined, stamps: Stamps): ItemUpdate {
   const beside: Attributes = { version, ...stamps };
   const attributes: Record<string, unknown> = {};
@@ -111,7 +125,7 @@ export function updateOf(record: LeaseRecord, version: string, ifVersion: string
   return { ...expressions, ExpressionAttributeValues: values };
 }
 
-/** As the SDK has it, which takes its time over each value, and a renewal has little else than text and numbers that are safe. */
+/** Converts a value as the SDK does, but faster for texts and safe numbers. A renewal has little else. */
 function attributeOf(value: unknown): AttributeValue {
   if (typeof value === "string") return { S: value };
   if (typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return { N: String(value) };
@@ -124,7 +138,7 @@ function worded(attributes: Readonly<Record<string, unknown>>, condition: string
   const remove = names.filter((name) => attributes[name] === undefined);
   const assigned = set.map((name) => `#${name} = :${name}`);
   const removal = remove.length > 0 ? ` REMOVE ${remove.map((name) => `#${name}`).join(", ")}` : "";
-  // DynamoDB refuses names that nothing uses.
+  // DynamoDB refuses names that no expression uses.
   const asked = condition === IS_NEW ? [...names, PARTITION_KEY] : names;
   return {
     UpdateExpression: `SET ${assigned.join(", ")}${removal}`,

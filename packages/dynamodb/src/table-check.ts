@@ -3,23 +3,26 @@ import { ConfigurationError, isLeaseholdError, type Clock, type StoreError } fro
 import { StoreWarnings } from "@leasehold/core/provider";
 import type { DynamoDBRequests } from "./requests.ts";
 
-/** The longest wait for an answer. */
+/** The longest wait for an answer of the control plane. */
 const ANSWER_MS = 2_000;
-/** The pause before a question that was not answered, or answered badly, is asked again. */
+/** The pause after a question without an answer, or with a bad one, before the next question. */
 const ASK_AGAIN_MS = 60_000;
 /**
- * The attribute that a global table of version 2017.11.29 adds to each item, soon after it is written. `DescribeTable` tells
- * nothing of such replicas. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/globaltables.V1.html
+ * The attribute that a global table of version 2017.11.29 adds to each item soon after it is written. `DescribeTable` does not
+ * show such replicas.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/globaltables.V1.html
  */
 const REPLICA_MARK = "aws:rep:updateregion";
-/** The part of its lease that a first write waits for the first answer, at most. */
+/** The part of its lease for which a first write waits for the first answer, at most. */
 const PATIENCE = 1 / 20;
 
 /**
- * Checks that a table can hold leases at all: a global table with eventually consistent replicas lets two regions win the
- * same condition. The control plane is asked in the background, from the first read on, so that it never stands between
- * a standby and its takeover: only a first write right after the first read waits for the answer, and only for a moment.
- * No answer is a warning. A bad answer ends all writing, whenever it comes.
+ * Checks that a table can hold leases. In a global table with eventually consistent replicas two regions can win the same
+ * condition.
+ *
+ * The check asks the control plane (`DescribeTable`) in the background, from the first read on, so that a standby's takeover
+ * never waits for it. Only a first write right after the first read waits for the answer, and only for a moment. Without an
+ * answer the check warns. While the last answer is bad, every write throws.
  */
 export class TableCheck {
   readonly #requests: DynamoDBRequests;
@@ -27,21 +30,21 @@ export class TableCheck {
   readonly #tableName: string;
   /** The answer to the last question. */
   #answer: Promise<void> | undefined;
-  /** The answer to the first question, until a write has waited for it: a takeover long after it waits for none. */
+  /** The answer to the first question, until a write has waited for it. Later writes wait for no answer. */
   #first: Promise<void> | undefined;
   #askAgainMs = -Infinity;
-  /** The answer is known, or will never be: nothing more is asked. */
+  /** True once the answer is final: it was good, or the permission to ask is denied. No further question is sent. */
   #settled = false;
   /** The regions of the replicas that make the table unfit. */
   #eventual: readonly string[] = [];
-  /** The region that an item of a global table of version 2017.11.29 names. */
+  /** The region named in an item of a global table of version 2017.11.29. */
   #legacyRegion: string | undefined;
-  /** The reason why the answer is not known. */
+  /** The error of the last question, if it had no answer. */
   #failure: StoreError | undefined;
-  /** Somebody writes. A process that only reads needs no answer, and may lack the permission to ask. */
+  /** True once this process writes. A process that only reads needs no answer, and may lack the permission to ask. */
   #writes = false;
   readonly warnings: StoreWarnings = new StoreWarnings();
-  /** The table is known to be replicated with strong consistency, which excludes transactions. */
+  /** True if the table is known to be replicated with strong consistency, which excludes transactions. */
   strongReplicas = false;
 
   constructor(requests: DynamoDBRequests, clock: Clock, tableName: string) {
@@ -50,7 +53,7 @@ export class TableCheck {
     this.#tableName = tableName;
   }
 
-  /** Asks in the background, unless that is under way, was done just now, or is needless. */
+  /** Asks in the background, unless a question is under way, was sent less than `ASK_AGAIN_MS` ago, or is no longer needed. */
   ask(election: string): void {
     const nowMs = this.#clock.monotonicMs();
     if (this.#settled || nowMs < this.#askAgainMs) return;
@@ -61,7 +64,7 @@ export class TableCheck {
   }
 
   /**
-   * To be called before each write.
+   * Must be called before each write.
    * @throws {ConfigurationError} if the table is known to be unfit for leases.
    */
   async admit(election: string, leaseDurationMs: number): Promise<void> {
@@ -71,7 +74,7 @@ export class TableCheck {
     this.demand(election);
   }
 
-  /** @throws {ConfigurationError} if the table is known to be unfit for leases. */
+  /** Throws instead of waiting for an answer. @throws {ConfigurationError} if the table is known to be unfit for leases. */
   demand(election: string): void {
     this.#writes = true;
     this.#warn();
@@ -81,13 +84,13 @@ export class TableCheck {
     }
   }
 
-  /** Notes an item of the table: one with the mark of a global table of version 2017.11.29 makes the table unfit. */
+  /** Checks an item of the table. An item with the mark of a global table of version 2017.11.29 makes the table unfit. */
   sawItem(item: Readonly<Record<string, AttributeValue>>): void {
     const mark = item[REPLICA_MARK];
     if (mark) this.#legacyRegion = mark.S ?? "?";
   }
 
-  /** Waits for the answer to the last question, no longer than that, and until the signal aborts. */
+  /** Waits for the answer to the last question, at most `patienceMs`, or until the signal aborts. */
   async wait(patienceMs: number, signal: AbortSignal | undefined): Promise<void> {
     if (this.#answer) await this.#waitFor(this.#answer, patienceMs, signal);
   }
@@ -102,7 +105,7 @@ export class TableCheck {
     timer.cancel();
   }
 
-  /** Never rejects. */
+  /** Sends a question. Never rejects. */
   async #describe(election: string): Promise<void> {
     const givingUp = new AbortController();
     const timer = this.#clock.setTimer(() => givingUp.abort(), ANSWER_MS);
@@ -153,7 +156,9 @@ export class TableCheck {
   }
 }
 
-/** Reports whether the service itself refuses the permission; credentials that have expired may be renewed. */
+/**
+ * Returns whether the service itself refuses the permission. Expired credentials are another error, because they may be renewed.
+ */
 function isDenied(error: StoreError): boolean {
   return isLeaseholdError(error, "STORE_DENIED") && (error.cause as Error).name === "AccessDeniedException";
 }

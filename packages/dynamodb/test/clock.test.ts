@@ -8,7 +8,7 @@ import { DynamoDBClock, TOLERANCE_MS } from "../src/clock.ts";
 const SEEDED = { seed: 20_261_121, numRuns: 500 };
 const HOUR_MS = 3_600_000;
 
-/** The clocks of one process, and the true time of the service; each moves only as the test says. */
+/** The clocks of one process, and the true time of the service. Each moves only at the test's command. */
 class Clocks implements Clock {
   truthMs: number;
   #monotonicMs = 5_000;
@@ -27,7 +27,7 @@ class Clocks implements Clock {
     this.#wallMs += ms * this.#rate;
   }
 
-  /** The machine is suspended: its monotonic clock stands still. */
+  /** Suspends the machine: its monotonic clock stands still. */
   suspend(ms: number): void {
     this.truthMs += ms;
     this.#wallMs += ms * this.#rate;
@@ -58,7 +58,7 @@ class Clocks implements Clock {
   }
 }
 
-/** A header of a machine whose clock is so far off the true time: whole seconds. */
+/** Returns the `Date` header of a machine whose clock differs from the true time, in whole seconds. */
 function dateOf(truthMs: number, hostOffsetMs = 0): number {
   return Math.floor((truthMs + hostOffsetMs) / 1_000) * 1_000;
 }
@@ -102,12 +102,12 @@ const steps = fc.array(fc.record({ pauseMs: pause, jumpMs: fc.oneof(fc.constant(
 });
 
 describe("the bounds of the service's time", () => {
-  test("nothing is known before the first reply", () => {
+  test("are unknown before the first reply", () => {
     expect(new DynamoDBClock(new Clocks()).bounds()).toBeUndefined();
   });
 
   test.prop([clocks, talk, steps], SEEDED)(
-    "always hold the truth, wherever this machine's clocks are, however slow the replies, and however its wall clock is set",
+    "contain the true time for any clocks of this machine, any delay of replies, and any setting of its wall clock",
     (given, first, rest) => {
       const process = new Clocks(given);
       const time = new DynamoDBClock(process);
@@ -124,14 +124,14 @@ describe("the bounds of the service's time", () => {
   );
 
   test.prop([clocks, talk, steps, pause], SEEDED)(
-    "hold it also while the machine is suspended, in the middle of a request, too",
+    "contain the true time also while the machine is suspended, even during a request",
     (given, first, rest, suspendedMs) => {
       const process = new Clocks(given);
       const time = new DynamoDBClock(process);
       exchange(time, process, first);
       for (const step of rest) {
         process.suspend(step.pauseMs);
-        // Suspended and set back at once, nothing here could tell: see the assumptions.
+        // If the wall clock were set back during a suspension, this process could not notice it: see the documented assumptions.
         process.jumpWall(Math.abs(step.jumpMs));
         expectTruth(time, process);
         const sentAt = instantOf(process);
@@ -158,13 +158,13 @@ describe("the bounds of the service's time", () => {
       const before = time.bounds()!;
       time.sample(dateMs, sentAt);
       const after = time.bounds()!;
-      // A reply that says as much within the tolerance may take an older one's place.
+      // A reply whose bounds differ by no more than the tolerance may replace an older one.
       expect(after.lo).toBeGreaterThanOrEqual(before.lo - TOLERANCE_MS / 2);
       expect(after.hi).toBeLessThanOrEqual(before.hi + TOLERANCE_MS / 2);
     }
   });
 
-  test("come from the second that a reply names, from when it was asked for and when it was in", () => {
+  test("come from the second in a reply, from the time of its request and the time of its arrival", () => {
     const process = new Clocks();
     const time = new DynamoDBClock(process);
     const sentAt = instantOf(process);
@@ -185,7 +185,7 @@ describe("the bounds of the service's time", () => {
     expect(hi).toBeCloseTo(11_000 + 110_000 + 500, 5);
   });
 
-  test("narrow where two replies show the turn of a second", () => {
+  test("become narrower if two replies show the turn of a second", () => {
     const process = new Clocks();
     const time = new DynamoDBClock(process);
     time.sample(10_000, instantOf(process));
@@ -197,7 +197,7 @@ describe("the bounds of the service's time", () => {
     expect(hi).toBeCloseTo(11_511, 5);
   });
 
-  test("count the upper one by the larger of both clocks, and the lower one by the monotonic clock", () => {
+  test("advance the upper one by the larger of both clocks, and the lower one by the monotonic clock", () => {
     const process = new Clocks();
     const time = new DynamoDBClock(process);
     time.sample(10_000, instantOf(process));
@@ -208,7 +208,7 @@ describe("the bounds of the service's time", () => {
     expect(time.bounds()).toEqual({ lo: 9_500, hi: 11_500 });
   });
 
-  test("that meet in one point contradict nothing; beyond it none is believed", () => {
+  test("that meet in one point do not contradict each other; beyond it neither is believed", () => {
     for (const [dateMs, bounds] of [
       [12_000, { lo: 11_500, hi: 11_500 }],
       [12_001, undefined],
@@ -221,7 +221,7 @@ describe("the bounds of the service's time", () => {
     }
   });
 
-  test("are a later reply's if it says as much within the tolerance, and stay if it says less", () => {
+  test("are those of a later reply that is as precise within the tolerance, and stay for one that is less precise", () => {
     for (const [dateMs, bounds] of [
       [10_500, { lo: 10_000, hi: 12_000 }],
       [10_501, { lo: 10_001, hi: 11_500 }],
@@ -253,7 +253,7 @@ describe("the bounds of the service's time", () => {
     expect(time.bounds()).toEqual({ lo: 10_001_500 + stepMs, hi: 10_003_500 + stepMs });
   });
 
-  test.each([NaN, Infinity, -Infinity])("learn nothing from a date that is none: %d", (dateMs) => {
+  test.each([NaN, Infinity, -Infinity])("do not change by an invalid date: %d", (dateMs) => {
     const process = new Clocks();
     const time = new DynamoDBClock(process);
     time.sample(dateMs, instantOf(process));

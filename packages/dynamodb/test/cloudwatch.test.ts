@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest"
 const ELECTION = "nightly-billing";
 const MINUTE_MS = 60_000;
 
-/** One line, as far as CloudWatch reads it. */
+/** One line, with the fields that CloudWatch reads. */
 interface Line {
   readonly _aws: {
     readonly Timestamp: number;
@@ -40,19 +40,19 @@ function candidate(options: Partial<ElectorOptions> = {}): Elector {
   return new Elector({ store, election: ELECTION, candidateId: "a", clock, ...options });
 }
 
-/** Metrics that end with the test. */
+/** Publishes metrics until the end of the test. */
 function publish(elector: Elector, options: Parameters<typeof publishMetrics>[1] = { write, clock }): { stop(): void } {
   const metrics = publishMetrics(elector, options);
   onTestFinished(() => metrics.stop());
   return metrics;
 }
 
-/** What was written of one metric, in its order. */
+/** Returns the values of one metric in the order in which they were written. */
 function valuesOf(name: string): unknown[] {
   return lines.filter((line) => name in line).map((line) => line[name]);
 }
 
-/** A candidate that has begun to lead, and how to stop it. */
+/** Makes a candidate lead. Returns a function that stops it. */
 async function leading(elector: Elector): Promise<() => Promise<void>> {
   const stopping = new AbortController();
   const running = elector.run(
@@ -61,7 +61,7 @@ async function leading(elector: Elector): Promise<() => Promise<void>> {
     },
     { signal: stopping.signal },
   );
-  // It may wait for a moment before it acquires, and never for as long as until the next minute.
+  // The candidate may wait a moment before it acquires, but never until the next minute.
   while (!elector.isLeader) await clock.advance(1);
   return async () => {
     stopping.abort();
@@ -70,7 +70,7 @@ async function leading(elector: Elector): Promise<() => Promise<void>> {
   };
 }
 
-test("a line is what the specification of the format asks for", async () => {
+test("a line has the form that the format's specification requires", async () => {
   const elector = candidate();
   publish(elector);
   let startedMs = NaN;
@@ -100,18 +100,18 @@ test("a line is what the specification of the format asks for", async () => {
   await stop();
   for (const line of lines) {
     const [{ Metrics }] = line._aws.CloudWatchMetrics;
-    // What a directive names and the line does not have is an error to CloudWatch; and so is an instant with a fraction.
+    // For CloudWatch, a name in a directive without a value in the line is an error. So is a time with a fraction.
     for (const { Name } of Metrics) expect(line[Name]).toEqual(expect.any(Number));
     expect(Number.isInteger(line._aws.Timestamp)).toBe(true);
   }
 });
 
-test("the names are those that the lines have", () => {
+test("METRIC_NAMES has the names that are in the lines", () => {
   expect([METRICS_NAMESPACE, ELECTION_DIMENSION]).toEqual(["Leasehold", "Election"]);
   expect(METRIC_NAMES).toEqual({ isLeader: "IsLeader", transitions: "Transitions", renewalGapRatio: "RenewalGapRatio" });
 });
 
-test("a standby says that it does not lead, once in each minute of the wall clock", async () => {
+test("a standby writes once in each minute of the wall clock that it does not lead", async () => {
   await leading(candidate({ candidateId: "other" }));
   publish(candidate());
   expect(valuesOf("IsLeader")).toEqual([0]);
@@ -122,11 +122,11 @@ test("a standby says that it does not lead, once in each minute of the wall cloc
   expect(valuesOf("IsLeader")).toEqual(Array.from({ length: 10 }, () => 0));
   const minutes = lines.map((line) => Math.floor(line._aws.Timestamp / MINUTE_MS));
   expect(new Set(minutes).size).toBe(10);
-  // In the middle: a timer that is late by less than half a minute still counts for its own.
+  // In the middle of the minute: a timer that is late by less than half a minute still counts for its own minute.
   for (const line of lines) expect(line._aws.Timestamp % MINUTE_MS).toBe(MINUTE_MS / 2);
 });
 
-test("a leader says so at the start, each minute, and says at its end that it is over", async () => {
+test("a leader writes 1 at the start of its term and each minute, and 0 at the end", async () => {
   const elector = candidate();
   publish(elector);
   const stop = await leading(elector);
@@ -160,7 +160,7 @@ test("a steady leader uses half of its renew deadline between two renewals", asy
   await stop();
 });
 
-test("a renewal that fails at first shows in the ratio, and the time from one term to the next does not", async () => {
+test("a renewal that fails at first shows in the ratio, but the time between two terms does not", async () => {
   const renew = store.renew.bind(store);
   let isAway = false;
   store.renew = async (...args) => {
@@ -222,7 +222,7 @@ test.each(["stop", "using"] as const)("nothing is written, and no timer is left,
   expect(lines).toEqual([]);
 });
 
-test("what cannot be written is one warning, and neither the end of a leadership nor of the metrics", async () => {
+test("a line that cannot be written causes one warning, and ends neither the leadership nor the metrics", async () => {
   const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
   let broken = true;
   const elector = candidate();
@@ -247,7 +247,7 @@ test("what cannot be written is one warning, and neither the end of a leadership
   await stop();
 });
 
-test("they go to standard output, by the system's clock, unless told otherwise", () => {
+test("by default they go to standard output, by the system's clock", () => {
   const written = vi.spyOn(process.stdout, "write").mockImplementation(() => true);
   const metrics = publishMetrics(candidate());
   metrics.stop();
@@ -262,6 +262,6 @@ test.each(["Nächtlich", "夜", " ", "a".repeat(255)])("an election called %j", 
   else expect(act).toThrow(/printable ASCII/);
 });
 
-test("what is no elector is refused", () => {
+test("an object that is not an elector is refused", () => {
   expect(() => publishMetrics({} as Elector)).toThrow("publishMetrics needs an Elector");
 });

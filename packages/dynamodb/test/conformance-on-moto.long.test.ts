@@ -4,7 +4,7 @@ import { runConformanceUnless } from "@leasehold/test-kit/conformance/run-confor
 
 const NAME = "dynamodb (moto)";
 
-// Moto takes ten times as long as dynalite, which goes through every case.
+// Moto takes ten times as long as dynalite, which runs every case.
 await runConformanceUnless(motoMissing(), NAME, () =>
   describeDynamoDb(NAME, () => startMoto(), { transacts: true, onlyEachKindOfRequest: true }),
 );

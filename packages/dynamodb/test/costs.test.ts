@@ -6,7 +6,7 @@ import { ELECTION } from "@leasehold/test-kit/acquisitions";
 
 beforeAll(warmUp);
 
-test("half an hour at the defaults: the leader's 360 writes, and 1,150 reads of a standby, none of them consistent", async () => {
+test("half an hour at the defaults costs 360 writes of the leader, and 1,150 eventually consistent reads of a standby", async () => {
   const world = new VirtualClock();
   const service = new SimulatedService(world);
   const [leader, standby] = ["leader", "standby"].map((candidateId) => {

@@ -9,7 +9,7 @@ import { win } from "@leasehold/test-kit/acquisitions";
 const LEASE_MS = 60_000;
 const LIMITS = { timeoutMs: 5_000 };
 
-/** Registers the suite for DynamoDB as an emulator gives it, and a test of what is on the wire. */
+/** Registers the suite for DynamoDB as an emulator provides it, and a test of the requests on the wire. */
 export function describeDynamoDb(
   name: string,
   start: () => Promise<ServiceProcess>,
@@ -37,7 +37,7 @@ export function describeDynamoDb(
 
   test(`${name}: what is counted as one request is one on the wire, but for the question about the table in the background`, async () => {
     await using place = await DynamoDBPlace.open(dynamoDb);
-    // Where there has never been a record, an acquisition looks for one itself.
+    // If there has never been a record, an acquisition sends a read of its own.
     await warmUp(await place.connect(), "election");
     const store = place.connectThroughProxy();
     const namesDuring = async (act: () => Promise<unknown>): Promise<string[]> => {

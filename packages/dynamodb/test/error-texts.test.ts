@@ -1,4 +1,4 @@
-/** What is made of whatever the SDK throws. */
+/** The conversion of everything that the SDK throws. */
 import { StoreError } from "@leasehold/core";
 import { describe, expect, test } from "vitest";
 import { toStoreError } from "../src/dynamodb-errors.ts";
@@ -75,18 +75,18 @@ describe("an error of a write", () => {
     });
   });
 
-  test.for([undefined, null, "a text", {}])("that is none at all may have been carried out: %o", (thrown) => {
+  test.for([undefined, null, "a text", {}])("that is not an error object leaves the outcome unknown: %o", (thrown) => {
     expect(toStoreError(thrown, "put", "e", true)).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
   });
 });
 
-test("its cause has the SDK's name and code, and the service's answer where there is one", () => {
+test("its cause has the SDK's name and code, and the service's answer if there is one", () => {
   const causeOf = (thrown: object): unknown => ({ ...(toStoreError(thrown, "get", "e", false).cause as object) });
   expect(causeOf({ name: "Error", message: "m", code: "EPIPE" })).toEqual({ name: "Error", code: "EPIPE" });
   expect(causeOf({ name: "X", message: "m", ...SERVICE, $response: { body: "secret" } })).toEqual({ name: "X", ...SERVICE });
 });
 
-test("an error of ours is passed on as it is", () => {
+test("an error of Leasehold is passed on unchanged", () => {
   const ours = new StoreError("STORE_TIMEOUT", "ours", { store: "dynamodb", operation: "put", mayHaveBeenApplied: true });
   expect(toStoreError(ours, "put", "e", true)).toBe(ours);
 });

@@ -5,10 +5,13 @@ import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/
 import { test } from "./world-test.ts";
 
 const HOUR_MS = 3_600_000;
-/** The dead leader's lease is stamped from what was known of the time: this much late at most, as `capabilities` say. */
+/**
+ * The dead leader's lease has the bounds of the time that its process knew. They are late by this much at most, as `capabilities`
+ * says.
+ */
 const TOLERANCE_MS = 4_000;
 
-/** The clock of one more process: it runs, and its wall clock is off by so much. */
+/** Returns a clock of one more process. It runs, and its wall time is off by this much. */
 function clockOff(byMs: number): MovableClock {
   const clock = new MovableClock();
   clock.run();
@@ -22,7 +25,7 @@ describe.each([
   [7 * HOUR_MS, -7 * HOUR_MS],
   [-7 * HOUR_MS, 7 * HOUR_MS],
 ])("with clocks that are off by %d ms at the holder and by %d ms at the caller", (holderMs, callerMs) => {
-  test("a cold caller takes over once the lease has passed by every clock, and not before", async ({ world, dynalite }) => {
+  test("a cold caller takes over once the lease is over by every clock, and not before", async ({ world, dynalite }) => {
     const clocks = [clockOff(holderMs)];
     let passedMs = 0;
     const pass = async (ms: number): Promise<void> => {
@@ -39,7 +42,7 @@ describe.each([
     const lease = await win(holder);
     await pass(LEASE_MS / 3);
     await holder.renew(lease, LIMITS);
-    // No reply is as late as a second here.
+    // No reply takes a second here.
     await pass(LEASE_MS - 1_000);
     await expect(call()).resolves.toBe(false);
     await pass(TOLERANCE_MS + 1_000);
@@ -51,13 +54,13 @@ describe.each([
       acquired: false,
       current: { state: "unknown" },
     });
-    // A caller whose clock is behind the holder's waits for so much longer.
+    // A caller whose clock is behind the holder's waits longer by that difference.
     await expect(call()).resolves.toBe(holderMs <= callerMs);
     await pass(Math.max(holderMs - callerMs, 0));
     await expect(call()).resolves.toBe(true);
   });
 
-  test("one that only observes waits for the whole lease, by its own clock", async ({ world }) => {
+  test("a candidate that only observes waits for the whole lease, by its own clock", async ({ world }) => {
     const holder = world.store({ clock: clockOff(holderMs) });
     await win(holder);
     const clock = clockOff(callerMs);

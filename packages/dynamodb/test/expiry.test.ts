@@ -19,13 +19,13 @@ interface Process {
   readonly elector: Elector;
 }
 
-/** A few processes on machines that disagree about the time, an omniscient witness, and everything that can befall them. */
+/** Processes on machines whose clocks disagree, a witness that knows the true time, and all kinds of faults. */
 class SkewedWorld {
   readonly clock: VirtualClock;
   readonly service: SimulatedService;
   readonly processes: Process[] = [];
   readonly terms: number[] = [];
-  /** Whose claims overlapped. */
+  /** The candidates whose terms overlapped. */
   readonly overlaps: string[] = [];
   readonly #expiry: "observed" | "store-clock";
   readonly #stopping = new AbortController();
@@ -41,7 +41,7 @@ class SkewedWorld {
     };
   }
 
-  /** Another process that runs an elector. It is either of those that sleep, or of those whose wall clock is set at will. */
+  /** Adds a process that runs an elector. Either its machine sleeps at times, or its wall clock is set at times. */
   enter(name: string): void {
     const process = this.#process(name);
     const sleeps = this.clock.random() < 0.5;
@@ -50,7 +50,7 @@ class SkewedWorld {
       const far = this.#between(0, 5 * HOUR_MS);
       this.#pick<() => void>([
         () => process.clock.jumpWall(far),
-        // Set back while it sleeps, a machine cannot tell how long it slept: see the assumptions.
+        // A machine whose clock is set back while it sleeps cannot tell how long it slept: see the documented assumptions.
         () => process.clock.jumpWall(sleeps ? far : -far),
         () => (sleeps ? process.clock.suspend() : process.clock.pause()),
         () => process.clock.resume(),
@@ -63,7 +63,7 @@ class SkewedWorld {
 
   readonly #misfortunes: Array<() => void> = [];
 
-  /** A process that knows nothing, tries once, and is gone. */
+  /** Starts a process without memory that makes one attempt and ends. */
   callCold(): void {
     const { elector } = this.#process(`cold ${this.processes.length}`);
     void elector.tryRun(this.#task(3_000)).catch(() => undefined);
@@ -153,7 +153,7 @@ describe.each(["observed", "store-clock"] as const)("electors that expire by %s,
   );
 });
 
-/** A leader that has renewed some times and died, and when it last sent something that arrived. */
+/** Runs a leader that renews several times and dies. Returns when it last sent a request that arrived. */
 async function deadLeader(
   world: VirtualClock,
   service: SimulatedService,
@@ -169,7 +169,7 @@ async function deadLeader(
   return { lease, lastSentMs: service.sentMs.get(service.item(ELECTION)?.["nonce"]?.S ?? "")! };
 }
 
-/** When, by the true time, a cold caller got the lease, one trying every so often. */
+/** Returns when a cold caller got the lease, by the true time. One calls after each interval. */
 async function coldTakeoverMs(
   world: VirtualClock,
   service: SimulatedService,
@@ -190,7 +190,7 @@ describe("a process that was started after the leader died", () => {
   const seeds = fc.integer({ min: 1, max: 2 ** 31 - 1 });
   const far = fc.integer({ min: -12 * HOUR_MS, max: 12 * HOUR_MS });
   const leases = fc.constantFrom(5_000, 15_000, 30_000, 60_000);
-  /** What a set wall clock shows is right, within half a second. */
+  /** An error of a synchronized wall clock: within half a second. */
   const right = fc.integer({ min: -500, max: 500 });
   const clock = fc.record({
     rate: fc.double({ min: 0.98, max: 1.02, noNaN: true }),
@@ -217,7 +217,7 @@ describe("a process that was started after the leader died", () => {
 
       const afterMs = tookOverMs! - lastSentMs;
       expect(afterMs).toBeGreaterThanOrEqual(leaseDurationMs);
-      // Of the last try: the time between two, and its own requests.
+      // The last try adds the time between two tries, and its own requests.
       const driftMs = Math.max(renewIntervalMs - 10_000, 0) / 10;
       expect(afterMs).toBeLessThanOrEqual(leaseDurationMs + toleranceMs + driftMs + 100 + 500);
     },
@@ -225,7 +225,7 @@ describe("a process that was started after the leader died", () => {
   );
 
   test.prop([seeds, far, far, leases], { seed: 20_261_125, numRuns: 30 })(
-    "never takes over before where wall clocks are wrong, and later by as much as the caller's is behind the holder's",
+    "never takes over too early if wall clocks are wrong, and later by as much as the caller's is behind the holder's",
     async (seed, holderMs, callerMs, leaseDurationMs) => {
       const world = new VirtualClock(seed);
       const service = new SimulatedService(world);
@@ -247,7 +247,7 @@ describe("a process that was started after the leader died", () => {
   );
 
   test.prop([seeds, far, far, leases], { seed: 20_261_126, numRuns: 30 })(
-    "never takes over before where proxies on the way write dates of their own",
+    "never takes over too early if proxies write dates of their own",
     async (seed, holderMs, callerMs, leaseDurationMs) => {
       const world = new VirtualClock(seed);
       const service = new SimulatedService(world);
@@ -296,7 +296,7 @@ describe("a process that was started after the leader died", () => {
     60_000,
   );
 
-  test("counts from when a holder asked for the time that it stamps, however late the answer was", async () => {
+  test("counts from when the holder requested the time that it wrote, even if the answer was late", async () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     const slowReplies: Line = { network: () => ({ arrivals: [{ afterMs: 10, replyAfterMs: 4_000 }] }), hostOffsetMs: () => 0 };
@@ -308,7 +308,7 @@ describe("a process that was started after the leader died", () => {
     expect(tookOverMs! - lastSentMs).toBeGreaterThanOrEqual(LEASE_MS);
   });
 
-  test("one that may not use the store's clock waits for a lease, and does not know before", async () => {
+  test("waits for a whole lease if it may not use the store's clock", async () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     await deadLeader(world, service);
@@ -321,7 +321,7 @@ describe("a process that was started after the leader died", () => {
     await expect(world.runUntil(store.read(ELECTION))).resolves.toMatchObject({ state: "expired" });
   });
 
-  test("tells a living leader from a dead one at once", async () => {
+  test("distinguishes a live leader from a dead one at once", async () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     const holder = service.store(new ProcessClock(world), PROMPT);
@@ -331,7 +331,7 @@ describe("a process that was started after the leader died", () => {
     await expect(world.runUntil(look)).resolves.toMatchObject({ state: "held", holder: "a" });
   });
 
-  test("counts a dead leader's lease from what it had stamped, also after an administrator has written", async () => {
+  test("counts a dead leader's lease from its own times, also after an administrator's write", async () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     await deadLeader(world, service);
@@ -347,7 +347,7 @@ describe("a process that was started after the leader died", () => {
     await expect(world.runUntil(look)).resolves.toMatchObject({ state: "expired" });
   });
 
-  test("an item without stamps is counted from when the first who needs its age has found it", async () => {
+  test("counts an item without times from the first read by a process that needs its age", async () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     await deadLeader(world, service);
@@ -382,7 +382,7 @@ describe("a process that was started after the leader died", () => {
 });
 
 describe("a clock of the service that steps", () => {
-  test.each([60_000, 5_000])("back by %d ms: never early, and then as without a clock", async (stepMs) => {
+  test.each([60_000, 5_000])("back by %d ms: a takeover is never early, and happens as without a clock", async (stepMs) => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     const { lastSentMs } = await deadLeader(world, service);
@@ -390,11 +390,11 @@ describe("a clock of the service that steps", () => {
 
     const tookOverMs = await coldTakeoverMs(world, service, { everyMs: 500 });
 
-    // Once its time has come again by the service's clock.
+    // Once the service's clock shows that time again.
     expect(tookOverMs! - lastSentMs).toBeGreaterThanOrEqual(LEASE_MS + stepMs);
   });
 
-  test("forward between a caller's two readings: neither is believed", async () => {
+  test("forward between a caller's two reads: neither reply is believed", async () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     await deadLeader(world, service);
@@ -405,7 +405,7 @@ describe("a clock of the service that steps", () => {
     await expect(world.runUntil(reading)).resolves.toMatchObject({ state: "unknown" });
   });
 
-  test.each([8_000, HOUR_MS])("forward by %d ms before a caller has looked: never early", async (stepMs) => {
+  test.each([8_000, HOUR_MS])("forward by %d ms before a caller's read: a takeover is never early", async (stepMs) => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);
     const { lastSentMs } = await deadLeader(world, service);
@@ -416,27 +416,24 @@ describe("a clock of the service that steps", () => {
     expect(tookOverMs! - lastSentMs).toBeGreaterThanOrEqual(LEASE_MS);
   });
 
-  test.each([HOUR_MS, -HOUR_MS])(
-    "by %d ms under a leader: its second renewal after that is stamped by the new time",
-    async (stepMs) => {
-      const world = new VirtualClock();
-      const service = new SimulatedService(world);
-      const store = service.store(new ProcessClock(world), PROMPT);
-      const lease = await world.runUntil(win(store));
-      service.step(stepMs);
-      const stamped = async (): Promise<boolean> => {
-        await world.advance(LEASE_MS / 3);
-        await world.runUntil(store.renew(lease, LIMITS));
-        const [lo, hi] = ["nonceNotBefore", "nonceNotAfter"].map((name) => Number(service.item(ELECTION)?.[name]?.N));
-        return lo! <= service.nowMs() && service.nowMs() <= hi! + 100;
-      };
+  test.each([HOUR_MS, -HOUR_MS])("by %d ms under a leader: its second renewal after that has the new time", async (stepMs) => {
+    const world = new VirtualClock();
+    const service = new SimulatedService(world);
+    const store = service.store(new ProcessClock(world), PROMPT);
+    const lease = await world.runUntil(win(store));
+    service.step(stepMs);
+    const stamped = async (): Promise<boolean> => {
+      await world.advance(LEASE_MS / 3);
+      await world.runUntil(store.renew(lease, LIMITS));
+      const [lo, hi] = ["nonceNotBefore", "nonceNotAfter"].map((name) => Number(service.item(ELECTION)?.[name]?.N));
+      return lo! <= service.nowMs() && service.nowMs() <= hi! + 100;
+    };
 
-      expect([await stamped(), await stamped()]).toEqual([false, true]);
-    },
-  );
+    expect([await stamped(), await stamped()]).toEqual([false, true]);
+  });
 });
 
-/** Requests and replies that each take any time up to `mostMs`. */
+/** A network in which requests and replies each take up to `mostMs`. */
 function within(world: VirtualClock, mostMs: number): Network {
   return () => ({ arrivals: [{ afterMs: world.random() * mostMs, replyAfterMs: world.random() * mostMs }] });
 }
@@ -448,7 +445,7 @@ test.each([
   const world = new VirtualClock(1);
   const service = new SimulatedService(world);
   const store = service.store(new ProcessClock(world), PROMPT);
-  // In the middle of a second of the service's, so that two replies show no turn of it.
+  // In the middle of a second of the service's clock, so that two replies do not show the turn of a second.
   await world.advance(100);
   const lease = await world.runUntil(win(store));
   const before = service.served.reads;

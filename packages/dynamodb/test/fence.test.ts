@@ -12,10 +12,10 @@ import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { clientOf, refusal } from "./table-world.ts";
 
-/** Only the leader may write this: an item of the same table. */
+/** An item of the same table that only the leader may write. */
 const REPORT = { election: "the report", entry: "total" };
 
-/** A table on moto, which knows transactions. */
+/** A table on moto, which supports transactions. */
 const test = base
   .extend("moto", { scope: "file" }, async ({}, { onCleanup }) => {
     const moto = await startMoto();
@@ -38,12 +38,12 @@ const test = base
     return fenced;
   });
 
-/** A store that fences: of leases, or of occurrences. */
+/** A store with a fence: of leases, or of occurrences. */
 type Fencing = Pick<DynamoDBLeaseStore | DynamoDBOccurrenceStore, "fence">;
-/** Whose fence it is. */
+/** The leadership of a fence. */
 type Term = Pick<Lease, "election" | "term" | "termId">;
 
-/** Leases, and beside them in the same table an item that only the leader may write. */
+/** Leases, and in the same table an item that only the leader may write. */
 class FencedTable {
   readonly clock = new MovableClock();
   readonly documents: DynamoDBDocumentClient;
@@ -68,7 +68,7 @@ class FencedTable {
     return Item?.["total"];
   }
 
-  /** Fails unless the write is refused, and changes nothing. */
+  /** Fails unless the write is refused and changes nothing. */
   async expectRefused(store: Fencing, leadership: Term): Promise<void> {
     const before = await this.total();
     const error: unknown = await this.write(store, leadership, -1).then(
@@ -133,7 +133,7 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction", () => {
     await fenced.expectRefused(store, { election: "another", term, termId });
   });
 
-  test("passes while an administrator asks for a transfer, until the holder has let go", async ({ fenced }) => {
+  test("passes during an administrator's transfer, until the holder has released", async ({ fenced }) => {
     const [store, admin] = [fenced.store(), fenced.store()];
     const lease = await win(store);
     const stopping = new AbortController();
@@ -149,12 +149,12 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction", () => {
     await transfer;
   });
 
-  test("that is under way only delays a renewal", async ({ fenced, proxy }) => {
+  test("that is under way delays a renewal, and does not fail it", async ({ fenced, proxy }) => {
     fenced.clock.run();
     const store = fenced.store();
     const lease = await win(store);
     let conflicts = 1;
-    // No emulator carries out two requests at once: this is what DynamoDB answers where one meets the other.
+    // No emulator runs two requests at once. DynamoDB gives this answer if two requests conflict.
     proxy.rule = ({ name }) => {
       return name === "UpdateItem" && conflicts-- > 0 ? refusal(400, "TransactionConflictException") : undefined;
     };
@@ -172,7 +172,7 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction of an occu
   const TICK = "nightly@10:00";
   const RETENTION = { retentionMs: 3_600_000 };
 
-  test("passes for the attempt that has it, until that is done", async ({ fenced }) => {
+  test("passes for the attempt that has the occurrence, until it is completed", async ({ fenced }) => {
     const occurrences = fenced.store().occurrences(ELECTION, RETENTION);
     const claim = await win(occurrences, { election: TICK });
     await fenced.write(occurrences, claim, 1);
@@ -184,7 +184,7 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction of an occu
     await expect(fenced.total()).resolves.toBe(2);
   });
 
-  test("is refused once it was given back, and passes for the next attempt alone", async ({ fenced }) => {
+  test("is refused after a release, and passes only for the next attempt", async ({ fenced }) => {
     const occurrences = fenced.store().occurrences(ELECTION, RETENTION);
     const first = await win(occurrences, { election: TICK });
     await occurrences.release(first, LIMITS);
@@ -206,7 +206,7 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction of an occu
     await fenced.write(fresh!, newer, 2);
   });
 
-  test("has nothing to do with the election's lease, nor with other occurrences or elections", async ({ fenced }) => {
+  test("does not depend on the election's lease, nor on other occurrences or elections", async ({ fenced }) => {
     const store = fenced.store();
     const occurrences = store.occurrences(ELECTION, RETENTION);
     const lease = await win(store);
@@ -222,7 +222,7 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction of an occu
 });
 
 describe.skipIf(await isMissing(motoMissing()))("a lost race", () => {
-  test("tells who won, without another request", async ({ fenced, proxy }) => {
+  test("returns the winner without another request", async ({ fenced, proxy }) => {
     const [a, b] = [fenced.store(), fenced.store()];
     await a.release(await win(a), LIMITS);
     await b.read(ELECTION);

@@ -76,11 +76,11 @@ describe("a record", () => {
     }
   });
 
-  test("that is missing is none", async ({ world }) => {
+  test("that is missing is undefined", async ({ world }) => {
     await expect(recordsOf(world).get(ELECTION, { consistent: true, signal })).resolves.toBeUndefined();
   });
 
-  test("leaves no attribute behind that it does not have", async ({ world }) => {
+  test("removes the attributes that it does not have", async ({ world }) => {
     const records = recordsOf(world);
     const version = await put(records, RECORDS["one with everything"]!);
     await put(records, HELD, version);
@@ -91,7 +91,7 @@ describe("a record", () => {
   });
 });
 
-describe("the stamps of a nonce", () => {
+describe("the times of a nonce", () => {
   const NONE = { nonceNotBefore: undefined, nonceNotAfter: undefined, nonceWallMs: undefined };
 
   async function stamps(world: TableWorld): Promise<unknown> {
@@ -99,7 +99,7 @@ describe("the stamps of a nonce", () => {
     return { nonceNotBefore, nonceNotAfter, nonceWallMs };
   }
 
-  test("bound the service's time when it was sent", async ({ world }) => {
+  test("bound the service's time of its write", async ({ world }) => {
     const beforeMs = Date.now();
     await win(world.store());
     const { nonceNotBefore, nonceNotAfter, nonceWallMs } = (await world.item())!;
@@ -109,7 +109,7 @@ describe("the stamps of a nonce", () => {
     expect(Number(nonceWallMs?.N)).toBe(world.clock.wallMs());
   });
 
-  test("stay with it when an administrator writes, and are new with the next one", async ({ world, dynalite }) => {
+  test("stay unchanged after an administrator's write, and are new with the next nonce", async ({ world, dynalite }) => {
     const [store, admin] = [world.store(), world.store()];
     const lease = await win(store);
     const first = await stamps(world);
@@ -123,7 +123,7 @@ describe("the stamps of a nonce", () => {
     await expect(stamps(world)).resolves.not.toEqual(first);
   });
 
-  test("are left out where no reply tells the time, and taken away with the nonce that they belonged to", async ({ world }) => {
+  test("are absent if no reply shows the time, and are removed with their nonce", async ({ world }) => {
     await world
       .store()
       .release(await win(world.store(), { election: "unused" }), LIMITS)
@@ -133,7 +133,7 @@ describe("the stamps of a nonce", () => {
     await store.release(lease, LIMITS);
     expect(await stamps(world)).not.toEqual(NONE);
 
-    // Another process, to which nothing that tells the time comes through but the writes.
+    // Another process, which gets no reply with a time. Only its writes arrive.
     const item = (await world.item())!;
     world.proxy.rule = ({ name }) => {
       if (name === "GetItem") return answer(200, { Item: item }, { Date: "the day after tomorrow" });
@@ -143,7 +143,7 @@ describe("the stamps of a nonce", () => {
     await expect(stamps(world)).resolves.toEqual(NONE);
   });
 
-  test("that lie ahead of the service's time tell no age", async ({ world }) => {
+  test("that are ahead of the service's time give no age", async ({ world }) => {
     await win(world.store());
     const aheadMs = Date.now() + 60_000;
     const ahead = { nonceNotBefore: { N: String(aheadMs) }, nonceNotAfter: { N: String(aheadMs + 2_000) } };
@@ -155,7 +155,7 @@ describe("the stamps of a nonce", () => {
   });
 });
 
-test("attributes that are not ours are left alone, whatever is in them", async ({ world }) => {
+test("other attributes are not changed, whatever they contain", async ({ world }) => {
   const store = world.store();
   const lease = await win(store);
   const foreign = {
@@ -175,7 +175,7 @@ test("attributes that are not ours are left alone, whatever is in them", async (
   await expect(world.item()).resolves.toMatchObject({ ...foreign, term: { N: "2" } });
 });
 
-describe("an item that is no lease of ours", () => {
+describe("an item that is not a lease", () => {
   test.for(
     Object.entries({
       "has nothing but its key": {},
@@ -220,7 +220,7 @@ describe("an item that is no lease of ours", () => {
 });
 
 test.for([["id"], ["election"], ["election", "tick"], ["id", "entry"]])(
-  "a table with the keys %j says what it needs, and nothing is written",
+  "a table with the keys %j is an error that names the right keys, and nothing is written",
   async (keys, { world }) => {
     const tableName = `${world.tableName}-other`;
     await makeTable(world.direct, tableName, keys);

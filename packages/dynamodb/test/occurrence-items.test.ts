@@ -29,7 +29,7 @@ test("an occurrence is an item beside the lease, with the second from which it m
   expect(await world.item()).not.toHaveProperty("expiresAt");
 });
 
-test("names are kept apart by code point, as they are, with those of the election", async ({ world }) => {
+test("names of occurrences and elections differ by code point", async ({ world }) => {
   const names = ["é", "e\u0301", "a/b#c?d%20", " ", "lease", ENTRY, "😀".repeat(63), "x".repeat(255), "__proto__"];
   for (const election of names) {
     const store = world.store().occurrences(election, RETENTION);
@@ -45,7 +45,7 @@ test("names are kept apart by code point, as they are, with those of the electio
   }
 });
 
-test("what the time of deletion is leaves the record with the rest of the stamps", async ({ world }) => {
+test("the time of deletion is not part of the record, nor are the other times", async ({ world }) => {
   await win(world.store().occurrences(ELECTION, RETENTION), { election: TICK });
   const place = { keyOf: (occurrence: string) => occurrenceKey(ELECTION, occurrence), ...RETENTION };
   const records = new DynamoDBRecordStore(new LeaseTable(world.client, world.tableName, world.clock), place);
@@ -55,7 +55,7 @@ test("what the time of deletion is leaves the record with the rest of the stamps
   for (const stamp of ["expiresAt", "version", "nonceNotBefore", "nonceNotAfter"]) expect(stored?.data).not.toHaveProperty(stamp);
 });
 
-test("an item that is no occurrence of ours is an error that names it, and stays as it was", async ({ world }) => {
+test("an item that is not an occurrence is an error that names it, and is not changed", async ({ world }) => {
   await world.putItem({ entry: { S: ENTRY }, owner: { S: "ops" } });
   const before = await world.item(ELECTION, ENTRY);
   const error = await world.witness.failureOf(
@@ -70,15 +70,15 @@ test("an item that is no occurrence of ours is an error that names it, and stays
   await expect(world.item(ELECTION, ENTRY)).resolves.toEqual(before);
 });
 
-describe("what a lease store has learned serves its occurrences, and the other way round", () => {
-  test("what kind of table it is", async ({ world }) => {
+describe("a lease store and its occurrences share what they have learned:", () => {
+  test("the kind of the table", async ({ world }) => {
     const store = world.store();
     await win(store);
     const names = await world.namesDuring(() => win(store.occurrences(ELECTION, RETENTION), { election: TICK }));
     expect(names).toEqual(["GetItem", "UpdateItem"]);
   });
 
-  test("the service's time, without which a write looks first", async ({ world, dynalite }) => {
+  test("the service's time, without which a write needs a read first", async ({ world, dynalite }) => {
     const store = world.store();
     const occurrences = store.occurrences(ELECTION, RETENTION);
     const claim = await win(occurrences, { election: TICK });
@@ -98,7 +98,7 @@ describe("what a lease store has learned serves its occurrences, and the other w
   });
 });
 
-test("where no reply tells the time, it is kept, although it was to be deleted before", async ({ world }) => {
+test("an occurrence is kept if no reply shows the time, although it had a time of deletion before", async ({ world }) => {
   const first = world.store().occurrences(ELECTION, RETENTION);
   await first.release(await win(first, { election: TICK }), LIMITS);
   expect(await expiresAt(world)).toBeGreaterThan(0);

@@ -20,17 +20,17 @@ beforeEach(() => {
   service = new SimulatedService(world);
 });
 
-/** The store of one more process. */
+/** Returns the store of one more process. */
 function leases(clock = new ProcessClock(world)): DynamoDBLeaseStore {
   return service.store(clock, { network: promptNetwork(10), hostOffsetMs: () => 0 });
 }
 
-/** The occurrences as one more process knows them: not at all. */
+/** Returns the occurrences in one more process, which has no memory of them. */
 function occurrences({ election = ELECTION, retentionMs = DAY_MS } = {}): DynamoDBOccurrenceStore {
   return leases().occurrences(election, { retentionMs });
 }
 
-/** Lets time pass until it is known. */
+/** Lets time pass until the promise settles. */
 async function soon<T>(promise: Promise<T>): Promise<T> {
   return await world.runUntil(promise);
 }
@@ -60,12 +60,12 @@ describe("an occurrence", () => {
 });
 
 describe("DynamoDB may delete an occurrence", () => {
-  /** From when, in seconds of the service's time. */
+  /** Returns the item's `expiresAt`, in seconds of the service's time. */
   function expiresAt(): number {
     return Number(service.item(ELECTION, ENTRY)?.["expiresAt"]?.N);
   }
 
-  test("its retention after the last write, whoever wrote, by the service's time alone", async () => {
+  test("its retention after the last write of any process, by the service's time alone", async () => {
     service.step(-7 * HOUR_MS);
     const [store, admin] = [occurrences(), occurrences()];
     const claim = await soon(win(store, CLAIM));
@@ -87,17 +87,17 @@ describe("DynamoDB may delete an occurrence", () => {
       expect(expiresAt() * 1_000).toBeGreaterThanOrEqual(beforeMs + DAY_MS);
       const latestMs = Number(service.item(ELECTION, ENTRY)?.["nonceNotAfter"]?.N);
       expect(expiresAt() * 1_000).toBeGreaterThanOrEqual(latestMs + DAY_MS);
-      // What is known of the service's time, and the whole second.
+      // The sum of the bounds of the service's time, and of the rounding to a second.
       expect(expiresAt() * 1_000).toBeLessThanOrEqual(service.nowMs() + DAY_MS + 5_000);
     }
   });
 
-  test("never while a claim may still be held, however short its retention", async () => {
+  test("never while a claim may still be held, even with a shorter retention", async () => {
     await soon(win(occurrences({ retentionMs: 1 }), CLAIM));
     expect(expiresAt() * 1_000).toBeGreaterThanOrEqual(service.nowMs() + LEASE_MS - 100);
   });
 
-  test("late, and until then it counts as it is", async () => {
+  test("late, and the occurrence counts until then", async () => {
     const store = occurrences();
     await soon(store.complete(await soon(win(store, CLAIM)), LIMITS));
     await world.advance(3 * DAY_MS);
@@ -110,7 +110,7 @@ describe("DynamoDB may delete an occurrence", () => {
     });
   });
 
-  test("and nothing is left of it", async () => {
+  test("and then the occurrence can be claimed again", async () => {
     const store = occurrences();
     await soon(store.complete(await soon(win(store, CLAIM)), LIMITS));
     service.expire();
@@ -122,7 +122,7 @@ describe("DynamoDB may delete an occurrence", () => {
     await expect(soon(win(occurrences(), CLAIM))).resolves.toMatchObject({ term: 1 });
   });
 
-  test("never a lease, whatever is done to it", async () => {
+  test("but never a lease, after any operation", async () => {
     const [store, admin] = [leases(), leases()];
     await soon(win(store.occurrences(ELECTION, { retentionMs: 1 }), CLAIM));
     const kept = async (write: Promise<unknown>): Promise<void> => {

@@ -7,7 +7,7 @@ import { ELECTION, win } from "@leasehold/test-kit/acquisitions";
 import { clientOf, refusal } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
-describe("what cannot work is refused before any request", () => {
+describe("options that cannot work are refused before any request:", () => {
   test.for<unknown>([
     undefined,
     null,
@@ -27,12 +27,12 @@ describe("what cannot work is refused before any request", () => {
     expect(() => world.store({ tableName } as never)).toThrow(`tableName is ${given}; it must have 3 to 255`);
   });
 
-  test("no options at all, or one that there is not", ({ world }) => {
+  test("no options at all, or an unknown one", ({ world }) => {
     expect(() => new DynamoDBLeaseStore(undefined as never)).toThrow(ConfigurationError);
     expect(() => world.store({ tablename: "leases" } as never)).toThrow("DynamoDBLeaseStore has no option 'tablename'");
   });
 
-  test("occurrences of no election, or kept for no time", ({ world }) => {
+  test("occurrences of no election, or without a retention", ({ world }) => {
     const store = world.store();
     expect(() => store.occurrences("", { retentionMs: 1 })).toThrow(/^election /u);
     expect(() => store.occurrences(ELECTION, { retentionMs: 0 })).toThrow(/^retentionMs /u);
@@ -52,7 +52,7 @@ describe("what cannot work is refused before any request", () => {
     expect(() => world.store({ client } as never)).toThrow(/not a DynamoDBClient/);
   });
 
-  test("a client whose retries cannot be kept off", ({ world }) => {
+  test("a client whose retries cannot be turned off", ({ world }) => {
     const client = clientOf(world.proxy.url);
     client.middlewareStack.remove("retryMiddleware");
     expect(() => world.store({ client })).toThrow(ConfigurationError);
@@ -110,7 +110,7 @@ describe("createTable", () => {
     });
   });
 
-  test("tells what the service says, if it may not or could not", async ({ world }) => {
+  test("throws the service's message if it lacks the permission or fails", async ({ world }) => {
     world.proxy.rule = () => refusal(400, "AccessDeniedException");
     await expect(world.store({ tableName: "denied" }).createTable()).rejects.toMatchObject({
       code: "STORE_DENIED",
@@ -123,7 +123,7 @@ describe("createTable", () => {
     });
   });
 
-  test("takes another copy of the SDK's word that the table exists", async ({ world }) => {
+  test("accepts another copy of the SDK's error that the table exists", async ({ world }) => {
     class OtherSdk extends DynamoDBClient {
       override send(...args: never[]): never {
         const sent = (super.send as (...all: never[]) => Promise<unknown>)(...args);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 
-/** The code that stands in each document, in this order. */
+/** The code blocks of each document, in this order. */
 const SHOWN = { "README.md": ["elector", "fence"], "cloudwatch.md": ["metrics"] };
 
 test.each(Object.entries(SHOWN))("%s shows code whose types are checked", async (document, names) => {

@@ -13,7 +13,7 @@ import { clientOf, inputOf, refusal } from "./table-world.ts";
 import { test } from "./world-test.ts";
 
 describe("how many requests a step takes", () => {
-  test("a first win: the look and the write, and in the background what the table is; then one for each step", async ({
+  test("a first win takes a read and a write, and a check of the table in the background; each later step takes one", async ({
     world,
   }) => {
     const store = world.store();
@@ -29,7 +29,7 @@ describe("how many requests a step takes", () => {
     await expect(world.namesDuring(() => store.read("another"))).resolves.toEqual(["GetItem"]);
   });
 
-  test("renewals at the usual interval need no look of their own, however many", async ({ world, dynalite }) => {
+  test("renewals at the usual interval never need a read", async ({ world, dynalite }) => {
     const store = world.store();
     const lease = await win(store);
     for (let renewals = 0; renewals < 5; renewals += 1) {
@@ -39,7 +39,7 @@ describe("how many requests a step takes", () => {
     }
   });
 
-  test("a stranger's answer tells nothing of the time: no look is needed after it either", async ({ world }) => {
+  test("an answer of another server does not count as a time, and needs no read after it", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     const headers = { Date: new Date(Date.now() + 3_600_000).toUTCString() };
@@ -50,23 +50,20 @@ describe("how many requests a step takes", () => {
     await expect(world.namesDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["UpdateItem"]);
   });
 
-  test("what is known of the service's time has become too vague: one look more before the write", async ({
-    world,
-    dynalite,
-  }) => {
+  test("a write needs one read first if the bounds of the service's time have become too wide", async ({ world, dynalite }) => {
     const store = world.store();
     const lease = await win(store);
     world.clock.forward(3 * LEASE_MS);
     await dynalite.advance(3 * LEASE_MS);
     const [look, write, ...rest] = await world.requestsDuring(() => store.renew(lease, LIMITS));
     expect([look?.name, write?.name, rest]).toEqual(["GetItem", "UpdateItem", []]);
-    // The cheap one; and the write goes by what it has told.
+    // The read is the cheap kind, and the write uses the time in its reply.
     expect(inputOf(look!)).toMatchObject({ ConsistentRead: false });
     const { nonceNotBefore, nonceNotAfter } = (await world.item())!;
     expect(Number(nonceNotAfter?.N) - Number(nonceNotBefore?.N)).toBeLessThanOrEqual(4_000);
   });
 
-  test("what keeps the nonce needs no time to date it by, and no look", async ({ world }) => {
+  test("a write that keeps the nonce needs no time, and no read", async ({ world }) => {
     await win(world.store());
     const { version, nonce } = (await world.item())!;
     const table = new LeaseTable(world.client, world.tableName, world.clock);
@@ -87,7 +84,7 @@ describe("how many requests a step takes", () => {
 });
 
 describe("consistency", () => {
-  test("a standby's first look is consistent, and its later ones are not", async ({ world }) => {
+  test("a standby's first read is consistent, and its later ones are not", async ({ world }) => {
     await win(world.store());
     const standby = world.store();
     const looks = await world.requestsDuring(async () => {
@@ -96,7 +93,7 @@ describe("consistency", () => {
     expect(looks.map((look) => inputOf(look)["ConsistentRead"])).toEqual([true, false, false]);
   });
 
-  test("a look that decides is consistent", async ({ world }) => {
+  test("a read that decides is consistent", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     const operator = world.store();
@@ -105,7 +102,7 @@ describe("consistency", () => {
     const looks = await world.requestsDuring(async () => {
       await operator.read(ELECTION, { expiry: "store-clock" });
       await operator.break(ELECTION, { reason: "test" });
-      // The renewal has lost its version, and looks what became of it.
+      // The renewal has lost its version, and reads the reason.
       await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
     });
 
@@ -114,13 +111,13 @@ describe("consistency", () => {
     expect(new Set(flags)).toEqual(new Set([true]));
   });
 
-  test("the look before an acquisition is consistent", async ({ world }) => {
+  test("the read before an acquisition is consistent", async ({ world }) => {
     const [look] = await world.requestsDuring(() => win(world.store()));
     expect(inputOf(look!)).toMatchObject({ ConsistentRead: true });
   });
 });
 
-test("a write asks for what it found if its condition fails, and names the table and the item", async ({ world }) => {
+test("a write asks for the item that it finds if its condition fails, and names the table and the key", async ({ world }) => {
   const sent = await world.requestsDuring(() => win(world.store()));
   expect(inputOf(sent.at(-1)!)).toMatchObject({
     TableName: world.tableName,
@@ -130,7 +127,7 @@ test("a write asks for what it found if its condition fails, and names the table
   });
 });
 
-describe("one attempt, one request, whatever the user's client does by itself", () => {
+describe("one attempt is one request, with any retry settings of the user's client", () => {
   const faults: Readonly<Record<string, Fault>> = {
     "a 500": refusal(500, "InternalServerError"),
     "a 503": refusal(503, "ServiceUnavailable"),
@@ -150,7 +147,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
     await expect(world.namesDuring(() => world.witness.failureOf(store.read(ELECTION)))).resolves.toEqual(["GetItem"]);
     world.proxy.rule = onlyFor("UpdateItem", fault);
     const sent = await world.namesDuring(() => world.witness.failureOf(store.renew(lease, LIMITS)));
-    // A reply whose date contradicts the others ends what was known of the service's time: a look comes first then.
+    // A reply whose date contradicts the others makes the service's time unknown. A read comes first then.
     expect(sent.filter((name) => name !== "GetItem")).toEqual(["UpdateItem"]);
     world.proxy.rule = undefined;
 
@@ -158,7 +155,7 @@ describe("one attempt, one request, whatever the user's client does by itself", 
   });
 });
 
-test("a write that met somebody else's transaction was not carried out, and is sent again, for half of its time", async ({
+test("a write that conflicts with a transaction is not carried out, and is sent again for half of its time", async ({
   world,
 }) => {
   world.clock.run();
@@ -176,12 +173,12 @@ test("a write that met somebody else's transaction was not carried out, and is s
     await expect(world.witness.failureOf(renewal)).resolves.toMatchObject({ code: "STORE_CONFLICT" });
   });
   expect(new Set(sent)).toEqual(new Set(["UpdateItem"]));
-  // 10 ms lie between two tries, at the least.
+  // Two tries are at least 10 ms apart.
   expect(sent.length).toBeLessThanOrEqual(500 / 10 + 1);
 });
 
 describe("the user's client", () => {
-  test("still tries its own calls again, before and after ours, and between our failures", async ({ world }) => {
+  test("still retries its own calls, before, between and after the store's", async ({ world }) => {
     const store = world.store();
     await win(store);
     let failures = 0;
@@ -197,8 +194,8 @@ describe("the user's client", () => {
     expect(world.proxy.requests.map(({ name }) => name).filter((name) => name === "ListTables")).toHaveLength(3);
   });
 
-  test("is left as it was", async ({ world }) => {
-    // The SDK itself writes down what it signs with, at the first call of any kind.
+  test("is not changed", async ({ world }) => {
+    // At the first call of any kind, the SDK itself adds its signing properties.
     await world.client.send(new ListTablesCommand({}));
     const before = await shape(world.client);
     const store = world.store();
@@ -231,7 +228,7 @@ describe("the user's client", () => {
     expect(client.middlewareStack.identify()).toEqual(before);
   });
 
-  test("cannot bring its retries back, whatever it is configured with", async ({ world }) => {
+  test("cannot bring its retries back by any configuration", async ({ world }) => {
     for (const options of [{ retryMode: "adaptive" }, { maxAttempts: 10 }, { retryMode: "standard", maxAttempts: 3 }]) {
       const client = clientOf(world.proxy.url, options);
       const store = world.store({ client });
@@ -302,12 +299,12 @@ test("a process whose clock is off by hours is refused once: the SDK then signs 
   }
 });
 
-/** Resolves when a request has ended, however it did. */
+/** Resolves when a request has ended in any way. */
 async function closeOf(request: ClientRequest): Promise<void> {
   await new Promise<void>((resolve) => void request.once("close", resolve));
 }
 
-/** What of a client must not change. */
+/** Returns the properties of a client that must not change. */
 async function shape(client: DynamoDBClient): Promise<unknown> {
   const { config } = client;
   return {
@@ -320,7 +317,7 @@ async function shape(client: DynamoDBClient): Promise<unknown> {
   };
 }
 
-/** The HTTP requests of this process that have been sent since, and that have not ended. */
+/** Returns a function that returns the HTTP requests which this process has sent since, and which have not ended. */
 function openRequests(): () => ClientRequest[] {
   const open = new Set<ClientRequest>();
   const onStart = (message: unknown): void => {

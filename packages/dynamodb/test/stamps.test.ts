@@ -1,4 +1,4 @@
-/** An item's stamps, and the expressions that write it, without a service. */
+/** An item's times, and the expressions that write it, without a service. */
 import type { LeaseRecord } from "@leasehold/core/provider";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ function read(stamps: object, now: typeof NOW | undefined = NOW) {
 }
 
 describe("the age of a nonce", () => {
-  test("is what its stamps and the present time leave open", () => {
+  test("has the bounds that follow from its times and the present time", () => {
     expect(read(STAMPS)).toEqual({ data: { term: 1 }, version: "v", nonceAgeMs: [3_000, 7_000], nonceWallMs: 6_000 });
   });
 
@@ -20,7 +20,7 @@ describe("the age of a nonce", () => {
     [{ nonceNotBefore: 11_000, nonceNotAfter: 13_000 }, [0, 1_000]],
     [{ nonceNotBefore: 11_999.5, nonceNotAfter: 13_000 }, [0, 0.5]],
     [{ nonceNotBefore: 12_000, nonceNotAfter: 13_000 }, [0, 0]],
-    // Written later than now is at the latest: one of the clocks is wrong.
+    // The write is later than the present at the latest, so one of the clocks is wrong.
     [{ nonceNotBefore: 12_000.5, nonceNotAfter: 13_000 }, undefined],
   ] as const)("of %o is %o", ([stamps, ageMs]) => {
     expect(read({ ...STAMPS, ...stamps }).nonceAgeMs).toEqual(ageMs);
@@ -32,7 +32,7 @@ describe("the age of a nonce", () => {
     expect(read({ ...stamps, [missing]: "6000" })).toMatchObject({ undated: true });
   });
 
-  test("is not told where nothing is known of the present time, whatever the stamps", () => {
+  test("is unknown if the present time is unknown, whatever its times", () => {
     for (const stamps of [STAMPS, {}])
       expect(stored(marshall({ version: "v", term: 1, ...stamps }), undefined)).toEqual({
         data: { term: 1 },
@@ -41,7 +41,7 @@ describe("the age of a nonce", () => {
   });
 });
 
-test("an update sets what a record has and removes what it has not, if there is anything", () => {
+test("an update sets the fields that a record has, and removes the others if there are any", () => {
   const full: LeaseRecord = {
     schema: 4,
     term: 1,

@@ -9,13 +9,13 @@ import { test } from "./world-test.ts";
 interface Failing {
   readonly fault: Fault;
   readonly code: StoreErrorCode;
-  /** A write may have been carried out. */
+  /** True if a write may have been carried out. */
   readonly applied: boolean;
   readonly retryAfterMs?: number;
   readonly says?: RegExp;
 }
 
-/** What the service says of itself, by status, code and what it means. */
+/** The service's refusals, by status and code, and their meaning. */
 const REFUSALS: ReadonlyArray<readonly [status: number, name: string, code: StoreErrorCode]> = [
   [400, "ProvisionedThroughputExceededException", "STORE_THROTTLED"],
   [400, "RequestLimitExceeded", "STORE_THROTTLED"],
@@ -136,7 +136,7 @@ describe("what a failure means", () => {
 
     const renewing = await world.witness.failureOf(store.renew(lease, LIMITS));
     expect(renewing).toBeInstanceOf(StoreError);
-    // A stranger's answer has no date, and the service's made-up ones have none either: nothing is read before the write.
+    // An answer of another server has no date, and the simulated ones have none either. So the write needs no read first.
     expect(renewing).toMatchObject({ code, operation: "put", election: ELECTION, mayHaveBeenApplied: applied });
 
     world.proxy.rule = undefined;
@@ -145,7 +145,7 @@ describe("what a failure means", () => {
 });
 
 describe("a request that cannot have arrived", () => {
-  test("no credentials: not authenticated", async ({ world }) => {
+  test("because of missing credentials is not authenticated", async ({ world }) => {
     const credentials = (): never => {
       throw credentialsError("Could not load credentials from any providers");
     };
@@ -159,7 +159,7 @@ describe("a request that cannot have arrived", () => {
     client.destroy();
   });
 
-  test("no region: a mistake of this process, that says what to set", async ({ world }) => {
+  test("because of a missing region is a configuration error that says what to set", async ({ world }) => {
     const region = async (): Promise<string> => Promise.reject(new Error("Region is missing"));
     const client = clientOf(world.proxy.url, { region });
 
@@ -169,7 +169,7 @@ describe("a request that cannot have arrived", () => {
     client.destroy();
   });
 
-  test("no credentials any more: a renewal was certainly not carried out", async ({ world }) => {
+  test("because credentials have gone is a renewal that was certainly not carried out", async ({ world }) => {
     let gone = false;
     const client = clientOf(world.proxy.url, {
       credentials: () => {
@@ -196,7 +196,7 @@ describe("a request that cannot have arrived", () => {
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
     expect(error.message).toMatch(says);
 
-    // The same, in the middle of a leadership: the client's endpoint is asked for at each request.
+    // The same in the middle of a term: the client asks for its endpoint at each request.
     let endpointNow = new URL(world.proxy.url);
     const moving = clientOf(world.proxy.url, {
       endpoint: () =>
@@ -218,7 +218,7 @@ describe("a request that cannot have arrived", () => {
 });
 
 describe("what an error says", () => {
-  test("what to do, where the service's own words leave that open", async ({ world }) => {
+  test("the remedy, if the service's own message has none", async ({ world }) => {
     const store = world.store();
     world.proxy.rule = () => refusal(400, "AccessDeniedException");
     expect((await world.witness.failureOf(store.read(ELECTION))).message).toMatch(/dynamodb:GetItem and dynamodb:UpdateItem/);
@@ -231,7 +231,7 @@ describe("what an error says", () => {
     await expect(world.witness.failureOf(elsewhere.acquire(acquiring()))).resolves.toMatchObject({ code: "STORE_MISSING" });
   });
 
-  test("the first line of what it was told, and no more", async ({ world }) => {
+  test("only the first line of the message", async ({ world }) => {
     for (const message of ["x".repeat(10_000), `The service is busy\n${"x".repeat(10_000)}`]) {
       for (const fault of [page(502, message), answer(500, { __type: "InternalServerError", message })]) {
         world.proxy.rule = () => fault;
@@ -241,7 +241,7 @@ describe("what an error says", () => {
     }
   });
 
-  test("its cause has the SDK's name, status and request id, and nothing of the request", async ({ world }) => {
+  test("in its cause, the SDK's name, status and request id, and no part of the request", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     world.proxy.rule = () => refusal(500, "InternalServerError");
@@ -254,17 +254,17 @@ describe("what an error says", () => {
   });
 });
 
-/** What the SDK's providers of credentials throw: it goes by the name. */
+/** An error of the SDK's credential providers, which is known by its name. */
 function credentialsError(message: string): Error {
   return Object.assign(new Error(message), { name: "CredentialsProviderError" });
 }
 
-/** A page for people, by something between us and the service. */
+/** A web page, from a server between this process and the service. */
 function page(status: number, body: string): Fault {
   return { kind: "answer", status, headers: { "Content-Type": "text/html" }, body: `<html>${body}</html>` };
 }
 
-/** A refusal without what the service puts into each of its replies. */
+/** A refusal without the headers that the service puts into each of its replies. */
 function stranger(status: number, code: string): Fault {
   return {
     kind: "answer",

@@ -7,21 +7,24 @@ import { ELECTION } from "@leasehold/test-kit/acquisitions";
 
 beforeAll(warmUp);
 
-/** How long DynamoDB takes for a transaction. */
+/** The time of a transaction at DynamoDB. */
 const TRANSACTION_MS = 10;
-/** Eight renewals. */
+/** The time of eight renewals. */
 const STREAMED_MS = 40_000;
 
-/** Candidates whose leader sends guarded transactions without a pause, from several places of its program at once, whatever its signal says. */
+/**
+ * Candidates whose leader sends guarded transactions without a pause, in several streams at once, even after its signal has
+ * aborted.
+ */
 class StreamingWorld {
   readonly clock = new VirtualClock(20_261_124);
   readonly service = new SimulatedService(this.clock);
   readonly #streams: number;
-  /** Who has led. */
+  /** The candidates that have led. */
   readonly leaders: string[] = [];
-  /** By candidate, what became of its transactions. */
+  /** The results of each candidate's transactions. */
   readonly outcomes: Record<string, Record<ReturnType<SimulatedService["transact"]>, number>> = {};
-  /** Candidates whose requests are lost; their transactions are not. */
+  /** Candidates whose requests are lost. Their transactions still arrive. */
   readonly cutOff = new Set<string>();
 
   constructor(streams: number) {
@@ -59,18 +62,18 @@ class StreamingWorld {
   }
 }
 
-describe.each([1, 4, 16])("guarded transactions that are streamed from %d places at once", (streams) => {
-  test("do not depose their leader, and pass", async () => {
+describe.each([1, 4, 16])("guarded transactions in %d streams at once", (streams) => {
+  test("do not cost their leader the lease, and pass", async () => {
     const world = new StreamingWorld(streams);
     const elector = world.candidate("a");
     await world.clock.advance(STREAMED_MS);
     expect(world.leaders).toEqual(["a"]);
     expect(elector.isLeader).toBe(true);
-    // One passes at a time, with the time that the next one takes to come.
+    // One transaction passes at a time, plus the time until the next one arrives.
     expect(world.outcomes["a"]?.None).toBeGreaterThan(STREAMED_MS / (TRANSACTION_MS + 8));
   });
 
-  test("do not keep a successor out, which closes their fence", async () => {
+  test("do not keep out a successor, which closes their fence", async () => {
     const world = new StreamingWorld(streams);
     world.candidate("a");
     await world.clock.advance(1_000);

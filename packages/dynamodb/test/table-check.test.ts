@@ -51,7 +51,7 @@ describe("a global table with eventually consistent replicas", () => {
     },
   );
 
-  test("ends run, campaign and tryRun with that error, and leaves readers be", async ({ world }) => {
+  test("ends run, campaign and tryRun with that error, and does not affect readers", async ({ world }) => {
     world.proxy.rule = onlyFor("DescribeTable", described({ Replicas: REPLICAS }));
     const electorOf = (): Elector => new Elector({ store: world.store(), election: ELECTION, clock: world.clock });
 
@@ -61,7 +61,7 @@ describe("a global table with eventually consistent replicas", () => {
     await expect(world.store().read(ELECTION)).resolves.toBeUndefined();
   });
 
-  test("holds no occurrences either", async ({ world }) => {
+  test("cannot hold occurrences either", async ({ world }) => {
     world.proxy.rule = onlyFor("DescribeTable", described({ Replicas: REPLICAS }));
     const occurrences = world.store().occurrences(ELECTION, { retentionMs: 60_000 });
 
@@ -72,7 +72,7 @@ describe("a global table with eventually consistent replicas", () => {
   });
 });
 
-describe("a global table of version 2017.11.29, of which DescribeTable tells nothing", () => {
+describe("a global table of version 2017.11.29, which DescribeTable does not show", () => {
   const MARKS = {
     "aws:rep:deleting": { BOOL: false },
     "aws:rep:updatetime": { N: "1764163712.123001" },
@@ -99,7 +99,7 @@ describe("a global table of version 2017.11.29, of which DescribeTable tells not
     await expect(world.item()).resolves.toEqual(before);
   });
 
-  test("is refused by its leader, which reads nothing, once an item is marked that it renews", async ({ world }) => {
+  test("is refused by its leader, which sends no reads, once an item that it renews has the mark", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await store.renew(lease, LIMITS);
@@ -118,7 +118,7 @@ describe("a global table of version 2017.11.29, of which DescribeTable tells not
     await expect(elector.tryRun(() => expect.fail("It led."))).rejects.toMatchObject(REFUSED);
   });
 
-  test("is looked for in the replies to three renewals, and costs no request", async ({ world }) => {
+  test("is searched for in the replies to three renewals, without a request", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     const sent = await world.requestsDuring(async () => {
@@ -134,8 +134,8 @@ describe("a global table of version 2017.11.29, of which DescribeTable tells not
   });
 });
 
-test("a table that is replicated with strong consistency holds leases, and fences nothing", async ({ world }) => {
-  // One replica beside this one: a third region may be but a witness.
+test("a table that is replicated with strong consistency holds leases, and cannot fence", async ({ world }) => {
+  // One replica besides this one: a third region may be only a witness.
   const table = { Replicas: REPLICAS.slice(1), MultiRegionConsistency: "STRONG" };
   world.proxy.rule = onlyFor("DescribeTable", described(table));
   const store = world.store();
@@ -147,13 +147,13 @@ test("a table that is replicated with strong consistency holds leases, and fence
   await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
 });
 
-test("a table without replicas fences, whatever else is said of it", async ({ world }) => {
+test("a table without replicas can fence, whatever else its description says", async ({ world }) => {
   world.proxy.rule = onlyFor("DescribeTable", described({ Replicas: [], MultiRegionConsistency: "STRONG" }));
   const store = world.store();
   expect(store.fence(await win(store))).toHaveProperty("ConditionCheck");
 });
 
-test("a single replica is one too many, also one whose region is not told", async ({ world }) => {
+test("a table with a single replica is refused, even if its region is unknown", async ({ world }) => {
   world.proxy.rule = onlyFor("DescribeTable", described({ Replicas: [{}] }));
   await expect(world.witness.failureOf(world.store().acquire(acquiring()))).resolves.toMatchObject({
     code: "CONFIGURATION",
@@ -161,14 +161,14 @@ test("a single replica is one too many, also one whose region is not told", asyn
   });
 });
 
-test("a table in one region is asked about once", async ({ world }) => {
+test("a table in one region is checked once", async ({ world }) => {
   const store = world.store();
   for (const election of ["one", "two", "three"]) await win(store, { election });
   expect(world.questions).toBe(1);
 });
 
-describe("who may not ask", () => {
-  test("is warned once in a process, and goes on", async ({ world }) => {
+describe("a process that may not ask", () => {
+  test("warns once, and continues", async ({ world }) => {
     world.proxy.rule = onlyFor("DescribeTable", refusal(400, "AccessDeniedException"));
     const store = world.store();
     const lease = await win(store);
@@ -179,13 +179,13 @@ describe("who may not ask", () => {
 
     expectWarning(/dynamodb:DescribeTable is denied/);
     expect(world.questions).toBe(2);
-    // Not even later: it would be denied again.
+    // It is not asked later either, because it would be denied again.
     world.clock.forward(60_000);
     await win(store, { election: "a fourth" });
     expect(world.questions).toBe(2);
   });
 
-  test("is not warned who only reads", async ({ world }) => {
+  test("does not warn if it only reads", async ({ world }) => {
     world.proxy.rule = onlyFor("DescribeTable", refusal(400, "AccessDeniedException"));
     const store = world.store();
     await store.read(ELECTION);
@@ -224,11 +224,11 @@ test.for(Object.entries(FAILURES))(
   },
 );
 
-/** Processes that start at will on one table, in virtual time, each with what its questions about the table meet. */
+/** Processes that start on one table in virtual time. Each has its own network for questions about the table. */
 class Fleet {
   readonly clock = new VirtualClock(20_261_123);
   readonly service = new SimulatedService(this.clock);
-  /** What becomes of the questions about the table. */
+  /** The network's treatment of the questions about the table. */
   question: Passage = { arrivals: [{ afterMs: 10, replyAfterMs: 10 }] };
   readonly #prompt: Passage = { arrivals: [{ afterMs: 10, replyAfterMs: 10 }] };
 
@@ -274,7 +274,7 @@ test.for(Object.entries(DOWN))("a standby takes over while the control plane %s,
   expect(elector.isLeader).toBe(true);
 });
 
-test("a hundred electors on one store ask once, whoever leads", async () => {
+test("a hundred electors on one store ask once", async () => {
   const fleet = new Fleet();
   const process = fleet.process();
   const candidates = Array.from({ length: 100 }, (_, index) => fleet.candidate("a", process, { election: `election-${index}` }));
@@ -298,7 +298,7 @@ describe("a question", () => {
     await checking;
   });
 
-  test("that is answered leaves no timer, and nobody who waits for it a listener", async () => {
+  test("that is answered leaves no timer, and no listener of a write that waits", async () => {
     const fleet = new Fleet();
     const { store } = fleet.process();
     const { signal } = new AbortController();
@@ -308,7 +308,7 @@ describe("a question", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  test("that failed while nobody wrote is forgotten once it is answered well", async () => {
+  test("that failed before any write causes no warning once a later one has a good answer", async () => {
     const fleet = new Fleet();
     const { control } = fleet.service;
     fleet.service.control = { status: 500, body: { __type: "InternalServerError" } };
@@ -325,7 +325,7 @@ describe("a question", () => {
 });
 
 describe("a check", () => {
-  test("finds an unfit table, however late the answer is", async () => {
+  test("finds an unfit table, even if the answer is late", async () => {
     const fleet = new Fleet();
     fleet.service.control = { status: 200, body: { Table: { Replicas: REPLICAS } } };
     fleet.question = { arrivals: [{ afterMs: 900, replyAfterMs: 900 }] };
@@ -333,7 +333,7 @@ describe("a check", () => {
     await expect(fleet.clock.runUntil(store.check({ election: ELECTION }))).rejects.toMatchObject({ code: "CONFIGURATION" });
   });
 
-  test("waits no longer for an answer than its signal says", async () => {
+  test("stops waiting for an answer when its signal aborts", async () => {
     const fleet = new Fleet();
     fleet.question = { arrivals: [] };
     const { store } = fleet.process();
@@ -355,7 +355,7 @@ describe("a first write", () => {
     return Math.round(fleet.clock.monotonicMs() - beganMs);
   }
 
-  test("waits for an answer that is under way, a twentieth of its lease at most, and no later one waits", async () => {
+  test("waits for an answer that is under way, for at most a twentieth of its lease, and no later write waits", async () => {
     const fleet = new Fleet();
     fleet.question = { arrivals: [] };
     const { store } = fleet.process();
@@ -363,7 +363,7 @@ describe("a first write", () => {
     await expect(msOf(fleet, () => store.acquire(acquiring({ election: "another" })))).resolves.toBe(20 + 20);
   });
 
-  test("waits also after a check, whose own write does not", async () => {
+  test("waits also after a check, whose own write does not wait", async () => {
     const fleet = new Fleet();
     fleet.question = { arrivals: [] };
     const { store } = fleet.process();
@@ -376,14 +376,14 @@ describe("a first write", () => {
     await expect(msOf(fleet, () => store.acquire(acquiring()))).resolves.toBe(LEASE_MS / 20 + 20);
   });
 
-  test("goes as soon as the answer is there", async () => {
+  test("is sent as soon as the answer arrives", async () => {
     const fleet = new Fleet();
     fleet.question = { arrivals: [{ afterMs: 100, replyAfterMs: 200 }] };
     const { store } = fleet.process();
     await expect(msOf(fleet, () => store.acquire(acquiring()))).resolves.toBe(300 + 20);
   });
 
-  test("is not sent any more once its time went by with waiting", async () => {
+  test("is not sent if its time passed during the wait", async () => {
     const fleet = new Fleet();
     fleet.question = { arrivals: [] };
     const { store } = fleet.process();
@@ -393,7 +393,7 @@ describe("a first write", () => {
     expect(fleet.service.served.writes).toBe(0);
   });
 
-  test("is refused by an answer in time", async () => {
+  test("is refused if a bad answer comes in time", async () => {
     const fleet = new Fleet();
     fleet.service.control = EVENTUAL;
     fleet.question = { arrivals: [{ afterMs: 300, replyAfterMs: 300 }] };
@@ -403,7 +403,7 @@ describe("a first write", () => {
     expect(fleet.service.served.writes).toBe(0);
   });
 
-  test("that went before the bad answer came is the last one: the leadership ends, and so does run", async () => {
+  test("that was sent before the bad answer came is the last write: the leadership ends, and so does run", async () => {
     const fleet = new Fleet();
     fleet.service.control = EVENTUAL;
     fleet.question = { arrivals: [{ afterMs: 900, replyAfterMs: 900 }] };
@@ -416,7 +416,7 @@ describe("a first write", () => {
     expect(fleet.service.served.writes).toBe(1);
   });
 
-  test("is possible again where a later answer is a good one, which is asked for after a minute", async () => {
+  test("is possible again after a good answer, which is asked for a minute later", async () => {
     const fleet = new Fleet();
     const { control } = fleet.service;
     fleet.service.control = { status: 200, body: { Table: { Replicas: REPLICAS.slice(1) } } };

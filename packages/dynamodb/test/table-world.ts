@@ -13,7 +13,7 @@ import { Witness } from "@leasehold/test-kit/witness";
 export const SECRET_KEY = "the-secret-access-key";
 export const SESSION_TOKEN = "the-session-token";
 
-/** A client of the DynamoDB at `endpoint`, with retries of its own as users have them. */
+/** Returns a client of the DynamoDB at `endpoint`, with the retries of a user's client. */
 export function clientOf(endpoint: string, options: ConstructorParameters<typeof DynamoDBClient>[0] = {}): DynamoDBClient {
   return new DynamoDBClient({
     endpoint,
@@ -29,15 +29,15 @@ export function inputOf(request: ProxiedRequest): Record<string, unknown> {
   return JSON.parse(request.body.toString()) as Record<string, unknown>;
 }
 
-/** One table, a network to it that can fail, and a clock that stands still until the test moves it. */
+/** One table, a network to it that can fail, and a clock that moves only at the test's command. */
 export class TableWorld {
   readonly clock = new MovableClock();
   readonly witness = new Witness();
   readonly proxy: FaultProxy;
   readonly tableName = `leases-${randomUUID()}`;
-  /** Without the proxy: to arrange things, and to see what became of them. */
+  /** A client without the proxy, for arrangements and checks. */
   readonly direct: DynamoDBClient;
-  /** As candidates reach it. */
+  /** A client as candidates have it. */
   readonly client: DynamoDBClient;
 
   constructor(endpoint: string, proxy: FaultProxy) {
@@ -50,37 +50,37 @@ export class TableWorld {
     await makeTable(this.direct, this.tableName);
   }
 
-  /** The store of one more process. */
+  /** Returns the store of one more process. */
   store(options: Partial<DynamoDBLeaseStoreOptions> = {}): DynamoDBLeaseStore {
     return new DynamoDBLeaseStore({ client: this.client, tableName: this.tableName, clock: this.clock, ...options });
   }
 
-  /** The item of an election's lease, or another entry of it, as it is. */
+  /** Returns the unchanged item of an election's lease, or of another entry. */
   async item(election = ELECTION, entry = "lease"): Promise<Record<string, AttributeValue> | undefined> {
     const Key = { election: { S: election }, entry: { S: entry } };
     const { Item } = await this.direct.send(new GetItemCommand({ TableName: this.tableName, Key, ConsistentRead: true }));
     return Item;
   }
 
-  /** Puts an item there, whatever was. */
+  /** Writes an item unconditionally. */
   async putItem(item: Record<string, AttributeValue>): Promise<void> {
     const Item = { election: { S: ELECTION }, entry: { S: "lease" }, ...item };
     await this.direct.send(new PutItemCommand({ TableName: this.tableName, Item }));
   }
 
-  /** The requests that arrive at the proxy while `act` is under way, but for those in the background. */
+  /** Returns the requests that arrive at the proxy during `act`, except those in the background. */
   async requestsDuring(act: () => Promise<unknown>): Promise<readonly ProxiedRequest[]> {
     const before = this.proxy.requests.length;
     await act();
     return this.proxy.requests.slice(before).filter((request) => !isQuestion(request));
   }
 
-  /** How often it has been asked what the table is. */
+  /** The number of questions about the table so far. */
   get questions(): number {
     return this.proxy.requests.filter(isQuestion).length;
   }
 
-  /** Their names. */
+  /** Returns the names of these requests. */
   async namesDuring(act: () => Promise<unknown>): Promise<string[]> {
     return (await this.requestsDuring(act)).map(({ name }) => name);
   }
@@ -104,7 +104,7 @@ function isQuestion({ name }: ProxiedRequest): boolean {
   return name === "DescribeTable";
 }
 
-/** An answer of DynamoDB's own. */
+/** An answer by DynamoDB itself. */
 export function answer(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Fault {
   return {
     kind: "answer",
@@ -114,7 +114,7 @@ export function answer(status: number, body: object, headers: Readonly<Record<st
   };
 }
 
-/** A refusal of DynamoDB's own. */
+/** A refusal by DynamoDB itself. */
 export function refusal(status: number, code: string, headers?: Readonly<Record<string, string>>): Fault {
   return answer(
     status,
@@ -123,7 +123,7 @@ export function refusal(status: number, code: string, headers?: Readonly<Record<
   );
 }
 
-/** The signature of a request, and the random values in it: they are the proofs of ownership. */
+/** Returns a request's signature, and its random values, which prove ownership. */
 function secretsOf(request: ProxiedRequest): string[] {
   const signature = /Signature=(\w+)/.exec(String(request.headers.authorization))?.[1];
   const values = (inputOf(request)["ExpressionAttributeValues"] ?? {}) as Record<string, AttributeValue>;

@@ -4,7 +4,7 @@ import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
 import { startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { TableWorld } from "./table-world.ts";
 
-/** A test in a world of its own: one dynalite for the file, and a table and a clock for each test. */
+/** A test with a world of its own: one dynalite for the file, and a table and a clock for each test. */
 export const test = base
   .extend("dynalite", { scope: "file" }, async ({}, { onCleanup }) => {
     const dynalite = await startDynalite();

@@ -6,8 +6,9 @@ import type { TransactionReply } from "./requests.ts";
 import { electionData, lookingAt, sightingOf } from "./sighting.ts";
 
 /**
- * One attempt to lead, without a place in the queue: it wins only where nobody is a candidate. One transaction decides, whose
- * condition is that no key lies below the election's prefix.
+ * Tries once to lead, without a place in the queue. It wins only if the election has no candidate. One transaction decides, on
+ * the condition
+ * that no key exists below the election's prefix.
  */
 export async function acquireLease(parts: StoreParts, request: AcquireRequest): Promise<AcquireOutcome> {
   const { reader, requests, cluster, clock } = parts;
@@ -27,15 +28,15 @@ export async function acquireLease(parts: StoreParts, request: AcquireRequest): 
   }
   const found = sightingOf(election, keys, header.revision, electionData(ranges));
   reader.saw(found);
-  // A lease without a key bars nobody, and ends by itself.
+  // A lease without a key blocks no candidate, and ends by itself.
   await requests.revoke(election, candidate.leaseNumber, request).catch(() => undefined);
   return { acquired: false, current: await reader.snapshot(found, request) };
 }
 
-/** Takes the lease, and enters the candidate where nobody else is one. */
+/** Grants the lease, and enters the candidate if the election has none. */
 async function enter({ requests, reader }: StoreParts, candidate: Candidate): Promise<TransactionReply> {
   const { request, keys, hex, leaseNumber } = candidate;
-  // Where no reply has come, the transaction finds out: it needs the lease.
+  // If the grant had no reply, the transaction shows its outcome, because it needs the lease.
   const unanswered = await requests.grant(request.election, leaseNumber, ttlSeconds(candidate), request).then(
     () => undefined,
     (error: unknown) => {
@@ -48,7 +49,7 @@ async function enter({ requests, reader }: StoreParts, candidate: Candidate): Pr
   try {
     return await requests.write("acquire", request.election, transaction, request);
   } catch (error) {
-    // It may have its key all the same, or may get it yet: without the lease neither lasts.
+    // The key may exist all the same, or may still be created. Without the lease neither lasts.
     if (mayHaveBeenApplied(error)) {
       reader.abandon(request.election, hex);
       await requests.revoke(request.election, leaseNumber, request).catch(() => undefined);

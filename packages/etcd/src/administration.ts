@@ -10,7 +10,7 @@ import { createdAt, deleting, onLease, putting } from "./wire.ts";
 
 type Break = Extract<Order, { kind: "break" }>;
 
-/** Returns the store as core's `Administration` needs it, which gives the orders: breaks alone. */
+/** Returns the store in the form that core's `Administration` needs to give orders. It supports breaks only. */
 export function administered(parts: StoreParts): Administered {
   return { name: STORE_NAME, clock: parts.clock, look: async (election, limits) => await standingOf(parts, election, limits) };
 }
@@ -32,29 +32,35 @@ async function standingOf(parts: StoreParts, election: string, limits: OrderLimi
 }
 
 /**
- * Carries out a break, on the condition that the term is still the one that was found; reports whether it was.
- * @throws {UnsupportedError} for a holder that knows nothing of notes, unless it is not to be waited for.
+ * Carries out a break, on the condition that the term has not changed since it was read. Reports whether it did.
+ * @throws {UnsupportedError} for a holder that does not read notes, unless the order ends its term at once.
  */
 async function carryOut(parts: StoreParts, election: string, head: Head, order: Break, limits: OrderLimits): Promise<boolean> {
   const keys = parts.keysOf(election);
-  // A hold has moved the key to another lease: a note on the first would replace the hold's, and go before the key does.
+  // A hold moves the key to another lease. A note on the first lease would replace the hold's note, and would go before the key
+  // does.
   const compare = [createdAt(keys.candidate(head.hex), head.term), onLease(keys.candidate(head.hex), head.leaseNumber)];
   const success = endsAtOnce(head, order) ? ending(keys, head, order) : [noting(election, keys, head, order)];
   return (await parts.requests.write("break", election, { compare, success }, limits)).succeeded;
 }
 
-/** A break need not wait for a key that only holds candidates back: nobody leads. */
+/**
+ * Reports whether a break takes effect at once. A key that only holds candidates back needs no wait, because no candidate leads.
+ */
 function endsAtOnce({ note }: Head, { immediate }: Break): boolean {
   return immediate || note?.kind === "hold";
 }
 
-/** Deletes the key, so that the next may follow. A note tells the holder why, for as long as its lease lasts. */
+/**
+ * Returns operations that delete the key, so that the next candidate may follow. A note tells the holder the reason, as long as
+ * its lease lasts.
+ */
 function ending(keys: ElectionKeys, { hex, info, note, leaseNumber }: Head, order: Break): readonly Json[] {
   const told = info && !note ? putting(keys.note(hex), noteOf(order), leaseNumber) : deleting(keys.note(hex));
   return [deleting(keys.candidate(hex)), deleting(keys.info(hex)), told];
 }
 
-/** The note is on the lease that it ends, so that it is there as long as that. */
+/** Returns the operation that writes the note. The note is on the lease that it ends, so that it lasts as long as that. */
 function noting(election: string, keys: ElectionKeys, head: Head, order: Break): Json {
   if (head.info) return putting(keys.note(head.hex), noteOf(order), head.leaseNumber);
   throw new UnsupportedError(

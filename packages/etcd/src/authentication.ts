@@ -8,8 +8,9 @@ export interface EtcdUser {
 }
 
 /**
- * Returns a transport that sends each request as a user. The token is asked for when it is first needed, and once more where etcd
- * refuses it: a token ends after a while, and with each change of users and roles.
+ * Returns a transport that sends each request as a user. It asks for the token at the first request, and once more if etcd
+ * refuses it. A token
+ * ends after some time, and with each change of users and roles.
  */
 export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTransport {
   let known: string | undefined;
@@ -21,7 +22,11 @@ export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTra
     return known;
   }
 
-  /** Asks once for all who need one: etcd takes a tenth of a second for each password. Who comes later asks if that came to nothing. */
+  /**
+   * Asks for one token for all waiting requests, because etcd takes a tenth of a second to check each password. If that fails,
+   * the next waiting
+   * request asks.
+   */
   async function freshToken(options: CallOptions): Promise<string> {
     while (asking) {
       const token = await asking.catch(() => undefined);
@@ -52,7 +57,7 @@ export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTra
     try {
       yield* transport.watch(requests, { ...options, token });
     } catch (error) {
-      // Who watches begins again, with a token that is fresh then.
+      // The caller begins the watch again, with a fresh token.
       if (isTokenRefused(error) && known === token) known = undefined;
       throw error;
     }

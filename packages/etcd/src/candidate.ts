@@ -7,17 +7,20 @@ import type { CandidateInfo } from "./schema.ts";
 import type { Json } from "./transport.ts";
 import { putting } from "./wire.ts";
 
-/** A candidate on its way to a term: a lease at etcd under a number of its own, and the keys on it. */
+/** A candidate that tries to get a term: a lease at etcd under a number of its own, and the keys on it. */
 export interface Candidate {
   readonly request: AcquireRequest;
   readonly keys: ElectionKeys;
-  /** The lease at etcd, in hex: the name of its key, and the termId. */
+  /** The lease at etcd, in hex. It is the last part of the key, and the termId. */
   readonly hex: string;
   readonly leaseNumber: string;
   readonly info: CandidateInfo;
 }
 
-/** Its lease is a random number of our own, so that the outcome of a request without a reply can be found out. */
+/**
+ * Returns a new candidate. Its lease has a random number of our own, so that the outcome of a request without a reply can be
+ * found out.
+ */
 export function newCandidate(clock: Clock, keys: ElectionKeys, request: AcquireRequest): Candidate {
   const { candidateId, leaseDurationMs, value } = request;
   const hex = randomLease(clock.randomUuid());
@@ -25,7 +28,7 @@ export function newCandidate(clock: Clock, keys: ElectionKeys, request: AcquireR
   return { request, keys, hex, leaseNumber: leaseNumber(hex), info };
 }
 
-/** The operations that enter it into the election. */
+/** Returns the operations that enter the candidate into the election. */
 export function entering({ request, keys, hex, leaseNumber: lease, info }: Candidate): readonly Json[] {
   const { candidateId, value = candidateId } = request;
   return [putting(keys.candidate(hex), value, lease), putting(keys.info(hex), JSON.stringify(info), lease)];
@@ -35,7 +38,7 @@ export function ttlSeconds({ request }: Candidate): number {
   return request.leaseDurationMs / 1_000;
 }
 
-/** The candidate has become the holder of a term. */
+/** Returns the holding of a candidate that has become the holder of a term. */
 export function holdingOf(
   { request, keys, hex, leaseNumber: number, info }: Candidate,
   term: number,
@@ -47,13 +50,16 @@ export function holdingOf(
   return { lease, keys, leaseNumber: number, info, revision, isOver: false };
 }
 
-/** @throws {TermRegressedError} for a term that is not above what this process has seen, or is below what an administrator has set. */
+/**
+ * @throws {TermRegressedError} for a term that is not above the highest one seen by this process, or is below an administrator's
+ * `minTerm`.
+ */
 export function checkTermOf(request: AcquireRequest, term: number): void {
   const highest = highestTermBefore(request);
   if (term <= highest) throw new TermRegressedError(request.election, term - 1, highest, NO_HIGHER_TERM);
 }
 
-/** Returns the term that a new one has to be above. */
+/** Returns the highest term that a new term has to exceed. */
 export function highestTermBefore({ aboveTerm = -Infinity, minTerm = -Infinity }: AcquireRequest): number {
   return Math.max(aboveTerm, minTerm - 1);
 }

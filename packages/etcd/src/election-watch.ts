@@ -3,9 +3,10 @@ import type { Json } from "./transport.ts";
 import { keyValue, objects } from "./wire.ts";
 
 /**
- * Wakes an observer at what etcd pushes of an election: once etcd watches all of its keys, and whenever a candidate comes or goes, or a term
- * is ended by a note. Ends where etcd ends the watch. A watch may lose what it should tell (etcd-io/etcd#18089), so its reader polls.
- * @throws {StoreError} whatever goes wrong; the signal's reason.
+ * Yields when etcd has begun to watch all keys of an election, when a candidate comes or goes, and when a note ends a term. Ends
+ * when etcd ends
+ * the watch. A watch may lose events (etcd-io/etcd#18089), so its reader polls as well.
+ * @throws {StoreError} for every failure; else the signal's reason.
  */
 export async function* watchElection(
   { requests, keysOf }: StoreParts,
@@ -33,7 +34,7 @@ export async function* watchElection(
   }
 }
 
-/** A candidate has put another value into its key, which stays. */
+/** Reports whether an event only changed the value of a candidate's key. */
 function isValueOnly({ type, kv }: Json, prefix: string): boolean {
   const { key, createRevision, modRevision } = keyValue(kv as Json);
   return type !== "DELETE" && key.startsWith(prefix) && createRevision !== modRevision;

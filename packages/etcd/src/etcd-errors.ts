@@ -4,7 +4,7 @@ import { EtcdFailure, WRONG_SCHEME } from "./transport.ts";
 
 export const STORE_NAME = "etcd";
 
-/** The statuses of gRPC: https://grpc.io/docs/guides/status-codes/ */
+/** The gRPC statuses: https://grpc.io/docs/guides/status-codes/ */
 const GRPC = {
   invalidArgument: 3,
   deadlineExceeded: 4,
@@ -18,7 +18,7 @@ const GRPC = {
   unauthenticated: 16,
 } as const;
 
-/** The statuses by which etcd says that it has not carried a request out. After the others it may have been. */
+/** The statuses that say that etcd has not carried a request out. With any other status it may have. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([
   GRPC.invalidArgument,
   GRPC.notFound,
@@ -36,7 +36,7 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
   [GRPC.notFound]: "STORE_MISSING",
   [GRPC.permissionDenied]: "STORE_DENIED",
   [GRPC.resourceExhausted]: "STORE_THROTTLED",
-  // A transaction's own conditions never fail with it: their outcome is a reply.
+  // A transaction whose own conditions do not hold is no failure: its outcome is in the reply.
   [GRPC.failedPrecondition]: "STORE_REJECTED",
   [GRPC.aborted]: "STORE_CONFLICT",
   [GRPC.outOfRange]: "STORE_REJECTED",
@@ -44,7 +44,7 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
   [GRPC.unauthenticated]: "STORE_UNAUTHENTICATED",
 };
 
-/** Words of etcd's that say more than its status: api/v3rpc/rpctypes/error.go. */
+/** Words in etcd's messages that say more than its status: api/v3rpc/rpctypes/error.go. */
 const BY_WORDS: ReadonlyArray<readonly [RegExp, StoreErrorCode]> = [
   [
     /authentication failed|authentication is not enabled|user name is empty|invalid auth token|revision of auth store is old/,
@@ -52,13 +52,16 @@ const BY_WORDS: ReadonlyArray<readonly [RegExp, StoreErrorCode]> = [
   ],
   [/database space exceeded/, "STORE_REJECTED"],
   [/not leader/, "STORE_UNAVAILABLE"],
-  // Of a lease that has run out meanwhile.
+  // The lease has run out meanwhile.
   [/lease not found/, "STORE_CONFLICT"],
 ];
 
-/** The codes of a handshake of TLS in which one side does not trust the other. Nothing was sent, or nothing was let in. */
+/**
+ * The error codes of a TLS handshake in which one side does not trust the other. Either nothing was sent, or nothing was
+ * accepted.
+ */
 const NOT_TRUSTED = /CERT|SIGNATURE|UNABLE_TO_GET_ISSUER|UNKNOWN_CA/;
-/** The failures of a handshake with something that does not speak TLS. */
+/** The error codes of a handshake with a server that does not speak TLS. */
 const NO_TLS = /WRONG_VERSION|EPROTO/;
 
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
@@ -68,7 +71,7 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
     " Candidates need the permission to read and to write, with their prefixes, the election's keys and those below .leasehold/; observers, to read both.",
 };
 
-/** Reports whether etcd has refused the token that came with a request. */
+/** Reports whether etcd has refused the token of a request. */
 export function isTokenRefused(error: unknown): boolean {
   return (
     error instanceof EtcdFailure &&
@@ -81,17 +84,20 @@ export function mayHaveBeenApplied(error: unknown): boolean {
   return (error as Partial<StoreError> | undefined)?.mayHaveBeenApplied === true;
 }
 
-/** Reports whether the lease that a request named is not there. */
+/** Reports whether the lease that a request named does not exist. */
 export function isLeaseGone(error: unknown): boolean {
   return /lease not found/.test(messageOf(error));
 }
 
-/** Reports whether the lease that was to be granted is there already. */
+/** Reports whether the lease that was to be granted exists already. */
 export function isLeaseThere(error: unknown): boolean {
   return /lease already exists/.test(messageOf(error));
 }
 
-/** Returns a transport's failure as an error of ours, and an error of ours as it is. `writes`: the request may have changed something. */
+/**
+ * Returns a transport's failure as an error of Leasehold's, and such an error unchanged. `writes`: the request may have changed
+ * something.
+ */
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const failure = error instanceof EtcdFailure ? error : new EtcdFailure(String(error), { status: 0 });
@@ -108,7 +114,7 @@ export function toStoreError(error: unknown, operation: string, election: string
 
 function storeErrorCode({ status, grpcCode, socketCode, message }: EtcdFailure): StoreErrorCode {
   if (socketCode !== undefined) return NOT_TRUSTED.test(socketCode) ? "STORE_UNAUTHENTICATED" : "STORE_UNAVAILABLE";
-  // A stranger's answer, such as that of a proxy, or of another service behind the port.
+  // The answer of another program, such as a proxy, or another service on that port.
   if (grpcCode === undefined)
     return status === 404 ? "STORE_MISSING" : status === 401 ? "STORE_UNAUTHENTICATED" : "STORE_UNAVAILABLE";
   return BY_WORDS.find(([words]) => words.test(message))?.[1] ?? CODES[grpcCode] ?? "STORE_UNAVAILABLE";
@@ -127,7 +133,7 @@ function adviceFor({ grpcCode, socketCode, status, message }: EtcdFailure, code:
   return ADVICE[code] ?? "";
 }
 
-/** The words of the failure behind an error that {@link toStoreError} has made. */
+/** Returns the message of the failure behind an error that {@link toStoreError} has made. */
 function messageOf(error: unknown): string {
   const cause = (error as Partial<StoreError> | undefined)?.cause;
   return cause instanceof EtcdFailure ? cause.message : "";

@@ -59,20 +59,25 @@ import { EtcdRequests } from "./requests.ts";
 import { Retention } from "./retention.ts";
 import type { EtcdCompare } from "./wire.ts";
 
-/** The shortest lease that etcd grants with its default election time-out of a second: three halves of that, in whole seconds. */
+/**
+ * The shortest lease that etcd grants with its default election time-out of one second: one and a half times that, in whole
+ * seconds.
+ */
 const MIN_LEASE_MS = 2_000;
-/** The longest that Node's timers can wait for, in whole seconds. */
+/** The longest time that Node's timers can wait, rounded down to whole seconds. */
 const MAX_LEASE_MS = 2_147_483_000;
-/** etcd takes requests of 1.5 MiB. */
+/** The store's own limit; etcd takes requests of up to 1.5 MiB. */
 const MAX_VALUE_BYTES = 65_536;
 
 /**
- * A {@link LeaseStore} on etcd 3.4 or later, over its JSON gateway: an election is a queue of keys, each on a lease of its own, and
- * the oldest leads. Keys and values are those of Go's `concurrency.Election`, so that programs in Go and `etcdctl elect` compete in
- * the same elections.
+ * A {@link LeaseStore} on etcd 3.4 or later, over its JSON gateway. An election is a queue of keys, each on a lease of its own;
+ * the oldest key
+ * leads. Keys and values are those of Go's `concurrency.Election`. So programs in Go and `etcdctl elect` compete in the same
+ * elections.
  *
- * A term is the revision that the leader's key was made at: it rises with every term, and by more than 1. Nothing is left of an
- * election that nobody is a candidate of; then the last term is the highest that this process has seen.
+ * A term is the revision at which the leader's key was created. It rises with every term, by more than 1. etcd keeps nothing of
+ * an election
+ * without candidates. Its last term is then the highest that this process has seen.
  *
  * @example
  * ```ts
@@ -91,7 +96,7 @@ export class EtcdLeaseStore implements LeaseStore {
     maxValueBytes: MAX_VALUE_BYTES,
     fence: "atomic",
     transfer: undefined,
-    // The server looks for leases that have run out twice a second, and a request later their keys are gone.
+    // The server ends expired leases twice a second; their keys are gone one request later.
     storeClock: { toleranceMs: 1_000, exact: true },
   };
   readonly clock: Clock;
@@ -117,7 +122,7 @@ export class EtcdLeaseStore implements LeaseStore {
     this.#administration = new Administration(administered(this.#parts));
   }
 
-  /** Wins only where nobody is a candidate: whoever is in the queue comes first. */
+  /** Wins only if the election has no candidate, because a candidate in the queue comes first. */
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
     checkRequest(request);
     return await acquireLease(this.#parts, request);
@@ -128,7 +133,7 @@ export class EtcdLeaseStore implements LeaseStore {
     return new QueuePlace(this.#parts, request, options);
   }
 
-  /** Two requests, of one attempt: a keep-alive, and a reading that proves it. */
+  /** Sends two requests in one attempt: a keep-alive, and a read that proves it. */
   async renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome> {
     return await renewLease(this.#parts, this.#parts.holdings.of(lease), limits);
   }
@@ -138,7 +143,7 @@ export class EtcdLeaseStore implements LeaseStore {
     return await publishValue(this.#parts, this.#parts.holdings.of(lease), value, limits);
   }
 
-  /** A hold is rounded up to whole seconds, and to the least lease that the server grants. */
+  /** Rounds a hold up to whole seconds, and to the shortest lease that the server grants. */
   async release(lease: Lease, options: ReleaseOptions): Promise<ReleaseOutcome> {
     return await releaseLease(this.#parts, this.#parts.holdings.of(lease), options);
   }
@@ -151,7 +156,7 @@ export class EtcdLeaseStore implements LeaseStore {
     return await reader.snapshot(await reader.read(keysOf(election), election, limits), limits);
   }
 
-  /** While etcd pushes, once a lease: a watch may lose what it should tell. */
+  /** Returns one lease or a little less, also while etcd pushes, because a watch may lose events. */
   nextLookMs(election: string, retryPeriodMs: number): number {
     const { reader } = this.#parts;
     const waitMs = (reader.lastLeaseMs(election) ?? retryPeriodMs) * (0.8 + this.clock.random() / 5);
@@ -176,12 +181,19 @@ export class EtcdLeaseStore implements LeaseStore {
     return watchElection(this.#parts, election, signal);
   }
 
-  /** Wakes the holder once its key is deleted, as where its session was revoked: until its next renewal it would lead beside the next one. */
+  /**
+   * Wakes the holder once its key is deleted, for example by a revocation of its lease. Otherwise it would lead until its next
+   * renewal, beside
+   * the next leader.
+   */
   watchLease(lease: Lease, { signal }: WatchOptions): AsyncIterable<void> {
     return watchHolding(this.#parts, this.#parts.holdings.of(lease), signal);
   }
 
-  /** @throws {UnsupportedError} for a leader in Go, which would not notice, unless `immediate`: then its key is deleted. */
+  /**
+   * @throws {UnsupportedError} for a leader in Go, which would not notice. With `immediate` it does not throw: that leader's key
+   * is deleted.
+   */
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     return await this.#administration.break(election, options);
   }
@@ -204,7 +216,7 @@ export class EtcdLeaseStore implements LeaseStore {
     return cannotPause(this.name, election);
   }
 
-  /** @throws {UnsupportedError} always: the next in the queue leads, whoever it is. */
+  /** @throws {UnsupportedError} always: the next candidate in the queue leads. */
   async transfer(election: string, _candidateId: string, _options?: TransferOptions): Promise<TransferOutcome> {
     checkName("election", election);
     throw new UnsupportedError(
@@ -216,8 +228,9 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   /**
-   * Returns the occurrences of a schedule, a key each, on leases that end `retentionMs` or up to a sixteenth more after its last
-   * write.
+   * Returns the occurrences of a schedule. Each has a key on a lease that ends after its last write: `retentionMs` later, or up
+   * to a sixteenth
+   * more.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): EtcdOccurrenceStore {
     checkName("election", election);
@@ -227,8 +240,9 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   /**
-   * Returns the conditions for the `compare` of your own transaction, as etcd's gateway takes them: with them it is carried out only
-   * while this leadership lasts, whatever this process believes. Sends nothing.
+   * Returns conditions for the `compare` of your own transaction, in the shape of etcd's gateway. With them etcd carries it out
+   * only while this
+   * leadership lasts, whatever this process believes. Sends nothing.
    *
    * @example
    * ```ts
@@ -239,7 +253,7 @@ export class EtcdLeaseStore implements LeaseStore {
     return fenceOf(this.#parts.keysOf(leadership.election), leadership);
   }
 
-  /** Shares its leases among all stores of occurrences that are kept for so long. */
+  /** Returns the leases for a retention; all stores of occurrences with the same retention share them. */
   #retentionOf(retentionMs: number): Retention {
     const { clock, requests } = this.#parts;
     const retention = this.#retentions.get(retentionMs) ?? new Retention(requests, clock, retentionMs);
@@ -248,7 +262,7 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 }
 
-/** @throws {ConfigurationError} {UnsupportedError} for what etcd cannot do. */
+/** @throws {ConfigurationError} for values out of range. {UnsupportedError} for a reservation. */
 function checkRequest(request: AcquireRequest): void {
   const { election, candidateId, value, leaseDurationMs, renewIntervalMs, minTerm, reservation } = request;
   checkName("election", election);

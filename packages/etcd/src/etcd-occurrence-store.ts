@@ -6,7 +6,7 @@ import type { EtcdRequests } from "./requests.ts";
 import type { Retention } from "./retention.ts";
 import { holds, type EtcdCompare } from "./wire.ts";
 
-/** The occurrences of one schedule on etcd, a record each. `EtcdLeaseStore.occurrences` gives it. */
+/** Keeps the occurrences of one schedule on etcd, one record each. `EtcdLeaseStore.occurrences` returns it. */
 export class EtcdOccurrenceStore extends RecordOccurrenceStore {
   readonly #keys: OccurrenceKeys;
 
@@ -15,7 +15,7 @@ export class EtcdOccurrenceStore extends RecordOccurrenceStore {
     this.#keys = keys;
   }
 
-  /** As `EtcdLeaseStore.fence`, of this attempt at an occurrence. */
+  /** Like `EtcdLeaseStore.fence`, for this attempt at an occurrence. */
   fence({ election, term, termId }: Fenced): readonly EtcdCompare[] {
     return [holds(this.#keys.fence(election), this.#keys.fenceValue(term, termId))];
   }

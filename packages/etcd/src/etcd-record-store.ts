@@ -16,22 +16,24 @@ import { decodeRecord, durationsOf } from "./schema.ts";
 import type { Json } from "./transport.ts";
 import { deleting, getting, putting, ranging, writtenAt } from "./wire.ts";
 
-/** No key was ever written at a negative revision. */
+/** A revision at which no key was ever written. */
 const NEVER = "-1";
 
 /**
- * One key per record, compared and swapped on the revision of its last write.
+ * Keeps each record in one key, which is compared and swapped on the revision of its last write.
  *
- * etcd tells no time, but its leases end. So beside a record lies, for each duration that somebody may have to wait for after its
- * nonce, a mark on a lease of that duration: once the mark is gone, so much time has passed. The lease is granted before the nonce is
- * written; the holder counts from before that. Where the members elect another leader the lease begins anew: others wait longer then.
+ * etcd tells no time, but its leases end. So each record has marks: one for each duration that a process may have to wait after
+ * its nonce, on
+ * a lease of that duration. Once a mark is gone, its duration has passed. The lease is granted before the nonce is written; the
+ * holder
+ * counts from before that. If the members elect another leader, the lease begins anew, and others wait longer.
  */
 export class EtcdRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
   readonly capabilities: RecordStoreCapabilities = {
     maxValueBytes: 65_536,
     fence: "atomic",
-    // A lease lasts whole seconds, two at least by default; and its keys go up to half a second after its end.
+    // A lease lasts whole seconds, by default at least two. Its keys go up to half a second after its end.
     storeClock: { toleranceMs: 2_500, exact: true },
   };
   readonly #requests: EtcdRequests;
@@ -57,7 +59,7 @@ export class EtcdRecordStore implements RecordStore {
     return { data, version: String(found.modRevision), nonceAgeMs: [Math.max(0, ...over), Infinity] };
   }
 
-  /** One transaction; before it, a lease for each mark that a new nonce needs. */
+  /** Sends one transaction. Before it, grants a lease for each mark that a new nonce needs. */
   async put(
     election: string,
     record: LeaseRecord,
@@ -76,7 +78,7 @@ export class EtcdRecordStore implements RecordStore {
     const { succeeded, header } = await this.#requests
       .transact("put", election, transaction, { signal, writes: true })
       .catch((error: unknown) => {
-        // The next write asks for another lease, should that be what is gone.
+        // The next write asks for another lease, in case this one is gone.
         this.#retention.forget();
         throw error;
       });

@@ -2,7 +2,7 @@ import type { Holding } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
 import { PlaceWatch } from "./place-watch.ts";
 
-/** Yields once a holder's key was deleted, from the revision on at which it was seen last. Ends when the signal aborts. */
+/** Yields each time that a holder's key was deleted after the revision at which it was last seen. Ends when the signal aborts. */
 export async function* watchHolding(
   { clock, requests }: StoreParts,
   holding: Holding,
@@ -14,7 +14,7 @@ export async function* watchHolding(
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     while (!signal.aborted) {
-      // Goes on where it stands; begins anew where it has broken.
+      // Continues a watch that is running; begins a new one if it has broken.
       watch.follow([keys.candidate(lease.termId)], holding.revision);
       if ((await watch.ended(lease.leaseDurationMs)) && !signal.aborted) yield;
     }

@@ -11,13 +11,13 @@ export interface Holding {
   /** The lease at etcd, as decimal digits. */
   readonly leaseNumber: string;
   readonly info: CandidateInfo;
-  /** The revision at which its key was seen last. */
+  /** The last revision at which its key was seen. */
   revision: number;
-  /** Set once the term is over, or broken: nothing more is done to keep it. */
+  /** True once the term is over, or broken: it is not renewed any more. */
   isOver: boolean;
 }
 
-/** The leases that one store has given out in this process. */
+/** The leases that one store has returned in this process. */
 export class Holdings {
   readonly #byLease = new WeakMap<Lease, Holding>();
 

@@ -22,10 +22,12 @@ const NAMED_CLIENT =
   "where authentication is on, etcd's gateway takes no client's certificate that has a common name: give this client one without";
 
 /**
- * etcd's JSON gateway, over `node:http` and `node:https`. A request goes to the endpoint that has answered last. Where no connection
- * can be made, the next one is tried at once, since nothing was sent; after any other failure the next request goes to the next one.
+ * Sends requests to etcd's JSON gateway, over `node:http` and `node:https`. A request goes to the endpoint that answered last. If
+ * no connection
+ * can be made, the next endpoint is tried at once, since nothing was sent. After any other failure the next request goes to the
+ * next endpoint.
  *
- * Not over `fetch`, which ends a watch that is quiet for five minutes.
+ * `fetch` is not used, because it ends a watch that is quiet for five minutes.
  */
 export class HttpTransport implements EtcdTransport {
   readonly #endpoints: readonly URL[];
@@ -49,7 +51,7 @@ export class HttpTransport implements EtcdTransport {
   }
 
   async *watch(requests: readonly Json[], options: CallOptions): AsyncGenerator<Json, void, undefined> {
-    // A member that has lost the cluster would let the watch stand still: with this header it ends it.
+    // With this header a member that has lost the cluster ends the watch. Without it the watch would stall.
     const headers = { "Grpc-Metadata-hasleader": "true" };
     const { response, endpoint } = await this.#send(options, async (to) => {
       const answer = await this.#post(to, "/v3/watch", requests, options, headers);
@@ -69,7 +71,7 @@ export class HttpTransport implements EtcdTransport {
     }
   }
 
-  /** Sends to one endpoint, or to the next where no connection can be made. */
+  /** Sends to one endpoint, or to the next if no connection can be made. */
   async #send<T>({ signal, endpoint: only }: CallOptions, send: (endpoint: URL) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       const endpoint = this.#endpoint(only);
@@ -79,9 +81,9 @@ export class HttpTransport implements EtcdTransport {
         const failure = failureOf(error);
         if (isUnwell(failure, signal)) this.#leave(endpoint);
         if (signal.aborted) throw signal.reason;
-        // As a server does that waits for TLS, or does not understand it.
+        // A server that expects TLS, or does not understand it, hangs up like this.
         const isHungUp = failure.socketCode === "ECONNRESET" && !this.#hasAnswered;
-        // Node says it in other words each time.
+        // Node's own message differs from case to case.
         if (isHungUp) {
           const advice = WRONG_SCHEME[endpoint.protocol as keyof typeof WRONG_SCHEME];
           failure.message = `the connection ended before anything was answered. ${advice}`;
@@ -97,7 +99,7 @@ export class HttpTransport implements EtcdTransport {
     return found ?? (this.#endpoints[this.#current] as URL);
   }
 
-  /** Goes on with the next endpoint, unless another request has done so already. */
+  /** Changes to the next endpoint, unless another request has done so already. */
   #leave(endpoint: URL | undefined): void {
     if (endpoint === this.#endpoints[this.#current]) this.#current = (this.#current + 1) % this.#endpoints.length;
   }
@@ -133,7 +135,7 @@ export class HttpTransport implements EtcdTransport {
   }
 }
 
-/** @throws {EtcdFailure} for a refusal, and for what is no answer of etcd's. */
+/** @throws {EtcdFailure} for a refusal, and for a text that is not etcd's answer. */
 function parsed(text: string, status: number): Json {
   if (status !== OK) throw refusalOf(text, status);
   const [line = ""] = text.split("\n");
@@ -142,17 +144,19 @@ function parsed(text: string, status: number): Json {
   throw new EtcdFailure("the answer is no JSON: it does not come from etcd's gateway", { status });
 }
 
-/** Returns the failure that an answer other than 200 is. Only etcd's own has a code of gRPC's and a message. */
+/** Returns the failure for an answer with a status other than 200. Only etcd's own answers have a gRPC code and a message. */
 function refusalOf(text: string, status: number): EtcdFailure {
   const { code, message, error } = jsonOf(text) ?? {};
   const said = [message, error].find((one): one is string => typeof one === "string");
   if (typeof code === "number" && said !== undefined) return new EtcdFailure(discreet(said), { status, grpcCode: code });
-  // The one refusal that is plain text: embed/serve.go.
+  // The only refusal in plain text: embed/serve.go.
   if (text.startsWith("CommonName of client")) return new EtcdFailure(NAMED_CLIENT, { status, grpcCode: UNAUTHENTICATED });
   return new EtcdFailure(`HTTP ${status}: the answer does not come from etcd's gateway`, { status });
 }
 
-/** Reports whether another endpoint may do better: this one has not answered in time, or not as etcd does, or has no leader. */
+/**
+ * Reports whether another endpoint may succeed: this one did not answer in time, did not answer as etcd does, or has no leader.
+ */
 function isUnwell({ grpcCode }: EtcdFailure, { aborted, reason }: AbortSignal): boolean {
   if (aborted) return isLeaseholdError(reason, "STORE_TIMEOUT");
   return grpcCode === undefined || grpcCode === UNAVAILABLE;
@@ -164,7 +168,7 @@ function failureOf(error: unknown): EtcdFailure {
   return new EtcdFailure(discreet(message), { status: 0, socketCode: code });
 }
 
-/** Node sets it for every response to a request. */
+/** Node sets `statusCode` for every response to a request. */
 function statusOf({ statusCode }: IncomingMessage): number {
   return statusCode as number;
 }
@@ -185,7 +189,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Yields each line as it comes; a piece at the end that no line feed closes is none. */
+/** Yields each line as it comes. Text after the last line feed is dropped. */
 async function* linesOf(response: IncomingMessage): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let rest = "";

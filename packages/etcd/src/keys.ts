@@ -1,13 +1,15 @@
 import { ConfigurationError } from "@leasehold/core";
 import { below, type KeyRange } from "./wire.ts";
 
-/** What is ours alone lies below this, out of the way of Go's elections. */
+/** The prefix of keys that only Leasehold uses, away from Go's elections. */
 const OWN = ".leasehold/";
 
 /**
- * The keys of one election. A candidate's own is that of Go's `concurrency.Election`: the election's name, a slash, and the lease in
- * hex. What Go does not know of lies below `.leasehold/`, with the slashes of the name encoded, so that no election is inside another:
- * who a candidate is, and the note that ends its term.
+ * The keys of one election. A candidate's key is that of Go's `concurrency.Election`: the election's name, a slash, and the lease
+ * in hex. Keys
+ * that Go does not have lie below `.leasehold/`: a candidate's info, and the note that ends its term. There the slashes of the
+ * name are
+ * encoded, so that no election is inside another.
  */
 export class ElectionKeys {
   readonly prefix: string;
@@ -16,7 +18,7 @@ export class ElectionKeys {
   readonly notes: KeyRange;
   readonly #own: string;
 
-  /** @throws {ConfigurationError} for an election whose keys would be among our own. */
+  /** @throws {ConfigurationError} for an election whose keys would lie among the store's own. */
   constructor(prefix: string, election: string) {
     this.prefix = `${prefix}${election}/`;
     if (this.prefix.startsWith(OWN) || OWN.startsWith(this.prefix)) {
@@ -43,12 +45,12 @@ export class ElectionKeys {
     return `${this.#own}notes/${hex}`;
   }
 
-  /** The keys of the occurrences of a schedule of this name. */
+  /** The keys of the occurrences of a schedule with this name. */
   get occurrences(): OccurrenceKeys {
     return new OccurrenceKeys(`${this.#own}ticks/`);
   }
 
-  /** Returns the lease in a candidate's key, in hex; `undefined` where the key is no candidate's. */
+  /** Returns the lease in a candidate's key, in hex; `undefined` if the key is not a candidate's. */
   hexOf(key: string): string | undefined {
     const rest = key.slice(this.prefix.length);
     return /^[0-9a-f]{1,16}$/.test(rest) ? rest : undefined;
@@ -75,7 +77,7 @@ export class OccurrenceKeys {
     return `${term} ${termId}`;
   }
 
-  /** The marks that tell how old the nonce of an occurrence's record is. */
+  /** Returns the range of the marks that tell the age of the nonce in an occurrence's record. */
   marks(occurrence: string): KeyRange {
     return below(`${this.#prefix}marks/${encoded(occurrence)}/`);
   }

@@ -5,9 +5,9 @@ import { HttpTransport } from "./http-transport.ts";
 import { authenticated } from "./authentication.ts";
 import type { EtcdTransport } from "./transport.ts";
 
-/** The certificates of TLS, as PEM. */
+/** The TLS certificates, as PEM. */
 export interface EtcdTls {
-  /** The authority that the members' certificates are from. @defaultValue those that Node trusts */
+  /** The certificate of the authority that signed the members' certificates. @defaultValue the authorities that Node trusts */
   readonly ca?: string | Buffer | undefined;
   /** The client's certificate; needs `key`. */
   readonly cert?: string | Buffer | undefined;
@@ -16,20 +16,20 @@ export interface EtcdTls {
 }
 
 export interface EtcdLeaseStoreOptions {
-  /** The client URLs of the members, such as `http://10.0.0.7:2379`: all of one cluster. */
+  /** The client URLs of the members of one cluster, such as `http://10.0.0.7:2379`. */
   readonly endpoints?: string | readonly string[] | undefined;
-  /** With URLs of `https:`. */
+  /** The certificates to use with URLs of `https:`. */
   readonly tls?: EtcdTls | undefined;
-  /** The user, where etcd's authentication is on; needs `password`. */
+  /** The user, if etcd's authentication is on; needs `password`. */
   readonly user?: string | undefined;
   /** The user's password. */
   readonly password?: string | undefined;
   /**
-   * What stands before the name of each election, as it is: with `/services/` the election `billing` is the one that Go's
-   * `concurrency.NewElection(session, "/services/billing")` competes in. @defaultValue nothing
+   * The text before the name of each election, unchanged. With `/services/` the election `billing` is the one of Go's
+   * `concurrency.NewElection(session, "/services/billing")`. @defaultValue nothing
    */
   readonly prefix?: string | undefined;
-  /** A way to etcd of your own, in place of `endpoints`. */
+  /** A transport of your own, in place of `endpoints`. */
   readonly transport?: EtcdTransport | undefined;
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
@@ -47,7 +47,7 @@ const OPTIONS: Readonly<Record<keyof EtcdLeaseStoreOptions, true>> = {
 
 const TLS_OPTIONS: Readonly<Record<keyof EtcdTls, true>> = { ca: true, cert: true, key: true };
 
-/** @throws {ConfigurationError} for options that cannot work; nothing is sent. */
+/** @throws {ConfigurationError} for options that cannot work. Nothing is sent. */
 export function resolveOptions(options: EtcdLeaseStoreOptions): { readonly transport: EtcdTransport; readonly prefix: string } {
   checkOptions("EtcdLeaseStore", options, OPTIONS);
   const { endpoints, tls, user, password, prefix = "", transport } = options;
@@ -73,7 +73,7 @@ function checkEndpoints(given: EtcdLeaseStoreOptions["endpoints"], tls: EtcdTls 
   return endpoints;
 }
 
-/** The URL is not repeated: it may hold a password. */
+/** Checks one URL. Errors do not contain the URL, because it may hold a password. */
 function checkEndpoint(given: unknown, index: number): URL {
   const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -100,7 +100,7 @@ function checkTls(tls: EtcdTls | undefined, isHttps: boolean): void {
   try {
     createSecureContext({ ...tls });
   } catch {
-    // The message of OpenSSL may quote what was given.
+    // OpenSSL's message may quote the given text, which may be a key.
     throw new ConfigurationError("tls cannot be used: ca, cert and key must be PEM, and the key that of the certificate.");
   }
 }

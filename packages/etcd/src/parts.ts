@@ -5,13 +5,13 @@ import type { ElectionKeys } from "./keys.ts";
 import type { ElectionReader } from "./reader.ts";
 import type { EtcdRequests } from "./requests.ts";
 
-/** All that one store knows and works with, as its operations share it. */
+/** The parts of one store that its operations share. */
 export interface StoreParts {
   readonly clock: Clock;
   readonly cluster: Cluster;
   readonly requests: EtcdRequests;
   readonly reader: ElectionReader;
   readonly holdings: Holdings;
-  /** @throws {ConfigurationError} for an election that has no place here. */
+  /** @throws {ConfigurationError} for an election whose keys would lie among the store's own. */
   readonly keysOf: (election: string) => ElectionKeys;
 }

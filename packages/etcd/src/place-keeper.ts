@@ -1,10 +1,10 @@
 import type { Clock, Timer } from "@leasehold/core";
 import type { CallLimits } from "./requests.ts";
 
-/** The part of the rhythm after which a keep-alive that has failed is sent again. */
+/** The part of the interval after which a failed keep-alive is sent again. */
 const AGAIN = 1 / 4;
 
-/** Keeps a place by a keep-alive at a rhythm, until it is stopped or told that the lease is gone. */
+/** Keeps a place by keep-alives at an interval, until it is stopped or the lease is gone. */
 export class PlaceKeeper {
   readonly #clock: Clock;
   readonly #intervalMs: number;
@@ -13,7 +13,7 @@ export class PlaceKeeper {
   readonly #stopping = new AbortController();
   #timer: Timer | undefined;
 
-  /** @param keepAlive sends one; resolves to whether the lease is there. */
+  /** @param keepAlive sends one; resolves to whether the lease exists. */
   constructor(clock: Clock, intervalMs: number, timeoutMs: number, keepAlive: (limits: CallLimits) => Promise<boolean>) {
     this.#clock = clock;
     this.#intervalMs = intervalMs;
@@ -40,7 +40,7 @@ export class PlaceKeeper {
     try {
       if (!(await this.#keepAlive({ timeoutMs: this.#timeoutMs, signal }))) return;
     } catch {
-      // The place's readings say what is wrong with the service.
+      // The reads of the place report what is wrong with the service.
       nextMs *= AGAIN;
     }
     if (!signal.aborted) this.#next(nextMs);

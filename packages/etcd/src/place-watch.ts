@@ -3,21 +3,23 @@ import type { EtcdRequests } from "./requests.ts";
 import { bytes } from "./wire.ts";
 
 /**
- * A watch that breaks sooner than so long after it was begun is not begun anew before; where it breaks again and again, as at a proxy
- * that lets no watch through, the time grows to the longest. Each time costs a reading as well.
+ * The least time between two beginnings of a watch, in milliseconds. It doubles up to the longest while watches break, as at a
+ * proxy that lets
+ * no watch through. Each beginning also costs a read.
  */
 const AGAIN_MS = 1_000;
 const AGAIN_MAX_MS = 60_000;
 
 /**
- * Waits for the end of one of a few keys: of a candidate's own, and of the one before it. What it tells is an aim, never a proof:
- * whoever is woken reads. It wakes after a time, too, since a watch may lose what it should tell (etcd-io/etcd#18089), or stall.
+ * Waits for the end of one of a few keys: a candidate's own, and the one before it. A wake-up is a hint and not a proof, so the
+ * caller reads
+ * after it. It also wakes after a time, because a watch may lose events (etcd-io/etcd#18089), or stall.
  */
 export class PlaceWatch {
   readonly #clock: Clock;
   readonly #requests: EtcdRequests;
   readonly #election: string;
-  /** Empty where nothing is watched, or the watch has broken. */
+  /** The watched keys, one per line; empty if there is no watch, or it has broken. */
   #watched = "";
   #stopping = new AbortController();
   #isWoken = false;
@@ -32,7 +34,7 @@ export class PlaceWatch {
     this.#election = election;
   }
 
-  /** Watches these keys from the revision on that they were read at; goes on where it does so already. */
+  /** Watches these keys from the revision at which they were read. Does nothing if it watches them already. */
   follow(keys: readonly string[], revision: number): void {
     const watched = keys.join("\n");
     if (watched === this.#watched) return;
@@ -43,8 +45,9 @@ export class PlaceWatch {
   }
 
   /**
-   * Waits until one of the keys may have ended, the watch has broken, somebody wakes it, or so long. Reports whether etcd has said that one
-   * of them ended.
+   * Waits until one of the keys may have ended, the watch has broken, `wake()` is called, or `withinMs` has passed. Reports
+   * whether etcd has sent
+   * the end of one of them.
    */
   async ended(withinMs: number): Promise<boolean> {
     if (!this.#isWoken) {
@@ -78,14 +81,14 @@ export class PlaceWatch {
     const creates = keys.map((key) => ({ key: bytes(key), start_revision: String(revision + 1), filters: ["NOPUT"] }));
     try {
       for await (const message of this.#requests.watch(this.#election, creates, signal)) {
-        // By compaction, say, or by a member without a leader.
+        // For example by compaction, or by a member without a leader.
         if (message["canceled"] === true) break;
         if (message["events"] === undefined) continue;
         this.#wasTold = true;
         this.wake();
       }
     } catch {
-      // The readings go on, and say what is wrong if anything is.
+      // The reads continue, and report what is wrong.
     }
     if (signal.aborted) return;
     this.#watched = "";

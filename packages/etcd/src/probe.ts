@@ -4,12 +4,13 @@ import type { StoreParts } from "./parts.ts";
 import type { CallLimits } from "./requests.ts";
 import { bytes, putting, type EtcdCompare } from "./wire.ts";
 
-/** No lease is this one, which no key has either: keys have versions from 1. */
+/** The number of no lease, and so the last part of no key. */
 const NO_LEASE = "0";
 
 /**
- * Proves the right to write the election's keys by a transaction whose condition cannot hold: etcd checks the rights of all that it
- * might do. Changes nothing.
+ * Proves the right to write the election's keys, by a transaction whose condition cannot hold. etcd checks the rights for both
+ * branches of a
+ * transaction. Changes nothing.
  */
 export async function probe({ requests }: StoreParts, keys: ElectionKeys, election: string, limits: CallLimits): Promise<void> {
   const key = keys.candidate(NO_LEASE);

@@ -19,18 +19,20 @@ import { candidateOf, electionData, lookingAt, lookingAtOne, sightingOf, type Si
 import type { Json } from "./transport.ts";
 import { createdAt, getting, ranging, type KeyValue } from "./wire.ts";
 
-/** What one reading says of a place. */
+/** The state of a place, as one read shows it. */
 interface Standing {
   readonly sighting: Sighting;
-  /** The key right before its own, on which alone it waits; absent where it is this place's turn. */
+  /** The key right before its own, for which alone it waits; absent if it is this place's turn. */
   readonly before: string | undefined;
   readonly reply: TransactionReply;
 }
 
 /**
- * A candidate's place in the queue of its election: its key, behind those that were made before. It waits for the one right before
- * it, so that the end of a leader wakes one candidate, and watches its own key as well: Go's candidates wait on after their session
- * has ended, and then lead without a key.
+ * A candidate's place in the queue of its election: its key, behind those that were created earlier. It waits for the key right
+ * before it, so
+ * that the end of a leader wakes one candidate only. It watches its own key as well. Go's candidates do not: they wait on after
+ * their
+ * session has ended, and then lead without a key.
  */
 export class QueuePlace implements Place {
   readonly #parts: StoreParts;
@@ -38,15 +40,15 @@ export class QueuePlace implements Place {
   readonly #candidate: Candidate;
   readonly #keeper: PlaceKeeper;
   readonly #watch: PlaceWatch;
-  /** Something was sent: there may be a lease. */
+  /** True once a grant was sent: a lease may exist. */
   #isBegun = false;
   #isGranted = false;
   #term: number | undefined;
-  /** The key right before its own, as it was read last. */
+  /** The key right before its own, as the last read showed it. */
   #before: KeyValue | undefined;
-  /** It is gone, was left, or has become a lease. */
+  /** True once the place is gone, was left, or has become a lease. */
   #isOver = false;
-  /** There is nothing left to leave. */
+  /** True once `leave()` has nothing to do. */
   #isGone = false;
 
   constructor(parts: StoreParts, request: AcquireRequest, { signal }: JoinOptions) {
@@ -104,7 +106,7 @@ export class QueuePlace implements Place {
     }
     if (standing.before !== undefined) return { acquired: false, current: await reader.snapshot(standing.sighting, limits) };
     checkSameLeader(request.election, kept, standing.reply);
-    // Left meanwhile, or gone.
+    // The place was left meanwhile, or is gone.
     if (this.#isOver) return { acquired: false };
     this.#end();
     this.#isGone = true;
@@ -115,7 +117,7 @@ export class QueuePlace implements Place {
   async leave(limits: RequestLimits): Promise<void> {
     this.#end();
     if (this.#isGone || !this.#isBegun) return;
-    // The key goes with the lease; and one that is still on its way finds no lease to be on.
+    // etcd deletes the key with the lease. A join that is still on its way then fails, because it needs the lease.
     await this.#parts.requests.revoke(this.#candidate.request.election, this.#candidate.leaseNumber, limits);
     this.#isGone = true;
   }
@@ -130,7 +132,7 @@ export class QueuePlace implements Place {
     this.#watch.wake();
   }
 
-  /** Takes the place, where that is still to do or its outcome is not known. Reports whether it was there to be had. */
+  /** Takes the place, if it has not or if the outcome is unknown. Reports whether the place exists. */
   async #take(limits: CallLimits): Promise<boolean> {
     const { requests } = this.#parts;
     const { request, keys, hex } = this.#candidate;
@@ -141,7 +143,7 @@ export class QueuePlace implements Place {
         const key = keys.candidate(hex);
         const transaction = { compare: [createdAt(key, 0)], success: entering(this.#candidate), failure: [getting(key)] };
         const { succeeded, header, ranges } = await requests.write("join", election, transaction, limits);
-        // It is there already where an earlier request without a reply has arrived.
+        // The key exists already if an earlier request without a reply has arrived.
         this.#term = succeeded ? header.revision : ranges[0]?.[0]?.createRevision;
       } catch (error) {
         if (!isLeaseGone(error)) throw error;
@@ -158,7 +160,7 @@ export class QueuePlace implements Place {
     this.#isBegun = true;
     await this.#parts.requests
       .grant(this.#candidate.request.election, this.#candidate.leaseNumber, ttlSeconds(this.#candidate), limits)
-      // Its number is a random one of our own: an earlier request without a reply has arrived.
+      // The number is random and our own. So if it exists, an earlier request without a reply has arrived.
       .catch((error: unknown) => {
         if (!isLeaseThere(error)) throw error;
       });
@@ -166,7 +168,7 @@ export class QueuePlace implements Place {
     if (!this.#isOver) this.#keeper.start();
   }
 
-  /** Reads the election, and where this place stands in it; `undefined` if it is void. */
+  /** Reads the election and this place in it; `undefined` if the place is void. */
   async #look(limits: CallLimits): Promise<Standing | undefined> {
     const { requests, reader } = this.#parts;
     const { request, keys, hex, leaseNumber } = this.#candidate;
@@ -181,12 +183,16 @@ export class QueuePlace implements Place {
     const sighting = sightingOf(election, keys, reply.header.revision, electionData(rest));
     if (before) candidateOf(election, keys, before);
     this.#before = before;
-    // Its own turn is no term that has been led.
+    // This place's own turn is not a term in which anybody has led yet.
     if (sighting.head?.hex !== hex) reader.saw(sighting);
     return { sighting, before: before?.key, reply };
   }
 
-  /** The whole queue costs etcd work in proportion to it. So it is read only once a key has gone that matters here. */
+  /**
+   * Returns the read for this place. Reading the whole queue costs etcd work in proportion to its length. So the read does that
+   * only if the
+   * leader's key, or the one before its own, is gone.
+   */
   #looking(term: number): Transaction {
     const { request, keys, hex } = this.#candidate;
     const all = [...this.#lookingAtOwn(term), ...lookingAt(keys)];
@@ -201,7 +207,7 @@ export class QueuePlace implements Place {
     };
   }
 
-  /** Its own key, a note that an administrator has put beside it, and the key right before it. */
+  /** Returns operations that read its own key, an administrator's note for it, and the key right before it. */
   #lookingAtOwn(term: number): readonly Json[] {
     const { keys, hex } = this.#candidate;
     const before = { sort_target: "CREATE", sort_order: "DESCEND", limit: "1", max_create_revision: String(term - 1) };
@@ -210,7 +216,7 @@ export class QueuePlace implements Place {
 
   #turn(): LeaseSnapshot {
     const { election } = this.#candidate.request;
-    // Others of this process may have read its own key as that of a leader.
+    // Another call of this process may have read this place's own key as that of a leader.
     const term = Math.min(this.#parts.reader.lastTerm(election), (this.#term ?? 1) - 1);
     return { election, state: "vacant", term };
   }

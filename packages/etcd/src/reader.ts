@@ -5,22 +5,22 @@ import type { ElectionKeys } from "./keys.ts";
 import type { CallLimits, EtcdRequests } from "./requests.ts";
 import { electionData, lookingFor, sightingOf, snapshotOf, type Head, type Sighting } from "./sighting.ts";
 
-/** What this process remembers of an election. */
+/** The facts that this process remembers of an election. */
 interface Memory {
-  /** The highest term that any reading has shown. */
+  /** The highest term that any read has shown. */
   readonly term: number;
-  /** The last reading showed that nobody leads. */
+  /** True if the last read showed no leader. */
   readonly isVacant: boolean;
   readonly leaseDurationMs: number | undefined;
-  /** Who led when this process looked last. */
+  /** The leader in the last read. */
   readonly leader: Pick<Head, "hex" | "term"> | undefined;
 }
 
-/** Reads elections, and remembers what etcd forgets: the last term of one that nobody leads. */
+/** Reads elections. Remembers the last term of an election without a leader, which etcd does not keep. */
 export class ElectionReader {
   readonly #requests: EtcdRequests;
   readonly #memories: Recent<Memory>;
-  /** The leases of attempts whose outcome is not known, in hex, until they have run out. */
+  /** The leases, in hex, of attempts whose outcome is unknown, until they have run out. */
   readonly #abandoned: Recent<true>;
 
   constructor(clock: Clock, requests: EtcdRequests) {
@@ -30,9 +30,9 @@ export class ElectionReader {
   }
 
   /**
-   * Reads who leads: one request. Where that is an attempt of this process that was given up, its lease is revoked, and the election
-   * read again.
-   * @throws {ForeignRecordError} if the oldest key is no candidate's.
+   * Reads who leads, in one request. If the leader is an abandoned attempt of this process, revokes its lease and reads the
+   * election again.
+   * @throws {ForeignRecordError} if the oldest key is not a candidate's.
    */
   async read(keys: ElectionKeys, election: string, limits: CallLimits): Promise<Sighting> {
     const sighting = await this.#readOnce(keys, election, limits);
@@ -46,11 +46,11 @@ export class ElectionReader {
     const { election, head } = sighting;
     if (head?.note?.kind !== "hold") return snapshotOf(sighting, this.lastTerm(election));
     const leftS = await this.#requests.timeToLive(election, head.leaseNumber, limits);
-    // It is rounded down, and the key goes a moment after the end.
+    // The rest is rounded down, and the key goes a moment after the end.
     return snapshotOf(sighting, this.lastTerm(election), Math.max(leftS + 1, 1) * 1_000);
   }
 
-  /** Remembers what a reading, a write or a watch has shown. */
+  /** Remembers an election as a read, a write or a watch has shown it. */
   saw({ election, head }: Sighting): void {
     const before = this.#memories.get(election);
     this.#memories.set(election, {
@@ -66,7 +66,7 @@ export class ElectionReader {
     this.saw({ election, revision: term, head: { hex, term, leaseNumber, value: "", info, note: undefined } });
   }
 
-  /** Remembers a term that the caller has seen: who lives longer than this memory must not find that terms have gone back. */
+  /** Remembers a term that the caller has seen. A caller may live longer than this memory; for it terms must not go back. */
   knows(election: string, term = 0): void {
     const { isVacant = false, leaseDurationMs, leader } = this.#memories.get(election) ?? {};
     this.#memories.set(election, { isVacant, leaseDurationMs, leader, term: Math.max(term, this.lastTerm(election)) });
@@ -77,12 +77,12 @@ export class ElectionReader {
     return this.#memories.get(election)?.term ?? 0;
   }
 
-  /** Returns who led when this process looked last. */
+  /** Returns the leader in the last read. */
   leader(election: string): Pick<Head, "hex" | "term"> | undefined {
     return this.#memories.get(election)?.leader;
   }
 
-  /** Reports whether nobody led when this process looked last. */
+  /** Reports whether the last read showed no leader. */
   wasVacant(election: string): boolean {
     return this.#memories.get(election)?.isVacant === true;
   }
@@ -92,12 +92,12 @@ export class ElectionReader {
     return this.#memories.get(election)?.leaseDurationMs;
   }
 
-  /** Keeps what is remembered for so long more, at least. */
+  /** Keeps the memory of an election for at least this long. */
   keep(election: string, forMs: number): void {
     this.#memories.keep(election, forMs);
   }
 
-  /** Remembers a lease that may have a key nobody knows of, to be revoked when a reading shows it. */
+  /** Remembers a lease that may have a key without a process, so that it is revoked when a read shows it. */
   abandon(election: string, hex: string): void {
     this.#abandoned.set(hex, true);
     const memory = this.#memories.get(election);

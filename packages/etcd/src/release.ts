@@ -8,11 +8,12 @@ import type { Json } from "./transport.ts";
 import { createdAt, deleting, onLease, putting } from "./wire.ts";
 
 /**
- * Ends the term: one transaction on the condition that the key is still this term's. The next in the queue sees the key go. Then the
- * lease is given back, for which nobody waits.
+ * Ends the term, in one transaction, on the condition that the key is still this term's. The next in the queue then sees the
+ * key's deletion.
+ * After that the lease is revoked; a failure of this is ignored.
  *
- * A hold leaves the key where it is, on another lease that nobody keeps alive, with a note that the term is over: so it bars programs
- * in Go, too.
+ * A hold leaves the key in place, on another lease that no process renews, with a note that the term is over. So it blocks
+ * programs in Go, too.
  */
 export async function releaseLease(
   parts: StoreParts,
@@ -35,7 +36,7 @@ function going({ keys, lease: { termId } }: Holding): readonly Json[] {
   return [keys.candidate(termId), keys.info(termId), keys.note(termId)].map(deleting);
 }
 
-/** Grants the lease on which the key stays for so long, and returns the operations that move it there. */
+/** Grants a lease of this duration, and returns the operations that move the key to it. */
 async function staying(
   { clock, requests }: StoreParts,
   { keys, lease: { election, candidateId, termId }, info }: Holding,

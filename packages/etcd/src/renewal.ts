@@ -13,17 +13,22 @@ import { createdAt, getting, putting } from "./wire.ts";
 type LossOutcome = Extract<RenewOutcome, { held: false }>;
 
 /**
- * Renews the lease: a keep-alive, and a linearizable reading of the own key through the same member. A keep-alive alone proves
- * nothing: etcd grants it after a revocation (before 3.4.38, 3.5.23 and 3.6.5), and so does a member that does not know yet that it is
- * not the leader any more. Counts from before the keep-alive was sent.
- * @throws {StoreError} also where the members elected another leader between the two: only a renewal under one leader is known to last.
+ * Renews the lease: a keep-alive, and a linearizable read of its own key through the same member. The lease counts from before
+ * the keep-alive
+ * was sent.
+ *
+ * A keep-alive alone proves nothing. etcd grants it even after a revocation (before 3.4.38, 3.5.23 and 3.6.5). So does a member
+ * that does not
+ * know yet that it is no longer the leader.
+ * @throws {StoreError} also if the members elected another leader between the two requests: only under one leader is the renewal
+ * sure to last.
  */
 export async function renewLease(parts: StoreParts, holding: Holding, given: RequestLimits): Promise<RenewOutcome> {
   const { clock, requests } = parts;
   const { election } = holding.lease;
   const limits = shareLimits(clock, given);
   const extendedAt = instantOf(clock);
-  // What is over is not kept any longer: those who wait would wait the longer.
+  // A term that is over is not renewed: standbys would wait longer.
   const kept = holding.isOver ? undefined : await requests.keepAlive(election, holding.leaseNumber, limits);
   const found = await requests.read("renew", election, renewing(holding), { ...limits, endpoint: kept?.endpoint });
   const loss = lossIn(parts, holding, found);
@@ -34,7 +39,7 @@ export async function renewLease(parts: StoreParts, holding: Holding, given: Req
   return { held: true, extendedAt };
 }
 
-/** Changes the term's value, which does not extend the lease: one transaction. */
+/** Changes the term's value in one transaction. This does not extend the lease. */
 export async function publishValue(
   parts: StoreParts,
   holding: Holding,
@@ -56,8 +61,9 @@ export async function publishValue(
 }
 
 /**
- * @throws {StoreError} unless both replies are of one term of the members' own leader: then the member that has extended the lease
- * was the leader while the key was read, and every later one begins with the lease's full time.
+ * @throws {StoreError} unless both replies are of one raft term. Then the member that extended the lease was still the members'
+ * leader while
+ * the key was read. Every later leader begins with the full time of each lease.
  */
 export function checkSameLeader(election: string, kept: KeepAliveReply | undefined, found: TransactionReply): void {
   if (kept?.header.raftTerm === found.header.raftTerm && kept.header.clusterId === found.header.clusterId) return;
@@ -65,7 +71,7 @@ export function checkSameLeader(election: string, kept: KeepAliveReply | undefin
   throw new StoreError("STORE_CONFLICT", message, { store: STORE_NAME, operation: "renew", election, mayHaveBeenApplied: true });
 }
 
-/** While its key is there, nobody else's is to be read. */
+/** Returns the read of a renewal. While its own key exists, no other candidate's key is read. */
 function renewing(holding: Holding): Transaction {
   const { keys, lease } = holding;
   const own = keys.candidate(lease.termId);
@@ -77,7 +83,7 @@ function lookingAtOwn({ keys, lease: { termId } }: Holding): readonly Json[] {
   return [getting(keys.candidate(termId)), getting(keys.note(termId)), ...lookingAt(keys)];
 }
 
-/** Returns how the lease was lost, as the replies to {@link lookingAtOwn} show; `undefined` if it was not. */
+/** Returns how the lease was lost, from the replies to {@link lookingAtOwn}; `undefined` if it was not lost. */
 function lossIn({ reader }: StoreParts, holding: Holding, { header, ranges }: TransactionReply): LossOutcome | undefined {
   const [[own] = [], [noted] = [], ...rest] = ranges;
   const { keys, leaseNumber, lease } = holding;

@@ -13,14 +13,14 @@ import {
 } from "./transport.ts";
 import { headerOf, rangesOf, type EtcdCompare, type Header, type KeyValue } from "./wire.ts";
 
-/** The bounds of one request. */
+/** Limits of one request. */
 export interface CallLimits extends RequestLimits {
   readonly signal?: AbortSignal | undefined;
-  /** The endpoint that it goes to, and no other. @defaultValue any */
+  /** The only endpoint that may get the request. @defaultValue any */
   readonly endpoint?: string | undefined;
 }
 
-/** A transaction: where all conditions hold the one list of operations is carried out, else the other. */
+/** A transaction. If all conditions hold, etcd carries out `success`, otherwise `failure`. */
 export interface Transaction {
   readonly compare?: readonly EtcdCompare[];
   readonly success: readonly Json[];
@@ -35,7 +35,7 @@ export interface TransactionReply {
 }
 
 export interface KeepAliveReply {
-  /** The lease's time from now on, in seconds; `undefined` where the lease is gone. */
+  /** The remaining time of the lease, in seconds; `undefined` if the lease is gone. */
   readonly ttlS: number | undefined;
   readonly header: Header;
   /** The endpoint that answered. */
@@ -46,11 +46,11 @@ interface Label {
   readonly operation: string;
   readonly election: string;
   readonly writes: boolean;
-  /** True where a reply shows at least what every reply before has shown. */
+  /** True if a reply shows at least the revision of every earlier reply. */
   readonly linearizable: boolean;
 }
 
-/** How a request goes out that its caller bounds in time and publishes. */
+/** Options of a request for which the caller sets the time limit and publishes the outcome. */
 interface Sending {
   readonly writes: boolean;
   readonly signal: AbortSignal;
@@ -63,8 +63,9 @@ interface Answer {
 }
 
 /**
- * The requests that elections on etcd take: each is sent once, bounded in time, published on the diagnostics channel, and fails with
- * errors of ours.
+ * Sends the requests of elections on etcd. Each is sent once, within a time limit, and is published on the diagnostics channel.
+ * Failures are
+ * Leasehold's errors.
  */
 export class EtcdRequests {
   readonly #transport: EtcdTransport;
@@ -77,7 +78,7 @@ export class EtcdRequests {
     this.#cluster = cluster;
   }
 
-  /** One transaction that reads only: linearizable, all of one revision. */
+  /** Sends one transaction that only reads. It is linearizable, and all of it shows one revision. */
   async read(operation: string, election: string, reading: Transaction, limits: CallLimits): Promise<TransactionReply> {
     const label = { operation, election, writes: false, linearizable: true };
     return transactionReply(await this.#send(label, "/v3/kv/txn", bodyOf(reading), limits));
@@ -88,13 +89,16 @@ export class EtcdRequests {
     return transactionReply(await this.#send(label, "/v3/kv/txn", bodyOf(transaction), limits));
   }
 
-  /** Grants a lease under a number of the caller's, as decimal digits. @throws {StoreError} where etcd gives less than was asked for. */
+  /**
+   * Grants a lease under a number of the caller's, as decimal digits. @throws {StoreError} if etcd grants less than was asked
+   * for.
+   */
   async grant(election: string, lease: string, ttlS: number, limits: CallLimits): Promise<void> {
     const label = { operation: "grant", election, writes: true, linearizable: false };
     const { body } = await this.#send(label, "/v3/lease/grant", { ID: lease, TTL: String(ttlS) }, limits);
     const grantedS = Number(body["TTL"] ?? 0);
     if (grantedS >= ttlS) return;
-    // Without a key it is nothing to anybody, and ends by itself.
+    // A lease without a key affects nothing, and ends by itself.
     const message = `${STORE_NAME}: a lease of ${ttlS} s was asked for '${election}', and one of ${grantedS} s granted.`;
     throw new StoreError("STORE_REJECTED", message, {
       store: STORE_NAME,
@@ -107,12 +111,12 @@ export class EtcdRequests {
   async keepAlive(election: string, lease: string, limits: CallLimits): Promise<KeepAliveReply> {
     const label = { operation: "keep-alive", election, writes: true, linearizable: false };
     const { body, header, endpoint } = await this.#send(label, "/v3/lease/keepalive", { ID: lease }, limits);
-    // The gateway leaves a zero out.
+    // The gateway omits a zero.
     const ttlS = Number(body["TTL"]);
     return { ttlS: ttlS > 0 ? ttlS : undefined, header, endpoint };
   }
 
-  /** Ends a lease, and all keys on it. Reports whether it was there. */
+  /** Ends a lease, and deletes all keys on it. Reports whether it existed. */
   async revoke(election: string, lease: string, limits: CallLimits): Promise<boolean> {
     try {
       await this.#send(
@@ -128,14 +132,17 @@ export class EtcdRequests {
     }
   }
 
-  /** Returns the rest of a lease, in seconds, rounded down; a negative one where the lease is gone. */
+  /** Returns the rest of a lease, in seconds, rounded down; a negative number if the lease is gone. */
   async timeToLive(election: string, lease: string, limits: CallLimits): Promise<number> {
     const label = { operation: "time-to-live", election, writes: false, linearizable: false };
     const { body } = await this.#send(label, "/v3/lease/timetolive", { ID: lease }, limits);
     return Number(body["TTL"] ?? 0);
   }
 
-  /** Yields the messages of a watch, until it ends or the signal aborts. @throws {StoreError} whatever goes wrong. */
+  /**
+   * Yields the messages of a watch, until it ends or the signal aborts. @throws {StoreError} for every failure; else the signal's
+   * reason.
+   */
   async *watch(election: string, requests: readonly Json[], signal: AbortSignal): AsyncGenerator<Json, void, undefined> {
     try {
       yield* this.#transport.watch(
@@ -147,16 +154,16 @@ export class EtcdRequests {
     }
   }
 
-  /** One transaction, for a caller that bounds it in time and publishes it. */
+  /** Sends one transaction, for a caller that sets the time limit and publishes the outcome. */
   async transact(operation: string, election: string, transaction: Transaction, sending: Sending): Promise<TransactionReply> {
     return transactionReply(
       await this.#ask({ operation, election, ...sending, linearizable: true }, "/v3/kv/txn", bodyOf(transaction)),
     );
   }
 
-  /** A grant, for a caller that bounds it in time and publishes it. */
+  /** Sends a grant, for a caller that sets the time limit and publishes the outcome. */
   async grantNow(election: string, lease: string, ttlS: number, signal: AbortSignal): Promise<void> {
-    // A lease without a key changes nothing for anybody.
+    // Counts as no write: a lease without a key affects nothing.
     const asking = { operation: "grant", election, writes: false, linearizable: false, signal };
     await this.#ask(asking, "/v3/lease/grant", { ID: lease, TTL: String(ttlS) });
   }
@@ -170,7 +177,7 @@ export class EtcdRequests {
     );
   }
 
-  /** @throws {StoreError} whatever goes wrong. {TermRegressedError} where the cluster has gone back. */
+  /** @throws {StoreError} for every failure. {TermRegressedError} if the cluster has gone back. */
   async #ask(
     { operation, election, writes, linearizable, ...options }: Label & CallOptions,
     path: EtcdPath,
@@ -195,7 +202,10 @@ function transactionReply({ body, header }: Answer): TransactionReply {
   return { succeeded: body["succeeded"] === true, header, ranges: rangesOf(body) };
 }
 
-/** A success without the header that etcd gives each reply is a failure: proxies and captive portals answer anything with success. */
+/**
+ * Returns etcd's answer. A success without etcd's header is a failure, because proxies and captive portals answer any request
+ * with success.
+ */
 function answerOf({ body: given, endpoint }: EtcdReply): Answer {
   if (given["error"] !== undefined) throw failureInStream(given, 200);
   const body = (given["result"] as Json | undefined) ?? given;

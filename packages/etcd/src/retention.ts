@@ -2,10 +2,13 @@ import type { Clock } from "@leasehold/core";
 import { leaseNumber, randomLease } from "./keys.ts";
 import type { EtcdRequests } from "./requests.ts";
 
-/** The part of the retention for which one lease serves for all that is written, so that few are alive at a time. */
+/** The part of the retention for which all writes share one lease, so that few leases exist at a time. */
 const SHARED = 1 / 16;
 
-/** The leases on which occurrences are kept: what was written last is gone a while after the retention. */
+/**
+ * Grants the leases on which occurrences are kept. etcd deletes an occurrence some time after the retention has passed since its
+ * last write.
+ */
 export class Retention {
   readonly #requests: EtcdRequests;
   readonly #clock: Clock;
@@ -18,7 +21,7 @@ export class Retention {
     this.#retentionMs = retentionMs;
   }
 
-  /** Returns a lease, as decimal digits, that lasts for the retention at least. */
+  /** Returns a lease, as decimal digits, that lasts for at least the retention. */
   async lease(election: string, signal: AbortSignal): Promise<string> {
     const nowMs = this.#clock.monotonicMs();
     if (this.#last && nowMs < this.#last.untilMs) return this.#last.lease;

@@ -1,28 +1,28 @@
 import type { Bar, LeaseRecord } from "@leasehold/core/provider";
 
-/** What a candidate of ours tells beside its key, in JSON. Its termId is the hex of its lease. */
+/** The info that a Leasehold candidate keeps beside its key, in JSON. Its termId is the hex of its lease. */
 export interface CandidateInfo {
   readonly schema: 1;
   readonly candidateId: string;
   readonly leaseDurationMs: number;
-  /** True where the value of its key is one that it has published; else that is its candidateId. */
+  /** True if it has published the value of its key; otherwise that value is its candidateId. */
   readonly published: boolean;
 }
 
-/** What ends a term, in JSON; on the lease of that candidate's key, so that it lasts as long as that. */
+/** A note that ends a term, in JSON. It is on the lease of that candidate's key, so that it lasts as long as the key. */
 export type Note =
   | { readonly schema: 1; readonly kind: "break"; readonly id: string; readonly reason: string }
-  /** The holder has left, and nobody may follow before its key is gone. */
+  /** The holder has left, and no candidate may follow before its key is gone. */
   | { readonly schema: 1; readonly kind: "hold"; readonly holdMs: number };
 
-/** Returns what stands there, or `undefined` where it is none of ours. */
+/** Returns the info, or `undefined` if the text is not Leasehold's. */
 export function decodeInfo(text: string | undefined): CandidateInfo | undefined {
   const info = parsed(text) as Partial<CandidateInfo> | undefined;
   const isOurs = info?.schema === 1 && typeof info.candidateId === "string" && typeof info.leaseDurationMs === "number";
   return isOurs ? (info as CandidateInfo) : undefined;
 }
 
-/** Returns the note that stands there. One that cannot be read closes the term all the same. */
+/** Returns the note in a text. A note that cannot be read ends the term as well. */
 export function decodeNote(text: string): Note {
   const note = parsed(text) as Partial<Extract<Note, { kind: "break" }>> | Partial<Extract<Note, { kind: "hold" }>> | undefined;
   if (note?.kind === "hold" && typeof note.holdMs === "number") return { schema: 1, kind: "hold", holdMs: note.holdMs };
@@ -30,12 +30,16 @@ export function decodeNote(text: string): Note {
   return { schema: 1, kind: "break", id, reason };
 }
 
-/** Returns what stands in the place of an occurrence's record, or `undefined` where it is no JSON object: the engine refuses what is none of ours. */
+/**
+ * Returns the object in an occurrence's record, or `undefined` if the text is not a JSON object. The engine refuses an object
+ * that is not
+ * Leasehold's.
+ */
 export function decodeRecord(text: string): Partial<LeaseRecord> | undefined {
   return parsed(text);
 }
 
-/** The durations that somebody may have to wait for after a record's nonce. */
+/** Returns the durations that a process may have to wait after a record's nonce. */
 export function durationsOf({ termId, leaseDurationMs, bars }: Partial<LeaseRecord> = {}): readonly number[] {
   const untilMs = Array.isArray(bars) ? (bars as readonly (Partial<Bar> | null)[]).map((bar) => bar?.untilMs) : [];
   const waits = [termId === null ? undefined : leaseDurationMs, ...untilMs];

@@ -6,41 +6,44 @@ import type { Json } from "./transport.ts";
 import type { Transaction } from "./requests.ts";
 import { createdAt, getting, OLDEST, ranging, type KeyValue } from "./wire.ts";
 
-/** The candidate whose turn it is: its key is the oldest. */
+/** The candidate whose turn it is, because its key is the oldest. */
 export interface Head {
   readonly hex: string;
-  /** The revision that its key was made at: its term. */
+  /** The revision at which its key was created: its term. */
   readonly term: number;
   readonly leaseNumber: string;
   readonly value: string;
-  /** Absent where the candidate is none of ours: a program in Go, or `etcdctl elect`. */
+  /** Absent if the candidate is not Leasehold's: a program in Go, or `etcdctl elect`. */
   readonly info: CandidateInfo | undefined;
   readonly note: Note | undefined;
 }
 
-/** An election as one reading showed it. */
+/** An election as one read showed it. */
 export interface Sighting {
   readonly election: string;
   readonly revision: number;
   readonly head: Head | undefined;
 }
 
-/** The keys of an election, by the three ranges that they lie in. */
+/** The keys of an election, by the three ranges that contain them. */
 export interface ElectionData {
   readonly candidates: readonly KeyValue[];
   readonly infos: readonly KeyValue[];
   readonly notes: readonly KeyValue[];
 }
 
-/** The operations that show who leads: the oldest candidate, what it tells of itself, and the notes. */
+/** Returns the operations that show who leads: the oldest candidate, its info, and the notes. */
 export function lookingAt({ candidates, infos, notes }: ElectionKeys): readonly Json[] {
-  // What a candidate tells is written with its key. So the oldest of both are one candidate's, unless the oldest is none of ours.
+  // A candidate writes its info together with its key. So the oldest key and the oldest info are of one candidate, unless the
+  // oldest key is not
+  // Leasehold's.
   return [ranging(candidates, OLDEST), ranging(infos, OLDEST), ranging(notes)];
 }
 
 /**
- * The reading that shows who leads. A range costs etcd work in proportion to its candidates. So where the leader is known, its own keys are
- * read, on the condition that its key is still the one of that term: whoever came later is younger.
+ * Returns the read that shows who leads. A range costs etcd work in proportion to its candidates. So if the leader is known, only
+ * its own keys
+ * are read. The condition is that its key is still the one of that term: every later candidate is younger.
  */
 export function lookingFor(keys: ElectionKeys, leader: Pick<Head, "hex" | "term"> | undefined): Transaction {
   if (!leader) return { success: lookingAt(keys) };
@@ -48,24 +51,24 @@ export function lookingFor(keys: ElectionKeys, leader: Pick<Head, "hex" | "term"
   return { compare: [createdAt(keys.candidate(hex), term)], success: lookingAtOne(keys, hex), failure: lookingAt(keys) };
 }
 
-/** What {@link lookingAt} shows where this candidate leads. */
+/** Returns operations with the results of {@link lookingAt}, for a candidate that leads. */
 export function lookingAtOne(keys: ElectionKeys, hex: string): readonly Json[] {
   return [getting(keys.candidate(hex)), getting(keys.info(hex)), getting(keys.note(hex))];
 }
 
-/** The same for all candidates. */
+/** Returns the same operations for all candidates. */
 export function lookingAtAll({ candidates, infos, notes }: ElectionKeys): readonly Json[] {
   return [ranging(candidates), ranging(infos), ranging(notes)];
 }
 
-/** Returns what the replies to {@link lookingAt} show. */
+/** Returns the keys in the replies to {@link lookingAt}. */
 export function electionData([candidates = [], infos = [], notes = []]: ReadonlyArray<readonly KeyValue[]>): ElectionData {
   return { candidates, infos, notes };
 }
 
 /**
- * Returns who leads.
- * @throws {ForeignRecordError} if the oldest key is no candidate's: Go's candidates wait for it, so that nobody leads.
+ * Returns the election with its leader.
+ * @throws {ForeignRecordError} if the oldest key is not a candidate's: Go's candidates wait for it, so no candidate leads.
  */
 export function sightingOf(election: string, keys: ElectionKeys, revision: number, data: ElectionData): Sighting {
   const [first, ...others] = data.candidates;
@@ -95,9 +98,9 @@ export function candidateOf(election: string, keys: ElectionKeys, { key }: KeyVa
 }
 
 /**
- * Returns the sighting as readers get it; `undefined` if there never was a term, as far as this process knows.
- * @param lastTerm the highest term seen, for when nobody leads: etcd keeps none.
- * @param holdLeftMs the rest of a hold, where that is known.
+ * Returns the election as readers get it; `undefined` if there never was a term, as far as this process knows.
+ * @param lastTerm the highest term seen; it is used if no candidate leads, because etcd does not keep it then.
+ * @param holdLeftMs the rest of a hold, if it is known.
  */
 export function snapshotOf({ election, head }: Sighting, lastTerm: number, holdLeftMs?: number): LeaseSnapshot | undefined {
   if (!head) return lastTerm === 0 ? undefined : { election, state: "vacant", term: lastTerm };
@@ -118,7 +121,10 @@ export function snapshotOf({ election, head }: Sighting, lastTerm: number, holdL
   };
 }
 
-/** Names a candidate. One that is none of ours is named by its value, else by its lease. */
+/**
+ * Returns a candidate's name and value. A candidate that is not Leasehold's is named by its value, or by its lease if that is
+ * empty.
+ */
 export function namesOf({ hex, value, info }: Head): Pick<LeaseSnapshot, "holder" | "value"> {
   if (info) return { holder: info.candidateId, ...(info.published ? { value } : {}) };
   return { holder: value === "" ? `lease ${hex}` : value, value };

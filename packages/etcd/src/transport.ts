@@ -1,4 +1,4 @@
-/** A JSON object as etcd's gateway takes and gives it: 64-bit numbers are strings of digits, bytes are base64. */
+/** A JSON object in the shape of etcd's gateway: 64-bit numbers are strings of digits, bytes are base64. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** The methods of etcd's API that a store calls, by their paths at the gateway. */
@@ -11,46 +11,48 @@ export type EtcdPath =
   | "/v3/lease/timetolive"
   | "/v3/auth/authenticate";
 
-/** How one request goes out. */
+/** The options of one request. */
 export interface CallOptions {
-  /** Aborts when nobody waits for the reply any more. */
+  /** Aborts once the caller no longer waits for the reply. */
   readonly signal: AbortSignal;
-  /** The endpoint that it goes to, and no other, as {@link EtcdReply.endpoint} names it. @defaultValue any */
+  /** The only endpoint that may get the request, in the form of {@link EtcdReply.endpoint}. @defaultValue any */
   readonly endpoint?: string | undefined;
-  /** What `/v3/auth/authenticate` gave for the user. */
+  /** The token that `/v3/auth/authenticate` returned for the user. */
   readonly token?: string | undefined;
 }
 
 export interface EtcdReply {
-  /** Of a method that streams (`/v3/lease/keepalive`), the first line: `{ result }` or `{ error }`. */
+  /** For a method that streams (`/v3/lease/keepalive`), the first line: `{ result }` or `{ error }`. */
   readonly body: Json;
   /** The endpoint that answered. */
   readonly endpoint: string;
 }
 
 /**
- * The way to etcd: its JSON gateway over HTTP, or a simulated service. It sends each request once, and knows no time: whoever
- * calls it gives up by the signal. What fails is an {@link EtcdFailure}, or the signal's reason.
+ * Sends requests to etcd: to its JSON gateway over HTTP, or to a simulated service. It sends each request once, and has no time
+ * limits of its
+ * own: the caller ends a request by the signal. A failure is an {@link EtcdFailure}, or the signal's reason.
  */
 export interface EtcdTransport {
   call(path: EtcdPath, body: Json, options: CallOptions): Promise<EtcdReply>;
   /**
-   * Sends the requests of one `/v3/watch`, and yields each `result` as it comes. Ends when the service ends it, or the signal aborts.
+   * Sends the requests of one `/v3/watch`, and yields each `result` as it comes. Ends when the service ends it, or the signal
+   * aborts.
    */
   watch(requests: readonly Json[], options: CallOptions): AsyncIterable<Json>;
 }
 
 /** The facts about a request that failed. */
 export interface EtcdFailureFacts {
-  /** The HTTP status; 0 where no reply came. */
+  /** The HTTP status; 0 if no reply came. */
   readonly status: number;
-  /** The status of gRPC, where etcd itself has answered: https://grpc.io/docs/guides/status-codes/ */
+  /** The gRPC status, if etcd itself has answered: https://grpc.io/docs/guides/status-codes/ */
   readonly grpcCode?: number | undefined;
-  /** The code of the socket or of TLS, where no reply came. */
+  /** The error code of the socket or of TLS, if no reply came. */
   readonly socketCode?: string | undefined;
 }
 
-/** A request to etcd that failed: it was refused, or no reply came. The message has nothing secret in it. */
+/** A failed request to etcd: it was refused, or no reply came. The message contains no secret. */
 export class EtcdFailure extends Error {
   readonly status: number;
   readonly grpcCode: number | undefined;
@@ -65,7 +67,7 @@ export class EtcdFailure extends Error {
   }
 }
 
-/** Returns the failure that a line of a stream tells of: `{ error }`. */
+/** Returns the failure in a stream's line `{ error }`. */
 export function failureInStream({ error }: Json, status: number): EtcdFailure {
   const { grpc_code: grpcCode, code, message } = (error ?? {}) as Json;
   return new EtcdFailure(typeof message === "string" ? message : "the stream has ended with an error", {
@@ -74,7 +76,7 @@ export function failureInStream({ error }: Json, status: number): EtcdFailure {
   });
 }
 
-/** What to ask where an endpoint with a URL of this scheme does not answer as one would. */
+/** The question to add to an error if an endpoint with a URL of this scheme does not answer as expected. */
 export const WRONG_SCHEME = {
   "http:": "Is it a member of https: rather than http:?",
   "https:": "Is it a member of http: rather than https:?",

@@ -5,10 +5,13 @@ import type { Json } from "./transport.ts";
 export interface KeyValue {
   readonly key: string;
   readonly value: string;
-  /** Of the whole store, when the key was made: it rises with every write, and stays while the key does. */
+  /**
+   * The store's revision at which the key was created. The store's revision rises with every write; this one stays while the key
+   * exists.
+   */
   readonly createRevision: number;
   readonly modRevision: number;
-  /** The lease that the key lives on, as decimal digits; "0" where it lives on none. */
+  /** The lease that the key is on, as decimal digits; "0" if it is on none. */
   readonly lease: string;
 }
 
@@ -22,7 +25,7 @@ export interface Header {
 /** A condition of a transaction, as etcd's gateway takes it; bytes are base64, 64-bit numbers decimal digits. */
 export interface EtcdCompare {
   readonly key: string;
-  /** The end of the range of keys that the condition is about, which must all meet it. */
+  /** The end of the range of keys that must all meet the condition. */
   readonly range_end?: string;
   readonly target: "CREATE" | "MOD" | "LEASE" | "VERSION" | "VALUE";
   readonly result: "EQUAL" | "GREATER";
@@ -52,17 +55,17 @@ export function textOf(base64: unknown): string {
   return typeof base64 === "string" ? Buffer.from(base64, "base64").toString() : "";
 }
 
-/** The condition that a key was made at that revision; 0: that it is not there. */
+/** Returns the condition that a key was created at this revision; 0: that it does not exist. */
 export function createdAt(key: string, revision: number): EtcdCompare {
   return { key: bytes(key), target: "CREATE", result: "EQUAL", create_revision: String(revision) };
 }
 
-/** The condition that a key has that value. */
+/** Returns the condition that a key has this value. */
 export function holds(key: string, value: string): EtcdCompare {
   return { key: bytes(key), target: "VALUE", result: "EQUAL", value: bytes(value) };
 }
 
-/** The condition that a key was written last at that revision; 0: that it is not there. */
+/** Returns the condition that a key was last written at this revision; 0: that it does not exist. */
 export function writtenAt(key: string, revision: string): EtcdCompare {
   return { key: bytes(key), target: "MOD", result: "EQUAL", mod_revision: revision };
 }
@@ -79,7 +82,7 @@ export function ranging(range: KeyRange, options: Json = {}): Json {
   return { request_range: { ...range, ...options } };
 }
 
-/** The key of the range that was made first, and no other. */
+/** Limits a range to its oldest key. */
 export const OLDEST: Json = { sort_target: "CREATE", sort_order: "ASCEND", limit: "1" };
 
 export function putting(key: string, value: string, lease: string): Json {
@@ -100,7 +103,7 @@ export function keyValue(given: Json): KeyValue {
   };
 }
 
-/** The keys of each range of a transaction's reply, in the order of its operations; none for the other operations. */
+/** Returns the keys of each range in a transaction's reply, in the order of its operations; none for other operations. */
 export function rangesOf(reply: Json): ReadonlyArray<readonly KeyValue[]> {
   return objects(reply["responses"]).map((response) =>
     objects((response["response_range"] as Json | undefined)?.["kvs"]).map(keyValue),

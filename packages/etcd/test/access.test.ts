@@ -13,13 +13,13 @@ import { header } from "./scripted.ts";
 
 const LIMITS = { timeoutMs: 5_000 };
 const USER = { user: "worker", password: "Zq4711" };
-/** etcd's shortest; it ends up to a second late. */
+/** etcd's shortest token lifetime, in seconds; a token ends up to a second late. */
 const TOKEN_TTL_S = 1;
 const RENEWAL_MS = 3_000;
 
-// TLS by certificates on both sides, and a user with no more than the README's role: in one etcd.
+// One etcd has both: TLS with certificates on both sides, and a user with only the role of the README.
 const missing = (await isMissing(etcdMissing())) || (await isMissing(opensslMissing()));
-describe.skipIf(missing)("etcd that lets in those alone who show a certificate and know a password", () => {
+describe.skipIf(missing)("etcd that requires a client's certificate and a password", () => {
   let etcd: Etcd;
   let folder: string;
   let certificates: Certificates;
@@ -38,7 +38,7 @@ describe.skipIf(missing)("etcd that lets in those alone who show a certificate a
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("has elections, orders and occurrences for a user with that role", async () => {
+  test("lets a user with that role use elections, orders and occurrences", async () => {
     const store = storeOf();
     const election = randomUUID();
     await store.check({ election });
@@ -54,7 +54,7 @@ describe.skipIf(missing)("etcd that lets in those alone who show a certificate a
     expect(done).toMatchObject({ result: "done" });
   });
 
-  test("keeps an elector whose token expires between its renewals", async () => {
+  test("lets an elector go on whose token expires between its renewals", async () => {
     const store = storeOf();
     const elector = new Elector({ store, election: randomUUID(), leaseDurationMs: 3 * RENEWAL_MS, logger: false });
     const renewed = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ describe.skipIf(missing)("etcd that lets in those alone who show a certificate a
     expect(leadership.isValid()).toBe(true);
   });
 
-  test("is asked over one connection, which is kept", async () => {
+  test("gets all requests over one connection that is kept open", async () => {
     const server = createServer(await read(certificates.server), (_, response) => response.end(JSON.stringify(header(7))));
     onTestFinished(() => void server.close());
     let connections = 0;
@@ -76,7 +76,7 @@ describe.skipIf(missing)("etcd that lets in those alone who show a certificate a
     expect(connections).toBe(1);
   });
 
-  test("says what is wrong", async () => {
+  test("causes errors that name what is wrong", async () => {
     const wrong: ReadonlyArray<readonly [options: EtcdLeaseStoreOptions, code: string, message: RegExp]> = [
       [{ password: "wrong" }, "STORE_UNAUTHENTICATED", /authentication failed, invalid user ID or password/],
       [{ user: undefined, password: undefined }, "STORE_DENIED", /permission denied/],

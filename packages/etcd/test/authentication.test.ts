@@ -8,7 +8,7 @@ describe("a user with a password", () => {
   const store = (transport: ReturnType<typeof scripted>): EtcdLeaseStore =>
     new EtcdLeaseStore({ transport, user: "u", password: "p" });
 
-  it("asks for a token once, and for another one where that is refused", async () => {
+  it("asks for a token once, and for another one if etcd refuses it", async () => {
     let tokens = 0;
     const transport = scripted((index, path) => {
       if (path === "/v3/auth/authenticate") return { ...header(1), token: `token ${(tokens += 1)}` };
@@ -28,7 +28,7 @@ describe("a user with a password", () => {
     expect(transport.requests[0]?.body).toEqual({ name: "u", password: "p" });
   });
 
-  it("asks for another one, too, where users or roles have changed since", async () => {
+  it("asks for another token if users or roles have changed since", async () => {
     const transport = scripted((index, path) => {
       if (path === "/v3/auth/authenticate") return { ...header(1), token: `token ${index}` };
       if (index === 1) throw new EtcdFailure("etcdserver: revision of auth store is old", { status: 400, grpcCode: 3 });
@@ -55,7 +55,7 @@ describe("a user with a password", () => {
     expect(tokens).toBe(asked);
   });
 
-  it("asks for another one for the next watch where a watch was refused", async () => {
+  it("asks for another token for the next watch if a watch was refused", async () => {
     const tokens: unknown[] = [];
     const transport = scripted((index, path) => ({
       ...header(1),
@@ -74,7 +74,7 @@ describe("a user with a password", () => {
     expect(tokens).toEqual(["token 0", "token 1"]);
   });
 
-  it("asks once for all who need a token at one time, and again where that has failed", async () => {
+  it("asks once for all requests that need a token at one time, and again if that has failed", async () => {
     let tokens = 0;
     const transport = scripted((_, path) => {
       if (path !== "/v3/auth/authenticate") return header(1);
@@ -87,7 +87,7 @@ describe("a user with a password", () => {
     expect(tokens).toBe(2);
   });
 
-  it("asks for none where another request has got one since its own was refused", async () => {
+  it("asks for no token if another request has got one since its own was refused", async () => {
     let tokens = 0;
     const late = Promise.withResolvers<void>();
     const transport = scripted((_, path) =>
@@ -112,7 +112,7 @@ describe("a user with a password", () => {
     expect(transport.requests.at(-1)?.token).toBe("token 2");
   });
 
-  it("sends nothing for who has given up while a token was on its way", async () => {
+  it("sends nothing for a caller that gave up while a token was on its way", async () => {
     const asked = Promise.withResolvers<void>();
     const transport = scripted((_, path) => (path === "/v3/auth/authenticate" ? { ...header(1), token: "token" } : header(1)));
     const call = transport.call.bind(transport);
@@ -132,7 +132,7 @@ describe("a user with a password", () => {
     expect(transport.requests.map(({ path }) => path)).toEqual(["/v3/auth/authenticate", "/v3/kv/txn"]);
   });
 
-  it("keeps its token where a watch fails for another reason", async () => {
+  it("keeps its token if a watch fails for another reason", async () => {
     const tokens: unknown[] = [];
     const transport = scripted((index, path) => ({
       ...header(1),
@@ -151,7 +151,7 @@ describe("a user with a password", () => {
     expect(tokens).toEqual(["token 0", "token 0"]);
   });
 
-  it("asks for its first token for a watch, too", async () => {
+  it("asks for its first token also for a watch", async () => {
     const transport = scripted(() => ({ ...header(1), token: "token" }));
     let token: unknown;
     // oxlint-disable-next-line eslint/require-yield -- it ends
@@ -164,7 +164,7 @@ describe("a user with a password", () => {
     expect(token).toBe("token");
   });
 
-  it("asks no more than once where tokens are refused all the same", async () => {
+  it("asks only once more if the new token is refused, too", async () => {
     const transport = scripted((_, path) => {
       if (path === "/v3/auth/authenticate") return { ...header(1), token: "token" };
       throw refused;

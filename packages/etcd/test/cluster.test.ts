@@ -8,7 +8,7 @@ const LIMITS = { timeoutMs: 1_000 };
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 5_000, renewIntervalMs: 1_000, ...LIMITS };
 
 describe("a cluster that has gone back", () => {
-  it("is one whose revision is below what was seen: nobody leads until it is above that", async () => {
+  it("has a revision below one that was seen, and no candidate leads until it is above that", async () => {
     const revisions = [7, 6, 7];
     const store = new EtcdLeaseStore({ transport: scripted((index) => header(revisions[index] ?? 0)) });
     await store.read("e");
@@ -19,7 +19,7 @@ describe("a cluster that has gone back", () => {
     expect(await store.read("e")).toBeUndefined();
   });
 
-  it("is another cluster that is not ahead; one that is ahead is the same one, restored as it should be", async () => {
+  it("is also another cluster that is not ahead; a cluster that is ahead counts as the same one, restored correctly", async () => {
     const replies = [header(7, "1"), header(7, "2"), header(8, "2"), header(8, "1"), header(9, "1")];
     const store = new EtcdLeaseStore({ transport: scripted((index) => replies[index] as Json) });
     await store.read("e");
@@ -29,7 +29,7 @@ describe("a cluster that has gone back", () => {
     await store.read("e");
   });
 
-  it("is not one whose members lag behind in what each may tell by itself, nor one whose replies overtake each other", async () => {
+  it("is not one whose members lag in replies that are not linearizable, nor one whose replies overtake each other", async () => {
     const late = Promise.withResolvers<void>();
     const transport = scripted((_, path) => (path === "/v3/lease/grant" ? { ...header(3), ID: "1", TTL: "5" } : header(9)));
     const call = transport.call.bind(transport);
@@ -46,11 +46,11 @@ describe("a cluster that has gone back", () => {
     await store.read("e");
     late.resolve();
     expect(await first).toBeUndefined();
-    // The grant tells of an older revision than all of them.
+    // The grant shows an older revision than all other replies.
     expect(await store.acquire(REQUEST)).toMatchObject({ acquired: false });
   });
 
-  it("is not one that a candidate remembers longer than the store: it leads again, hours and other elections later", async () => {
+  it("is not one whose term an elector remembers longer than the store: it leads again hours later", async () => {
     const clock = new VirtualClock();
     const transport = scripted((index) => ({ ...header(index + 1), succeeded: true, TTL: "15" }));
     const store = new EtcdLeaseStore({ transport, clock });
@@ -62,7 +62,7 @@ describe("a cluster that has gone back", () => {
     expect(await nightly.tryRun(() => undefined)).toMatchObject({ elected: true });
   });
 
-  it("gives no term that is not above the highest seen, and writes nothing", async () => {
+  it("grants no term at or below the highest seen, and gets no write", async () => {
     for (const wish of [{ aboveTerm: 8 }, { minTerm: 9 }]) {
       const transport = scripted(() => header(7));
       const acquiring = new EtcdLeaseStore({ transport }).acquire({ ...REQUEST, ...wish });
@@ -71,7 +71,7 @@ describe("a cluster that has gone back", () => {
     }
   });
 
-  it("gives a term that is just above the highest seen", async () => {
+  it("grants a term that is just above the highest seen", async () => {
     for (const wish of [{ aboveTerm: 7 }, { minTerm: 8 }, {}]) {
       const transport = scripted((index, path) => {
         if (path === "/v3/lease/grant") return { ...header(7), ID: "1", TTL: "5" };
@@ -82,7 +82,7 @@ describe("a cluster that has gone back", () => {
     }
   });
 
-  it("is not asked for by a keep-alive, which any member may answer from what it knows", async () => {
+  it("is not detected by a keep-alive, which any member may answer from its own state", async () => {
     const transport = scripted((index, path) => {
       if (path === "/v3/lease/grant") return { ...header(7), ID: "1", TTL: "5" };
       if (path === "/v3/lease/keepalive") return { result: { ...header(3), ID: "1", TTL: "5" } };
@@ -91,11 +91,11 @@ describe("a cluster that has gone back", () => {
     const store = new EtcdLeaseStore({ transport });
     const outcome = await store.acquire(REQUEST);
     if (!outcome.acquired) throw new Error("it has not acquired");
-    // Of its key the last reply says nothing: it has got as far as that.
+    // The last reply has no key of this candidate. So the renewal has reached the read.
     expect(await store.renew(outcome.lease, LIMITS)).toMatchObject({ held: false, reason: "missing" });
   });
 
-  it("gives its very first term, too", async () => {
+  it("grants its very first term", async () => {
     const transport = scripted((index, path) => {
       if (path === "/v3/lease/grant") return { ...header(0), TTL: "5" };
       return index === 0 ? header(0) : { ...header(1), succeeded: true };
@@ -104,7 +104,7 @@ describe("a cluster that has gone back", () => {
     expect(outcome).toMatchObject({ acquired: true, lease: { term: 1 } });
   });
 
-  it("is one that only a write shows, too", async () => {
+  it("is detected also if only a write shows it", async () => {
     const transport = scripted((index, path) => {
       if (path === "/v3/lease/grant") return { ...header(7), TTL: "5" };
       return index === 0 ? header(7) : { ...header(6), succeeded: true };
@@ -112,7 +112,7 @@ describe("a cluster that has gone back", () => {
     await expect(new EtcdLeaseStore({ transport }).acquire(REQUEST)).rejects.toMatchObject({ code: "TERM_REGRESSED" });
   });
 
-  it("is none for what each member may tell by itself: the end of a lease, and the rest of a hold", async () => {
+  it("is not detected by replies of a single member: the end of a lease, and the rest of a hold", async () => {
     const kv = (value: string): Json => ({ kvs: [{ key: base64("e/1f"), create_revision: "8", lease: "31", value }] });
     const hold = kv(base64(JSON.stringify({ schema: 1, kind: "hold", holdMs: 5_000 })));
     const transport = scripted((_, path) => {
@@ -127,12 +127,12 @@ describe("a cluster that has gone back", () => {
     expect(transport.requests.at(-1)?.path).toBe("/v3/lease/revoke");
   });
 
-  it.each(["-1", "0.5", "seven"])("tells no revision of %s", async (revision) => {
+  it.each(["-1", "0.5", "seven"])("is refused with the revision %s", async (revision) => {
     const transport = scripted(() => ({ header: { cluster_id: "1", revision, raft_term: "2" } }));
     await expect(new EtcdLeaseStore({ transport }).read("e")).rejects.toThrow(/etcd's revision .*must be a whole number/);
   });
 
-  it("gives no term that a number cannot hold", async () => {
+  it("grants no term above Number.MAX_SAFE_INTEGER", async () => {
     const transport = scripted(() => ({ header: { cluster_id: "1", revision: "9007199254740993", raft_term: "2" } }));
     await expect(new EtcdLeaseStore({ transport }).read("e")).rejects.toThrow(/must be a whole number/);
   });

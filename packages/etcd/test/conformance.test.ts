@@ -13,10 +13,10 @@ await runConformanceUnless(etcdMissing(), "etcd", () => {
   runConformance(
     {
       name: "etcd",
-      // The clocks run as well as being moved: no case may take so long on a busy machine.
+      // The clocks run and are moved as well. The long lease keeps every case shorter than a lease on a busy machine.
       leaseMs: 60_000,
       rounds: SOME_ROUNDS,
-      // The session, and then the key; a keep-alive, and a reading of the key; the key's end, and the session's.
+      // acquire: the lease, then the key. renew: a keep-alive, then a read of the key. release: the key, then the lease.
       requests: { acquire: 2, renew: 2, release: 2, look: 1 },
       lacks: {
         transfer: "the next in the queue leads, and no other can be named",

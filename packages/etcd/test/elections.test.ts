@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { startEtcdProxy } from "./etcd-place.ts";
 
 const LEASE_MS = 9_000;
-/** So long that hardly anybody renews or reads while something is counted. */
+/** So long that hardly any candidate renews or reads while something is counted. */
 const LONG_LEASE_MS = 600_000;
 const TURNS = 20;
 const CROWD = 200;
@@ -26,7 +26,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election on etcd", () => {
 
   afterAll(() => etcd.stop());
 
-  test("is one for our candidates and `etcdctl elect`: each leads in its turn, in the order in which they came", async () => {
+  test("has Leasehold's candidates and `etcdctl elect` in one queue: each leads in its turn, in the order in which they came", async () => {
     const election = randomUUID();
     const random = new SeededRandom(SEED);
     await using listening = new ElectProcess(etcd, election);
@@ -56,7 +56,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election on etcd", () => {
     for (const candidate of queue) await candidate.resign();
   });
 
-  test(`wakes one of ${CROWD} candidates when its leader ends, the one who came next, and no other loses its place`, async () => {
+  test(`wakes only the next of ${CROWD} candidates when its leader ends, and no other one loses its place`, async () => {
     const election = randomUUID();
     const store = new EtcdLeaseStore({ endpoints: etcd.url });
     const led: string[] = [];
@@ -69,7 +69,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election on etcd", () => {
     }
     await hasPlaces(election, CROWD);
     const order = await valuesIn(election);
-    // Until all of them wait, each with a reading of its own.
+    // Waits until all of them are in the queue, each with its key.
     for (let before = -1, now = 0; now !== before;) {
       await new Promise((resolve) => setTimeout(resolve, 300));
       [before, now] = [now, await asked()];
@@ -79,7 +79,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election on etcd", () => {
       const next = candidates.get(order[turn + 1] ?? "");
       await leader?.leads;
       const [before, keys] = [await asked(), await keysIn(election)];
-      // As a crash would end it; and as it gives up.
+      // The leader's end by a crash, and by its resignation, in turns.
       if (turn % 2 === 0) await etcdctl(etcd, ["lease", "revoke", keys[0]?.split("/").at(-1) ?? ""]);
       else await leader?.resign();
       await next?.leads;
@@ -90,7 +90,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election on etcd", () => {
     await Promise.all([...candidates.values()].map(async (candidate) => candidate.resign()));
   });
 
-  test("goes on where a watch stands still, and where etcd has forgotten what it should begin with", async () => {
+  test("goes on if a watch stalls, and if etcd has compacted the revision at which a watch begins", async () => {
     await using proxy = await startEtcdProxy(etcd.url);
     for (const spoil of [standStill, compactFirst]) {
       const election = randomUUID();
@@ -107,7 +107,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election on etcd", () => {
     }
   });
 
-  test("has a candidate again, at the end, whose session was revoked while it waited, and none whose was while it led", async () => {
+  test("has a standby again, at the end, after its session was revoked; a leader whose session was revoked has lost", async () => {
     const election = randomUUID();
     const candidates: Candidate[] = [];
     for (const value of ["first", "second", "third"]) {
@@ -134,7 +134,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election on etcd", () => {
     readonly leads: Promise<unknown>;
     /** The reason why its first term ended. */
     readonly lost: Promise<unknown>;
-    /** Gives up its term or its place, for good. */
+    /** Gives up its term or its place, finally. */
     resign(): Promise<void>;
   }
 
@@ -204,7 +204,7 @@ async function standStill(proxy: FaultProxy): Promise<void> {
   proxy.passes = () => false;
 }
 
-/** A watch that begins at a revision which etcd has compacted is cancelled; the next one passes. */
+/** Compacts etcd before a watch begins, so that etcd cancels the watch. The next watch passes. */
 async function compactFirst(proxy: FaultProxy, etcd: Etcd): Promise<void> {
   proxy.passes = undefined;
   const compacted = Promise.withResolvers<void>();

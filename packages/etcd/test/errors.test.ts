@@ -9,7 +9,7 @@ interface Failing {
   readonly words: string;
   readonly facts: EtcdFailureFacts;
   readonly code: StoreErrorCode;
-  /** Of a write that fails so. */
+  /** The value for a write that fails in this way. */
   readonly mayHaveBeenApplied: boolean;
   readonly advice?: RegExp;
 }
@@ -17,7 +17,7 @@ interface Failing {
 const etcdSays = (grpcCode: number, status: number): EtcdFailureFacts => ({ grpcCode, status });
 const socketSays = (socketCode: string): EtcdFailureFacts => ({ socketCode, status: 0 });
 
-/** As etcd 3.4.23 and Node say it. */
+/** The messages of etcd 3.4.23 and of Node. */
 const FAILURES: readonly Failing[] = [
   { words: "etcdserver: request timed out", facts: etcdSays(14, 503), code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true },
   { words: "etcdserver: no leader", facts: etcdSays(14, 503), code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true },
@@ -148,7 +148,7 @@ describe("a failure of etcd's", () => {
       if (index !== 1) return header(7);
       throw new EtcdFailure(words, facts);
     });
-    // The read goes well, and the grant does not. What may have been granted is tried on.
+    // The read succeeds, and the grant fails. After an unknown outcome of the grant the transaction is tried.
     const error = await failureOf(new EtcdLeaseStore({ transport: oneGrantOnly(transport) }).acquire(REQUEST));
     expect(error).toMatchObject({ code, mayHaveBeenApplied, store: "etcd", operation: "grant", election: "e" });
     const said = `etcd: 'grant' of 'e' failed: ${words}.`;
@@ -165,7 +165,7 @@ describe("a failure of etcd's", () => {
     expect(reading).toMatchObject({ code, mayHaveBeenApplied: false, operation: "read" });
   });
 
-  it("may be anything that a transport of one's own throws", async () => {
+  it("may be any error of a custom transport", async () => {
     const transport = scripted(() => {
       throw new RangeError("out of something");
     });
@@ -176,14 +176,14 @@ describe("a failure of etcd's", () => {
     });
   });
 
-  it("is an answer of success without etcd's header, too: a captive portal's, say", async () => {
+  it("is also a success without etcd's header, such as a captive portal's", async () => {
     const error = await failureOf(new EtcdLeaseStore({ transport: scripted(() => ({ welcome: "to the hotel" })) }).read("e"));
     expect(error).toMatchObject({ code: "STORE_UNAVAILABLE" });
     expect(error.message).toMatch(/does not come from etcd/);
   });
 
   it.each([
-    // As etcd 3.4 says it, as later ones do, and as nobody does.
+    // The error as etcd 3.4 sends it, as later versions do, and in an unknown form.
     [
       { grpc_code: 7, http_code: 403, message: "etcdserver: permission denied" },
       "STORE_DENIED",
@@ -192,23 +192,23 @@ describe("a failure of etcd's", () => {
     [{ code: 7, message: "etcdserver: permission denied" }, "STORE_DENIED", /: etcdserver: permission denied\./],
     [{ code: "7", message: 5 }, "STORE_UNAVAILABLE", /: the stream has ended with an error\./],
     [null, "STORE_UNAVAILABLE", /: the stream has ended with an error\./],
-  ])("is one that stands in the first line of a stream: %j", async (said, code, message) => {
+  ])("may be in the first line of a stream: %j", async (said, code, message) => {
     const error = await failureOf(new EtcdLeaseStore({ transport: scripted(() => ({ error: said })) }).read("e"));
     expect(error).toMatchObject({ code, message, cause: { status: 200 } });
   });
 
-  it("is a lease that is shorter than what was asked for", async () => {
+  it("is a grant of a shorter lease than was asked for", async () => {
     const transport = scripted((_, path) => (path === "/v3/lease/grant" ? { ...header(7), ID: "1", TTL: "4" } : header(7)));
     expect(await failureOf(new EtcdLeaseStore({ transport }).acquire(REQUEST))).toMatchObject({ code: "STORE_REJECTED" });
   });
 
-  it("is a write that was carried out though its condition cannot hold", async () => {
+  it("is a write that was carried out although its condition cannot hold", async () => {
     const transport = scripted((index) => ({ ...header(7), succeeded: index === 1 }));
     await expect(new EtcdLeaseStore({ transport }).check({ election: "e" })).rejects.toMatchObject({ code: "CONFIGURATION" });
   });
 });
 
-/** A transaction after the grant finds no lease, as one does where the grant has not arrived. */
+/** Returns a transport whose grant fails. A transaction after it finds no lease, as if the grant had not arrived. */
 function oneGrantOnly(transport: ReturnType<typeof scripted>): ReturnType<typeof scripted> {
   const call = transport.call.bind(transport);
   transport.call = async (path, body, options) => {

@@ -16,7 +16,7 @@ interface Network {
   readonly faults: HttpFaults;
 }
 
-/** A prefix of its own in etcd, and leases that end by a clock of its own. */
+/** A place with its own prefix in etcd, and leases that end by its own clock. */
 export class EtcdPlace implements Place {
   readonly #etcd: Etcd;
   readonly #moved: MovedEtcd;
@@ -62,7 +62,7 @@ export class EtcdPlace implements Place {
     return guardedText(await testStore.open({ store: "etcd", url: this.#etcd.url, prefix: this.#prefix }));
   }
 
-  /** A key that is no candidate's. A candidate of a later version is one all the same, as those in Go are. */
+  /** Writes a key that is no candidate's. A candidate of a later version, or one in Go, would still be a candidate. */
   async plant(election: string): Promise<void> {
     await etcdctl(this.#etcd, ["put", this.#foreign(election), "do not touch"]);
   }
@@ -91,7 +91,7 @@ export class EtcdPlace implements Place {
     return `${this.#prefix}${election}/theirs`;
   }
 
-  /** Its keep-alives and its watches wait by timers of its own, so that time waits for its requests themselves. */
+  /** Returns a store whose keep-alives and watches use timers of their own, so that `pass` waits for its requests only. */
   #store(url: string, clock: Clock, farthest: () => Promise<unknown> | undefined = () => undefined): EtcdLeaseStore {
     const way = new HttpTransport([new URL(url)], undefined);
     const transport: EtcdTransport = {
@@ -105,7 +105,7 @@ export class EtcdPlace implements Place {
   }
 }
 
-/** A proxy in front of etcd's gateway, which names each request by its path. */
+/** Starts a proxy in front of etcd's gateway, which names each request by its path. */
 export async function startEtcdProxy(url: string): Promise<FaultProxy> {
   return await startFaultProxy(url, { nameOf: ({ path }) => path, isStream: ({ path }) => path === "/v3/watch" });
 }

@@ -20,25 +20,25 @@ describe.skipIf(await isMissing(etcdMissing()))("an election that programs in Go
     await etcd.stop();
   });
 
-  it("has its keys below the prefix as it is: the name, a slash, and the lease in hex, with the value that was published", async () => {
+  it("has its keys below the unchanged prefix: the name, a slash, and the lease in hex, with the published value", async () => {
     const lease = await win("a/100%", { value: "http://10.0.0.7" });
     const key = `/services/a/100%/${lease.termId}`;
     expect(await etcdctl(etcd, ["get", "--prefix", "/services/"])).toBe(`${key}\nhttp://10.0.0.7\n`);
     expect(await etcdctl(etcd, ["lease", "timetolive", lease.termId, "--keys"])).toContain(key);
-    // What Go does not know lies elsewhere, where no election is inside another.
+    // Keys that Go does not have lie elsewhere, where no election is inside another.
     expect(await etcdctl(etcd, ["get", "--prefix", ".leasehold/", "--keys-only"])).toContain(
       `.leasehold/%2Fservices%2Fa%2F100%25/candidates/${lease.termId}`,
     );
     await store.release(lease, LIMITS);
   });
 
-  it("has the candidateId as the value of a candidate that publishes none", async () => {
+  it("has the candidateId as the value of a candidate that publishes nothing", async () => {
     const lease = await win(randomUUID());
     expect(await etcdctl(etcd, ["get", "--prefix", "/services/", "--print-value-only"])).toBe("candidate\n");
     await store.release(lease, LIMITS);
   });
 
-  it("names a leader that is none of ours by its value, and else by its lease", async () => {
+  it("names a foreign leader by its value, or by its lease if that is empty", async () => {
     for (const value of ["a program in Go", ""]) {
       const election = randomUUID();
       const { lease, revision } = await enterAsGo(election, value);
@@ -55,7 +55,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election that programs in Go
     }
   });
 
-  it("can be broken only at once where the leader is none of ours, which is said", async () => {
+  it("refuses to break a foreign leader unless `immediate` is set, and says so", async () => {
     const election = randomUUID();
     const { revision } = await enterAsGo(election, "a program in Go");
     await expect(store.break(election, { reason: "stuck" })).rejects.toMatchObject({
@@ -68,7 +68,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election that programs in Go
     await store.release(lease, LIMITS);
   });
 
-  it("is refused where a key that is no candidate's comes first, for which Go's candidates wait, too", async () => {
+  it("is refused if its oldest key is not a candidate's, for which Go's candidates would wait, too", async () => {
     const election = randomUUID();
     const key = `/services/${election}/inner/4b5c`;
     await etcdctl(etcd, ["put", key, "somebody's"]);
@@ -82,7 +82,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election that programs in Go
     expect(await etcdctl(etcd, ["get", key, "--print-value-only"])).toBe("somebody's\n");
   });
 
-  it("shows the leader with a value that is not UTF-8", async () => {
+  it("shows a leader whose value is not UTF-8", async () => {
     const election = randomUUID();
     const lease = await grant(5);
     const body = {
@@ -101,7 +101,7 @@ describe.skipIf(await isMissing(etcdMissing()))("an election that programs in Go
     return outcome.lease;
   }
 
-  /** Does what Go's `concurrency.Election` does to lead. */
+  /** Enters an election with the same requests as Go's `concurrency.Election`. */
   async function enterAsGo(election: string, value: string): Promise<{ readonly lease: string; readonly revision: number }> {
     const lease = await grant(60);
     const key = `/services/${election}/${lease}`;

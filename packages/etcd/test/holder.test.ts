@@ -20,11 +20,11 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     await etcd.stop();
   });
 
-  it("has lost it once its lease is revoked, though a keep-alive succeeds", async () => {
+  it("has lost it once its lease is revoked, although a keep-alive succeeds", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const lease = await win(store);
     await etcdctl(etcd, ["lease", "revoke", lease.termId]);
-    // As etcd before 3.4.38, 3.5.23 and 3.6.5 does.
+    // This is the behaviour of etcd before 3.4.38, 3.5.23 and 3.6.5.
     wire.onCall = async (path, _body, send) => {
       const reply = await send();
       return path === "/v3/lease/keepalive" ? { ...reply, body: changed(reply.body, { TTL: "10" }) } : reply;
@@ -32,7 +32,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     expect(await store.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "missing", barredUntilExpiry: false });
   });
 
-  it("has lost it where a keep-alive tells of no time", async () => {
+  it("has lost it if a keep-alive returns no time", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const lease = await win(store);
     wire.onCall = async (path, _body, send) => {
@@ -42,7 +42,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     expect(await store.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "missing" });
   });
 
-  it("has not renewed where the members elected a leader meanwhile; the next renewal does", async () => {
+  it("has not renewed if the members elected a leader meanwhile; the next renewal succeeds", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const lease = await win(store);
     wire.onCall = async (path, _body, send) => {
@@ -70,7 +70,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     await store.release(lease, LIMITS);
   });
 
-  it("does not keep a broken term any longer", async () => {
+  it("does not send keep-alives for a broken term", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const lease = await win(store);
     await store.break(lease.election, { reason: "maintenance" });
@@ -82,7 +82,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     expect(await store.release(lease, LIMITS)).toBe("released");
   });
 
-  it("publishes only as long as the term is its own, and is told what became of it", async () => {
+  it("publishes only while the term is its own, and then learns how it was lost", async () => {
     const { store } = wiredStore(etcd.url);
     const broken = await win(store);
     await store.break(broken.election, { reason: "enough" });
@@ -100,7 +100,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
       expect(await store.release(lease, LIMITS)).toBe(lease === broken ? "released" : "not-held");
   });
 
-  it("keeps others out for the hold that it has left, and no longer than the lease of the key says", async () => {
+  it("keeps others out for the hold of its release, and no longer than the lease of the key", async () => {
     const { store } = wiredStore(etcd.url);
     const lease = await win(store);
     await store.publish(lease, "of the term", LIMITS);
@@ -114,7 +114,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     expect(await store.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "missing", explanation: "it was released" });
   });
 
-  it("is told the reason of a break that did not wait for it", async () => {
+  it("learns the reason of an immediate break", async () => {
     const { store } = wiredStore(etcd.url);
     const lease = await win(store);
     await store.break(lease.election, { reason: "at once", immediate: true });
@@ -137,7 +137,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     expect(await leases(etcd)).not.toContain(lease.termId);
   });
 
-  it("is fenced by two conditions, which a release with a hold and a break make false while the key is still there", async () => {
+  it("is fenced by two conditions, which a release with a hold and a break make false while the key still exists", async () => {
     const { store, wire } = wiredStore(etcd.url);
     for (const end of ["hold", "break"]) {
       const lease = await win(store);
@@ -150,7 +150,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     }
   });
 
-  it("stays fenced by its hold where a break, which found it leading, arrives between the release and the end of its lease", async () => {
+  it("stays fenced by its hold if a break that found it leading arrives between the release and the revocation", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const admin = wiredStore(etcd.url);
     const lease = await win(store);
@@ -171,14 +171,14 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
       await released.promise;
       return await send().finally(broken.resolve);
     };
-    // What is left to break is the hold.
+    // Only the hold is left to break.
     expect(await admin.store.break(lease.election, { reason: "stop" })).toEqual({ broken: true, term: lease.term });
     expect(await release).toBe("released");
     expect(await transact(wire, { compare: store.fence(lease), success: [] })).toBe(false);
     expect(await store.read(lease.election)).toMatchObject({ state: "vacant", term: lease.term });
   });
 
-  it("is not in the way where the reply to its acquisition was lost", async () => {
+  it("does not block itself if the reply to its acquisition was lost", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const election = randomUUID();
     wire.onCall = async (path, _body, send) => {
@@ -189,12 +189,12 @@ describe.skipIf(await isMissing(etcdMissing()))("the holder of a term on etcd", 
     const other = wiredStore(etcd.url).store;
     expect(await other.read(election)).toMatchObject({ state: "held" });
     wire.onCall = async (_path, _body, send) => await send();
-    // What it sees of itself it takes back.
+    // The process revokes the lease of its own earlier attempt when it reads it.
     const lease = await win(store, election);
     await store.release(lease, LIMITS);
   });
 
-  it("is one of those that a lost grant has not kept from leading", async () => {
+  it("leads although the reply to its grant was lost", async () => {
     const { store, wire } = wiredStore(etcd.url);
     wire.onCall = async (path, _body, send) => (path === "/v3/lease/grant" ? await loseReply(send) : await send());
     const lease = await win(store);
@@ -217,7 +217,7 @@ async function transact(wire: Wire, transaction: Json): Promise<boolean> {
   return body["succeeded"] === true;
 }
 
-/** The leases at etcd, in hex, without the zeros that etcdctl puts before them. */
+/** Returns the leases at etcd, in hex, without the zeros that etcdctl puts before them. */
 async function leases(etcd: Etcd): Promise<readonly string[]> {
   return (await etcdctl(etcd, ["lease", "list"])).split("\n").map((line) => line.replace(/^0+/, ""));
 }

@@ -13,7 +13,7 @@ const VACANT = JSON.stringify({
   responses: [{ response_range: {} }, { response_range: {} }, { response_range: {} }],
 });
 
-describe("the way to etcd over HTTP", () => {
+describe("the HTTP transport", () => {
   const servers: Server[] = [];
 
   afterEach(() => {
@@ -23,7 +23,7 @@ describe("the way to etcd over HTTP", () => {
     }
   });
 
-  it("tries the next endpoint at once where it cannot connect, and stays with the one that answers", async () => {
+  it("tries the next endpoint at once if it cannot connect, and stays with the one that answers", async () => {
     const asked: string[] = [];
     const url = await serve((request, response) => {
       asked.push(request.url ?? "");
@@ -41,7 +41,7 @@ describe("the way to etcd over HTTP", () => {
   it.each([
     ["http:", /https: rather than http:/],
     ["https:", /http: rather than https:/],
-  ])("asks about the scheme where an endpoint of %s ends connections without a word", async (protocol, advice) => {
+  ])("asks about the scheme if an endpoint of %s ends connections without an answer", async (protocol, advice) => {
     const url = await serve(() => undefined);
     servers.at(-1)?.on("connection", (socket: Socket) => socket.destroy());
     const store = new EtcdLeaseStore({ endpoints: url.replace("http:", protocol) });
@@ -51,7 +51,7 @@ describe("the way to etcd over HTTP", () => {
     });
   });
 
-  it("sends each request once, and the next one to the next endpoint after one that has not answered well", async () => {
+  it("sends each request once, and after a bad answer sends the next one to the next endpoint", async () => {
     const asked: string[] = [];
     const bad: Readonly<Record<string, RequestListener>> = {
       silent: () => undefined,
@@ -76,7 +76,7 @@ describe("the way to etcd over HTTP", () => {
     }
   });
 
-  it("leaves an endpoint whose watch has broken, and not one whose watch was given up", async () => {
+  it("changes the endpoint if a watch has broken, and not if its caller ended the watch", async () => {
     const asked: string[] = [];
     const watches = new Set<string>();
     const named = async (name: string): Promise<string> =>
@@ -104,7 +104,7 @@ describe("the way to etcd over HTTP", () => {
     expect(asked).toEqual(["one", "one", "other"]);
   });
 
-  it("stays with an endpoint that refuses: the others would, too", async () => {
+  it("stays with an endpoint that refuses, because the others would refuse, too", async () => {
     const url = await serve(
       (_, response) => void response.writeHead(403).end(JSON.stringify({ code: 7, message: "etcdserver: permission denied" })),
     );
@@ -112,7 +112,7 @@ describe("the way to etcd over HTTP", () => {
     for (let reads = 0; reads < 2; reads += 1) await expect(store.read("e")).rejects.toMatchObject({ code: "STORE_DENIED" });
   });
 
-  it("puts the lines of a watch together from the pieces that they come in, and asks for the end of one without a leader", async () => {
+  it("joins the lines of a watch from their pieces, and asks etcd to end a watch without a leader", async () => {
     const put = (value: string): object => ({
       kv: { key: base64("e/1f"), create_revision: "8", mod_revision: "8", version: "1", value: base64(value), lease: "31" },
     });
@@ -142,11 +142,11 @@ describe("the way to etcd over HTTP", () => {
     expect(asked).toBe("true");
   });
 
-  it("gives up a request when it is told to, at any moment, and nothing of it is left", async () => {
+  it("aborts a request at any moment, and leaves nothing behind", async () => {
     const arrived = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
     const url = await serve((request, response) => {
-      // Only half of it.
+      // Sends only half of the reply.
       response.write("{");
       request.socket.on("close", () => closed.resolve());
       arrived.resolve();
@@ -180,7 +180,7 @@ describe("the way to etcd over HTTP", () => {
     expect(connections).toBe(1);
   });
 
-  it("sends what belongs to one endpoint there, and nowhere else", async () => {
+  it("sends a request that names an endpoint only there", async () => {
     const asked: string[] = [];
     const [one = "", other = ""] = await Promise.all(
       ["one", "other"].map(
@@ -210,7 +210,7 @@ describe("the way to etcd over HTTP", () => {
     expect(asked).toEqual([]);
   });
 
-  it("tries each endpoint once where none can be reached", async () => {
+  it("tries each endpoint once if none can be reached", async () => {
     let requests = 0;
     const count = (): void => void (requests += 1);
     subscribe("http.client.request.start", count);
@@ -223,7 +223,7 @@ describe("the way to etcd over HTTP", () => {
     expect(requests).toBe(3);
   });
 
-  it("asks about the scheme only where nothing was ever answered", async () => {
+  it("asks about the scheme only if no answer ever came", async () => {
     let answers = 1;
     const url = await serve((_, response) => {
       answers -= 1;
@@ -233,11 +233,11 @@ describe("the way to etcd over HTTP", () => {
     const store = new EtcdLeaseStore({ endpoints: url });
     await store.read("e");
     await expect(store.read("e")).rejects.toThrow(/^etcd: 'read' of 'e' failed: (socket hang up|read ECONNRESET)\.$/);
-    // Nor of an endpoint that is not there.
+    // The question is also missing for an endpoint that does not exist.
     await expect(new EtcdLeaseStore({ endpoints: UNUSED }).read("e")).rejects.not.toThrow(/rather than/);
   });
 
-  it("puts an answer together from the pieces that it comes in", async () => {
+  it("joins an answer from its pieces", async () => {
     const kv = { key: base64("e/1f"), create_revision: "8", value: base64("x"), lease: "31" };
     const info = { ...kv, key: base64(".leasehold/e/candidates/1f"), value: base64("{}") };
     const text = Buffer.from(
@@ -249,7 +249,7 @@ describe("the way to etcd over HTTP", () => {
     );
     const url = await serve((_, response) => {
       void (async () => {
-        // In the middle of a letter.
+        // The text is cut in the middle of a letter.
         const middle = text.indexOf("ü") + 1;
         response.write(text.subarray(0, middle));
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -262,7 +262,7 @@ describe("the way to etcd over HTTP", () => {
     expect(await new EtcdLeaseStore({ endpoints: url }).read("e")).toMatchObject({ state: "held", holder: "x", term: 8 });
   });
 
-  it("takes the first line of an answer that streams, and the error in it", async () => {
+  it("takes the first line of a streamed answer, or the error in it", async () => {
     const lines = ['{"result":{}}', '{"error":{"grpc_code":14,"message":"late"}}'];
     const url = await serve((_, response) => response.end(`${lines.join("\n")}\n`));
     const { signal } = new AbortController();
@@ -280,7 +280,7 @@ describe("the way to etcd over HTTP", () => {
     ["no JSON", 200, "<html>", { grpcCode: undefined, status: 200, message: /is no JSON/ }],
     ["no object", 200, "5", { message: /is no JSON/ }],
     ["nothing", 200, "null", { message: /is no JSON/ }],
-  ])("tells what %s is, of a request and of a watch", async (_, status, text, failure) => {
+  ])("reports %s of a request and of a watch", async (_, status, text, failure) => {
     const url = await serve((_request, response) => void response.writeHead(status).end(`${text}\n`));
     const { signal } = new AbortController();
     const transport = new HttpTransport([new URL(url)], undefined);
@@ -288,7 +288,7 @@ describe("the way to etcd over HTTP", () => {
     await expect(transport.watch([], { signal }).next()).rejects.toMatchObject({ name: "EtcdFailure", ...failure });
   });
 
-  it("fails as a message of a watch says, and as its connection does", async () => {
+  it("fails with the error in a watch's message, and with that of its connection", async () => {
     const messages = ['{"result":{"created":true}}\n\n', '{"error":{"grpc_code":14,"message":"no leader"}}\n'];
     for (const [rest, failure] of [
       [messages[1], { grpcCode: 14, message: "no leader" }],
@@ -305,7 +305,7 @@ describe("the way to etcd over HTTP", () => {
     }
   });
 
-  it("puts the lines of a watch together from pieces that end in the middle of a letter", async () => {
+  it("joins the lines of a watch from pieces that end in the middle of a letter", async () => {
     const line = Buffer.from(`${JSON.stringify({ result: { note: "Füße" } })}\n`);
     const middle = line.indexOf("ü") + 1;
     const url = await serve((_, response) => {
@@ -320,7 +320,7 @@ describe("the way to etcd over HTTP", () => {
     await expect(next).rejects.toThrow("enough");
   });
 
-  it("ends a watch where etcd does, and leaves out what no line feed has closed", async () => {
+  it("ends a watch when etcd does, and drops text after the last line feed", async () => {
     const url = await serve((_, response) => void response.end('{"result":{"created":true}}\n{"result":{"cut'));
     const seen: unknown[] = [];
     const watch = new HttpTransport([new URL(url)], undefined).watch([{ a: 1 }], { signal: new AbortController().signal });
@@ -328,7 +328,7 @@ describe("the way to etcd over HTTP", () => {
     expect(seen).toEqual([{ created: true }]);
   });
 
-  it("stays with an endpoint where its caller gives up, and leaves it where it has not answered in time", async () => {
+  it("stays with an endpoint if its caller gives up, and changes it if it has not answered in time", async () => {
     const asked: string[] = [];
     const [one = "", other = ""] = await Promise.all(
       ["one", "other"].map(
@@ -360,7 +360,7 @@ describe("the way to etcd over HTTP", () => {
     }
   });
 
-  it("goes round all endpoints, and each is left once, whoever has seen it fail", async () => {
+  it("goes round all endpoints, and changes once for simultaneous failures of one", async () => {
     const asked: string[] = [];
     const urls = await Promise.all(
       ["one", "two", "three"].map(
@@ -372,13 +372,13 @@ describe("the way to etcd over HTTP", () => {
       ),
     );
     const store = new EtcdLeaseStore({ endpoints: urls });
-    // Both fail at the first one, which is left for the second one, not for the third.
+    // Both reads fail at the first endpoint. The transport then changes to the second one, not to the third.
     await Promise.allSettled([store.read("e"), store.read("f")]);
     for (let reads = 0; reads < 3; reads += 1) await store.read("e").catch(() => undefined);
     expect(asked).toEqual(["one", "one", "two", "three", "one"]);
   });
 
-  it("tells nothing of what a stranger answers", async () => {
+  it("quotes nothing of another program's answer", async () => {
     const url = await serve((_, response) => void response.writeHead(500).end("token=correct-horse"));
     await expect(new EtcdLeaseStore({ endpoints: url }).read("e")).rejects.toThrow(/does not come from etcd's gateway\.$/);
   });

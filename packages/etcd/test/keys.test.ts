@@ -16,7 +16,7 @@ function beside(part: string, hex: string, value: object): KeyValue {
 }
 
 describe("a lease of our own", () => {
-  it("is a positive number of 63 bits, of those that are random in a UUID, and none is 0", () => {
+  it("is a positive number of 63 bits, from the random bits of a UUID, and never 0", () => {
     expect(randomLease("01234567-89ab-4000-8000-0000000fedcb")).toBe("123456789abedcb");
     expect(randomLease("ffffffff-ffff-4000-8000-00000000ffff")).toBe("7fffffffffffffff");
     expect(randomLease("00000000-0000-4fff-bfff-ffffffff0000")).toBe("1");
@@ -25,7 +25,7 @@ describe("a lease of our own", () => {
 });
 
 describe("a key of an election", () => {
-  it("is a candidate's where it ends with the hex of a lease", () => {
+  it("is a candidate's if it ends with the hex of a lease", () => {
     expect(
       ["p/e/1f", "p/e/7fffffffffffffff", "p/e/17fffffffffffffff", "p/e/", "p/e/1F", "p/e/x/1f"].map((key) => KEYS.hexOf(key)),
     ).toEqual(["1f", "7fffffffffffffff", undefined, undefined, undefined, undefined]);
@@ -38,7 +38,7 @@ describe("a key of an election", () => {
   });
 });
 
-describe("what candidates tell", () => {
+describe("an election's data", () => {
   it.each<readonly [string | undefined, boolean]>([
     [JSON.stringify(INFO), true],
     [JSON.stringify({ ...INFO, schema: 2 }), false],
@@ -52,7 +52,7 @@ describe("what candidates tell", () => {
     expect(decodeInfo(text)).toEqual(isOurs ? INFO : undefined);
   });
 
-  it("has a note that closes the term, whatever that is", () => {
+  it("may have a note, which ends the term whatever its content", () => {
     const unreadable = { schema: 1, kind: "break", id: "", reason: "the note cannot be read" };
     const order = { schema: 1, kind: "break", id: "7", reason: "over" };
     const hold = { schema: 1, kind: "hold", holdMs: 5_000 };
@@ -61,7 +61,7 @@ describe("what candidates tell", () => {
       expect(decodeNote(text), text).toEqual(unreadable);
   });
 
-  it("is the oldest one's that leads, wherever it stands among them", () => {
+  it("shows the oldest candidate as the leader, in any order", () => {
     const candidates = [candidate("3", 9), candidate("1", 7, "name"), candidate("2", 8)];
     const data: ElectionData = { candidates, infos: [beside("candidates", "1", INFO), beside("candidates", "2", {})], notes: [] };
     const { head } = sightingOf("e", KEYS, 20, data);
@@ -70,7 +70,7 @@ describe("what candidates tell", () => {
       expect(sightingOf("e", KEYS, 20, { ...data, candidates: order }).head?.hex).toBe("1");
   });
 
-  it("names it: by its candidateId, and by its value or its lease where it is a program in Go", () => {
+  it("names the leader by its candidateId, and a program in Go by its value or its lease", () => {
     const head = { hex: "1f", term: 7, leaseNumber: "31", note: undefined };
     expect(namesOf({ ...head, value: "a", info: INFO })).toEqual({ holder: "a" });
     expect(namesOf({ ...head, value: "b", info: { ...INFO, published: true } })).toEqual({ holder: "a", value: "b" });
@@ -78,7 +78,7 @@ describe("what candidates tell", () => {
     expect(namesOf({ ...head, value: "", info: undefined })).toEqual({ holder: "lease 1f", value: "" });
   });
 
-  it("shows a hold of the length that its note says, where nothing else is known", () => {
+  it("shows a hold with the length in its note, if nothing else is known", () => {
     const note = beside("notes", "1", { kind: "hold", holdMs: 5_000 });
     const sighting = sightingOf("e", KEYS, 20, { candidates: [candidate("1", 7)], infos: [], notes: [note] });
     expect(snapshotOf(sighting, 0)).toEqual({ election: "e", state: "vacant", term: 7, bar: { kind: "hold", leftMs: 5_000 } });
@@ -86,8 +86,8 @@ describe("what candidates tell", () => {
   });
 });
 
-describe("the durations that somebody may wait for after a record", () => {
-  it("are each named once, and the lease's only while that is held", () => {
+describe("the durations that a process may wait after a record", () => {
+  it("are each listed once, and the lease's only while the lease is held", () => {
     const record = {
       termId: "t",
       leaseDurationMs: 5,
@@ -103,8 +103,8 @@ describe("the durations that somebody may wait for after a record", () => {
   });
 });
 
-describe("what etcd's gateway says", () => {
-  it("leaves out what is nothing", () => {
+describe("a reply of etcd's gateway", () => {
+  it("omits empty and zero values", () => {
     const nothing = { key: "", value: "", createRevision: 0, modRevision: 0, lease: "0" };
     expect(keyValue({})).toEqual(nothing);
     expect(keyValue({ key: 5, value: null, lease: 31, create_revision: "0" })).toEqual(nothing);

@@ -1,4 +1,4 @@
-/** Elections with many candidates: each range over them costs etcd work in proportion to their number. */
+/** Tests elections with many candidates, where each range over them costs etcd work in proportion to their number. */
 import { Elector } from "@leasehold/core";
 import type { Json } from "@leasehold/etcd";
 import { expect, test } from "vitest";
@@ -22,7 +22,7 @@ function rangesOf(wire: Wire): { count: number } {
   return ranges;
 }
 
-/** An election that these compete in, the first of them leading. */
+/** Starts candidates of one election, of which the first leads. */
 async function crowded(etcd: VirtualEtcd): Promise<ReadonlyArray<{ readonly elector: Elector; readonly wire: Wire }>> {
   const candidates = [];
   for (let number = 0; number < CANDIDATES; number += 1) {
@@ -36,7 +36,7 @@ async function crowded(etcd: VirtualEtcd): Promise<ReadonlyArray<{ readonly elec
   return candidates;
 }
 
-test("neither a leader nor those that wait read the queue again while nobody before them goes", async () => {
+test("neither a leader nor a standby reads the whole queue again while no candidate before it goes", async () => {
   const etcd = new VirtualEtcd();
   const candidates = await crowded(etcd);
   const counts = candidates.map(({ wire }) => rangesOf(wire));

@@ -8,12 +8,12 @@ import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { describe, test, type TestContext } from "vitest";
 
-/** The members take a second or two to elect a leader of their own, which no renewal is to miss its deadline by. */
+/** The members take a second or two to elect a leader of their own. No renewal must miss its deadline because of that. */
 const TIMING = { leaseDurationMs: 9_000, renewIntervalMs: 1_000, renewDeadlineMs: 7_000 };
 const ELECTION = "nightly-billing";
 
 describe.skipIf(await isMissing(etcdMissing())).concurrent("the members of an etcd", () => {
-  test("one of three is killed, and nothing happens; two are, and nobody leads; one comes back, and somebody does", async ({
+  test("with one of three killed the leader stays; with two killed no candidate leads; after one returns a candidate leads", async ({
     expect,
     onTestFinished,
   }) => {
@@ -23,7 +23,7 @@ describe.skipIf(await isMissing(etcdMissing())).concurrent("the members of an et
     const leader = new Campaign(endpoints, onTestFinished);
     const first = await leader.leads();
     const standby = new Campaign(endpoints, onTestFinished);
-    // The one that the store has talked to so far.
+    // This is the member that the store has used so far.
     await members[0].kill();
     for (let renewals = 0; renewals < 3; renewals += 1) await leader.renewed();
     expect(first.isValid()).toBe(true);
@@ -39,7 +39,7 @@ describe.skipIf(await isMissing(etcdMissing())).concurrent("the members of an et
     expect(next.isValid()).toBe(true);
   });
 
-  test("one that was restored from a snapshot, and has forgotten a term, gives none that is not higher", async ({
+  test("a member restored from a snapshot, which has forgotten a term, grants only a higher one", async ({
     expect,
     onTestFinished,
   }) => {
@@ -56,10 +56,10 @@ describe.skipIf(await isMissing(etcdMissing())).concurrent("the members of an et
     onTestFinished(() => restored.stop());
 
     await untilAborted(before);
-    // Each try to campaign raises the revision, and so does the loop below.
+    // Each attempt to campaign raises the revision, and so does the loop below.
     await campaign.failed("TERM_REGRESSED");
 
-    // As --bump-revision would do it, which 3.4 has not.
+    // The loop has the effect of --bump-revision, which etcd 3.4 does not have.
     while ((await revisionOf(restored)) <= before.term + 10) await etcdctl(restored, ["put", "elsewhere", "value"]);
     expect((await campaign.leads(1)).term).toBeGreaterThan(before.term);
   });

@@ -6,15 +6,15 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Json } from "@leasehold/etcd";
 
-/** How much longer than it is asked for a lease lasts at etcd itself: etcd never ends one during a test. */
+/** The time by which a lease at etcd itself lasts longer than was asked for. So etcd never ends a lease during a test. */
 const LONGER_S = 3_600;
-/** How long a watch may take to tell of a lease's end. */
+/** The longest time for a watch to show a lease's end. */
 const HEARD_MS = 20;
 
-/** The gateway of an etcd whose leases end by a clock that a test moves. */
+/** A gateway of an etcd whose leases end by a clock that a test moves. */
 export interface MovedEtcd extends AsyncDisposable {
   readonly url: string;
-  /** Moves the clock, and ends the leases that have run out by then. It runs by itself as well. */
+  /** Moves the clock, and ends the leases that have run out by then. The clock also runs by itself. */
   advance(ms: number): Promise<void>;
 }
 
@@ -24,8 +24,9 @@ interface MovedLease {
 }
 
 /**
- * Starts a gateway in front of etcd's own. It keeps the leases' time: where one has run out, it revokes it. etcd does the same to a
- * lease that has run out by its own clock. All else is passed on as it is.
+ * Starts a gateway in front of etcd's own. It measures the leases' time, and revokes a lease that has run out. etcd does the same
+ * by its own clock.
+ * All other requests are passed on unchanged.
  */
 export async function startMovedEtcd(etcdUrl: string): Promise<MovedEtcd> {
   const agent = new Agent({ keepAlive: true });
@@ -50,7 +51,7 @@ export async function startMovedEtcd(etcdUrl: string): Promise<MovedEtcd> {
       .filter(([, { untilMs }]) => untilMs <= nowMs())
       .toSorted(([, one], [, other]) => one.untilMs - other.untilMs);
     for (const [id] of over) {
-      // Two requests may find it at once.
+      // Two requests may find the same lease at once.
       if (leases.delete(id)) await text(await send("/v3/lease/revoke", JSON.stringify({ ID: id })));
     }
     return over.length;
@@ -79,7 +80,7 @@ export async function startMovedEtcd(etcdUrl: string): Promise<MovedEtcd> {
     response.end(ttlS === undefined ? line : withTtl(JSON.parse(line) as Json, ttlS));
   };
 
-  /** Returns what etcd would have said of a lease's time; `undefined` where it keeps none of that number. */
+  /** Returns the time of a lease as etcd would have shown it; `undefined` if it has no lease of that number. */
   const shownTtl = (path: string, id: string, body: Json): number | undefined => {
     if (path === "/v3/lease/grant") leases.set(id, { ttlS: Number(body["TTL"]), untilMs: 0 });
     if (path === "/v3/lease/revoke") leases.delete(id);
@@ -91,7 +92,7 @@ export async function startMovedEtcd(etcdUrl: string): Promise<MovedEtcd> {
   };
 
   const server = createServer((incoming, response) => {
-    // What cannot be passed on is closed, as by a network.
+    // A request that cannot be passed on is closed, as by a network.
     serve(incoming, response).catch(() => response.destroy());
   });
   server.keepAliveTimeout = 0;
@@ -112,7 +113,7 @@ export async function startMovedEtcd(etcdUrl: string): Promise<MovedEtcd> {
   };
 }
 
-/** A reply in which a lease has so many seconds. Where etcd has none left of it, it stays gone. */
+/** Returns a reply in which a lease has this many seconds left. A lease that is gone at etcd stays gone. */
 function withTtl(reply: Json, ttlS: number): string {
   const inner = (reply["result"] as Json | undefined) ?? reply;
   const told = Number(inner["TTL"] ?? 0) > 0 ? { ...inner, TTL: String(ttlS) } : inner;

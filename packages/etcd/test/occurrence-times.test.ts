@@ -5,14 +5,14 @@ import { VirtualEtcd, writes } from "./virtual-etcd.ts";
 import { loseReply, type Wire } from "./wire.ts";
 
 const LIMITS = { timeoutMs: 1_000 };
-/** A sixteenth of it is a second. */
+/** A sixteenth of the retention is a second. */
 const RETENTION_MS = 16_000;
 
 describe("an occurrence on etcd, in time", () => {
   let etcd: VirtualEtcd;
   let occurrences: OccurrenceStore;
   let wire: Wire;
-  /** The leases asked for, in seconds. */
+  /** The durations of the granted leases, in seconds. */
   let granted: number[];
 
   beforeEach(() => {
@@ -41,7 +41,7 @@ describe("an occurrence on etcd, in time", () => {
     return outcome.lease;
   }
 
-  it("is of a store that says what it can do", () => {
+  it("has a store that states its capabilities", () => {
     expect(occurrences.capabilities).toMatchObject({
       maxValueBytes: 65_536,
       fence: "atomic",
@@ -49,9 +49,9 @@ describe("an occurrence on etcd, in time", () => {
     });
   });
 
-  it("may be tried again once its mark is gone, and not before, by a process that has never seen it", async () => {
+  it("may be tried again once its mark is gone, and not before, by a process that has never read it", async () => {
     await claim("one");
-    // The mark is gone half a second after its end at the latest.
+    // The mark is gone at most half a second after its end.
     for (const [ms, acquired] of [
       [4_900, false],
       [700, true],
@@ -61,7 +61,7 @@ describe("an occurrence on etcd, in time", () => {
     }
   });
 
-  it("is as old as the longest of the marks that are gone says, and no older for others' marks", async () => {
+  it("is as old as the longest of its marks that are gone, whatever other occurrences' marks say", async () => {
     await claim("one");
     await etcd.clock.advance(4_900);
     expect((await etcd.run(connect().occurrences.read("one")))?.ageMs?.[0]).toBe(0);
@@ -71,13 +71,13 @@ describe("an occurrence on etcd, in time", () => {
     expect((await etcd.run(connect().occurrences.read("two")))?.ageMs?.[0]).toBe(0);
   });
 
-  it("has a mark for as long as its lease, in whole seconds, rounded up", async () => {
+  it("has a mark that lasts as long as its lease, rounded up to whole seconds", async () => {
     await claim("one", 5_001);
     expect(granted).toEqual([6, 17]);
     expect(etcd.under(".leasehold/e/ticks/marks/one/")).toEqual([expect.stringMatching(/^[^/]+\/5001$/)]);
   });
 
-  it("is kept on one lease with all that is written within a sixteenth of the retention, and then on another one", async () => {
+  it("shares a lease with all writes within a sixteenth of the retention; later writes get another lease", async () => {
     const leaseOf = (name: string): string => etcd.key(`.leasehold/e/ticks/records/${name}`)?.lease ?? "";
     const { store, wire: way } = etcd.connect();
     way.onCall = wire.onCall;
@@ -87,7 +87,7 @@ describe("an occurrence on etcd, in time", () => {
       ["three", 1],
     ] as const) {
       await etcd.clock.advance(waitMs);
-      // As each process does at each occurrence.
+      // Each process creates a store for each occurrence.
       await attempt(name, store.occurrences("e", { retentionMs: RETENTION_MS }));
     }
     expect(leaseOf("two")).toBe(leaseOf("one"));
@@ -95,27 +95,27 @@ describe("an occurrence on etcd, in time", () => {
     expect(granted).toEqual([5, 17, 5, 5, 17]);
   });
 
-  it("is kept for as many whole seconds as the retention takes", async () => {
+  it("is kept for the retention, rounded up to whole seconds", async () => {
     const { occurrences: short, wire: way } = connect(1_600);
     way.onCall = wire.onCall;
     await attempt("one", short);
     expect(granted).toEqual([5, 2]);
   });
 
-  it("is proved to be writable by one write that takes no lease", async () => {
+  it("is proved to be writable by one write that needs no lease", async () => {
     await etcd.run(occurrences.check({ election: "one" }));
     expect(granted).toEqual([]);
     expect(etcd.under("")).toEqual([]);
   });
 
-  it("has not changed where the reply to a reading is lost, and is known where that to a write is", async () => {
+  it("has not changed if the reply to a read is lost; after a lost reply to a write, the next read shows the outcome", async () => {
     wire.onCall = async (_path, _body, send) => await loseReply(send);
     await expect(attempt("one")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
     wire.onCall = async (_path, body, send) => (writes(body) ? await loseReply(send) : await send());
     expect(await attempt("one")).toMatchObject({ acquired: true });
   });
 
-  it("may not have changed where the reply to a grant is lost: a lease without a key is nothing", async () => {
+  it("has not changed if the reply to a grant is lost, because a lease without a key has no effect", async () => {
     wire.onCall = async (path, _body, send) => (path === "/v3/lease/grant" ? await loseReply(send) : await send());
     await expect(attempt("one")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
   });
@@ -128,7 +128,7 @@ describe("an occurrence on etcd, in time", () => {
     },
   );
 
-  it("takes a reading, a write, and the leases that the write needs; and its end a write alone", async () => {
+  it("takes a read, a write, and the leases that the write needs; its end takes one write", async () => {
     const paths = (): readonly string[] => wire.paths.splice(0).map((path) => path.slice(path.lastIndexOf("/") + 1));
     const lease = await claim("one");
     expect(paths()).toEqual(["txn", "grant", "grant", "txn"]);
@@ -138,11 +138,11 @@ describe("an occurrence on etcd, in time", () => {
     await claim("three");
     wire.paths.length = 0;
     expect(await etcd.run(occurrences.break("three", { reason: "stuck" }))).toMatchObject({ broken: true });
-    // What an administrator writes makes nothing younger: no mark is written anew.
+    // An administrator's write does not restart an age: no mark is written anew.
     expect(paths()).toEqual(["txn", "txn"]);
   });
 
-  it("can be guarded by a condition on that", async () => {
+  it("can be fenced by a condition on its key", async () => {
     const lease = await claim("one");
     const { store } = etcd.connect();
     const fence = store.occurrences("e", { retentionMs: RETENTION_MS }).fence(lease);
@@ -151,14 +151,14 @@ describe("an occurrence on etcd, in time", () => {
     expect(etcd.service.admits(fence)).toBe(false);
   });
 
-  it("is fenced by its term while it is tried, and by nothing once that has ended", async () => {
+  it("is fenced by its term during an attempt, and has no fence after that", async () => {
     const lease = await claim("one");
     expect(etcd.key(".leasehold/e/ticks/fences/one")?.value).toBe(`${lease.term} ${lease.termId}`);
     await etcd.run(occurrences.release(lease, LIMITS));
     expect(etcd.key(".leasehold/e/ticks/fences/one")).toBeUndefined();
   });
 
-  it("is written anew on another lease after a write that has failed", async () => {
+  it("is written on another lease after a failed write", async () => {
     await claim("one");
     let isRefused = false;
     const { onCall } = wire;

@@ -23,7 +23,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the occurrences of a schedule o
     await etcd.stop();
   });
 
-  it("are fenced for as long as an attempt lasts", async () => {
+  it("are fenced while an attempt lasts", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const occurrences = store.occurrences(randomUUID(), { retentionMs: RETENTION_MS });
     const guarded = async (lease: Lease): Promise<boolean> =>
@@ -41,11 +41,11 @@ describe.skipIf(await isMissing(etcdMissing()))("the occurrences of a schedule o
     expect(await guarded(other)).toBe(true);
   });
 
-  it("are kept for the retention, and a sixteenth more at most, on one lease for all that are written within that", async () => {
+  it("are kept for the retention plus at most a sixteenth, on one lease for all writes within that sixteenth", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const schedule = randomUUID();
     for (const name of ["one", "two"]) await claim(store.occurrences(schedule, { retentionMs: RETENTION_MS }), name);
-    // One for what is kept, and one for each claim.
+    // One lease for the records, and one for each claim.
     expect(wire.paths.filter((path) => path === "/v3/lease/grant")).toHaveLength(3);
     const leases = await leasesOf(etcd, `.leasehold/${schedule}/ticks/records/`);
     expect(leases).toHaveLength(2);
@@ -54,7 +54,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the occurrences of a schedule o
     expect(Number(ttlS)).toBe(DAY_S + DAY_S / 16);
   });
 
-  it("are written on another lease where that one has gone", async () => {
+  it("are written on another lease if that one is gone", async () => {
     const { store } = wiredStore(etcd.url);
     const schedule = randomUUID();
     const occurrences = store.occurrences(schedule, { retentionMs: RETENTION_MS });
@@ -65,11 +65,11 @@ describe.skipIf(await isMissing(etcdMissing()))("the occurrences of a schedule o
     expect(await occurrences.complete(lease, LIMITS)).toBe("released");
   });
 
-  it("may have been claimed where the reply was lost, and then are open to the same process at once", async () => {
+  it("may have been claimed if the reply was lost, and are then open to the same process at once", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const occurrences = store.occurrences(randomUUID(), { retentionMs: RETENTION_MS });
     const isWrite = (body: Json): boolean => JSON.stringify(body["success"]).includes("request_put");
-    // One put, and the readings that tell what became of it, which are lost as well.
+    // One put, and the reads that show its outcome; their replies are lost as well.
     wire.onCall = async (path, body, send) => {
       if (path !== "/v3/kv/txn") return await send();
       if (isWrite(body)) return await loseReply(send);
@@ -83,7 +83,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the occurrences of a schedule o
     expect(await occurrences.complete(await claim(occurrences, "one"), LIMITS)).toBe("released");
   });
 
-  it("do not look younger for an administrator's break: it waits for as long as before", async () => {
+  it("do not look younger after an administrator's break: the wait is as long as before", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const schedule = randomUUID();
     const occurrences = store.occurrences(schedule, { retentionMs: RETENTION_MS });
@@ -96,7 +96,7 @@ describe.skipIf(await isMissing(etcdMissing()))("the occurrences of a schedule o
     expect(await leasesOf(etcd, `.leasehold/${schedule}/ticks/marks/`)).toEqual(marks);
   });
 
-  it("are refused where something else lies in their place", async () => {
+  it("are refused if other data lies in their place", async () => {
     const schedule = randomUUID();
     const occurrences = wiredStore(etcd.url).store.occurrences(schedule, { retentionMs: RETENTION_MS });
     await etcdctl(etcd, ["put", `.leasehold/${schedule}/ticks/records/a%2Fb`, "no JSON"]);
@@ -123,7 +123,7 @@ async function transact(wire: Wire, transaction: Json): Promise<boolean> {
   return body["succeeded"] === true;
 }
 
-/** The leases, in hex, of the keys below a prefix. */
+/** Returns the leases, in hex, of the keys below a prefix. */
 async function leasesOf(etcd: Etcd, prefix: string): Promise<readonly string[]> {
   const text = await etcdctl(etcd, ["get", "--prefix", prefix, "--write-out=fields"]);
   return [...text.matchAll(/^"Lease" : (\d+)$/gm)].map(([, digits = "0"]) => BigInt(digits).toString(16));

@@ -69,7 +69,7 @@ describe("an EtcdLeaseStore", () => {
     expect(() => new EtcdLeaseStore(options)).not.toThrow();
   });
 
-  it("says what it can do", () => {
+  it("states its capabilities", () => {
     expect(new EtcdLeaseStore({ transport: SILENT }).capabilities).toEqual({
       expiry: "native",
       watch: "push",
@@ -95,11 +95,11 @@ describe("before anything is sent, a store refuses", () => {
     );
   });
 
-  it("a reservation, for which it would have to remember who led", async () => {
+  it("a reservation, because etcd does not keep the last leader", async () => {
     await expect(store.acquire({ ...request, reservation: { group: "g", durationMs: 1_000 } })).rejects.toThrow(UnsupportedError);
   });
 
-  it("a transfer, since the next in the queue leads", async () => {
+  it("a transfer, because the next in the queue leads", async () => {
     await expect(store.transfer("e", "c")).rejects.toThrow(UnsupportedError);
   });
 
@@ -129,7 +129,7 @@ describe("before anything is sent, a store refuses", () => {
     await expect(store.acquire({ ...request, leaseDurationMs, value })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
-  it("a name or a retention that is none, of whatever call", async () => {
+  it("an invalid name or retention, in every call", async () => {
     await expect(store.read("")).rejects.toThrow(ConfigurationError);
     await expect(store.check({ election: "" })).rejects.toThrow(ConfigurationError);
     await expect(store.transfer("", "c")).rejects.toThrow(ConfigurationError);
@@ -142,7 +142,7 @@ describe("before anything is sent, a store refuses", () => {
     await expect(store.publish({} as Lease, "x".repeat(65_537), LIMITS)).rejects.toThrow(/value/);
   });
 
-  it("a lease that another store has given out", async () => {
+  it("a lease of another store", async () => {
     await expect(store.renew({ election: "e" } as Lease, LIMITS)).rejects.toThrow(
       "This lease of 'e' was not given out by this etcd store.",
     );

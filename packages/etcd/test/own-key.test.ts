@@ -1,4 +1,4 @@
-/** A leader that watches its own key. */
+/** Tests a leader's watch of its own key. */
 import { Elector } from "@leasehold/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { answered, VirtualEtcd } from "./virtual-etcd.ts";
@@ -25,7 +25,7 @@ describe("the leader of an election on etcd", () => {
     return { elector, wire };
   }
 
-  /** A leader, and one that waits for it. Both have renewed a while ago. */
+  /** Starts a leader and a standby. Both have renewed a while ago. */
   async function led(): Promise<readonly [leader: Candidate, next: Candidate]> {
     const leader = compete("leader");
     await etcd.clock.advance(1_000);
@@ -44,7 +44,7 @@ describe("the leader of an election on etcd", () => {
       end: (): unknown =>
         etcd.service.keys.transact({ success: [{ request_delete_range: { key: btoa(`e/${etcd.under("e/")[0] ?? ""}`) } }] }),
     },
-  ])("leads no longer than a round trip where $how", async ({ end }) => {
+  ])("leads for at most one more round trip if $how", async ({ end }) => {
     const [leader, next] = await led();
     end();
     await etcd.clock.advance(10);
@@ -54,7 +54,7 @@ describe("the leader of an election on etcd", () => {
     expect(next.elector.isLeader).toBe(true);
   });
 
-  it("asks no more often for that, whatever it publishes and others do", async () => {
+  it("sends no more requests because of the watch, whatever it publishes and others do", async () => {
     const [{ elector, wire }] = await led();
     const paths = answered(wire);
     const third = compete("third");
@@ -62,12 +62,12 @@ describe("the leader of an election on etcd", () => {
     await etcd.run(third.elector.stop());
     await etcd.clock.advance(15_000 - 2_000);
 
-    // A keep-alive and a reading each third of its lease.
+    // A keep-alive and a read each third of its lease.
     expect(paths.filter((path) => path === "/v3/lease/keepalive")).toHaveLength(3);
     expect(elector.isLeader).toBe(true);
   });
 
-  it("watches no more once it has stopped", async () => {
+  it("ends its watch once it has stopped", async () => {
     const [{ elector, wire }] = await led();
     await etcd.run(elector.stop());
     const paths = answered(wire);

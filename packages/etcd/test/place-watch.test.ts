@@ -5,15 +5,15 @@ import { PlaceKeeper } from "../src/place-keeper.ts";
 import { PlaceWatch } from "../src/place-watch.ts";
 import type { CallLimits, EtcdRequests } from "../src/requests.ts";
 
-/** So long that nobody is woken by it. */
+/** So long that this time never wakes a waiting caller. */
 const NEVER_MS = 100_000_000;
 
-/** A watch at etcd, as a test has it tell things. */
+/** A watch at etcd that a test controls. */
 interface Stream {
   readonly begunMs: number;
   readonly creates: readonly Json[];
   readonly signal: AbortSignal;
-  /** Has it yield a message, end, or fail. */
+  /** Makes it yield a message, end, or fail. */
   tell(message: Json | Error | undefined): void;
 }
 
@@ -59,7 +59,7 @@ describe("the watch of a place", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  /** When somebody who waits is woken, in milliseconds from now; `undefined` while nobody is. */
+  /** Returns when a waiting caller is woken, in milliseconds from now; `undefined` while it is not. */
   function waiting(withinMs = NEVER_MS): { wokenMs: number | undefined } {
     const result: { wokenMs: number | undefined } = { wokenMs: undefined };
     const fromMs = clock.monotonicMs();
@@ -67,7 +67,7 @@ describe("the watch of a place", () => {
     return result;
   }
 
-  it("asks for the ends of its keys alone, from the revision on that follows the reading", async () => {
+  it("asks only for the ends of its keys, from the revision after the read", async () => {
     watch.follow(["e/1f", "e/2f"], 7);
     await clock.advance(0);
     expect(streams.map(({ creates }) => creates)).toEqual([
@@ -79,14 +79,14 @@ describe("the watch of a place", () => {
     ]);
   });
 
-  it("goes on while the keys are the same, and is another one where they are not, which ends the one before", async () => {
+  it("goes on while the keys are the same, and is replaced by another one if they differ", async () => {
     for (const keys of [["e/1f", "e/2f"], ["e/1f", "e/2f"], ["e/1f"]]) watch.follow(keys, 7);
     await clock.advance(0);
     expect(streams.map(({ creates, signal }) => [creates.length, signal.aborted])).toEqual([
       [2, true],
       [1, false],
     ]);
-    // The end of the former is no news of the latter.
+    // The end of the former watch does not wake the caller of the new one.
     const woken = waiting();
     await clock.advance(2_000);
     watch.follow(["e/1f"], 8);
@@ -97,7 +97,7 @@ describe("the watch of a place", () => {
     await clock.advance(0);
   });
 
-  it("wakes for an event, and not for what tells of none", async () => {
+  it("wakes for an event, and not for a message without one", async () => {
     watch.follow(["e/1f"], 7);
     await clock.advance(0);
     const woken = waiting();
@@ -113,7 +113,7 @@ describe("the watch of a place", () => {
     expect(streams).toHaveLength(1);
   });
 
-  it("wakes once for what has come before anybody waited, and after its time", async () => {
+  it("wakes once for an event before the wait began, and otherwise after its time", async () => {
     watch.wake();
     watch.wake();
     const [first, second] = [waiting(), await clock.advance(0).then(() => waiting(250))];
@@ -129,7 +129,7 @@ describe("the watch of a place", () => {
     ["ends", undefined],
     ["fails", new Error("the connection broke")],
     ["is cancelled", { canceled: true }],
-  ])("where it %s at once, begins anew each time, after twice as long as before, a minute at most", async (_, message) => {
+  ])("if it %s at once, begins anew after a time that doubles up to a minute", async (_, message) => {
     for (let reading = 0; reading < 9; reading += 1) {
       watch.follow(["e/1f"], 7);
       await clock.advance(0);
@@ -140,7 +140,7 @@ describe("the watch of a place", () => {
     expect(seconds).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183]);
   });
 
-  it("begins anew so long after it was begun, not after it broke; and soon again once it has lasted for a minute", async () => {
+  it("begins anew a certain time after its beginning, not after its end; and soon again once it has lasted for a minute", async () => {
     const lasts = [400, 59_999, 60_000, 0, 0];
     for (const lastsMs of lasts) {
       watch.follow(["e/1f"], 7);
@@ -151,7 +151,7 @@ describe("the watch of a place", () => {
     expect(streams.map(({ begunMs }) => begunMs)).toEqual([0, 1_000, 60_999, 120_999, 122_999]);
   });
 
-  it("is not begun anew once it was stopped", async () => {
+  it("does not begin anew once it was stopped", async () => {
     watch.follow(["e/1f"], 7);
     await clock.advance(0);
     streams[0]?.tell(undefined);
@@ -165,8 +165,8 @@ describe("the watch of a place", () => {
   });
 });
 
-describe("what keeps a place", () => {
-  it("ends with a keep-alive that is under way, and sends no more", async () => {
+describe("the keeper of a place", () => {
+  it("aborts a keep-alive that is under way when it is stopped, and sends no more", async () => {
     const clock = new VirtualClock();
     const sent: CallLimits[] = [];
     const answer = Promise.withResolvers<boolean>();
@@ -187,7 +187,7 @@ describe("what keeps a place", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it("goes on while the lease is there, a quarter of the rhythm after a failure, and ends with the lease", async () => {
+  it("goes on while the lease exists, after a failure at a quarter of the interval, and ends with the lease", async () => {
     const clock = new VirtualClock();
     const startMs = clock.monotonicMs();
     const sentMs: number[] = [];

@@ -10,7 +10,7 @@ const LIMITS = { timeoutMs: 1_000 };
 const LEASE_MS = 10_000;
 const RHYTHM_MS = 3_000;
 
-describe("a place, in time", () => {
+describe("a place in the queue, in virtual time", () => {
   let etcd: VirtualEtcd;
 
   beforeEach(() => {
@@ -21,7 +21,7 @@ describe("a place, in time", () => {
     return new Waiting(etcd, candidateId, wishes);
   }
 
-  it("lies there as a candidate's key does, and is kept for as long as it stands", async () => {
+  it("has a candidate's key, and is kept alive while it exists", async () => {
     const a = join("a", { value: "http://a" });
     expect(await a.next()).toEqual({ election: "e", state: "vacant", term: 0 });
     const [hex = ""] = etcd.under("e/");
@@ -30,14 +30,14 @@ describe("a place, in time", () => {
     await etcd.clock.advance(10 * LEASE_MS);
     expect(etcd.under("e/")).toEqual([hex]);
     a.abandon();
-    // It is a whole lease from the last time that it was kept.
+    // The key lasts a whole lease from the last keep-alive.
     await etcd.clock.advance(LEASE_MS - RHYTHM_MS);
     expect(etcd.under("e/")).toEqual([hex]);
     await etcd.clock.advance(RHYTHM_MS + 500);
     expect(etcd.under("e/")).toEqual([]);
   });
 
-  it("tells of the election at once, and once each rhythm from its last reading, whose turn it is or not", async () => {
+  it("shows the election at once, and then once each interval after its last read, in its turn or not", async () => {
     const [a, b] = [join("a"), join("b")];
     for (const [who, state] of [
       [a, "vacant"],
@@ -47,7 +47,7 @@ describe("a place, in time", () => {
       for (let turns = 0; turns < 3; turns += 1) {
         expect(await who.next()).toMatchObject({ state });
         readMs.push(etcd.clock.monotonicMs());
-        // Whoever takes long over a turn waits for less.
+        // A caller that takes long over a turn waits for a shorter time.
         await etcd.clock.advance(turns * 100);
       }
       const [first = 0] = readMs;
@@ -55,7 +55,7 @@ describe("a place, in time", () => {
     }
   });
 
-  it("is counted from before the keep-alive that its acquisition begins with, and is told by one member", async () => {
+  it("becomes a lease that counts from before its acquisition's keep-alive, and uses one member for both requests", async () => {
     const a = join("a");
     await a.next();
     const sentMs = etcd.clock.monotonicMs();
@@ -71,7 +71,7 @@ describe("a place, in time", () => {
       ["/v3/lease/keepalive", undefined],
       ["/v3/kv/txn", "http://one"],
     ]);
-    // It is the lease now: nobody keeps the place any more, or reads of it.
+    // The place is a lease now: nothing keeps the place alive or reads for it any more.
     a.wire.paths.length = 0;
     await etcd.clock.advance(2 * RHYTHM_MS);
     expect(a.wire.paths).toEqual([]);
@@ -81,7 +81,7 @@ describe("a place, in time", () => {
     expect(etcd.under("e/")).toHaveLength(1);
   });
 
-  it("has one limit for both requests of its acquisition", async () => {
+  it("has one time limit for both requests of its acquisition", async () => {
     const a = join("a");
     await a.next();
     a.wire.onCall = async (_path, _body, send) => {
@@ -93,7 +93,7 @@ describe("a place, in time", () => {
     expect(await a.acquire()).toMatchObject({ acquired: true });
   });
 
-  it("does not acquire before it was taken, nor after it was left, and asks for nothing then", async () => {
+  it("does not acquire before it was taken or after it was left, and sends nothing then", async () => {
     const a = join("a");
     expect(await a.acquire()).toEqual({ acquired: false });
     expect(a.wire.paths).toEqual([]);
@@ -105,7 +105,7 @@ describe("a place, in time", () => {
     expect(a.wire.paths).toEqual([]);
   });
 
-  it("does not acquire where a keep-alive finds no lease", async () => {
+  it("does not acquire if a keep-alive finds no lease", async () => {
     const a = join("a");
     await a.next();
     a.wire.onCall = async (path, _body, send) => {
@@ -119,7 +119,7 @@ describe("a place, in time", () => {
     expect(a.wire.paths).toEqual([]);
   });
 
-  it("does not acquire where the members elected another leader meanwhile, and may the next time", async () => {
+  it("does not acquire if the members elected another leader meanwhile, and may acquire the next time", async () => {
     const a = join("a");
     await a.next();
     a.wire.onCall = async (path, _body, send) => {
@@ -132,12 +132,12 @@ describe("a place, in time", () => {
     expect(await a.acquire()).toMatchObject({ acquired: true });
   });
 
-  it("does not acquire where it was left meanwhile", async () => {
+  it("does not acquire if it was left meanwhile", async () => {
     const a = join("a");
     await a.next();
     a.wire.onCall = async (path, body, send) => {
       const reply = await send();
-      // Its own readings say that it stands.
+      // Its own reads show that the place exists.
       if (path === "/v3/kv/txn" && !writes(body)) void a.place.leave(LIMITS);
       return reply;
     };
@@ -152,7 +152,7 @@ describe("a place, in time", () => {
     expect(await b.acquire()).toMatchObject({ acquired: true });
   });
 
-  it("comes up as soon as the one before it ends, and is told by its own reading", async () => {
+  it("gets its turn as soon as the place before it ends, by its own read", async () => {
     const [a, b, c] = [join("a"), join("b"), join("c")];
     for (const place of [a, b, c]) await place.next();
     await etcd.clock.advance(10);
@@ -162,19 +162,19 @@ describe("a place, in time", () => {
     await etcd.run(a.place.leave(LIMITS));
     expect(await etcd.run(ofB)).toMatchObject({ value: { state: "vacant" } });
     expect(etcd.clock.monotonicMs()).toBe(endedMs);
-    // Whoever waits behind it is told only in its own time.
+    // The candidate behind it learns it only at its own interval.
     expect(await etcd.run(ofC)).toMatchObject({ value: { state: "held", holder: "b" } });
     expect(etcd.clock.monotonicMs()).toBeGreaterThan(endedMs + RHYTHM_MS / 2);
   });
 
-  it("names the last term before its own as the one that was led in, whatever others of its process have read since", async () => {
+  it("shows the last term before its own as the last one, whatever other calls of its process have read since", async () => {
     const a = join("a");
     expect(await a.next()).toMatchObject({ state: "vacant", term: 0 });
     const [hex = ""] = etcd.under("e/");
     const own = etcd.key(`e/${hex}`)?.createRevision ?? 0;
     expect(await etcd.run(a.store.read("e"))).toMatchObject({ term: own });
     expect(await a.next()).toMatchObject({ state: "vacant", term: own - 1 });
-    // Its own readings are none of a term.
+    // The reads of a place in its own turn are not reads of a term.
     const b = join("b");
     await b.next();
     await etcd.run(a.place.leave(LIMITS));
@@ -183,7 +183,7 @@ describe("a place, in time", () => {
     expect(await etcd.run(b.store.read("e"))).toMatchObject({ state: "vacant", term: own });
   });
 
-  it("names the leader's term once it leads itself", async () => {
+  it("shows its own term once it has led", async () => {
     const a = join("a");
     await a.next();
     const outcome = (await a.acquire()) as Extract<AcquireOutcome, { acquired: true }>;
@@ -191,7 +191,7 @@ describe("a place, in time", () => {
     expect(await etcd.run(a.store.read("e"))).toMatchObject({ state: "vacant", term: outcome.lease.term });
   });
 
-  it("ends when its lease does: a keep-alive that finds none wakes it", async () => {
+  it("ends when its lease does, because a keep-alive that finds no lease wakes it", async () => {
     const [a, b] = [join("a"), join("b")];
     for (const place of [a, b]) await place.next();
     b.wire.onWatch = async function* deaf() {};
@@ -211,7 +211,7 @@ describe("a place, in time", () => {
     expect(b.wire.paths).toEqual([]);
   });
 
-  it("is void where its key was put on another lease, or made anew", async () => {
+  it("is void if its key was put on another lease, or created anew", async () => {
     for (const change of ["lease", "anew"]) {
       const a = join("a", { election: change });
       await a.next();
@@ -225,19 +225,19 @@ describe("a place, in time", () => {
     }
   });
 
-  it("is refused where the key before it is no candidate's", async () => {
+  it("is refused if the key before it is not a candidate's", async () => {
     etcd.service.keys.put("e/theirs", "", "0");
     await expect(join("a").next()).rejects.toMatchObject({ code: "FOREIGN_RECORD", message: /'e\/theirs'/ });
   });
 
-  it("is taken once, where the reply to its transaction is lost", async () => {
+  it("is taken once if the reply to its transaction is lost", async () => {
     const a = join("a");
     a.wire.onCall = async (_path, body, send) => (writes(body) ? await loseReply(send) : await send());
     await expect(a.next()).rejects.toMatchObject({ operation: "join", mayHaveBeenApplied: true });
     a.wire.onCall = async (_path, _body, send) => await send();
     a.wire.paths.length = 0;
     expect(await a.next()).toMatchObject({ state: "vacant" });
-    // The lease is there: only the key is asked for again, and then what it says.
+    // The lease exists: only the transaction of the key is sent again, and then the read.
     expect(a.wire.paths).toEqual(["/v3/kv/txn", "/v3/kv/txn"]);
     expect(etcd.under("e/")).toHaveLength(1);
     a.wire.paths.length = 0;
@@ -246,7 +246,7 @@ describe("a place, in time", () => {
     expect(await a.acquire()).toMatchObject({ acquired: true });
   });
 
-  it("ends, and throws nothing, where its lease is gone before its key is there", async () => {
+  it("ends without an error if its lease is gone before its key exists", async () => {
     const a = join("a");
     a.wire.onCall = async (path, body, send) => {
       const reply = await send();
@@ -258,7 +258,7 @@ describe("a place, in time", () => {
     expect(await a.acquire()).toEqual({ acquired: false });
   });
 
-  it("fails as its grant does, and is kept by nobody then", async () => {
+  it("fails if its grant fails, and sends no keep-alives then", async () => {
     const a = join("a");
     a.wire.onCall = async () =>
       await Promise.reject(new EtcdFailure("etcdserver: too many requests", { status: 429, grpcCode: 8 }));
@@ -270,7 +270,7 @@ describe("a place, in time", () => {
     expect(await a.next()).toMatchObject({ state: "vacant" });
   });
 
-  it("is kept by nobody where it was left while its grant was on its way", async () => {
+  it("sends no keep-alives if it was left while its grant was on its way", async () => {
     const a = join("a");
     a.wire.onCall = async (path, _body, send) => {
       if (path === "/v3/lease/grant") void a.place.leave(LIMITS).catch(() => undefined);
@@ -282,7 +282,7 @@ describe("a place, in time", () => {
     expect(a.wire.paths).toEqual([]);
   });
 
-  it("is left by one request, even where its lease is gone already, and by none after that", async () => {
+  it("is left by one request, even if its lease is gone already, and by none after that", async () => {
     const a = join("a");
     await a.next();
     etcd.service.revoke(etcd.key(`e/${etcd.under("e/")[0] ?? ""}`)?.lease ?? "");
@@ -310,7 +310,7 @@ describe("a place, in time", () => {
     expect(etcd.clock.pendingTimers).toBe(0);
   });
 
-  it("lets go of its signal, and of its watch, where nobody asks for its turns any more", async () => {
+  it("releases its signal and its watch if its turns are no longer requested", async () => {
     const a = join("a");
     await a.next();
     await etcd.clock.advance(1);
@@ -323,7 +323,7 @@ describe("a place, in time", () => {
     expect(etcd.clock.pendingTimers).toBe(0);
   });
 
-  it("is refused where its term would be no higher than it has to be, and not where it just is", async () => {
+  it("is refused if its term would not exceed the highest known, and not if it just does", async () => {
     while (etcd.service.keys.revision < 9) etcd.service.keys.put("elsewhere", "", "0");
     await expect(join("a", { aboveTerm: 10 }).next()).rejects.toMatchObject({
       code: "TERM_REGRESSED",
@@ -335,7 +335,7 @@ describe("a place, in time", () => {
     expect(await late.next()).toMatchObject({ state: "vacant" });
   });
 
-  it("shows the rest of the hold that it waits for", async () => {
+  it("shows the rest of the hold for which it waits", async () => {
     const a = join("a");
     await a.next();
     const outcome = (await a.acquire()) as Extract<AcquireOutcome, { acquired: true }>;
@@ -349,7 +349,7 @@ describe("a place, in time", () => {
   });
 });
 
-/** A candidate in the queue, by a store of its own. */
+/** A candidate in the queue, with a store of its own. */
 class Waiting {
   readonly store: LeaseStore;
   readonly wire: Wire;
@@ -378,7 +378,7 @@ class Waiting {
     return this.#stopping.signal;
   }
 
-  /** Asks for its next turn. */
+  /** Requests its next turn. */
   async pull(): Promise<IteratorResult<LeaseSnapshot>> {
     this.#turns ??= this.place.turns()[Symbol.asyncIterator]();
     try {
@@ -389,7 +389,7 @@ class Waiting {
     }
   }
 
-  /** Its next turn; `undefined` where there are no more. */
+  /** Returns its next turn; `undefined` if there are no more. */
   async next(): Promise<LeaseSnapshot | undefined> {
     const { value, done } = await this.#etcd.run(this.pull());
     return done ? undefined : (value as LeaseSnapshot);
@@ -403,7 +403,7 @@ class Waiting {
     this.#stopping.abort();
   }
 
-  /** Nothing that it sends arrives any more. */
+  /** Loses all of its further requests. */
   abandon(): void {
     this.wire.onCall = async () => await new Promise(() => {});
   }

@@ -10,9 +10,9 @@ import { header, scripted } from "./scripted.ts";
 import { loseReply, wiredStore } from "./wire.ts";
 
 const LIMITS = { timeoutMs: 5_000 };
-/** How often a place is read anew, where nothing is pushed. */
+/** The interval at which a place is read again, if nothing is pushed. */
 const RHYTHM_MS = 250;
-/** So seldom that only what is pushed is noticed. */
+/** So long that only pushed events are noticed. */
 const NEVER_MS = 60_000;
 
 describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () => {
@@ -26,12 +26,12 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     await etcd.stop();
   });
 
-  it("is taken once, though the replies to its first requests are lost", async () => {
+  it("is taken once although the replies to its first requests are lost", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const request = asking();
     wire.onCall = async (_path, _body, send) => await loseReply(send);
     const queued = new Queued(store, request);
-    // The lease; then the key, on a lease that is there already.
+    // First the lease; then the key, on a lease that already exists.
     for (let tries = 0; tries < 2; tries += 1) {
       await expect(queued.next()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
       const [lost] = wire.paths.splice(0);
@@ -46,7 +46,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     await queued.stop();
   });
 
-  it("is not left behind where the reply to its first request is lost", async () => {
+  it("does not remain if the reply to its first request is lost and it is left", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const request = asking();
     wire.onCall = async (path, _body, send) => (path === "/v3/kv/txn" ? await loseReply(send) : await send());
@@ -60,7 +60,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     expect(wire.paths).toEqual([]);
   });
 
-  it("waits for the one right before it, and for nobody else", async () => {
+  it("waits only for the place right before it", async () => {
     const election = randomUUID();
     const places = ["a", "b", "c"].map(
       (candidateId) => new Queued(wiredStore(etcd.url).store, asking({ election, candidateId, renewIntervalMs: NEVER_MS })),
@@ -70,7 +70,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     const first = await a.acquire();
     const [ofB, ofC] = [b.next(), c.next()];
     await b.place.leave(LIMITS);
-    // Its turn is not yet come: the first one still leads.
+    // Its turn has not come: the first candidate still leads.
     expect(await ofC).toMatchObject({ state: "held", holder: "a", term: first.term });
     const ofCAgain = c.next();
     await a.store.release(first, LIMITS);
@@ -82,7 +82,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     for (const place of places) await place.stop();
   });
 
-  it("tells two candidates with one candidateId apart", async () => {
+  it("distinguishes two candidates with one candidateId", async () => {
     const election = randomUUID();
     const [a, b] = [
       new Queued(wiredStore(etcd.url).store, asking({ election })),
@@ -95,7 +95,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     for (const place of [a, b]) await place.stop();
   });
 
-  it("is void once its session is revoked behind its back, which it is told at once", async () => {
+  it("is void once its lease is revoked by another client, and learns that at once", async () => {
     const election = randomUUID();
     const [a, b] = ["a", "b"].map(
       (candidateId) => new Queued(wiredStore(etcd.url).store, asking({ election, candidateId, renewIntervalMs: NEVER_MS })),
@@ -111,7 +111,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     await a.stop();
   });
 
-  it("goes on, by reading, where the watch loses the end of the one before", async () => {
+  it("gets its turn by a read if the watch loses the end of the place before", async () => {
     const election = randomUUID();
     const a = new Queued(wiredStore(etcd.url).store, asking({ election, candidateId: "a" }));
     const { store, wire } = wiredStore(etcd.url);
@@ -124,7 +124,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     await a.next();
     const lease = await a.acquire();
     await b.next();
-    // It reads at its rhythm, and watches on.
+    // It reads at its interval, and its watch goes on.
     await b.next();
     expect(watches).toBe(1);
     await a.store.release(lease, LIMITS);
@@ -133,7 +133,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     for (const place of [a, b]) await place.stop();
   });
 
-  it("begins its watch anew where etcd has ended it, as by compaction", async () => {
+  it("begins its watch anew if etcd has ended it, for example by compaction", async () => {
     const election = randomUUID();
     const a = new Queued(wiredStore(etcd.url).store, asking({ election, candidateId: "a" }));
     const { store, wire } = wiredStore(etcd.url);
@@ -147,7 +147,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     await a.next();
     const lease = await a.acquire();
     await b.next();
-    // After the reading that follows the end of the first watch.
+    // This follows the read after the end of the first watch.
     await b.next();
     const turn = b.next();
     await a.store.release(lease, LIMITS);
@@ -156,7 +156,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     for (const place of [a, b]) await place.stop();
   });
 
-  it("is not read every second where nothing lets a watch through", async () => {
+  it("is not read every second if no watch gets through", async () => {
     const clock = new VirtualClock();
     let watches = 0;
     const own = { key: "", lease: "" };
@@ -181,13 +181,13 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     const queued = new Queued(store, asking({ election: "e", leaseDurationMs: 180_000, renewIntervalMs: NEVER_MS }));
     const reading = queued.until(() => false);
     await clock.advance(3_600_000);
-    // One at each reading of its rhythm, and a few more at first.
+    // One watch at each read of its interval, and a few more at first.
     expect(watches).toBeLessThan(70);
     await queued.stop();
     await reading;
   });
 
-  it("is left again where it is not known to be gone", async () => {
+  it("is left again if the outcome of the first leave is unknown", async () => {
     const { store, wire } = wiredStore(etcd.url);
     const request = asking();
     const queued = new Queued(store, request);
@@ -206,7 +206,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     expect(wire.paths).toEqual([]);
   });
 
-  it("does not lead where an administrator has broken its turn before it acquired", async () => {
+  it("does not lead if an administrator has broken its turn before it acquired", async () => {
     const { store } = wiredStore(etcd.url);
     const request = asking();
     const queued = new Queued(store, request);
@@ -216,7 +216,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     await queued.stop();
   });
 
-  it("is refused where its term would not be above the highest seen", async () => {
+  it("is refused if its term would not be above the highest seen", async () => {
     const { store } = wiredStore(etcd.url);
     for (const wish of [{ aboveTerm: 1_000_000 }, { minTerm: 1_000_001 }]) {
       const queued = new Queued(store, asking(wish));
@@ -230,7 +230,7 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
 });
 
 describe("a place whose key is still on its way", () => {
-  it("is kept without being asked, again soon after a failure, and nothing goes on once it was left", async () => {
+  it("is kept alive by itself, soon again after a failure, and nothing continues once it was left", async () => {
     const clock = new VirtualClock();
     const sentMs: number[] = [];
     const transport = scripted((_, path) => {
@@ -277,7 +277,7 @@ class Queued {
     this.place = (store as Required<LeaseStore>).join(request, { signal: this.#stopping.signal });
   }
 
-  /** The next of its turns; `undefined` where they have ended. */
+  /** Returns the next of its turns; `undefined` if they have ended. */
   async next(): Promise<LeaseSnapshot | undefined> {
     try {
       this.#turns ??= this.place.turns()[Symbol.asyncIterator]();
@@ -315,7 +315,7 @@ async function keysOf(etcd: Etcd, election: string): Promise<readonly string[]> 
   return keys.split("\n").filter((key) => key !== "");
 }
 
-/** The lease, in hex, of the candidate who waits behind the leader. */
+/** Returns the lease, in hex, of the candidate behind the leader. */
 async function leaseAfter(etcd: Etcd, election: string): Promise<string> {
   const [, second = ""] = await keysOf(etcd, election);
   return second.slice(election.length + 1);

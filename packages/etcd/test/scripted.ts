@@ -1,12 +1,12 @@
 import type { EtcdPath, EtcdReply, EtcdTransport, Json } from "@leasehold/etcd";
 
-/** A way to an etcd whose replies a test writes. */
+/** A transport to an etcd whose replies a test writes. */
 export interface Scripted extends EtcdTransport {
-  /** The requests so far, and the token that each came with. */
+  /** The requests so far, each with its token. */
   readonly requests: Array<{ readonly path: EtcdPath; readonly body: Json; readonly token: string | undefined }>;
 }
 
-/** @param reply gives the body of the reply to the n-th request, from 0, or throws. */
+/** @param reply returns the body of the reply to the n-th request, from 0, or throws. */
 export function scripted(reply: (index: number, path: EtcdPath) => Json): Scripted {
   const requests: Scripted["requests"] = [];
   return {
@@ -19,7 +19,7 @@ export function scripted(reply: (index: number, path: EtcdPath) => Json): Script
   };
 }
 
-/** The header of a reply of a cluster whose last write was that revision. */
+/** Returns the header of a reply from a cluster whose last write had this revision. */
 export function header(revision: number, clusterId = "14841639068965178418"): Json {
   return { header: { cluster_id: clusterId, member_id: "10276657743932975437", revision: String(revision), raft_term: "2" } };
 }

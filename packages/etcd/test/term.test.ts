@@ -30,15 +30,15 @@ describe("a term on etcd", () => {
     return outcome.lease;
   }
 
-  /** The requests of a call, by their paths, and what has come of it. */
+  /** Returns the requests of a call, by their paths, and its outcome. */
   async function asking<T>(call: () => Promise<T>): Promise<readonly [paths: readonly string[], outcome: T | Error]> {
     wire.paths.length = 0;
     const outcome = await etcd.run(call().catch((error: unknown) => error as Error));
     return [wire.paths.map((path) => path.slice(path.lastIndexOf("/") + 1)), outcome];
   }
 
-  describe("lies there", () => {
-    it("as a key that Go knows, with what it is beside it", async () => {
+  describe("is stored", () => {
+    it("as a key that Go knows, with its info beside it", async () => {
       const anonymous = await win();
       expect(etcd.key(`e/${anonymous.termId}`)).toMatchObject({ value: "a", createRevision: anonymous.term });
       const info = `.leasehold/e/candidates/${anonymous.termId}`;
@@ -51,7 +51,7 @@ describe("a term on etcd", () => {
       expect(etcd.json(`.leasehold/other/candidates/${named.termId}`)).toMatchObject({ published: true });
     });
 
-    it("for as long as its lease is asked for", async () => {
+    it("for the duration of its lease", async () => {
       await win({ leaseDurationMs: 3_000 });
       await etcd.clock.advance(2_999);
       expect(etcd.under("e/")).toHaveLength(1);
@@ -59,18 +59,18 @@ describe("a term on etcd", () => {
       expect(etcd.under("e/")).toEqual([]);
     });
 
-    it("with a note, where it was broken", async () => {
+    it("with a note if it was broken", async () => {
       const { termId } = await win();
       expect(await etcd.run(store.break("e", { reason: "first" }))).toMatchObject({ broken: true });
       const broken = { schema: 1, kind: "break", id: expect.any(String) as string, reason: "first" };
       expect(etcd.json(`.leasehold/e/notes/${termId}`)).toEqual(broken);
-      // Another order is another one, which has a reason of its own.
+      // Another order has a reason of its own.
       expect(await etcd.run(store.break("e", { reason: "second" }))).toMatchObject({ broken: true });
       expect(etcd.json(`.leasehold/e/notes/${termId}`)).toMatchObject({ reason: "second" });
       expect(await etcd.run(store.read("e"))).toMatchObject({ state: "ending", endingReason: "second" });
     });
 
-    it("on a lease that nobody keeps, with a note, where its holder has left it with a hold", async () => {
+    it("on a lease without keep-alives, with a note, if its holder has left it with a hold", async () => {
       const lease = await win({ value: "http://a" });
       expect(await etcd.run(store.release(lease, { ...LIMITS, holdMs: 4_001 }))).toBe("released");
       const note = `.leasehold/e/notes/${lease.termId}`;
@@ -83,7 +83,7 @@ describe("a term on etcd", () => {
       });
       expect(etcd.key(`e/${lease.termId}`)?.value).toBe("a");
       await etcd.clock.advance(1_500);
-      // The rest is told in whole seconds, rounded up.
+      // The rest is shown in whole seconds, rounded up.
       expect(await etcd.run(store.read("e"))).toEqual({
         election: "e",
         state: "vacant",
@@ -97,7 +97,7 @@ describe("a term on etcd", () => {
       expect(etcd.under("e/")).toEqual([]);
     });
 
-    it("still for a moment, where its hold is over and has not been found to be", async () => {
+    it("for a moment longer, if its hold is over and etcd has not noticed that", async () => {
       const lease = await win();
       await etcd.run(store.release(lease, { ...LIMITS, holdMs: 4_000 }));
       for (const [ttl, leftMs] of [
@@ -116,7 +116,7 @@ describe("a term on etcd", () => {
   });
 
   describe("is acquired", () => {
-    it("by two requests where nobody led when this process last looked, and after a look where it cannot know", async () => {
+    it("by two requests if this process last read a vacant election, and otherwise after a read", async () => {
       const twice = ["grant", "txn"];
       expect(await asking(() => store.acquire(REQUEST))).toMatchObject([["txn", ...twice], { acquired: true }]);
       await etcd.run(store.break("e", { reason: "over", immediate: true }));
@@ -129,14 +129,14 @@ describe("a term on etcd", () => {
     it.each([
       ["aboveTerm", 10],
       ["minTerm", 11],
-    ])("after a look where %s is beyond what this process has seen: the cluster may be", async (wish, value) => {
+    ])("after a read if %s is above what this process has seen, because the cluster may be ahead", async (wish, value) => {
       expect(await etcd.run(store.read("e"))).toBeUndefined();
       while (etcd.service.keys.revision < 10) etcd.service.keys.put("elsewhere", "", "0");
       const [paths, outcome] = await asking(() => store.acquire({ ...REQUEST, [wish]: value }));
       expect([paths, outcome]).toMatchObject([["txn", "grant", "txn"], { acquired: true, lease: { term: 11 } }]);
     });
 
-    it("by one of two that see nobody; the other leaves no lease behind, and knows who leads", async () => {
+    it("by one of two that read a vacant election; the other leaves no lease behind, and knows the leader", async () => {
       const rival = etcd.connect().store;
       expect(await etcd.run(store.read("e"))).toBeUndefined();
       let theirs: Lease | undefined;
@@ -148,7 +148,7 @@ describe("a term on etcd", () => {
           if (outcome.acquired) theirs = outcome.lease;
         }
         const reply = await send();
-        // Whoever goes on does not find it there.
+        // The next step does not find the lease.
         if (path === "/v3/lease/revoke") own = "gone";
         return reply;
       };
@@ -162,20 +162,20 @@ describe("a term on etcd", () => {
       expect(await etcd.run(store.read("e"))).toEqual({ election: "e", state: "vacant", term: theirs?.term });
     });
 
-    it("not while somebody leads, whom it names", async () => {
+    it("not while another candidate leads, whom the outcome names", async () => {
       const { term } = await win();
       const [paths, outcome] = await asking(() => store.acquire(REQUEST));
       expect([paths, outcome]).toMatchObject([["txn"], { acquired: false, current: { holder: "a", term } }]);
     });
 
-    it("and remembered by the process that had it, though nothing of it is left", async () => {
+    it("and remembered by the process that had it, although etcd keeps nothing of it", async () => {
       const lease = await win();
       etcd.service.revoke(etcd.key(`e/${lease.termId}`)?.lease ?? "");
       expect(await etcd.run(store.read("e"))).toEqual({ election: "e", state: "vacant", term: lease.term });
       expect(await etcd.run(etcd.connect().store.read("e"))).toBeUndefined();
     });
 
-    it("not where the reply is lost: then nothing of it is left when the attempt ends", async () => {
+    it("not if the reply is lost: then nothing is left of it when the attempt ends", async () => {
       let isRevoked = false;
       wire.onCall = async (path, body, send) => {
         if (path === "/v3/kv/txn" && writes(body)) return await loseReply(send);
@@ -189,7 +189,7 @@ describe("a term on etcd", () => {
       expect(etcd.under("e/")).toEqual([]);
     });
 
-    it("later by the process whose reply was lost, as soon as its next look shows it its own key", async () => {
+    it("later by the process whose reply was lost, as soon as its next read shows its own key", async () => {
       expect(await etcd.run(store.read("e"))).toBeUndefined();
       wire.onCall = async (path, body, send) => {
         if (path === "/v3/lease/revoke") throw new Error("no revocation gets through");
@@ -202,7 +202,7 @@ describe("a term on etcd", () => {
       expect([paths, outcome]).toMatchObject([["txn", "revoke", "txn", "grant", "txn"], { acquired: true }]);
     });
 
-    it("not where its lease is gone before its key is there, which is no failure of the grant's", async () => {
+    it("not if its lease is gone before its key exists, which is not reported as a failure of the grant", async () => {
       wire.onCall = async (path, body, send) => {
         const reply = await send();
         if (path === "/v3/lease/grant") etcd.service.revoke(String(body["ID"]));
@@ -213,14 +213,14 @@ describe("a term on etcd", () => {
       expect(error).toMatchObject({ code: "STORE_CONFLICT", operation: "acquire", mayHaveBeenApplied: false });
     });
 
-    it("not where its grant was lost, and did not arrive: the grant is what failed", async () => {
+    it("not if its grant was lost and did not arrive; the error is that of the grant", async () => {
       wire.onCall = async (path, _body, send) =>
         path === "/v3/lease/grant" ? await loseReply(() => Promise.resolve({ body: {}, endpoint: "" })) : await send();
       const [, error] = await asking(() => store.acquire(REQUEST));
       expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "grant", mayHaveBeenApplied: true });
     });
 
-    it("with a lease that names the time that it gives where that is none", async () => {
+    it("not with a lease of another duration, and the error names the granted time", async () => {
       wire.onCall = async (path, _body, send) => {
         const reply = await send();
         return path === "/v3/lease/grant" ? { ...reply, body: { ...reply.body, TTL: undefined } } : reply;
@@ -235,7 +235,7 @@ describe("a term on etcd", () => {
   });
 
   describe("is renewed", () => {
-    it("by a keep-alive and a reading, from before the first", async () => {
+    it("by a keep-alive and a read, and counts from before the first of them", async () => {
       const lease = await win();
       const sentMs = etcd.clock.monotonicMs();
       const delay = async (send: Send): ReturnType<Send> => {
@@ -246,7 +246,7 @@ describe("a term on etcd", () => {
       const [paths, outcome] = await asking(() => store.renew(lease, LIMITS));
       expect(paths).toEqual(["keepalive", "txn"]);
       expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-      // Both share the limit of the call.
+      // Both requests share the time limit of the call.
       expect((await asking(() => store.renew(lease, { timeoutMs: 500 })))[1]).toMatchObject({
         code: "STORE_TIMEOUT",
         operation: "renew",
@@ -254,14 +254,14 @@ describe("a term on etcd", () => {
       });
     });
 
-    it("perhaps, where the keep-alive has no reply", async () => {
+    it("possibly, if the keep-alive has no reply", async () => {
       const lease = await win();
       wire.onCall = async (_path, _body, send) => await loseReply(send);
       const [paths, error] = await asking(() => store.renew(lease, LIMITS));
       expect([paths, error]).toMatchObject([["keepalive"], { operation: "keep-alive", mayHaveBeenApplied: true }]);
     });
 
-    it("not where the lease has no time left", async () => {
+    it("not if the lease has no time left", async () => {
       const lease = await win();
       wire.onCall = async (path, _body, send) => {
         const reply = await send();
@@ -272,7 +272,7 @@ describe("a term on etcd", () => {
       expect(outcome).toMatchObject({ held: false, reason: "missing", explanation: /run out/ });
     });
 
-    it("not where the reading is of another cluster than the keep-alive", async () => {
+    it("not if the read is of another cluster than the keep-alive", async () => {
       const lease = await win();
       wire.onCall = async (path, _body, send) => {
         const reply = await send();
@@ -287,7 +287,7 @@ describe("a term on etcd", () => {
       });
     });
 
-    it("not where somebody has put its key on no lease, or made it anew", async () => {
+    it("not if another client has put its key on no lease, or created it anew", async () => {
       const lease = await win();
       const key = `e/${lease.termId}`;
       const { lease: number = "" } = etcd.key(key) ?? {};
@@ -298,7 +298,7 @@ describe("a term on etcd", () => {
       expect((await asking(() => store.renew(lease, LIMITS)))[1]).toMatchObject({ held: false });
     });
 
-    it("no more once it is lost, released or broken: then a reading tells what became of it", async () => {
+    it("no more once it is lost, released or broken: then a read shows the reason", async () => {
       const own = store;
       for (const end of ["taken", "gone", "released", "broken", "published late"]) {
         const election = `one that is ${end}`;
@@ -316,7 +316,7 @@ describe("a term on etcd", () => {
           reason: next ? "taken" : end === "broken" ? "broken" : "missing",
           barredUntilExpiry: end === "broken",
         });
-        // Nor is anything published: that reads, too.
+        // Nothing is published either; the publication reads, too.
         expect(await asking(() => own.publish(lease, "late", LIMITS)), end).toMatchObject([["txn"], { held: false }]);
         if (!next) continue;
         await etcd.run(store.break(election, { reason: "over", immediate: true }));
@@ -324,7 +324,7 @@ describe("a term on etcd", () => {
       }
     });
 
-    it("and shows the successor of a term that was taken to those who look next", async () => {
+    it("and a renewal that finds a successor makes later reads of this process show it", async () => {
       const lease = await win();
       etcd.service.revoke(etcd.key(`e/${lease.termId}`)?.lease ?? "");
       const next = await win({ leaseDurationMs: 60_000 }, etcd.connect().store);
@@ -334,7 +334,7 @@ describe("a term on etcd", () => {
       expect(await etcd.run(store.read("e"))).toEqual({ election: "e", state: "vacant", term: next.term });
     });
 
-    it("not, and publishes nothing, where a publication is refused though nothing stands in its way", async () => {
+    it("not, and nothing is published, if etcd refuses a publication without a reason", async () => {
       const lease = await win();
       wire.onCall = async (_path, body, send) => {
         if (!writes(body)) return await send();
@@ -352,11 +352,11 @@ describe("a term on etcd", () => {
   });
 
   describe("is broken", () => {
-    it("never where there was none", async () => {
+    it("never if there was none", async () => {
       expect(await etcd.run(store.break("e", { reason: "why not" }))).toEqual({ broken: false, current: undefined });
     });
 
-    it("once, where the reply to the order is lost", async () => {
+    it("once if the reply to the order is lost", async () => {
       const lease = await win();
       let orders = 0;
       wire.onCall = async (_path, body, send) => {
@@ -368,7 +368,7 @@ describe("a term on etcd", () => {
       expect(orders).toBe(1);
     });
 
-    it("at once and for good where nobody is to be waited for, and its holder is told why", async () => {
+    it("at once and for good if the order is immediate, and its holder learns the reason", async () => {
       const lease = await win();
       await etcd.run(store.break("e", { reason: "over", immediate: true }));
       expect(etcd.under("e/")).toEqual([]);
@@ -376,14 +376,14 @@ describe("a term on etcd", () => {
       expect((await asking(() => store.renew(lease, LIMITS)))[1]).toMatchObject({ reason: "broken", barredUntilExpiry: false });
     });
 
-    it("at once where it is only held for nobody, and nothing is left of it", async () => {
+    it("at once if only a hold is left, and then nothing is left of it", async () => {
       const lease = await win();
       await etcd.run(store.release(lease, { ...LIMITS, holdMs: 30_000 }));
       expect(await etcd.run(store.break("e", { reason: "over" }))).toEqual({ broken: true, term: lease.term });
       expect([...etcd.under("e/"), ...etcd.under(".leasehold/e/")]).toEqual([]);
     });
 
-    it("of a leader in Go only where that is not to be waited for, and leaves no note", async () => {
+    it("for a leader in Go only if the order is immediate, and leaves no note", async () => {
       etcd.service.grantKept("31", 60);
       etcd.service.keys.put("e/1f", "theirs", "31");
       await expect(etcd.run(store.break("e", { reason: "over" }))).rejects.toMatchObject({
@@ -396,7 +396,7 @@ describe("a term on etcd", () => {
   });
 
   describe("is released", () => {
-    it("by its end, and that of its lease, which is over when the release is", async () => {
+    it("by the deletion of its keys and the revocation of its lease, both before the release resolves", async () => {
       const lease = await win();
       const { lease: number = "" } = etcd.key(`e/${lease.termId}`) ?? {};
       expect(await asking(() => store.release(lease, LIMITS))).toEqual([["txn", "revoke"], "released"]);
@@ -404,7 +404,7 @@ describe("a term on etcd", () => {
       expect(await asking(() => store.release(lease, LIMITS))).toEqual([["txn", "revoke"], "not-held"]);
     });
 
-    it("though its lease cannot be given back", async () => {
+    it("although its lease cannot be revoked", async () => {
       const lease = await win();
       wire.onCall = async (path, _body, send) => {
         if (path === "/v3/lease/revoke") throw new EtcdFailure("etcdserver: no leader", { status: 503, grpcCode: 14 });
@@ -425,7 +425,7 @@ describe("a term on etcd", () => {
     });
   });
 
-  it("is unknown where it cannot be read: nothing was changed", async () => {
+  it("is unknown if it cannot be read: nothing was changed", async () => {
     wire.onCall = async (_path, _body, send) => await loseReply(send);
     expect((await asking(() => store.read("e")))[1]).toMatchObject({ operation: "read", mayHaveBeenApplied: false });
     wire.onCall = async () => await new Promise(() => {});
@@ -434,7 +434,7 @@ describe("a term on etcd", () => {
     expect(etcd.clock.monotonicMs() - sentMs).toBe(400);
   });
 
-  it("that a caller knows of is not one that this process takes for the last look at a vacant election", async () => {
+  it("that a caller knows does not count as this process's read of a vacant election", async () => {
     wire.onCall = async (_path, _body, send) => await loseReply(send);
     await asking(() => store.read("e", { knownTerm: 5 }));
     wire.onCall = async (_path, _body, send) => await send();
@@ -443,7 +443,7 @@ describe("a term on etcd", () => {
     expect((await asking(() => store.acquire(REQUEST)))[0]).toEqual(["txn", "grant", "txn"]);
   });
 
-  it("is remembered by who looks seldom: for twice as long as the wait that it is told", async () => {
+  it("is remembered for twice the time until the next poll", async () => {
     const lease = await win();
     etcd.clock.random = () => 0.5;
     await etcd.run(store.release(lease, LIMITS));

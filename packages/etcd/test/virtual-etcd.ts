@@ -17,7 +17,7 @@ export class VirtualEtcd {
     };
   }
 
-  /** The store of one more process, and its way to etcd. */
+  /** Returns the store of one more process, and its transport to etcd. */
   connect(options: EtcdLeaseStoreOptions = {}): { readonly store: EtcdLeaseStore; readonly wire: Wire } {
     const { clock, service } = this;
     const way = new SimulatedTransport({
@@ -33,17 +33,17 @@ export class VirtualEtcd {
     return { store: new EtcdLeaseStore({ transport: wire, clock, ...options }), wire };
   }
 
-  /** Lets time pass until it settles. */
+  /** Lets time pass until the work settles. */
   async run<T>(work: Promise<T>): Promise<T> {
     return await this.clock.runUntil(work, 60_000);
   }
 
-  /** The keys that begin with a prefix, by age, without it. */
+  /** Returns the keys that begin with a prefix, by age, without that prefix. */
   under(prefix: string): readonly string[] {
     return this.service.keys.under(prefix).map(({ key }) => key.slice(prefix.length));
   }
 
-  /** What stands at a key as JSON. */
+  /** Returns the JSON value of a key. */
   json(key: string): unknown {
     const found = this.key(key);
     return found && JSON.parse(found.value);
@@ -54,7 +54,7 @@ export class VirtualEtcd {
   }
 }
 
-/** The requests that have come back since, by their paths; the way is as it was. */
+/** Returns a list to which the path of each answered request is added. The transport behaves as before. */
 export function answered(wire: Wire): readonly string[] {
   const paths: string[] = [];
   const { onCall } = wire;
@@ -66,7 +66,7 @@ export function answered(wire: Wire): readonly string[] {
   return paths;
 }
 
-/** Whether a transaction writes. */
+/** Reports whether a transaction writes. */
 export function writes({ success = [] }: Json): boolean {
   return (success as readonly Json[]).some((operation) => !("request_range" in operation));
 }

@@ -13,11 +13,11 @@ describe("a watch of an election", () => {
   let stopping: AbortController;
   let wakeUps: number;
   let ended: Promise<unknown>;
-  /** What etcd was asked to watch. */
+  /** The ranges that etcd was asked to watch. */
   let creates: Json[];
-  /** Ends the watch at etcd. */
+  /** The signal that ends the watch at etcd. */
   let watching: AbortSignal | undefined;
-  /** The message that a test sends next, to the watch that is under way. */
+  /** Sends a message to the watch that is under way. */
   let tell: (message: Json | Error | undefined) => Promise<void>;
 
   beforeEach(async () => {
@@ -60,7 +60,7 @@ describe("a watch of an election", () => {
     await ended;
   });
 
-  it("is of the keys that say who leads, and sends nothing else", () => {
+  it("watches the keys that show the leader, and sends nothing else", () => {
     expect(creates).toEqual(
       ["e/", ".leasehold/e/notes/"].map((prefix) => ({
         create_request: { key: base64(prefix), range_end: base64(`${prefix.slice(0, -1)}0`) },
@@ -69,7 +69,7 @@ describe("a watch of an election", () => {
     expect(transport.requests).toEqual([]);
   });
 
-  it("wakes once etcd watches all of them, and at each candidate that comes or goes, and each note", async () => {
+  it("wakes once etcd watches all of them, at each candidate that comes or goes, and at each note", async () => {
     const counts: number[] = [];
     for (const message of [
       { created: true },
@@ -84,7 +84,7 @@ describe("a watch of an election", () => {
     expect(counts).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it("wakes at no value that a leader publishes", async () => {
+  it("does not wake when a leader publishes a value", async () => {
     await tell({ created: true });
     await tell({ created: true });
     const { kv } = put("e/1f", "another", 8);
@@ -96,17 +96,17 @@ describe("a watch of an election", () => {
     ["etcd ends it", undefined],
     ["etcd cancels it, as after a compaction", { canceled: true, compact_revision: "100" }],
     ["etcd cancels it as it begins", { created: true, canceled: true, compact_revision: "100" }],
-  ])("ends where %s, so that its reader goes on by polling", async (_, message) => {
+  ])("ends if %s, so that its reader continues by polling", async (_, message) => {
     await tell(message);
     expect(await ended).toBe("ended");
   });
 
-  it("fails as its stream does", async () => {
+  it("fails with the error of its stream", async () => {
     await tell(new EtcdFailure("etcdserver: no leader", { status: 503, grpcCode: 14 }));
     expect(await ended).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "watch" });
   });
 
-  it("ends with its signal's reason, whatever it waits for", async () => {
+  it("ends with its signal's reason at any moment", async () => {
     await tell({ created: true });
     const reason = new Error("enough");
     stopping.abort(reason);
@@ -114,7 +114,7 @@ describe("a watch of an election", () => {
     expect(watching?.reason).toBe(reason);
   });
 
-  it("ends with its signal's reason, whatever its stream fails with then", async () => {
+  it("ends with its signal's reason, whatever error its stream then has", async () => {
     const failing = Promise.withResolvers<void>();
     // oxlint-disable-next-line eslint/require-yield -- it fails
     transport.watch = async function* failed() {
@@ -136,7 +136,7 @@ describe("a watch of an election", () => {
 });
 
 describe("a standby or an observer", () => {
-  it("looks once a lease while etcd pushes, and at its own period before it has seen one", async () => {
+  it("polls once a lease while etcd pushes, and at its own period before it has seen a lease", async () => {
     const candidate = put("e/1f", "a", 8).kv;
     const info = put(".leasehold/e/candidates/1f", JSON.stringify({ schema: 1, ...CANDIDATE }), 8).kv;
     const responses = [[candidate], [info], []].map((kvs) => ({ response_range: { kvs } }));

@@ -9,18 +9,18 @@ import {
   type Json,
 } from "@leasehold/etcd";
 
-/** Sends a request on, and gives its reply: what a test may do something before, after or instead of. */
+/** Sends a request on, and returns its reply. A test may act before it, after it, or instead of it. */
 export type Send = () => Promise<EtcdReply>;
 
-/** A way to etcd that a test can interfere with. */
+/** A transport to etcd that a test can interfere with. */
 export class Wire implements EtcdTransport {
   readonly #way: EtcdTransport;
   /** The paths of the requests so far. */
   readonly paths: EtcdPath[] = [];
-  /** Stands between the store and etcd; by default it only sends on. */
+  /** The hook between the store and etcd; by default it only sends on. */
   onCall: (path: EtcdPath, body: Json, send: Send, options: CallOptions) => Promise<EtcdReply> = async (_path, _body, send) =>
     await send();
-  /** What a watch tells, of what etcd tells; by default all of it. */
+  /** Filters the messages of a watch; by default it passes all of them. */
   onWatch: (messages: AsyncIterable<Json>) => AsyncIterable<Json> = (messages) => messages;
 
   constructor(way: EtcdTransport) {
@@ -37,7 +37,7 @@ export class Wire implements EtcdTransport {
   }
 }
 
-/** The way to a real etcd. */
+/** The transport to a real etcd. */
 class Fetching implements EtcdTransport {
   readonly #url: string;
 
@@ -69,7 +69,7 @@ class Fetching implements EtcdTransport {
   }
 }
 
-/** The store of one more process, and its way to etcd. */
+/** Returns the store of one more process, and its transport to etcd. */
 export function wiredStore(
   url: string,
   options: EtcdLeaseStoreOptions = {},
@@ -78,7 +78,7 @@ export function wiredStore(
   return { store: new EtcdLeaseStore({ transport: wire, ...options }), wire };
 }
 
-/** A request whose reply is lost on its way back. */
+/** Sends a request whose reply is lost on its way back. */
 export const loseReply = async (send: Send): Promise<never> => {
   await send();
   throw new EtcdFailure("socket hang up", { status: 0, socketCode: "ECONNRESET" });

@@ -1,12 +1,15 @@
 import { systemClock, type Clock } from "@leasehold/core";
 import { holderElapsedMs, instantOf, SAFETY_MARGIN, type Instant } from "@leasehold/core/provider";
 
-/** The bound on how much the rates of this process's clock and Firestore's differ: the elector's margin assumes the same. */
+/**
+ * The largest difference that is assumed between the rates of this process's clock and Firestore's. The elector's margin assumes
+ * the same.
+ */
 const DRIFT = SAFETY_MARGIN;
 
 /**
- * Firestore's own clock, bounded from above: the time in its last reply, and all that may have passed since that was
- * asked for, by the larger of this process's clocks.
+ * An upper bound of Firestore's own clock. It is the time in the last reply, plus the time that may have passed since its request
+ * was sent. The elapsed time is that of the wall clock or the monotonic clock of this process, whichever moved further.
  */
 export class FirestoreClock {
   readonly #clock: Clock;
@@ -16,7 +19,7 @@ export class FirestoreClock {
     this.#clock = clock;
   }
 
-  /** Notes that a request is sent now. The function that it returns takes the time in the reply. */
+  /** Records that a request is sent now. Pass the time in its reply to the function that it returns. */
   asking(): (nanos: bigint) => void {
     const sentAt = instantOf(this.#clock);
     return (nanos) => {
@@ -24,7 +27,10 @@ export class FirestoreClock {
     };
   }
 
-  /** Returns the latest that the clock may show now, in nanoseconds since the epoch; `undefined` before the first reply. */
+  /**
+   * Returns the latest time that Firestore's clock may show now, in nanoseconds since the epoch; `undefined` before the first
+   * reply.
+   */
   latest(): bigint | undefined {
     if (!this.#last) return undefined;
     const { nanos, sentAt } = this.#last;
@@ -32,7 +38,7 @@ export class FirestoreClock {
   }
 }
 
-/** Returns a duration in nanoseconds, rounded up to milliseconds. */
+/** Returns a duration in nanoseconds, rounded up to whole milliseconds. */
 export function nanosIn(durationMs: number): bigint {
   return BigInt(Math.ceil(durationMs)) * 1_000_000n;
 }

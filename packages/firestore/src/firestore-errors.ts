@@ -3,7 +3,7 @@ import { asSentence, discreet } from "@leasehold/core/provider";
 
 export const STORE_NAME = "firestore";
 
-/** The canonical codes of gRPC that matter here. https://grpc.io/docs/guides/status-codes/ */
+/** The canonical codes of gRPC that this module uses. https://grpc.io/docs/guides/status-codes/ */
 const CODE = {
   cancelled: 1,
   unknown: 2,
@@ -34,7 +34,7 @@ const STORE_CODES: Readonly<Record<number, StoreErrorCode>> = {
   [CODE.unauthenticated]: "STORE_UNAUTHENTICATED",
 };
 
-/** The codes after which the commit may have been carried out all the same. */
+/** The codes after which the commit may have been carried out. */
 const UNKNOWN_OUTCOME: ReadonlySet<number> = new Set([
   CODE.cancelled,
   CODE.unknown,
@@ -44,7 +44,7 @@ const UNKNOWN_OUTCOME: ReadonlySet<number> = new Set([
   CODE.dataLoss,
 ]);
 
-/** Advice, where the service's own words give none. */
+/** Advice for errors whose message from the service has none. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_UNAUTHENTICATED:
     " Give the process a service account, or run `gcloud auth application-default login` on your own machine.",
@@ -53,10 +53,10 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Create the database first, or name the right one: databaseId in the settings of Firestore.",
 };
 
-/** Advice for a precondition that is not the write's own. */
+/** Advice for a precondition that the write itself did not set. */
 const STATE_ADVICE = " Another attempt does not help: change the database. It must be in Firestore's native mode.";
 
-/** What Google's authentication says before it sends anything; its errors have no code. */
+/** The messages of Google's authentication, before it sends anything. These errors have no code. */
 const NO_PROJECT = /^Unable to detect a Project Id/;
 const NO_CREDENTIALS = /^Could not load the default credentials/;
 
@@ -66,17 +66,17 @@ interface Failure {
   readonly message?: string;
 }
 
-/** Reports whether a write's precondition did not hold: an answer, not a failure. */
+/** Returns whether a write's precondition did not hold, which is an answer and not a failure. */
 export function isConditionFailed(error: unknown): boolean {
   const code = codeOf(error);
   if (code === CODE.alreadyExists) return true;
-  // The same code stands for a database in Datastore mode, and for others that take no such write.
+  // The code also means a database in Datastore mode, or another one that refuses such writes.
   if (code === CODE.failedPrecondition) return /does not match the required base version/i.test(textOf(error));
-  // The same code stands for a whole database that is missing.
+  // The code also means that the whole database is missing.
   return code === CODE.notFound && /no (document|entity) to update/i.test(textOf(error));
 }
 
-/** Returns the SDK's error as one of ours, and an error of ours as it is. */
+/** Returns the SDK's error as a `StoreError`. Returns an error of Leasehold unchanged. */
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const known = codeOf(error);
@@ -98,7 +98,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   );
 }
 
-/** Returns the code of gRPC, which is a number. */
+/** Returns the gRPC code, which is a number. */
 function codeOf(error: unknown): number | undefined {
   const { code } = (error ?? {}) as Failure;
   return typeof code === "number" ? code : undefined;
@@ -114,8 +114,8 @@ function storeCodeOf(code: number | undefined): StoreErrorCode {
 }
 
 /**
- * Final also where a metadata server was to tell the project and is down, which the SDK calls the same: it has asked that server
- * for some ten seconds, and a Firestore asks once.
+ * Returns a final error. The SDK gives the same one if a metadata server knows the project and is down. A retry would not help:
+ * the SDK has asked that server for about ten seconds, and a `Firestore` asks only once.
  */
 function noProject(cause: unknown): ConfigurationError {
   return new ConfigurationError(

@@ -8,22 +8,22 @@ import { KEEPALIVE, OPTIONS, type FirestoreLeaseStoreOptions } from "./options.t
 import { Paths } from "./paths.ts";
 
 /**
- * Leases on Firestore documents: each acquisition, renewal and release is one commit under a precondition, sent once,
- * and never a transaction. How old a lease is, is judged by Firestore's own times alone, which are exact, so that a
- * process that has just started can replace a dead leader. Changes are pushed: a release is seen in one round trip.
+ * Leases in Firestore documents. Each acquisition, renewal and release is one commit under a precondition, sent once. The store
+ * never uses a transaction. Only Firestore's own times decide how old a lease is. They are exact, so a process that has just
+ * started can replace a dead leader. Changes are pushed: a standby learns of a release in one round trip.
  *
- * Costs at the defaults: a leader 720 document writes an hour; a standby one listener, and the 720 document reads an
- * hour of what is pushed to it.
+ * Costs at the defaults: a leader sends 720 document writes an hour. A standby has one listener, and its polls read 720 documents
+ * an hour.
  */
 export class FirestoreLeaseStore extends RecordLeaseStore {
   readonly #firestore: Firestore;
   readonly #paths: Paths;
   readonly #clock: Clock | undefined;
 
-  /** @throws {ConfigurationError} for options that cannot work, before any request. */
+  /** Sends nothing. @throws {ConfigurationError} for options that cannot work. */
   constructor(options: FirestoreLeaseStoreOptions = {}) {
     checkOptions("FirestoreLeaseStore", options, OPTIONS);
-    // Defaults of destructuring: only what was left out gets one, and null is a mistake.
+    // A destructuring default replaces only `undefined`. Null is a mistake, and is refused.
     const { collection = "leasehold", firestore = new Firestore(KEEPALIVE), clock } = options;
     const paths = new Paths(collection);
     super(new FirestoreRecordStore(firestore, paths, { clock }), { clock });
@@ -33,8 +33,8 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * Returns the occurrences of a schedule, each a document in the collection `ticks` below the election's own. Each carries
-   * `expiresAt`, `retentionMs` and an hour or more after its last write, for a TTL policy to delete it by.
+   * Returns the occurrences of a schedule. Each is a document in the collection `ticks` below the election's own document. Its
+   * `expiresAt` is for a TTL policy, and lies at least `retentionMs` and an hour after its last write.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): FirestoreOccurrenceStore {
     checkName("election", election);
@@ -44,11 +44,11 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * Makes a transaction depend on this leadership: call it in the transaction before its first write. Firestore then
-   * lets it commit only if nobody has acquired, released or broken the lease meanwhile, whatever this process believes.
-   * Renewals do not touch what it reads, so a long transaction does not cost its leader the lease.
+   * Makes a transaction depend on this leadership. Call it in the transaction before the first write. Firestore then commits the
+   * transaction only if the lease was not acquired, released or broken meanwhile, even if this process does not know that yet.
+   * Renewals do not touch the document that it reads, so a long transaction does not cost its leader the lease.
    *
-   * While the transaction is open, the next acquisition may have to wait for it: keep it short, and give it `maxAttempts`.
+   * While the transaction is open, the next acquisition may have to wait for it. Keep it short, and set its `maxAttempts`.
    *
    * @throws {FencedError} if the leadership has ended; nothing is written.
    */

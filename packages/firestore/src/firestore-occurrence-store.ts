@@ -5,7 +5,7 @@ import { dependOn } from "./fence.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";
 import type { Paths } from "./paths.ts";
 
-/** The occurrences of one schedule on Firestore, one document each. `FirestoreLeaseStore.occurrences` gives it. */
+/** The occurrences of one schedule on Firestore, one document each. `FirestoreLeaseStore.occurrences` returns it. */
 export class FirestoreOccurrenceStore extends RecordOccurrenceStore {
   readonly #firestore: Firestore;
   readonly #paths: Paths;
@@ -17,12 +17,12 @@ export class FirestoreOccurrenceStore extends RecordOccurrenceStore {
   }
 
   /**
-   * Makes a transaction depend on this attempt at an occurrence: call it in the transaction before its first write.
-   * Firestore then lets it commit only if the occurrence is neither released, done nor broken, nor somebody else's, and
-   * still there.
+   * Makes a transaction depend on this attempt at an occurrence. Call it in the transaction before the first write. Firestore
+   * then commits the transaction only if the attempt still has the occurrence: not released, completed, broken, deleted or
+   * claimed by another attempt.
    *
-   * It reads the occurrence itself, which renewals write: a renewal has to wait for an open transaction, or makes
-   * it start again. Keep the transaction much shorter than the renew deadline.
+   * The transaction reads the occurrence itself, which renewals write. A renewal waits for an open transaction, or makes it start
+   * again. Keep the transaction much shorter than the renew deadline.
    *
    * @throws {FencedError} if the attempt has ended; nothing is written.
    */

@@ -21,21 +21,24 @@ import { FirestoreRequests, type Write } from "./requests.ts";
 import type { Paths } from "./paths.ts";
 import { decodeFields, encodeFields, nanosOf, type WireTime } from "./wire.ts";
 
-/** The time that an occurrence is kept beyond its retention: no commit is under way for so long. */
+/** The time for which an occurrence is kept beyond its retention. No commit is under way for that long. */
 const GRACE_MS = 3_600_000;
 
 export interface FirestoreRecordStoreOptions {
-  /** The least time for which a record is kept after its last write. Without it the records are leases, kept for good. */
+  /**
+   * The least time for which a record is kept after its last write. `undefined`: the records are leases, and are kept for ever.
+   */
   readonly retentionMs?: number | undefined;
   readonly clock: Clock | undefined;
 }
 
 /**
- * One document per election, compared and swapped on its update time, and one for its fence, written in the same commit
- * where it changes. No transaction: one that is open while its client pauses makes everybody else's writes wait.
+ * Stores each record in one document, and its fence in another. Writes are conditional on the document's update time. A write
+ * that changes the fence commits both documents together. Transactions are not used: while a client pauses inside one, all other
+ * writes wait.
  *
- * Records that expire are occurrences. Each is its own fence, so that it goes in one piece; and they are not watched,
- * since functions do not listen.
+ * Records that expire are occurrences. Each is its own fence, so that one deletion removes both. They cannot be watched, because
+ * functions do not listen.
  */
 export class FirestoreRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
@@ -83,7 +86,7 @@ export class FirestoreRecordStore implements RecordStore {
       currentDocument: ifVersion === undefined ? { exists: false } : { updateTime: updateTimeOf(ifVersion) },
     };
     const isFenced = fence && this.#retentionMs === undefined;
-    // A first record has no fence before it. One that is there remembers a lease that was deleted.
+    // A first record has no fence before it. A fence that exists belongs to a lease that was deleted.
     const isFirst = isFenced && ifVersion === undefined;
     const commit = async (fenceCondition: Partial<Write>): Promise<WireTime | undefined> => {
       const written = isFenced
@@ -100,8 +103,9 @@ export class FirestoreRecordStore implements RecordStore {
   }
 
   /**
-   * Returns when the fence of a lease that is gone was written; `undefined` where the lease is there, or no fence.
-   * @throws {TermRegressedError} unless the new fence is of a later term, or closes the last one: else a term might be led twice.
+   * Returns the update time of the fence of a lease that was deleted; `undefined` if the lease exists, or no fence does.
+   * @throws {TermRegressedError} unless the new fence has a later term, or closes the last term. Otherwise a term could have two
+   *   leaders.
    */
   async #fenceWithoutLease(election: string, { term, termId }: Fence, signal: AbortSignal): Promise<WireTime | undefined> {
     if (await this.get(election, { signal })) return undefined;
@@ -113,9 +117,9 @@ export class FirestoreRecordStore implements RecordStore {
   }
 
   /**
-   * Returns when an occurrence that is written now may be deleted; a lease never may. A commit cannot add to the time at
-   * which it is carried out, so this adds to the latest that Firestore's clock may show. What deletes expired documents
-   * takes up to a day anyway. Before the first reply it reads; the engine has always read before it writes.
+   * Returns the time from which an occurrence that is written now may be deleted; `undefined` for a lease. A commit cannot add to
+   * the time at which it is carried out, so this adds to the latest time that Firestore's clock may show. Firestore deletes
+   * expired documents up to a day late anyway. Before the first reply this sends a read; in practice the engine has read already.
    */
   async #expiresAt(election: string, signal: AbortSignal): Promise<bigint | undefined> {
     if (this.#retentionMs === undefined) return undefined;
@@ -125,8 +129,8 @@ export class FirestoreRecordStore implements RecordStore {
   }
 
   /**
-   * Listens on the fence, which changes at each acquisition, release and break, and at nothing else: a document that is heard of is paid for
-   * as one that is read.
+   * Listens to the fence only, which changes at each acquisition, release and break. Firestore charges each document that a
+   * listener receives like a read.
    */
   async *#watch(election: string, { signal }: WatchOptions): AsyncGenerator<void> {
     let failure: Error | undefined;

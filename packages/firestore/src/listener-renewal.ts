@@ -1,20 +1,20 @@
 import type { Clock } from "@leasehold/core";
 
-/** A listener that is younger than this is left alone: the SDK waits for no longer than that before it tries again. */
+/** A listener that is younger than this is not renewed: the SDK does not wait longer than this before its first retries. */
 const YOUNG_MS = 5_000;
 
 /** One listener of this process. */
 interface Listener {
   readonly renew: () => void;
   begunMs: number;
-  /** A request of its election has failed since it began. */
+  /** True if a request of its election has failed since the listener began. */
   hasMetFailure: boolean;
 }
 
 /**
- * Renews listeners after an outage. The SDK retries a broken listener by itself and says nothing of it, after waits that
- * double to a minute and a half. Requests of the same election are sent all the while: one that succeeds after one that
- * failed shows that the service is back, and then a new listener waits for nothing.
+ * Renews listeners after an outage. The SDK retries a broken listener silently, after waits that double up to a minute and a
+ * half. Requests of the same election are sent meanwhile. If one succeeds after one that failed, the service is back. A new
+ * listener then starts at once.
  */
 export class ListenerRenewal {
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class ListenerRenewal {
     };
   }
 
-  /** Sends a request of an election, and notes how it ends. */
+  /** Sends a request of an election, and records whether it succeeds. */
   async during<T>(election: string, send: () => Promise<T>): Promise<T> {
     try {
       const reply = await send();

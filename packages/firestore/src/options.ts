@@ -3,15 +3,15 @@ import type { RecordLeaseStoreOptions } from "@leasehold/core/provider";
 
 export interface FirestoreLeaseStoreOptions extends RecordLeaseStoreOptions {
   /**
-   * Yours, used as it is; give it the keepalive options of gRPC, as the README says.
-   * @defaultValue a new one with them, with the project and the credentials that the SDK finds by itself
+   * Your `Firestore`. The store does not change it. Give it the gRPC keepalive options ({@link KEEPALIVE}).
+   * @defaultValue a new one with these options, and with the project and the credentials that the SDK finds
    */
   readonly firestore?: Firestore | undefined;
-  /** The collection of the lease documents, one document per election. @defaultValue 'leasehold' */
+  /** The path of the collection of the lease documents, with one document per election. @defaultValue 'leasehold' */
   readonly collection?: string | undefined;
 }
 
-/** Each option, by name. */
+/** The names of all options. */
 export const OPTIONS: Readonly<Record<keyof FirestoreLeaseStoreOptions, true>> = {
   firestore: true,
   collection: true,
@@ -19,9 +19,11 @@ export const OPTIONS: Readonly<Record<keyof FirestoreLeaseStoreOptions, true>> =
 };
 
 /**
- * The settings of a `Firestore` that end a dead connection soon, and make a new one soon. Without pings, calls on a connection that a
- * router has forgotten time out for as long as the system keeps the socket, which is a quarter of an hour on Linux. Google's services
- * put up with no more of them. Without the other two, gRPC waits for up to two minutes before it connects again after an outage.
+ * Settings for a `Firestore` that make it drop a dead connection soon, and reconnect soon.
+ *
+ * The first two send pings. Without them, a connection that a router has forgotten makes its calls time out until the system
+ * drops the socket. On Linux that takes a quarter of an hour. Google's services do not allow more frequent pings. Without the
+ * other two, gRPC waits for up to two minutes before it connects again after an outage.
  */
 export const KEEPALIVE: { readonly grpcOptions: Readonly<Record<string, number>> } = {
   grpcOptions: {

@@ -4,7 +4,7 @@ import { ConfigurationError } from "@leasehold/core";
 export class Paths {
   readonly #collection: string;
 
-  /** @throws {ConfigurationError} unless it is the path of a collection. */
+  /** @throws {ConfigurationError} unless `collection` is the path of a collection. */
   constructor(collection: string) {
     const segments = typeof collection === "string" ? collection.split("/") : [];
     // https://firebase.google.com/docs/firestore/quotas#collections_documents_and_fields
@@ -20,18 +20,27 @@ export class Paths {
     return `${this.#collection}/${documentId(name)}`;
   }
 
-  /** Apart from the lease document, so that renewals never meet the transactions that depend on it. Occurrences have none. */
+  /**
+   * Returns the path of an election's fence. It is a document of its own, so that renewals never conflict with the transactions
+   * that read it. Occurrences have none.
+   */
   fence(election: string): string {
     return `${this.record(election)}/fence/current`;
   }
 
-  /** In a collection of their own, so that a TTL policy for them cannot reach a lease. */
+  /**
+   * Returns the paths of an election's occurrences. They have a collection of their own, so that their TTL policy cannot delete a
+   * lease.
+   */
   occurrences(election: string): Paths {
     return new Paths(`${this.record(election)}/ticks`);
   }
 }
 
-/** Returns a document id for any name: percent-encoded as UTF-8, with what Firestore reserves (`.`, `..` and `__…__`) encoded as well. */
+/**
+ * Returns a document id for any name. It is percent-encoded as UTF-8. The names that Firestore reserves (`.`, `..` and `__…__`)
+ * are encoded too.
+ */
 function documentId(name: string): string {
   const id = encodeURIComponent(name);
   if (/^\.{1,2}$/.test(id)) return id.replaceAll(".", "%2E");

@@ -3,7 +3,7 @@ import { ConfigurationError } from "@leasehold/core";
 import { isConditionFailed, toStoreError } from "./firestore-errors.ts";
 import type { WireFields, WireTime } from "./wire.ts";
 
-/** A document as the wire has it. */
+/** A document in the form of the wire protocol. */
 export interface WireDocument {
   readonly fields: WireFields;
   readonly updateTime: WireTime;
@@ -17,7 +17,7 @@ export interface Write {
   readonly currentDocument?: { readonly exists: boolean } | { readonly updateTime: WireTime };
 }
 
-/** A read of one document: what was found, and when by Firestore's clock. */
+/** The result of a read of one document, and the time of the read by Firestore's clock. */
 export interface WireReading {
   readonly document: WireDocument | undefined;
   readonly readTime: WireTime;
@@ -32,21 +32,21 @@ interface ReadReply {
   readonly readTime?: WireTime | null;
 }
 
-/** The generated client of the API that the SDK stands on. */
+/** The generated client of the API, on which the SDK is built. */
 interface ApiClient {
-  /** Gets the credentials; what it gave the first time it gives again, a rejection too. */
+  /** Gets the credentials. Each later call returns the first result again, even a rejection. */
   initialize(): Promise<unknown>;
-  /** What it gave. */
+  /** The stored result of `initialize`. */
   firestoreStub?: Promise<unknown> | undefined;
-  /** Whether it heeds the setting that has streams retried as other calls are: before 7.9 it did not know it. */
+  /** True if the client honours the setting by which streams are retried like other calls. Versions before 7.9 do not know it. */
   readonly descriptors?: { readonly stream?: { readonly batchGetDocuments?: { readonly gaxStreamingRetries?: boolean } } };
   commit(request: object, options: object): Promise<readonly [CommitReply]>;
   batchGetDocuments(request: object, options: object): NodeJS.ReadableStream & { cancel(): void };
 }
 
 /**
- * The parts of a `Firestore` that it does not publish, and that this file alone uses: its own methods send a request up
- * to five times over, in a loop that no option ends, for longer than a lease lasts; and they cannot be cancelled.
+ * The parts of a `Firestore` that are not public. Only this file uses them. The public methods send a request up to five times,
+ * in a loop that no option ends, for longer than a lease lasts. They cannot be cancelled either.
  */
 interface Internals {
   readonly formattedName: string;
@@ -58,30 +58,30 @@ interface Internals {
 }
 
 const REQUEST_TAG = "leasehold";
-/** The codes after which to retry. */
+/** The gRPC codes after which the SDK retries: none. */
 const NEVER: readonly number[] = [];
 /** By default a stream that fails is opened twice more, whatever its status. */
 const NO_STREAM_RETRIES = { noResponseRetries: 0 };
 
-/** Calls of Firestore's API through the user's `Firestore`, each sent once, and cancelled when its signal says so. */
+/** Calls Firestore's API through the user's `Firestore`. Each request is sent once, and is cancelled when its signal aborts. */
 export class FirestoreRequests {
   readonly #firestore: Internals;
 
-  /** @throws {ConfigurationError} unless it is a `Firestore` whose retries can be kept off. */
+  /** @throws {ConfigurationError} unless it is a `Firestore` whose retries can be turned off. */
   constructor(firestore: Firestore) {
     this.#firestore = internalsOf(firestore);
   }
 
   /**
-   * Resolves once there are credentials. To be awaited before whatever of the SDK's own uses the API: without credentials the
-   * SDK leaves a rejection that nobody handles, which ends the process.
-   * @throws {StoreError} if there are none.
+   * Resolves once there are credentials. Await it before the SDK's own methods use the API. Without credentials the SDK leaves an
+   * unhandled rejection, which ends the process.
+   * @throws {StoreError} if there are no credentials.
    */
   async ready(election: string, signal: AbortSignal): Promise<void> {
     await this.#call("watch", election, signal, () => Promise.resolve());
   }
 
-  /** @throws {StoreError} whatever goes wrong. */
+  /** @throws {StoreError} for every failure. */
   async read(election: string, path: string, signal: AbortSignal): Promise<WireReading> {
     return await this.#call("get", election, signal, async (client, options) => {
       const request = { database: this.#firestore.formattedName, documents: [this.#nameOf(path)] };
@@ -103,9 +103,8 @@ export class FirestoreRequests {
   }
 
   /**
-   * Commits the writes, all or none. Returns the update time of the first document, or `undefined` if a precondition
-   * did not hold.
-   * @throws {StoreError} whatever goes wrong.
+   * Commits all writes, or none. Returns the update time of the first document; `undefined` if a precondition did not hold.
+   * @throws {StoreError} for every failure.
    */
   async commit(election: string, writes: readonly Write[], signal: AbortSignal): Promise<WireTime | undefined> {
     return await this.#call("put", election, signal, async (client, options) => {
@@ -114,7 +113,7 @@ export class FirestoreRequests {
         writes: writes.map(({ path, fields, ...rest }) => ({ update: { name: this.#nameOf(path), fields }, ...rest })),
       };
       try {
-        // The generated client's own promise cannot be cancelled; what it calls heeds the signal.
+        // The promise of the generated client cannot be cancelled. The call below it honours the signal.
         const [{ writeResults }] = await client.commit(request, { ...options, signal });
         const updateTime = writeResults?.[0]?.updateTime;
         if (!updateTime) throw new Error("the reply has no update time");
@@ -126,12 +125,15 @@ export class FirestoreRequests {
     });
   }
 
-  /** The full name of a document; not before it is known which project this is. */
+  /** Returns the full name of a document. Call it only after the client is initialized, because the name contains the project. */
   #nameOf(path: string): string {
     return `${this.#firestore.formattedName}/documents/${path}`;
   }
 
-  /** Streams are retried in one of two ways, which exclude each other's options. */
+  /**
+   * Returns options that turn off the retries of streams. The SDK has two ways to retry them, and each refuses the options of the
+   * other.
+   */
   #readOptions({ descriptors }: ApiClient): object {
     const method = "batchGetDocuments";
     if (descriptors?.stream?.batchGetDocuments?.gaxStreamingRetries) return this.#firestore.createCallOptions(method, NEVER);
@@ -160,7 +162,7 @@ export class FirestoreRequests {
   }
 }
 
-/** Has a client get its credentials, each time anew while there are none. */
+/** Makes a client get its credentials. Drops a stored failure, so that the next call tries again. */
 async function initialized(client: ApiClient): Promise<void> {
   try {
     await client.initialize();
@@ -170,7 +172,7 @@ async function initialized(client: ApiClient): Promise<void> {
   }
 }
 
-/** @throws {ConfigurationError} */
+/** @throws {ConfigurationError} unless it is a `Firestore` with the methods that this file uses. */
 function internalsOf(firestore: Firestore): Internals {
   const { collection, runTransaction } = (firestore ?? {}) as Partial<Firestore>;
   if (typeof collection !== "function" || typeof runTransaction !== "function") {

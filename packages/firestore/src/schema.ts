@@ -1,16 +1,22 @@
 import { IMPOSSIBLE_VERSION, LEASE_RECORD_FIELDS, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import { nanosOf, wireTime, type WireTime } from "./wire.ts";
 
-/** The time at which the nonce was written, where an administrator has written since: every write moves the update time. */
+/**
+ * The field with the time at which the nonce was written. An administrator's write sets it, because every write moves the
+ * document's update time.
+ */
 const NONCE_TIME = "nonceTime";
-/** The time from which an occurrence may be deleted. A lease has none: should anybody give it one, the next write removes it. */
+/**
+ * The field with the time from which an occurrence may be deleted. A lease has none. If someone adds it to a lease, the next
+ * write removes it.
+ */
 const EXPIRES_AT = "expiresAt";
-/** The fields that a write sets, or removes where it has no value for them. */
+/** The fields that a write sets. It removes those for which it has no value. */
 export const FIELD_MASK: readonly string[] = [...LEASE_RECORD_FIELDS, NONCE_TIME, EXPIRES_AT];
 
 /**
- * A version of a lease document: its update time, and the time of its nonce, which is the same unless an administrator
- * has written since. In nanoseconds since the epoch, by Firestore's clock.
+ * A version of a lease document: its update time, and the time of its nonce. They are equal unless an administrator has written
+ * since. Both are in nanoseconds since the epoch, by Firestore's clock.
  */
 interface Version {
   readonly updated: bigint;
@@ -18,8 +24,9 @@ interface Version {
 }
 
 /**
- * Returns a lease document as the engine takes it. The age of its nonce is exact: both times are Firestore's own.
- * @param data with moments as bigints of nanoseconds. A document that is no lease of ours is handed over, too: the engine refuses it.
+ * Converts a lease document to the engine's form. The age of its nonce is exact, because both times are Firestore's own. A
+ * document that is not a lease is returned too, because the engine refuses it.
+ * @param data the fields. A time is a bigint of nanoseconds.
  */
 export function stored(data: Record<string, unknown>, updated: bigint, read: bigint): StoredRecord {
   const { [NONCE_TIME]: nonceTime, [EXPIRES_AT]: _, ...record } = data;
@@ -29,8 +36,8 @@ export function stored(data: Record<string, unknown>, updated: bigint, read: big
 }
 
 /**
- * Returns the fields that make a document hold this record.
- * @param expiresAt of an occurrence, in nanoseconds since the epoch by Firestore's clock
+ * Returns the fields that store this record in a document.
+ * @param expiresAt for an occurrence, in nanoseconds since the epoch by Firestore's clock
  */
 export function fieldsOf(
   record: LeaseRecord,
@@ -45,7 +52,7 @@ export function fieldsOf(
   };
 }
 
-/** Returns the version that a write made. */
+/** Returns the version after a write. */
 export function writtenVersion(updateTime: WireTime, ifVersion: string | undefined, keepsNonce: boolean): string {
   const updated = nanosOf(updateTime);
   return formatVersion({
@@ -56,7 +63,7 @@ export function writtenVersion(updateTime: WireTime, ifVersion: string | undefin
 
 /** Returns the update time that a document must still have. */
 export function updateTimeOf(version: string): { seconds: string; nanos: number } {
-  // Long before there was Firestore. The epoch itself it takes for no condition at all.
+  // A time long before Firestore existed. Firestore takes the epoch itself for no condition.
   if (version === IMPOSSIBLE_VERSION) return wireTime(BigInt(1_000_000_000));
   return wireTime(parseVersion(version).updated);
 }

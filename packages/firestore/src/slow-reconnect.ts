@@ -1,18 +1,18 @@
 import type { Firestore } from "@google-cloud/firestore";
 import { StoreWarnings, type Journal } from "@leasehold/core/provider";
 
-/** A client whose options are no longer than these is not warned of. */
+/** The largest value of each option that causes no warning. */
 const ACCEPTED_MS: Readonly<Record<string, number>> = {
   "grpc.keepalive_time_ms": 60_000,
   "grpc.max_reconnect_backoff_ms": 10_000,
 };
 
-/** The settings of a `Firestore`, which it does not publish. */
+/** The settings of a `Firestore`, which are not public. */
 interface Internals {
   readonly _settings?: { readonly ssl?: boolean; readonly grpcOptions?: Readonly<Record<string, unknown>> };
 }
 
-/** Warns each elector or observer that begins to use a client which may connect again late: each logger once. */
+/** Warns each elector or observer that begins to use a client which may reconnect late. Each logger gets the warning once. */
 export class ReconnectWarnings extends StoreWarnings {
   readonly #firestore: Firestore;
 
@@ -29,8 +29,9 @@ export class ReconnectWarnings extends StoreWarnings {
 }
 
 /**
- * Returns the warning that a client may keep a connection that a gateway has forgotten, or may wait for two minutes before it connects
- * again after an outage. `undefined` if it does neither, if its settings cannot be read, or if it is an emulator's.
+ * Returns a warning if a client may reconnect late. It may keep a connection that a gateway has forgotten, or may wait for two
+ * minutes before it connects again after an outage. Returns `undefined` if it does neither, if its settings cannot be read, or
+ * for an emulator.
  */
 export function slowReconnectWarning(firestore: Firestore): string | undefined {
   const settings = (firestore as unknown as Internals)._settings;

@@ -1,10 +1,10 @@
-/** A moment by Firestore's clock as the wire has it. */
+/** A time by Firestore's clock, in the form of the wire protocol. */
 export interface WireTime {
   readonly seconds: string | number | { toString(): string };
   readonly nanos: number;
 }
 
-/** A field's value as the wire has it, of the kinds that a lease record is made of. */
+/** A field's value in the form of the wire protocol. It has the types that occur in a lease record. */
 export interface WireValue {
   readonly nullValue?: unknown;
   readonly stringValue?: string | null;
@@ -17,7 +17,7 @@ export interface WireValue {
 }
 export type WireFields = Readonly<Record<string, WireValue>>;
 
-/** Returns a moment by Firestore's clock in nanoseconds since the Unix epoch: exact, and fit to be compared. */
+/** Returns a time by Firestore's clock in nanoseconds since the Unix epoch. It is exact, so two of them can be compared. */
 export function nanosOf({ seconds, nanos }: WireTime): bigint {
   return BigInt(String(seconds)) * 1_000_000_000n + BigInt(nanos);
 }
@@ -26,7 +26,7 @@ export function wireTime(nanos: bigint): { seconds: string; nanos: number } {
   return { seconds: String(nanos / 1_000_000_000n), nanos: Number(nanos % 1_000_000_000n) };
 }
 
-/** Encodes what a lease record is made of; moments are bigints of nanoseconds. */
+/** Encodes a value of a lease record. A bigint is a time in nanoseconds. */
 export function encode(value: unknown): WireValue {
   if (value === null) return { nullValue: "NULL_VALUE" };
   if (typeof value === "string") return { stringValue: value };
@@ -37,13 +37,13 @@ export function encode(value: unknown): WireValue {
   return { mapValue: { fields: encodeFields(value as Readonly<Record<string, unknown>>) } };
 }
 
-/** Leaves out what is undefined: with a mask that names it, the field is removed. */
+/** Encodes fields, and omits those that are undefined. If the write's mask names an omitted field, the write removes it. */
 export function encodeFields(fields: Readonly<Record<string, unknown>>): WireFields {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present.map(([name, value]) => [name, encode(value)]));
 }
 
-/** Decodes what a lease record may be made of; anything else becomes undefined, and then is no lease record. */
+/** Decodes a value of a lease record. A value of any other type becomes undefined, so that the engine refuses the record. */
 export function decode(value: WireValue): unknown {
   if (value.nullValue !== undefined) return null;
   if (value.arrayValue) return (value.arrayValue.values ?? []).map(decode);

@@ -1,4 +1,4 @@
-/** What the generated client of the API is asked to do, and what is made of its answers, by one that the test gives them with. */
+/** The calls of the generated client of the API, and the handling of its answers. The test supplies a fake client. */
 import { EventEmitter, getEventListeners } from "node:events";
 import type { Firestore } from "@google-cloud/firestore";
 import { ConfigurationError } from "@leasehold/core";
@@ -10,12 +10,12 @@ const FOUND = { fields: { a: { stringValue: "b" } }, updateTime: TIME };
 const WRITES = [{ path: "leases/e", fields: {}, currentDocument: { exists: false } }];
 
 interface Answers {
-  /** What a read's stream tells; it ends then. */
+  /** The messages of a read's stream. It ends after them. */
   readonly messages?: readonly object[];
   readonly commit?: () => object;
   /** Gets the credentials. */
   readonly initialize?: () => Promise<void>;
-  /** Learns which project this is. */
+  /** Learns the project. */
   readonly learnProject?: () => Promise<void>;
 }
 
@@ -60,20 +60,20 @@ function signalOf(abort = new AbortController()): AbortSignal {
 }
 
 describe("a read", () => {
-  test("takes what says something of the document, and passes over all else", async () => {
+  test("uses the messages about the document, and ignores all others", async () => {
     const elsewhere = [{ readTime: TIME }, { found: FOUND }, { missing: "x" }, { transaction: "t" }];
     const { requests } = apiWith({ messages: [...elsewhere, { found: FOUND, readTime: TIME }] });
     await expect(requests.read("e", "leases/e", signalOf())).resolves.toEqual({ document: FOUND, readTime: TIME });
   });
 
-  test("of a document that is not there says so, and when", async () => {
+  test("of a missing document returns that, and the time of the read", async () => {
     const { requests } = apiWith({ messages: [{ found: null, missing: "leases/e", readTime: TIME }] });
     const reading = await requests.read("e", "leases/e", signalOf());
     expect(reading).toEqual({ document: undefined, readTime: TIME });
     expect(reading.document).toBeUndefined();
   });
 
-  test("whose reply ends without a word of the document fails", async () => {
+  test("whose reply ends without the document fails", async () => {
     const { requests } = apiWith({ messages: [{ readTime: TIME }] });
     await expect(requests.read("e", "leases/e", signalOf())).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
@@ -93,7 +93,7 @@ describe("a read", () => {
 
 describe("a commit", () => {
   test.for([{}, { writeResults: null }, { writeResults: [] }, { writeResults: [{ updateTime: null }] }])(
-    "whose reply is %j may have been carried out: no version is known",
+    "whose reply is %j has an unknown outcome, because it has no version",
     async (reply) => {
       const { requests } = apiWith({ commit: () => reply });
       await expect(requests.commit("e", WRITES, signalOf())).rejects.toMatchObject({
@@ -104,7 +104,7 @@ describe("a commit", () => {
     },
   );
 
-  test("that was not sent has not been carried out: no project, or no client", async () => {
+  test("that was not sent, without a project or a client, has not been carried out", async () => {
     const failing = (): Promise<never> => Promise.reject(new Error("no route to the metadata server"));
     for (const answers of [{ learnProject: failing }, { initialize: failing }]) {
       const { requests, sent } = apiWith(answers);
@@ -117,7 +117,7 @@ describe("a commit", () => {
   });
 });
 
-test("nothing is sent once the signal has aborted, be it while the project or the credentials are found", async () => {
+test("nothing is sent after the signal has aborted, even during the search for the project or the credentials", async () => {
   for (const step of ["learnProject", "initialize"] as const) {
     const abort = new AbortController();
     const { requests, sent } = apiWith({ [step]: async () => abort.abort(new Error("given up")) });
@@ -127,7 +127,7 @@ test("nothing is sent once the signal has aborted, be it while the project or th
   }
 });
 
-test("what has failed to get its credentials tries again the next time", async () => {
+test("a client that failed to get its credentials tries again at the next call", async () => {
   let tries = 0;
   const { requests, client, sent } = apiWith({
     messages: [{ found: FOUND, readTime: TIME }],
@@ -137,7 +137,7 @@ test("what has failed to get its credentials tries again the next time", async (
     },
   });
   await expect(requests.read("e", "leases/e", signalOf())).rejects.toMatchObject({ code: "STORE_UNAUTHENTICATED" });
-  // Else the SDK would give the same rejection for ever.
+  // Otherwise the SDK would give the same rejection for ever.
   expect(client.firestoreStub).toBeUndefined();
   expect(sent).toEqual([]);
   client.firestoreStub = Promise.resolve();
@@ -153,7 +153,7 @@ test("only a watch needs gRPC: elsewhere the user may prefer REST", async () => 
   expect(needsGrpc).toEqual([false, false, true]);
 });
 
-test.for(["collection", "runTransaction"])("half of a Firestore, with %s alone, is none", (method) => {
+test.for(["collection", "runTransaction"])("half of a Firestore, with %s alone, is refused", (method) => {
   const half = { [method]: () => undefined } as unknown as Firestore;
   expect(() => new FirestoreRequests(half)).toThrow(ConfigurationError);
   expect(() => new FirestoreRequests(half)).toThrow(/firestore is not a Firestore of/);

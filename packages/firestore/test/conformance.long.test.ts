@@ -17,7 +17,7 @@ if (missing !== undefined) {
 
   beforeAll(async () => {
     official = await startOfficialFirestore();
-    // Its first answers take a second or two; no case is to count that.
+    // The emulator's first answers take a second or two, which must not count in a case.
     await using place = new FirestorePlace(official.host, realTime);
     for (let round = 0; round < 10; round += 1) await warmUp(await place.connect(), `warm-up-${round}`);
   });
@@ -35,14 +35,14 @@ if (missing !== undefined) {
       skips: { "leading-outage": "it would last for minutes of real time; our own server's time is moved" },
       open: () => Promise.resolve(new FirestorePlace(official.host, realTime)),
     },
-    // Our own server goes through every case.
+    // The repository's own server runs every case.
     { concurrently: true, onlyEachKindOfRequest: true },
   );
 }
 
-/** Nothing has to have the official emulator, and a file without a single test is an error. */
+/** The official emulator is optional, and a file without a single test is an error. */
 function standIn(reason: string): void {
   describe(`firestore (official): ${reason}`, () => {
-    test("every case runs on our own server, in conformance.test.ts", () => {});
+    test("every case runs on the repository's own server, in conformance.test.ts", () => {});
   });
 }

@@ -34,9 +34,9 @@ describe("a lease document", () => {
     });
   });
 
-  test("of every shape is read as it was written", async ({ world }) => {
+  test("is read as it was written, in every form", async ({ world }) => {
     const store = world.store();
-    // Intervals need not be whole.
+    // An interval need not be a whole number.
     const lease = await win(store, { value: "", leaseDurationMs: 1_500, renewIntervalMs: 0.5 + 499 });
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({
       leaseDurationMs: 1_500,
@@ -56,7 +56,7 @@ describe("a lease document", () => {
     for (const gone of ["value", "nonceTime"]) expect(vacant).not.toHaveProperty(gone);
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
 
-    // Nobody is there to drain: a reservation.
+    // No leader is there to drain, so the transfer reserves the election.
     const stopping = new AbortController();
     const clock = world.clock();
     const transfer = world
@@ -74,14 +74,14 @@ describe("a lease document", () => {
     stopping.abort();
     await expect(transfer).resolves.toBe("aborted");
 
-    // And what a term before had is not carried over.
+    // The record does not keep fields of the term before.
     await win(world.store(), { candidateId: "b" });
     const fresh = await world.fieldsAt(LEASE_PATH);
     for (const gone of ["bars", "broken", "value", "nonceTime"]) expect(fresh).not.toHaveProperty(gone);
     expect(fresh).toMatchObject({ term: 2, candidateId: "b" });
   });
 
-  test("may have terms as large as they get", async ({ world }) => {
+  test("may have the largest terms", async ({ world }) => {
     const term = Number.MAX_SAFE_INTEGER - 1;
     const store = world.store();
     const lease = await win(store, { minTerm: term });
@@ -89,7 +89,7 @@ describe("a lease document", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ term });
   });
 
-  test("keeps the fields that others have put into it", async ({ world }) => {
+  test("keeps the fields that others have added to it", async ({ world }) => {
     const store = world.store();
     const lease = await win(store, { value: "value" });
     const odd = { halfOfATime: { seconds: 1 }, theOther: { nanoseconds: 1 }, noDate: { toDate: "tomorrow" } };
@@ -109,7 +109,7 @@ describe("a lease document", () => {
   });
 });
 
-describe("a document that is none of ours", () => {
+describe("a document that is not a lease", () => {
   const documents: Readonly<Record<string, FirebaseFirestore.DocumentData>> = {
     "somebody's own": { name: "Ada", tags: ["x"], at: new Date(0), where: null },
     empty: {},
@@ -156,7 +156,7 @@ describe("a document that is none of ours", () => {
     expect(updated).toEqual(put.writeTime);
   });
 
-  test("is not written over by a holder who finds it", async ({ world }) => {
+  test("is not overwritten by a holder that finds it", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await world.aside((firestore) => firestore.doc(LEASE_PATH).set({ name: "Ada" }));
@@ -183,7 +183,7 @@ describe("names", () => {
     "a b+c",
     "🔧 Wahl",
     "'\"`\\",
-    // In two normal forms.
+    // The same text in two normal forms.
     "\u{e9}",
     "e\u{301}",
     "*?#[]~",
@@ -205,7 +205,7 @@ describe("names", () => {
 
   const name = fc.string({ unit: "binary", minLength: 1, maxLength: 80 }).filter((text) => text.isWellFormed());
   const tricky = fc.stringMatching(/^(__)?[._%25EF/a]{1,8}(__)?$/u);
-  /** https://firebase.google.com/docs/firestore/quotas#collections_documents_and_fields */
+  /** Firestore's rules for ids: https://firebase.google.com/docs/firestore/quotas#collections_documents_and_fields */
   const isValid = (id: string): boolean =>
     id.isWellFormed() && Buffer.byteLength(id) <= 1_500 && !id.includes("/") && !/^\.{1,2}$/u.test(id) && !/^__.*__$/u.test(id);
 
@@ -226,7 +226,7 @@ describe("names", () => {
   });
 });
 
-test("an option that there is not is refused at once", () => {
+test("an unknown option is refused at once", () => {
   const make = (): unknown => new FirestoreLeaseStore({ colection: "leases" } as never);
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow("FirestoreLeaseStore has no option 'colection'. Was 'collection' meant?");

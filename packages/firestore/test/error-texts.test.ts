@@ -1,4 +1,4 @@
-/** What is made of whatever the SDK throws. */
+/** The conversion of everything that the SDK throws. */
 import { StoreError } from "@leasehold/core";
 import { expect, test } from "vitest";
 import { isConditionFailed, toStoreError } from "../src/firestore-errors.ts";
@@ -19,7 +19,7 @@ test.for<[thrown: unknown, text: string]>([
   });
 });
 
-test("a code that is none of gRPC's is not told", () => {
+test("a code that is not gRPC's is not shown", () => {
   const error = toStoreError(Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" }), "get", "e", false);
   expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", message: "firestore: 'get' of 'e' failed: getaddrinfo." });
   expect(error.cause).not.toHaveProperty("code");
@@ -30,7 +30,7 @@ test("without credentials nothing was written", () => {
   expect(toStoreError(thrown, "put", "e", true)).toMatchObject({ code: "STORE_UNAUTHENTICATED", mayHaveBeenApplied: false });
 });
 
-test("an error of ours is passed on as it is", () => {
+test("an error of Leasehold is passed on unchanged", () => {
   const ours = new StoreError("STORE_TIMEOUT", "ours", { store: "firestore", operation: "put", mayHaveBeenApplied: true });
   expect(toStoreError(ours, "put", "e", true)).toBe(ours);
 });
@@ -50,7 +50,7 @@ test.for<[thrown: unknown, failed: boolean]>([
   expect(isConditionFailed(thrown)).toBe(failed);
 });
 
-test("a precondition that is not the write's own is refused for good, and says what to change", () => {
+test("a failed precondition that the write did not set is a refusal with the remedy", () => {
   const thrown = { code: 9, details: "The Cloud Firestore API is not available for Firestore in Datastore Mode database x" };
   expect(toStoreError(thrown, "put", "e", true)).toMatchObject({
     code: "STORE_REJECTED",

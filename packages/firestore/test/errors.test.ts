@@ -6,10 +6,10 @@ import { FENCE_PATH, LEASE_PATH } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 interface Failure {
-  /** https://grpc.io/docs/guides/status-codes/ */
+  /** The gRPC code: https://grpc.io/docs/guides/status-codes/ */
   readonly code: number;
   readonly storeCode: StoreErrorCode;
-  /** A write may have been carried out. */
+  /** True if a write may have been carried out. */
   readonly applied: boolean;
   readonly says?: RegExp;
 }
@@ -30,15 +30,15 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   DATA_LOSS: { code: 15, storeCode: "STORE_UNAVAILABLE", applied: true },
   UNAUTHENTICATED: { code: 16, storeCode: "STORE_UNAUTHENTICATED", applied: false, says: /service account/ },
 };
-/** A write that met a transaction of somebody else's is sent again by the engine, after a few milliseconds. */
+/** The code of a write that conflicted with another client's transaction. The engine sends it again after a few milliseconds. */
 const SENT_AGAIN = 10;
 const REAL_TIME = { clock: systemClock };
-/** Google's authentication looks for a metadata server in real time, and for some seconds. */
+/** Google's authentication searches for a metadata server in real time, for some seconds. */
 const PATIENT = { timeoutMs: 60_000 };
 const UNKNOWN_OUTCOMES = Object.entries(FAILURES).filter(([, { applied }]) => applied);
 
 describe("before anything is sent", () => {
-  test("no credentials: each request and each watch says so, and leaves no rejection behind that would end the process", async ({
+  test("without credentials, each request and each watch says so, and leaves no rejection that would end the process", async ({
     world,
   }) => {
     const firestore = new Firestore({ projectId: "acme" });
@@ -54,7 +54,7 @@ describe("before anything is sent", () => {
     await firestore.terminate();
   });
 
-  test("no project: a mistake of this process, that says what to set", async ({ world }) => {
+  test("a missing project is a configuration error that says what to set", async ({ world }) => {
     const store = world.store({ ...REAL_TIME, firestore: new Firestore() });
 
     const error = await world.witness.failureOf(store.read(ELECTION, PATIENT));
@@ -63,7 +63,7 @@ describe("before anything is sent", () => {
   });
 });
 
-describe("a failure that says nothing of who leads is an error, with what is known", () => {
+describe("a failure without information about the leader is an error with its details", () => {
   test.for(Object.entries(FAILURES))("%s", async ([name, { code, storeCode, applied, says }], { world }) => {
     const store = world.store(REAL_TIME);
     const lease = await win(store);
@@ -94,7 +94,7 @@ describe("a failure that says nothing of who leads is an error, with what is kno
       expect(error.message).toContain(`'${operation}' of '${ELECTION}' failed with gRPC code ${code}: `);
       expect(error.message).toContain(`The words of ${name}.`);
       expect(error.message.split("\n")).toHaveLength(1);
-      // Not the SDK's own error, which holds whatever the SDK puts into it.
+      // The cause is not the SDK's own error, which may contain anything.
       expect(Object.keys(error.cause as Error)).toEqual(["code"]);
       expect(error.message).toMatch(says ?? /The words of \w+\.$/);
     }
@@ -109,12 +109,12 @@ describe("a failure that says nothing of who leads is an error, with what is kno
 
     const { storeCode: code, applied: mayHaveBeenApplied } = failure;
     await expect(world.witness.failureOf(outcome)).resolves.toMatchObject({ code, mayHaveBeenApplied });
-    // Nobody is barred by what became of it.
+    // The failed request blocks no candidate.
     world.rule = undefined;
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("ABORTED once, by a transaction that was in the way, costs nothing but a second request", async ({ world }) => {
+  test("ABORTED once, by a conflicting transaction, costs only a second request", async ({ world }) => {
     const store = world.store(REAL_TIME);
     await store.read(ELECTION);
     for (const attempt of [
@@ -142,7 +142,7 @@ describe("a reply that is lost after the commit", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "held", term: 1, holder: "a" });
   });
 
-  test("of an acquisition, and of the look after it: nobody leads, and this process knows that it may", async ({ world }) => {
+  test("of an acquisition, and of the read after it: there is no leader, and this process may acquire", async ({ world }) => {
     const store = world.store();
     await store.release(await win(store), LIMITS);
     world.rule = async ({ method }) =>
@@ -150,13 +150,13 @@ describe("a reply that is lost after the commit", () => {
     await expect(world.witness.failureOf(store.acquire(acquiring()))).resolves.toMatchObject({ mayHaveBeenApplied: true });
     world.rule = undefined;
 
-    // What it finds of its own is vacant to it, and barred to everybody else until it runs out.
+    // This process sees its own record as vacant. All others are blocked until it runs out.
     await expect(world.store().acquire(acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 2 });
     await expect(win(store)).resolves.toMatchObject({ term: 3 });
   });
 
-  // Also where the code says that nothing was carried out: the next write finds another version than it knew.
+  // This also holds if the code says that nothing was carried out: the next write finds another version than it knew.
   test.for(Object.entries(FAILURES))(
     "of a renewal (%s): the next one finds it, and is granted",
     async ([, failure], { world }) => {
@@ -164,7 +164,7 @@ describe("a reply that is lost after the commit", () => {
       const lease = await win(store);
       world.faultOnce("Commit", { code: failure.code, message: "as asked", afterCommit: true });
       const renewal = store.renew(lease, LIMITS);
-      // The engine's own second try finds it already.
+      // The engine's second try already finds the first.
       if (failure.code === SENT_AGAIN) await expect(renewal).resolves.toMatchObject({ held: true });
       else await expect(world.witness.failureOf(renewal)).resolves.toMatchObject({ mayHaveBeenApplied: failure.applied });
 
@@ -184,7 +184,7 @@ describe("a reply that is lost after the commit", () => {
       else await world.witness.failureOf(release);
 
       await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 1 });
-      // Once it was told, there is nothing of ours left.
+      // After the reply, no lease of this process is left.
       await expect(store.release(lease, LIMITS)).resolves.toBe(code === SENT_AGAIN ? "not-held" : "released");
       await expect(world.fieldsAt(FENCE_PATH)).resolves.toEqual({ term: 1, termId: null });
     },
@@ -192,7 +192,7 @@ describe("a reply that is lost after the commit", () => {
 });
 
 describe("a precondition that does not hold is an answer", () => {
-  test("ALREADY_EXISTS: another was first", async ({ world }) => {
+  test("ALREADY_EXISTS: another candidate was first", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     const late = world.holdOnce("Commit");
     const acquisition = a.acquire(acquiring());
@@ -204,7 +204,7 @@ describe("a precondition that does not hold is an answer", () => {
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "held", holder: "b", term: 1 });
   });
 
-  test("FAILED_PRECONDITION: somebody has written since", async ({ world }) => {
+  test("FAILED_PRECONDITION: the document was written since", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await a.release(await win(a), LIMITS);
     await b.read(ELECTION);
@@ -214,7 +214,7 @@ describe("a precondition that does not hold is an answer", () => {
 
   test.for([
     ["FAILED_PRECONDITION", undefined],
-    // https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1#precondition
+    // A failed precondition: https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1#precondition
     ["NOT_FOUND", { code: 5, message: `No document to update: projects/demo-x/databases/(default)/documents/${LEASE_PATH}` }],
     ["NOT_FOUND, in Datastore's words", { code: 5, message: 'no entity to update: app: "dev~demo-x"' }],
   ] as const)("the document is gone (%s): the lease is lost", async ([, fault], { world }) => {
@@ -228,7 +228,7 @@ describe("a precondition that does not hold is an answer", () => {
     await expect(store.read(ELECTION)).resolves.toBeUndefined();
   });
 
-  test("others who keep writing are a conflict", async ({ world }) => {
+  test("repeated writes of others are a conflict", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     world.fault("Commit", { code: 9, message: "the stored version does not match the required base version" });
@@ -239,8 +239,8 @@ describe("a precondition that does not hold is an answer", () => {
   });
 });
 
-describe("what is set up wrongly", () => {
-  test("a database that is not there is missing, and is no vacant lease and no loss", async ({ world }) => {
+describe("a wrong setup", () => {
+  test("a missing database is an error, and neither a vacant lease nor a loss", async ({ world }) => {
     const store = world.store({ firestore: world.client({ databaseId: "nowhere" }) });
     const stored = expect.objectContaining({
       code: "STORE_MISSING",
@@ -249,7 +249,7 @@ describe("what is set up wrongly", () => {
     await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toEqual(stored);
     await expect(world.witness.failureOf(store.acquire(acquiring()))).resolves.toEqual(stored);
 
-    // A database that goes away under a leader.
+    // A database that disappears while a leader runs.
     const holder = world.store();
     const lease = await win(holder);
     world.rule = async () => ({ code: 5, message: "The database (default) does not exist for project demo-x." });
@@ -258,7 +258,7 @@ describe("what is set up wrongly", () => {
     await expect(holder.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
   });
 
-  test("a name or a value that cannot be is refused before any request", async ({ world }) => {
+  test("an invalid name or value is refused before any request", async ({ world }) => {
     const store = world.store();
     const methods = await world.methodsDuring(async () => {
       await expect(store.read("")).rejects.toBeInstanceOf(ConfigurationError);
@@ -279,7 +279,7 @@ describe("what is set up wrongly", () => {
 });
 
 describe("the diagnostics channel", () => {
-  test("tells of every request, once, with its operation and outcome, and of no secret", async ({ world }) => {
+  test("publishes every request once, with its operation and outcome, and no secret", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await store.renew(lease, LIMITS);
@@ -293,7 +293,7 @@ describe("the diagnostics channel", () => {
     for (const request of world.witness.published) expect(request).toMatchObject({ store: "firestore", election: ELECTION });
   });
 
-  test("what is told of a loss shows no secret", async ({ world }) => {
+  test("the description of a loss shows no secret", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await world.store().break(ELECTION, { reason: "test", immediate: true });

@@ -53,7 +53,7 @@ describe("a guarded transaction", () => {
     await expect(world.fieldsAt("reports/today")).resolves.toEqual({ content: "1" });
   });
 
-  test("by a client that makes integers bigints is the same, and so is what it is told", async ({ world }) => {
+  test("by a client that turns integers into bigints works the same, and so does its error", async ({ world }) => {
     const firestore = world.client({ useBigInt: true });
     const store = world.store({ firestore });
     const lease = await win(store);
@@ -114,7 +114,7 @@ describe("a guarded transaction", () => {
     });
   });
 
-  test("of an election that nobody has ever led, or whose fence is gone, is refused", async ({ world }) => {
+  test("of an election that never had a leader, or whose fence is gone, is refused", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
     const never = world.witness.failureOf(guardedWrite(store, firestore, { ...lease, election: "another" }, "x"));
     await expect(never).resolves.toMatchObject({ code: "FENCED", election: "another", currentTerm: undefined });
@@ -123,9 +123,7 @@ describe("a guarded transaction", () => {
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
   });
 
-  test("outlives a lease document that was deleted: no term begins again, until an administrator says above which", async ({
-    world,
-  }) => {
+  test("outlives a deleted lease document: no term is repeated, and minTerm sets the next one", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
     await world.aside((client) => client.doc(LEASE_PATH).delete());
     for (const cold of [world.store(), world.store()]) {
@@ -152,7 +150,7 @@ describe("a guarded transaction", () => {
     await expect(admin.pause(ELECTION, { reason: "restore" })).resolves.toMatchObject({ isNew: true });
   });
 
-  test("with somebody's own document in the fence's place is an error that names it", async ({ world }) => {
+  test("with another document in the fence's place is an error that names it", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
     await world.aside((client) => client.doc(FENCE_PATH).set({ name: "Ada" }));
     const error = await world.witness.failureOf(guardedWrite(store, firestore, lease, "x"));
@@ -161,7 +159,7 @@ describe("a guarded transaction", () => {
     await expect(world.fieldsAt(FENCE_PATH)).resolves.toEqual({ name: "Ada" });
   });
 
-  test("meets a takeover that comes after its fence and before its commit: it is tried again, and refused", async ({ world }) => {
+  test("is tried again and refused if a takeover comes between its fence and its commit", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
     const attempts: number[] = [];
     const guarded = guardedWrite(store, firestore, lease, "too late", async (attempt) => {
@@ -175,7 +173,7 @@ describe("a guarded transaction", () => {
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
   });
 
-  test("is not disturbed by renewals, which do not touch what it has read", async ({ world }) => {
+  test("is not disturbed by renewals, which do not write the document that it has read", async ({ world }) => {
     const { store, firestore, lease } = await leader(world);
     const attempts: number[] = [];
     await guardedWrite(store, firestore, lease, "content", async (attempt) => {
@@ -194,7 +192,7 @@ interface Service extends AsyncDisposable {
 
 interface Kind {
   readonly name: string;
-  /** A transaction keeps others from writing what it has read. */
+  /** True if a transaction locks what it has read. */
   readonly locks: boolean;
   readonly start: () => Promise<Service>;
 }
@@ -208,7 +206,7 @@ const own: Kind = {
   },
 };
 const official: Kind = { name: "the official emulator, whose transactions lock", locks: true, start: startOfficialFirestore };
-/** Google's own beside ours, where gcloud has installed it. */
+/** Google's own emulator too, if gcloud has installed it. */
 const services = (await officialFirestoreMissing()) === undefined ? [own, official] : [own];
 
 describe.for(services)("on $name", ({ start, locks }) => {
@@ -239,7 +237,7 @@ describe.for(services)("on $name", ({ start, locks }) => {
     await using leadership = await elector.campaign();
 
     await guardedWrite(store, firestore, leadership, "long", async () => {
-      // A renewal that waited for the transaction would never be counted.
+      // A renewal that waited for the transaction would not finish.
       const before = renewed.length;
       await expect.poll(() => renewed.length).toBeGreaterThanOrEqual(before + 4);
     });
@@ -262,7 +260,7 @@ describe.for(services)("on $name", ({ start, locks }) => {
       let takeover: Promise<unknown> | undefined;
       const outcome = await guardedWrite(stale.store, stale.firestore, open, "by term 2", async () => {
         takeover ??= fresh.store.break(election, { reason: "test", immediate: true, timeoutMs: 20_000 });
-        // With locks it waits for this transaction to end, and this transaction must not wait for it.
+        // With locks the takeover waits for this transaction to end, so this transaction must not wait for the takeover.
         if (!locks) await takeover;
       }).then(
         () => "written",
@@ -314,7 +312,7 @@ describe.for(services)("on $name", ({ start, locks }) => {
     const winner = outcomes[index] as Extract<(typeof outcomes)[number], { acquired: true }>;
     const { store, firestore } = members[index]!;
     await guardedWrite(store, firestore, winner.lease, "race", async () => {
-      // One that waited for this transaction would run into its own time limit.
+      // A renewal that waited for this transaction would reach its own time limit.
       await expect(store.renew(winner.lease, LIMITS)).resolves.toMatchObject({ held: true });
     });
   });

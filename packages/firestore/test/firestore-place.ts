@@ -6,16 +6,19 @@ import type { PlaceTime } from "@leasehold/test-kit/conformance/moved-time";
 import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 
-// Else the client looks for a metadata server first, and warns that there is none.
+// Otherwise the client first searches for a metadata server, and warns that there is none.
 process.env["METADATA_SERVER_DETECTION"] = "none";
 
-/** HTTP/2: a client that reads this makes a new connection, and waits on this one for what is under way (RFC 9113, 6.8). */
+/**
+ * HTTP/2's GOAWAY. A client that reads it makes a new connection, and waits on this one for the requests under way (RFC 9113,
+ * 6.8).
+ */
 const GO_AWAY: Uint8Array = Uint8Array.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
-/** How often a client is asked whether it is connected again, and for how long each time. */
+/** How often a client is tested for a new connection, and the time of each test. */
 const PROBES = 20;
 const PROBE_MS = 250;
 
-/** What is so of any Firestore. */
+/** The properties of every Firestore. */
 export const FIRESTORE_FACTS = {
   requests: { acquire: 1, renew: 1, release: 1, look: 1 },
   lacks: {
@@ -25,15 +28,15 @@ export const FIRESTORE_FACTS = {
 
 let places = 0;
 
-/** A project of its own. */
+/** A project for one test case. */
 export class FirestorePlace implements Place {
   readonly #host: string;
   readonly #time: PlaceTime;
   readonly #projectId: string;
-  /** To arrange things, and to see what became of them. */
+  /** A client for arrangements and checks. */
   readonly #direct: Firestore;
   readonly #clients: Firestore[] = [];
-  /** Those whose network can fail. */
+  /** The clients whose network can fail. */
   readonly #unreliable: Firestore[] = [];
   #network: TcpNetwork | undefined;
 
@@ -129,7 +132,7 @@ export class FirestorePlace implements Place {
   }
 }
 
-/** Resolves once the client has read something. @throws if it does not. */
+/** Resolves once the client has read something. @throws if it cannot. */
 async function connected(firestore: Firestore): Promise<void> {
   for (let probe = 0; probe < PROBES; probe += 1) {
     const read = firestore.doc("probe/probe").get();

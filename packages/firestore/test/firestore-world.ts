@@ -13,13 +13,13 @@ import {
 import { expect } from "vitest";
 import { Witness } from "@leasehold/test-kit/witness";
 
-/** Where the election's documents are. */
+/** The paths of the election's documents. */
 export const LEASE_PATH = `leasehold/${ELECTION}`;
 export const FENCE_PATH = `${LEASE_PATH}/fence/current`;
 
 type Field = Readonly<Record<string, unknown>>;
 
-/** What a Commit asks for, as far as a test looks into it. */
+/** The fields of a Commit that tests use. */
 export interface CommitWrites {
   readonly writes: ReadonlyArray<{
     readonly update: { readonly name: string; readonly fields: Readonly<Record<string, Field>> };
@@ -30,13 +30,13 @@ export interface CommitWrites {
 }
 
 /**
- * A Firestore in this process, whose clock stands still until the test moves it, or is the real one; and the processes
- * that use it, each with a client and a clock of its own.
+ * A Firestore in this process, whose clock is the real one, or moves only at the test's command. Each process that uses it has a
+ * client and a clock of its own.
  */
 export class FirestoreWorld implements AsyncDisposable {
-  /** What happens to the requests that arrive. */
+  /** The rule for the requests that arrive. */
   rule: Intercept | undefined;
-  /** Every request that has arrived, the messages of Listen streams among them. */
+  /** Every request that has arrived, with the messages of Listen streams. */
   readonly calls: InterceptedCall[] = [];
   readonly witness = new Witness();
   readonly #clients = new Map<Firestore, FirestoreClientSettings>();
@@ -86,19 +86,19 @@ export class FirestoreWorld implements AsyncDisposable {
     this.#nowMs = undefined;
   }
 
-  /** Moves the server's clock alone. */
+  /** Moves only the server's clock. */
   moveServerClock(ms: number): void {
     this.#nowMs = (this.#nowMs ?? Date.now()) + ms;
   }
 
-  /** A client, as the user makes one. */
+  /** Returns a client like the user's. */
   client(settings: FirestoreClientSettings = {}): Firestore {
     const firestore = new Firestore({ projectId: "demo-x", host: this.host, ssl: false, ...settings });
     this.#clients.set(firestore, settings);
     return firestore;
   }
 
-  /** The clock of one more process: it agrees with no other one. */
+  /** Returns the clock of one more process. It agrees with no other clock. */
   clock(): VirtualClock {
     this.#processes += 1;
     const clock = new VirtualClock(this.#processes);
@@ -106,12 +106,12 @@ export class FirestoreWorld implements AsyncDisposable {
     return clock;
   }
 
-  /** The store of one more process. Its requests never time out, unless its clock is moved. */
+  /** Returns the store of one more process. Its requests never time out unless its clock is moved. */
   store(options: Partial<FirestoreLeaseStoreOptions> = {}): FirestoreLeaseStore {
     return new FirestoreLeaseStore({ firestore: this.client(), clock: this.clock(), ...options });
   }
 
-  /** A candidate in a process of its own. */
+  /** Returns a candidate in a process of its own. */
   candidate(
     candidateId: string,
     options: Partial<ElectorOptions> & { readonly firestore?: Firestore; readonly clock?: Clock } = {},
@@ -121,7 +121,7 @@ export class FirestoreWorld implements AsyncDisposable {
     return { firestore, store, elector: new Elector({ election: ELECTION, candidateId, clock, ...rest, store }) };
   }
 
-  /** A client that no rule applies to, and whose requests do not count: to arrange things, and to see what became of them. */
+  /** Calls `act` with a client for arrangements and checks. No rule applies to it, and its requests do not count. */
   async aside<T>(act: (firestore: Firestore) => Promise<T>): Promise<T> {
     const { rule } = this;
     const before = this.calls.length;
@@ -136,7 +136,7 @@ export class FirestoreWorld implements AsyncDisposable {
     }
   }
 
-  /** The fields of a document, or undefined. */
+  /** Returns the fields of a document, or undefined. */
   async fieldsAt(path: string): Promise<FirebaseFirestore.DocumentData | undefined> {
     return await this.aside(async (firestore) => (await firestore.doc(path).get()).data());
   }
@@ -146,12 +146,12 @@ export class FirestoreWorld implements AsyncDisposable {
     await firestore.terminate();
   }
 
-  /** Does this to each request of a method. */
+  /** Applies a fault to each request of a method. */
   fault(method: string, fault: Fault): void {
     this.rule = async (call) => (call.method === method ? fault : undefined);
   }
 
-  /** Does this to the next request of a method, and to none after it. */
+  /** Applies a fault to the next request of a method, and to no later one. */
   faultOnce(method: string, fault: Fault): void {
     let done = false;
     this.rule = async (call) => {
@@ -161,7 +161,7 @@ export class FirestoreWorld implements AsyncDisposable {
     };
   }
 
-  /** Keeps the next request of a method on its way. `letGo` delivers it, and resolves when it has been carried out. */
+  /** Holds the next request of a method. `letGo` delivers it, and resolves when it has been carried out. */
   holdOnce(method: string): { readonly arrived: Promise<void>; readonly letGo: () => Promise<void> } {
     const arrived = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -182,14 +182,14 @@ export class FirestoreWorld implements AsyncDisposable {
     };
   }
 
-  /** The methods of the requests that arrive while `act` is under way. */
+  /** Returns the methods of the requests that arrive during `act`. */
   async methodsDuring(act: () => Promise<unknown>): Promise<string[]> {
     const before = this.calls.length;
     await act();
     return this.calls.slice(before).map(({ method }) => method);
   }
 
-  /** What the Commits that have arrived asked for. */
+  /** The writes of the Commits that have arrived. */
   get commits(): readonly CommitWrites[] {
     return this.calls.filter(({ method }) => method === "Commit").map(({ request }) => request as CommitWrites);
   }
@@ -197,7 +197,7 @@ export class FirestoreWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.rule = undefined;
     this.#stopping.abort();
-    // A client that still listens cannot be terminated: whatever has begun a watch has to have ended it.
+    // A client that still listens cannot be terminated, so each watch must have been ended.
     for (const firestore of this.#clients.keys()) await expect.poll(() => listenersOf(firestore)).toBe(0);
     await Promise.all([...this.#clients.keys()].map((firestore) => firestore.terminate()));
     await this.#server.stop();
@@ -208,15 +208,15 @@ export class FirestoreWorld implements AsyncDisposable {
 
 type FirestoreClientSettings = FirebaseFirestore.Settings;
 
-/** How many listeners a client counts. */
+/** Returns how many listeners a client counts. */
 export function listenersOf(firestore: Firestore): number {
   return (firestore as unknown as { readonly registeredListenersCount: number }).registeredListenersCount;
 }
 
-/** The fields of a lease document that prove who holds it, or that rivals time. */
+/** The fields of a lease document that prove its ownership, or that rivals time. */
 const SECRET_FIELDS = ["nonce", "termId"];
 
-/** The secrets that a request carries. */
+/** Returns the secrets in a request. */
 function secretsOf({ method, request }: InterceptedCall): string[] {
   if (method !== "Commit") return [];
   const { writes } = request as { readonly writes: ReadonlyArray<{ readonly update?: { readonly fields: Fields } }> };

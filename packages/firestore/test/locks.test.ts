@@ -11,18 +11,18 @@ import { test } from "./world-test.ts";
 const STREAMS = 8;
 
 /**
- * Locks on the fence as Firestore's own transactions have them in its pessimistic mode, the default: who has read it in a
- * transaction keeps others from writing it until the transaction ends, and locks are given in the order in which they
- * are asked for. https://firebase.google.com/docs/firestore/transaction-data-contention
+ * Locks on the fence, like those of Firestore's own transactions in its default, pessimistic mode. A transaction that has read
+ * the fence keeps others from writing it until it ends. Locks are granted in the order of the requests.
+ * https://firebase.google.com/docs/firestore/transaction-data-contention
  */
 class FenceLocks {
-  /** How many transactions have read the fence and not ended. */
+  /** How many transactions have read the fence and have not ended. */
   open = 0;
-  /** How many have been told what they had read. */
+  /** How many have got the result of their read. */
   told = 0;
-  /** How many had when the writer came. */
+  /** How many were open when the writer's request came. */
   openBeforeWriter: number | undefined;
-  /** Guarded transactions that have read the fence since the writer came, and before it was done. */
+  /** How many guarded transactions have read the fence between the writer's request and its end. */
   overtakers = 0;
   #writer: PromiseWithResolvers<void> | undefined;
   #written: PromiseWithResolvers<void> | undefined;
@@ -39,7 +39,7 @@ class FenceLocks {
       this.open += 1;
     }
     if (method === "Rollback" || (method === "Commit" && transaction!.length > 0)) {
-      // Once it has been carried out, in this turn.
+      // In this turn the request has been carried out.
       setImmediate(() => {
         this.open -= 1;
         if (this.open === 0) this.#writer?.resolve();
@@ -68,14 +68,14 @@ function isFence(name: string): boolean {
   return name.endsWith(`/${FENCE_PATH}`);
 }
 
-/** Lets everything else have its turn. */
+/** Lets all other callbacks run. */
 async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
 /**
- * Sends guarded transactions until one is refused, and returns why. Each stays open until another one is: so there is no
- * moment without any, unless somebody makes the next one wait.
+ * Sends guarded transactions until one is refused, and returns its error. Each stays open until another one is open. So there is
+ * always an open one, unless a lock makes the next one wait.
  */
 async function stream(firestore: Firestore, locks: FenceLocks, lease: Lease, place: number): Promise<unknown> {
   const store = new FirestoreLeaseStore({ firestore });
@@ -94,7 +94,7 @@ async function stream(firestore: Firestore, locks: FenceLocks, lease: Lease, pla
   }
 }
 
-describe("where transactions lock what they read, a leader that streams guarded transactions", () => {
+describe("if transactions lock what they read, a leader that streams guarded transactions", () => {
   const ends: Readonly<Record<string, (world: FirestoreWorld) => Promise<unknown>>> = {
     "a takeover": async (world) => {
       world.moveServerClock(20_000);

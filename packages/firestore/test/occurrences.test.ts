@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const KEPT = { retentionMs: DAY_MS };
 
-/** The occurrences as a process that has just started has them. */
+/** Returns the occurrences in a process that has just started. */
 function occurrences(world: FirestoreWorld, options: Partial<FirestoreLeaseStoreOptions> = {}): FirestoreOccurrenceStore {
   return world.store(options).occurrences(ELECTION, KEPT);
 }
@@ -26,7 +26,7 @@ function claiming(options: Partial<AcquireRequest> = {}): AcquireRequest {
   return acquiring({ election: TICK, ...options });
 }
 
-/** By how much an occurrence's document outlives its last write, in milliseconds. */
+/** Returns how long an occurrence's document is kept after its last write, in milliseconds. */
 async function keptForMs(world: FirestoreWorld, path: string = TICK_PATH): Promise<number> {
   return await world.aside(async (firestore) => {
     const document = await firestore.doc(path).get();
@@ -55,7 +55,7 @@ describe("an occurrence", () => {
     expect(world.commits.map(({ writes }) => writes.length)).toEqual([1, 1]);
   });
 
-  test("takes a look and a write to claim, a write to renew, and one to complete", async ({ world }) => {
+  test("takes a read and a write to claim, a write to renew, and one to complete", async ({ world }) => {
     const store = occurrences(world);
     const methods = await world.methodsDuring(async () => {
       const lease = await win(store, claiming());
@@ -65,7 +65,7 @@ describe("an occurrence", () => {
     expect(methods).toEqual(["BatchGetDocuments", "Commit", "Commit", "Commit"]);
   });
 
-  test("is not pushed, and holds what an administrator writes", async ({ world }) => {
+  test("is not pushed, and stores an administrator's orders", async ({ world }) => {
     const store = occurrences(world);
     expect(store.watch).toBeUndefined();
     expect(store.capabilities).toMatchObject({
@@ -79,7 +79,7 @@ describe("an occurrence", () => {
     await expect(occurrences(world).read(TICK)).resolves.toMatchObject({ state: "ending", endingReason: "test" });
   });
 
-  test("whose document is none of ours is named, and left as it is", async ({ world }) => {
+  test("whose document is not an occurrence is an error that names it, and is not changed", async ({ world }) => {
     await world.aside((firestore) => firestore.doc(TICK_PATH).set({ name: "Ada" }));
     await expect(world.witness.failureOf(occurrences(world).acquire(claiming()))).resolves.toMatchObject({
       code: "FOREIGN_RECORD",
@@ -91,7 +91,7 @@ describe("an occurrence", () => {
 describe("the names", () => {
   const names = [".", "..", "__x__", "a/b", "a/ticks/b", "100%", "%2E", "🔧 Wahl", "\u{e9}", "e\u{301}", "/".repeat(255)];
 
-  test("of elections and occurrences, of every kind, keep them apart", async ({ world }) => {
+  test("of any kind give different documents to different elections and occurrences", async ({ world }) => {
     const firestore = world.client();
     const store = world.store({ firestore });
     for (const schedule of names) {
@@ -106,7 +106,7 @@ describe("the names", () => {
     expect(new Set(documents).size).toBe(names.length ** 2);
   });
 
-  test("of the same occurrence in two elections, or two collections, do not meet; nor do those of elections", async ({
+  test("of one occurrence in two elections or collections give different documents, and so do those of elections", async ({
     world,
   }) => {
     const stores = [
@@ -119,12 +119,15 @@ describe("the names", () => {
     await expect(win(stores[3]!)).resolves.toMatchObject({ term: 1 });
   });
 
-  test.for(["", "a\nb", "\u{d800}", 5, null])("%j is no election's, and refused before any request", async (name, { world }) => {
-    const store = world.store();
-    expect(() => store.occurrences(name as string, KEPT)).toThrow(ConfigurationError);
-    expect(() => store.occurrences(name as string, KEPT)).toThrow(/^election /u);
-    expect(world.calls).toEqual([]);
-  });
+  test.for(["", "a\nb", "\u{d800}", 5, null])(
+    "%j is invalid for an election, and refused before any request",
+    async (name, { world }) => {
+      const store = world.store();
+      expect(() => store.occurrences(name as string, KEPT)).toThrow(ConfigurationError);
+      expect(() => store.occurrences(name as string, KEPT)).toThrow(/^election /u);
+      expect(world.calls).toEqual([]);
+    },
+  );
 });
 
 test.for([0, -1, NaN, Infinity, "1", undefined, 2 ** 31])("a retention of %s is refused at once", (retentionMs, { world }) => {
@@ -134,14 +137,14 @@ test.for([0, -1, NaN, Infinity, "1", undefined, 2 ** 31])("a retention of %s is 
 });
 
 describe("the expiry of an occurrence's document", () => {
-  /** What is added on purpose, and not much more. */
+  /** The documented extra time, and little more. */
   async function expectKeptFor(world: FirestoreWorld, ms: number): Promise<void> {
     const keptMs = await keptForMs(world);
     expect(keptMs).toBeGreaterThanOrEqual(ms);
     expect(keptMs).toBeLessThan(ms + 2 * HOUR_MS);
   }
 
-  test("is set anew by every write, at least the retention after it by Firestore's clock", async ({ world }) => {
+  test("is set by every write, at least the retention after it by Firestore's clock", async ({ world }) => {
     const clock = world.clock();
     const store = occurrences(world, { clock });
     const pass = (ms: number): void => {
@@ -161,18 +164,18 @@ describe("the expiry of an occurrence's document", () => {
       await expectKeptFor(world, DAY_MS);
     }
     const methods = world.calls.filter(({ method }) => method === "BatchGetDocuments");
-    // The claim's look, the break's, and that of the release that has met the break.
+    // The reads of the claim and of the break, and that of the release that conflicted with the break.
     expect(methods).toHaveLength(3);
   });
 
-  test("does not depend on what the process's clocks show", async ({ world }) => {
+  test("does not depend on the time that the process's clocks show", async ({ world }) => {
     const clock = world.clock();
     clock.jumpWall(-400 * DAY_MS);
     await win(occurrences(world, { clock }), claiming());
     await expectKeptFor(world, DAY_MS);
   });
 
-  test("counts what has passed since the last reply, while this process was asleep as well", async ({ world }) => {
+  test("includes the time since the last reply, also while this process was asleep", async ({ world }) => {
     const clock = world.clock();
     const store = occurrences(world, { clock });
     const lease = await win(store, claiming({ leaseDurationMs: 3 * DAY_MS }));
@@ -183,7 +186,7 @@ describe("the expiry of an occurrence's document", () => {
     await expectKeptFor(world, DAY_MS);
   });
 
-  test("is late enough though this process's clock runs a tenth slow and its commit is long under way", async ({ world }) => {
+  test("is late enough even if this process's clock is a tenth slow and its commit takes long", async ({ world }) => {
     const clock = world.clock();
     const store = occurrences(world, { clock });
     const lease = await win(store, claiming({ leaseDurationMs: 20 * DAY_MS }));
@@ -198,18 +201,18 @@ describe("the expiry of an occurrence's document", () => {
     await expect(keptForMs(world)).resolves.toBeGreaterThanOrEqual(DAY_MS);
   });
 
-  test("is known only once a reply has told the time, and counts from when that was asked for", () => {
+  test("is known only after a reply with a time, and counts from its request", () => {
     const clock = new VirtualClock();
     const time = new FirestoreClock(clock);
     expect(time.latest()).toBeUndefined();
     const learn = time.asking();
     clock.freeze(501);
     learn(7_000_000_000n);
-    // 551.1 ms, to the next whole one.
+    // 551.1 ms, rounded up to a whole one.
     expect(time.latest()).toBe(7_552_000_000n);
   });
 
-  test("is read first by a record store that has read nothing", async ({ world }) => {
+  test("needs a read first in a record store that has read nothing", async ({ world }) => {
     const records = new FirestoreRecordStore(world.client(), new Paths("leasehold").occurrences(ELECTION), {
       retentionMs: DAY_MS,
       clock: undefined,
@@ -231,7 +234,7 @@ describe("the expiry of an occurrence's document", () => {
     expect((await records.get(TICK, { signal: world.ended }))?.data).not.toHaveProperty("expiresAt");
   });
 
-  test("is nothing that a lease document ever has, not even where somebody put it", async ({ world }) => {
+  test("is removed from a lease document, even if it was added by hand", async ({ world }) => {
     const store = world.store();
     await win(store.occurrences(ELECTION, KEPT), claiming());
     const lease = await win(store, { reservation: { group: "west", durationMs: 60_000 } });
@@ -277,7 +280,7 @@ describe("a transaction that depends on an occurrence", () => {
     await expect(world.fieldsAt("reports/today")).resolves.toEqual({ by: 2 });
   });
 
-  test("by a client that makes integers bigints is the same", async ({ world }) => {
+  test("by a client that turns integers into bigints works the same", async ({ world }) => {
     const { store, firestore, lease } = await claimant(world, { useBigInt: true });
     await guardedWrite(store, firestore, lease);
     await expect(world.witness.failureOf(guardedWrite(store, firestore, { ...lease, term: 2 }))).resolves.toMatchObject({
@@ -314,7 +317,7 @@ describe("a transaction that depends on an occurrence", () => {
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
   });
 
-  test("meets a takeover that comes before its commit: it is tried again, and refused", async ({ world }) => {
+  test("is tried again and refused if a takeover comes before its commit", async ({ world }) => {
     const { store, firestore, lease } = await claimant(world);
     const guarded = firestore.runTransaction(async (transaction) => {
       await store.fence(lease, transaction);
@@ -326,7 +329,7 @@ describe("a transaction that depends on an occurrence", () => {
     await expect(world.fieldsAt("reports/today")).resolves.toBeUndefined();
   });
 
-  test("on somebody's own document is an error that names it", async ({ world }) => {
+  test("on a document that is not an occurrence is an error that names it", async ({ world }) => {
     const { store, firestore, lease } = await claimant(world);
     await world.aside((client) => client.doc(TICK_PATH).set({ name: "Ada" }));
     const error = await world.witness.failureOf(guardedWrite(store, firestore, lease));

@@ -4,7 +4,7 @@ import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
 import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
 import { FIRESTORE_FACTS, FirestorePlace } from "./firestore-place.ts";
 
-/** Registers the suite for our own server, whose time is moved. */
+/** Registers the suite for the repository's own server, whose time the test moves. */
 export function runOnOurServer(name: string, rounds?: number): void {
   let server: FirestoreProcess;
 

@@ -17,7 +17,7 @@ import { test } from "./world-test.ts";
 
 const HTTP2_CANCEL = 8;
 
-/** What an elector that begins to use a store is warned of. */
+/** Returns the warnings of an elector that begins to use a store. */
 function warningsOf(store: FirestoreLeaseStore): string[] {
   const warnings: string[] = [];
   const ignore = (): void => undefined;
@@ -25,7 +25,7 @@ function warningsOf(store: FirestoreLeaseStore): string[] {
   return warnings;
 }
 
-/** The codes after which the SDK sends a request of its own again. */
+/** The codes after which the SDK repeats a request of its own. */
 const RETRIED_BY_THE_SDK = {
   DEADLINE_EXCEEDED: 4,
   RESOURCE_EXHAUSTED: 8,
@@ -35,11 +35,11 @@ const RETRIED_BY_THE_SDK = {
 } as const;
 
 describe("how many requests a step takes", () => {
-  test("a look, a win, a renewal, a publication and a release: one each, and no transaction", async ({ world }) => {
+  test("a read, a win, a renewal, a publication and a release: one each, and no transaction", async ({ world }) => {
     const store = world.store();
     await expect(world.methodsDuring(() => store.read(ELECTION))).resolves.toEqual(["BatchGetDocuments"]);
     let lease!: Lease;
-    // That nothing was there is remembered, too.
+    // The store also remembers that there was no document.
     await expect(world.methodsDuring(async () => (lease = await win(store)))).resolves.toEqual(["Commit"]);
     await expect(world.methodsDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["Commit"]);
     await expect(world.methodsDuring(() => store.publish(lease, "value", LIMITS))).resolves.toEqual(["Commit"]);
@@ -48,7 +48,7 @@ describe("how many requests a step takes", () => {
     expect(world.commits.map(({ transaction }) => transaction.length)).toEqual([0, 0, 0, 0, 0]);
   });
 
-  test("a lost race: one write, and a look", async ({ world }) => {
+  test("a lost race: one write, and a read", async ({ world }) => {
     const [a, b] = [world.store(), world.store()];
     await a.release(await win(a), LIMITS);
     await b.read(ELECTION);
@@ -62,7 +62,7 @@ describe("how many requests a step takes", () => {
     expect(methods).toEqual(["Commit", "BatchGetDocuments"]);
   });
 
-  test("a break and a transfer: a look and a write", async ({ world }) => {
+  test("a break and a transfer: a read and a write", async ({ world }) => {
     const [a, admin] = [world.store(), world.store()];
     await win(a);
     await expect(world.methodsDuring(() => admin.break(ELECTION, { reason: "test" }))).resolves.toEqual([
@@ -71,9 +71,7 @@ describe("how many requests a step takes", () => {
     ]);
   });
 
-  test("only what changes the fence writes it, and in the same commit: an acquisition, a release and a break", async ({
-    world,
-  }) => {
+  test("only an acquisition, a release and a break write the fence, in the same commit", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     await store.renew(lease, LIMITS);
@@ -87,7 +85,7 @@ describe("how many requests a step takes", () => {
       [LEASE_PATH],
       [LEASE_PATH],
       [LEASE_PATH, FENCE_PATH],
-      // The first finds the broken record instead of the one that it knew; the break has closed the fence already.
+      // The first commit finds the broken record instead of the one that it knew. The break has already closed the fence.
       [LEASE_PATH, FENCE_PATH],
       [LEASE_PATH],
     ]);
@@ -108,12 +106,12 @@ describe("how many requests a step takes", () => {
   });
 });
 
-describe("one attempt, one request, whatever the SDK does by itself", () => {
+describe("one attempt is one request, with any retry settings of the SDK", () => {
   test.for(Object.entries(RETRIED_BY_THE_SDK))("%s", async ([name, code], { world }) => {
     const store = world.store({ clock: systemClock });
     const lease = await win(store);
     const fault = { code, message: "as asked" };
-    // A write that met a transaction is one that the engine itself sends again, 10 ms later at the least, for half of its time.
+    // The engine itself repeats a write that conflicted with a transaction, at the earliest 10 ms later, for half of its time.
     const most = name === "ABORTED" ? 5 : 1;
     const limits = { timeoutMs: 100 };
 
@@ -126,7 +124,7 @@ describe("one attempt, one request, whatever the SDK does by itself", () => {
       expect(new Set(seen)).toEqual(new Set([method]));
       expect(seen.length).toBeLessThanOrEqual(method === "Commit" ? most : 1);
       world.rule = undefined;
-      // Whatever the outcome was, it is known again.
+      // The renewal shows the outcome again.
       await store.renew(lease, LIMITS);
     }
     world.fault("Commit", fault);
@@ -136,7 +134,7 @@ describe("one attempt, one request, whatever the SDK does by itself", () => {
   });
 
   test.for(Object.entries(RETRIED_BY_THE_SDK))("%s, as the user's own settings have it", async ([, code], { world }) => {
-    // The setting that makes the SDK's generated client send reads that fail again.
+    // This setting makes the SDK's generated client repeat failed reads.
     const store = world.store({ firestore: world.client({ gaxServerStreamingRetries: true }) });
     world.fault("BatchGetDocuments", { code, message: "as asked" });
 
@@ -145,7 +143,7 @@ describe("one attempt, one request, whatever the SDK does by itself", () => {
     ]);
   });
 
-  test("the user's Firestore is left as it was, and still sends its own requests again", async ({ world }) => {
+  test("the user's Firestore is not changed, and still repeats its own requests", async ({ world }) => {
     const firestore = world.client();
     await firestore.doc("own/a").set({ count: 1 });
     const shown = (): string => inspect(firestore, { depth: 1 });
@@ -189,7 +187,7 @@ describe("a request that is not answered", () => {
 
     await clock.advance(699);
     expect(stream.closed).toBe(false);
-    // An acquisition whose reply is lost asks what became of it, once.
+    // An acquisition whose reply is lost reads its outcome once.
     await clock.advance(1);
     await closed;
     expect(stream.rstCode).toBe(HTTP2_CANCEL);
@@ -200,16 +198,16 @@ describe("a request that is not answered", () => {
       mayHaveBeenApplied: method === "Commit",
       message: expect.stringMatching(/did not answer '(get|put)' of 'nightly-billing' within 700 ms/),
     });
-    // Nothing is sent again, however long one waits.
+    // Nothing is sent again, even after a long time.
     await clock.advance(3_600_000);
     expect(service.seen).toEqual(
       method === "Commit" ? ["BatchGetDocuments", "Commit", "BatchGetDocuments"] : ["BatchGetDocuments"],
     );
-    // And nothing waits for it any more.
+    // Nothing waits for the request any more.
     await firestore.terminate();
   });
 
-  test("is cancelled when the caller aborts, with the caller's own reason", async () => {
+  test("is cancelled when the caller's signal aborts, with the signal's reason", async () => {
     await using service = await silentService();
     const firestore = new Firestore({ projectId: "demo-x", host: service.host, ssl: false });
     const store = new FirestoreLeaseStore({ firestore });
@@ -227,7 +225,7 @@ describe("a request that is not answered", () => {
     await firestore.terminate();
   });
 
-  test("and that is carried out late does no harm: the next renewal finds it", async ({ world }) => {
+  test("and that is carried out late is found by the next renewal", async ({ world }) => {
     const clock = world.clock();
     const store = world.store({ clock });
     const lease = await win(store);
@@ -240,7 +238,7 @@ describe("a request that is not answered", () => {
 
     const arrivedAtMs = clock.monotonicMs() - 700;
     const found = await store.renew(lease, LIMITS);
-    // That one counts, from its own send.
+    // The late renewal counts from its own send.
     expect(found).toMatchObject({ held: true, extendedAt: { monotonicMs: arrivedAtMs } });
   });
 });
@@ -257,7 +255,7 @@ describe("the client", () => {
     expect(make).toThrow(/firestore is not a Firestore of @google-cloud\/firestore .*getFirestore\(\)/);
   });
 
-  test.for(["initializeIfNeeded", "createCallOptions", "_clientPool"])("without %s is of a version that cannot do", (missing) => {
+  test.for(["initializeIfNeeded", "createCallOptions", "_clientPool"])("without %s has an unsupported version", (missing) => {
     const firestore = new Firestore({ projectId: "demo-x" });
     Object.defineProperty(firestore, missing, { value: undefined });
     const make = (): unknown => new FirestoreLeaseStore({ firestore });
@@ -265,7 +263,7 @@ describe("the client", () => {
     expect(make).toThrow(/This version of @google-cloud\/firestore .*retries/);
   });
 
-  test("may be for another database, and with options of the user's own", async ({ world }) => {
+  test("may have another database, and options of the user's own", async ({ world }) => {
     const headers = { "x-acme": "billing" };
     const firestore = world.client({
       databaseId: "second",
@@ -284,13 +282,13 @@ describe("the client", () => {
     await expect(world.fieldsAt(`apps/billing/leases/${ELECTION}`)).resolves.toBeUndefined();
   });
 
-  test("that is made by the store has the options of gRPC that the README gives for yours", async () => {
+  test("that the store makes has the gRPC options of the README", async () => {
     const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
     const options = Object.entries(KEEPALIVE.grpcOptions);
     expect(options).toHaveLength(4);
     for (const [name, ms] of options) {
       expect(readme).toContain(`"${name}": ${ms >= 1_000 ? `${ms / 1_000}_000` : ms}`);
-      // gRPC ignores what it does not know.
+      // gRPC ignores unknown options.
       expect(recognizedOptions).toHaveProperty([name]);
     }
   });
@@ -313,11 +311,11 @@ describe("the client", () => {
     if (lacks !== "") expect(String(warnings[0])).toMatch(new RegExp(`KEEPALIVE.* It lacks ${lacks.replaceAll(".", "\\.")}\\.$`));
   });
 
-  test("that the store makes itself is not warned of", () => {
+  test("that the store makes causes no warning", () => {
     expect(warningsOf(new FirestoreLeaseStore())).toEqual([]);
   });
 
-  test("is made with what the SDK finds by itself, if none is given", async ({ world }) => {
+  test("is made with the project and credentials that the SDK finds, if none is given", async ({ world }) => {
     const before = { host: process.env["FIRESTORE_EMULATOR_HOST"], project: process.env["GCLOUD_PROJECT"] };
     process.env["FIRESTORE_EMULATOR_HOST"] = world.host;
     process.env["GCLOUD_PROJECT"] = "demo-y";
@@ -341,13 +339,13 @@ interface SilentService extends AsyncDisposable {
   readonly host: string;
   /** The methods that were called. */
   readonly seen: readonly string[];
-  /** The next call, which is to be of this method. */
+  /** Returns the next call, which must be of this method. */
   next(method: string): Promise<ServerHttp2Stream>;
-  /** Tells that the document that was asked for is not there. */
+  /** Answers that the requested document does not exist. */
   answerMissing(stream: ServerHttp2Stream): void;
 }
 
-/** A service that takes requests and leaves them open: it sees how a client gives them up. */
+/** Starts a service that accepts requests and leaves them open. It shows how a client gives them up. */
 async function silentService(): Promise<SilentService> {
   const seen: string[] = [];
   const waiting: Array<{ readonly method: string; readonly stream: ServerHttp2Stream }> = [];

@@ -6,14 +6,14 @@ import { type FirestoreWorld, LEASE_PATH } from "./firestore-world.ts";
 import { test } from "./world-test.ts";
 
 const HOUR_MS = 3_600_000;
-/** The server's clock moves by a microsecond with each request, so that no two are dated alike. */
+/** The server's clock moves by a microsecond with each request, so that no two requests have the same time. */
 const GRAIN_MS = 0.1;
 
-/** What a process that has just started reads: it knows nothing but what Firestore tells. */
+/** Returns what a process that has just started reads. It knows only Firestore's replies. */
 async function coldRead(world: FirestoreWorld): Promise<{ readonly state: string; readonly ageMs: number }> {
   const snapshot = await world.store().read(ELECTION);
   const [min, max] = snapshot?.ageMs ?? [NaN, NaN];
-  // Exact, but for how numbers are rounded.
+  // Exact, except for the rounding of numbers.
   expect(max - min).toBeLessThan(1e-6);
   return { state: snapshot?.state ?? "none", ageMs: min };
 }
@@ -25,13 +25,13 @@ async function expectAge(world: FirestoreWorld, state: string, ageMs: number): P
   expect(cold.ageMs).toBeLessThan(ageMs + GRAIN_MS);
 }
 
-/** Asks the present leader to hand over, without waiting for how that goes. */
+/** Orders a transfer of the present leader, without waiting for its outcome. */
 async function askToTransfer(world: FirestoreWorld, admin: FirestoreLeaseStore, candidateId: string): Promise<void> {
   const before = world.commits.length;
   const stopping = new AbortController();
   const transfer = admin.transfer(ELECTION, candidateId, { signal: stopping.signal }).catch((reason: unknown) => reason);
   await expect.poll(() => world.commits.length, { interval: 1 }).toBe(before + 1);
-  // Not before its reply is in.
+  // Continues only after the reply.
   await expect.poll(() => world.witness.published.at(-1)?.operation, { interval: 1 }).toBe("put");
   stopping.abort("asked");
   await expect(transfer).resolves.toBe("asked");
@@ -51,7 +51,7 @@ describe("a lease's age, by Firestore's times alone", () => {
     await expectAge(world, "expired", 5 * HOUR_MS + 1_234);
   });
 
-  test("lets a process that has just started see an expiry right after the lease, and not before", async ({ world }) => {
+  test("shows an expiry to a process that has just started right after the lease, and not before", async ({ world }) => {
     await win(world.store());
     world.moveServerClock(LEASE_MS - 1);
     await expectAge(world, "held", LEASE_MS - 1);
@@ -61,7 +61,7 @@ describe("a lease's age, by Firestore's times alone", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("counts anew from each renewal and publication", async ({ world }) => {
+  test("counts from each renewal and publication again", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     for (const write of [() => store.renew(lease, LIMITS), () => store.publish(lease, "value", LIMITS)]) {
@@ -92,22 +92,19 @@ describe("a lease's age, by Firestore's times alone", () => {
     await expect(win(world.store({ clock: rival }), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test.for([5 * HOUR_MS, -5 * HOUR_MS])(
-    "is never below nothing if the service's clock is set by %d ms",
-    async (ms, { world }) => {
-      const store = world.store();
-      const lease = await win(store);
-      world.moveServerClock(ms);
-      await store.renew(lease, LIMITS);
-      world.moveServerClock(-ms);
-      const cold = await coldRead(world);
-      expect(cold.state).toBe("held");
-      expect(cold.ageMs).toBeGreaterThanOrEqual(0);
-    },
-  );
+  test.for([5 * HOUR_MS, -5 * HOUR_MS])("is never negative if the service's clock is set by %d ms", async (ms, { world }) => {
+    const store = world.store();
+    const lease = await win(store);
+    world.moveServerClock(ms);
+    await store.renew(lease, LIMITS);
+    world.moveServerClock(-ms);
+    const cold = await coldRead(world);
+    expect(cold.state).toBe("held");
+    expect(cold.ageMs).toBeGreaterThanOrEqual(0);
+  });
 });
 
-describe("what administrators write", () => {
+describe("an administrator's write", () => {
   interface Situation {
     readonly store: FirestoreLeaseStore;
     readonly lease: Lease;
@@ -120,7 +117,7 @@ describe("what administrators write", () => {
     return { store, lease, admin: world.store() };
   }
 
-  test("a break does not make the lease last longer, or shorter", async ({ world }) => {
+  test("that breaks does not make the lease longer or shorter", async ({ world }) => {
     const { admin } = await heldFor(world, 10_000);
     await expect(admin.break(ELECTION, { reason: "test" })).resolves.toMatchObject({ broken: true });
     await expectAge(world, "ending", 10_000);
@@ -132,7 +129,7 @@ describe("what administrators write", () => {
     await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
   });
 
-  test("nor does a request to transfer it", async ({ world }) => {
+  test("that transfers does not make the lease longer or shorter", async ({ world }) => {
     const { admin } = await heldFor(world, 10_000);
     await askToTransfer(world, admin, "b");
     await expectAge(world, "ending", 10_000);
@@ -140,20 +137,20 @@ describe("what administrators write", () => {
     await expectAge(world, "expired", LEASE_MS + 1);
   });
 
-  test("nor do two in a row, by two of them", async ({ world }) => {
+  test("does not make the lease longer or shorter if another one follows", async ({ world }) => {
     const { admin } = await heldFor(world, 4_000);
     const written = await world.aside(async (firestore) => (await firestore.doc(LEASE_PATH).get()).updateTime);
     await askToTransfer(world, admin, "b");
     world.moveServerClock(4_000);
     await world.store().break(ELECTION, { reason: "test" });
     await expectAge(world, "ending", 8_000);
-    // Exact to the nanosecond: what is kept is the time of the nonce's own commit.
+    // Exact to the nanosecond, because the time of the nonce's own commit is stored.
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ nonceTime: written });
     world.moveServerClock(LEASE_MS - 7_999);
     await expectAge(world, "expired", LEASE_MS + 1);
   });
 
-  test("a renewal after it counts from itself", async ({ world }) => {
+  test("does not change that a later renewal counts from itself", async ({ world }) => {
     const { store, lease, admin } = await heldFor(world, 10_000);
     await askToTransfer(world, admin, "b");
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true, transferTo: "b" });
@@ -163,7 +160,7 @@ describe("what administrators write", () => {
     await expectAge(world, "ending", LEASE_MS - 1);
   });
 
-  test("so does what comes after the term: a release, and an acquisition", async ({ world }) => {
+  test("does not change that a later release and acquisition count from themselves", async ({ world }) => {
     const { store, lease, admin } = await heldFor(world, 10_000);
     await admin.break(ELECTION, { reason: "test" });
     await store.release(lease, LIMITS);
@@ -173,7 +170,7 @@ describe("what administrators write", () => {
     await expectAge(world, "held", 0);
   });
 
-  test("an immediate break frees it at once, and counts from itself", async ({ world }) => {
+  test("that breaks immediately frees the lease at once, and counts from itself", async ({ world }) => {
     const { admin } = await heldFor(world, 10_000);
     await admin.break(ELECTION, { reason: "test", immediate: true });
     await expectAge(world, "vacant", 0);
@@ -181,7 +178,7 @@ describe("what administrators write", () => {
   });
 });
 
-test("every write makes another version, also those in the same millisecond", async ({ world }) => {
+test("every write makes another version, also in the same millisecond", async ({ world }) => {
   const store = world.store();
   const lease = await win(store);
   for (let renewals = 0; renewals < 5; renewals += 1) await store.renew(lease, LIMITS);
@@ -192,6 +189,6 @@ test("every write makes another version, also those in the same millisecond", as
 
   const required = world.commits.map(({ writes }) => JSON.stringify(writes[0]?.currentDocument));
   const succeeded = required.filter((condition, index) => required.indexOf(condition) === index);
-  // All but the release that found the break: its first try named a version that the break had named too.
+  // All except the release that conflicted with the break: its first try named the version that the break had named too.
   expect(succeeded).toHaveLength(required.length - 1);
 });

@@ -8,7 +8,7 @@ import { test } from "./world-test.ts";
 const WEST = { group: "west ü/😀", durationMs: 90_000.5 };
 const HOLD_MS = 40_000;
 
-/** A term of group west that was released after a second. */
+/** Lets a candidate of group west lead for a second, and release. */
 async function ledInWest(world: FirestoreWorld, holdMs?: number, reservation = WEST): Promise<Lease> {
   const store = world.store();
   const lease = await win(store, { reservation });
@@ -17,7 +17,7 @@ async function ledInWest(world: FirestoreWorld, holdMs?: number, reservation = W
   return lease;
 }
 
-/** What a process that has just started comes to, which knows nothing but what Firestore tells. */
+/** Returns the result of an attempt by a process that has just started. It knows only Firestore's replies. */
 async function tryCold(world: FirestoreWorld, reservation?: typeof WEST): Promise<LeaseSnapshot | "acquired" | undefined> {
   const outcome = await world.store().acquire(acquiring({ candidateId: "cold", reservation }));
   return outcome.acquired ? "acquired" : outcome.current;
@@ -39,7 +39,7 @@ describe("a reservation", () => {
 });
 
 describe("a hold", () => {
-  test("is a number in the lease document, and ends for a cold process by Firestore's clock, exactly", async ({ world }) => {
+  test("is a number in the lease document, and ends exactly by Firestore's clock for a cold process", async ({ world }) => {
     await ledInWest(world, HOLD_MS);
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({
       termId: null,
@@ -53,7 +53,7 @@ describe("a hold", () => {
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ bars: [{ except: { group: WEST.group } }] });
   });
 
-  test("that is not whole is kept as it is", async ({ world }) => {
+  test("that is not whole is stored unchanged", async ({ world }) => {
     await ledInWest(world, 1_500.25);
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toMatchObject({ bars: [{ untilMs: 1_500.25 }, {}] });
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({
@@ -62,8 +62,8 @@ describe("a hold", () => {
   });
 });
 
-test.for([false, true])("both are read where integers are bigints: %s", async (useBigInt, { world }) => {
-  // Whole numbers are such integers, also within the map.
+test.for([false, true])("both are read if integers are bigints: %s", async (useBigInt, { world }) => {
+  // Whole numbers become bigints, also within the map.
   await ledInWest(world, HOLD_MS, { ...WEST, durationMs: 90_000 });
   const store = world.store({ firestore: world.client({ useBigInt }) });
   await expect(store.read(ELECTION)).resolves.toMatchObject({

@@ -7,15 +7,13 @@ import { FirestoreRecordStore } from "../src/firestore-record-store.ts";
 import { Paths } from "../src/paths.ts";
 import { test } from "./world-test.ts";
 
-test("a Firestore of another copy of the SDK, such as firebase-admin's, is read from, and wakes who watches", async ({
-  world,
-}) => {
+test("a Firestore of another copy of the SDK, such as firebase-admin's, can read and wakes watches", async ({ world }) => {
   const other = createRequire(import.meta.url)("oldest-google-cloud-firestore") as { readonly Firestore: typeof Firestore };
   expect(other.Firestore).not.toBe(Firestore);
   const firestore = new other.Firestore({ projectId: "demo-x", host: world.host, ssl: false });
   const store = world.store({ firestore });
   await win(store);
-  // The time of the nonce is a field of the document from now on.
+  // From now on the time of the nonce is a field of the document.
   world.moveServerClock(1_000);
   await store.break(ELECTION, { reason: "test" });
   const records = new FirestoreRecordStore(firestore, new Paths("leasehold"), { clock: systemClock });

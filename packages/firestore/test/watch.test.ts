@@ -31,7 +31,7 @@ class Watching {
 }
 
 describe("a watch wakes", () => {
-  test("once it stands, and at each acquisition, release and break by anybody", async ({ world }) => {
+  test("once it has begun, and at each acquisition, release and break of any process", async ({ world }) => {
     const [store, admin] = [world.store(), world.store()];
     const watching = new Watching(world.store());
     await expect(watching.next()).resolves.toEqual({ done: false, value: undefined });
@@ -47,7 +47,7 @@ describe("a watch wakes", () => {
     await watching.stop();
   });
 
-  test("for no renewal and no publication: it listens on the fence, which those leave alone", async ({ world }) => {
+  test("for no renewal and no publication, because it listens to the fence, which those do not write", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
     let pushes = 0;
@@ -97,7 +97,7 @@ describe("a watch ends", () => {
     await world.disconnect(firestore);
   });
 
-  test("when its signal aborts while it waits, or had before", async ({ world }) => {
+  test("when its signal aborts while it waits, or has aborted before", async ({ world }) => {
     const firestore = world.client();
     const store = world.store({ firestore });
     const watching = new Watching(store);
@@ -106,7 +106,7 @@ describe("a watch ends", () => {
     watching.stopping.abort();
     await expect(next).resolves.toMatchObject({ done: true });
 
-    // Without a word to the service, which may not be there to answer.
+    // No request goes to the service, which may not be there to answer.
     world.calls.splice(0);
     for await (const snapshot of store.watch!(ELECTION, { signal: AbortSignal.abort() })) expect.fail(JSON.stringify(snapshot));
     expect(world.calls).toEqual([]);
@@ -123,7 +123,7 @@ describe("a watch ends", () => {
     await world.disconnect(firestore);
   });
 
-  test("with an error where it is denied", async ({ world }) => {
+  test("with an error if it is denied", async ({ world }) => {
     let unsubscribed = 0;
     const store = world.store({ firestore: deniedListener(world.client(), () => (unsubscribed += 1)) });
     await expect(world.witness.failureOf(new Watching(store).next())).resolves.toMatchObject({
@@ -135,7 +135,7 @@ describe("a watch ends", () => {
     expect(unsubscribed).toBe(1);
   });
 
-  test("and then its process may end by itself", async ({ world }) => {
+  test("so that its process may end by itself", async ({ world }) => {
     const script = fileURLToPath(new URL("./watching-process.ts", import.meta.url));
     const child = spawn(nodeExecutable(), nodeArguments(script, [world.host]), {
       stdio: ["ignore", "pipe", "inherit"],
@@ -148,7 +148,7 @@ describe("a watch ends", () => {
   });
 });
 
-describe("a listener that the SDK does not begin anew for long", () => {
+describe("a listener that the SDK does not restart for a long time", () => {
   const YOUNG_MS = 5_000;
 
   test("is renewed once a request succeeds after one that failed", async ({ world }) => {
@@ -178,7 +178,7 @@ describe("a listener that the SDK does not begin anew for long", () => {
     expect(deaf.open).toBe(0);
   });
 
-  test("is renewed by a write that succeeds, and no sooner than five seconds after it began", async ({ world }) => {
+  test("is renewed by a write that succeeds, at the earliest five seconds after it began", async ({ world }) => {
     const deaf = deafListeners(world.client());
     const clock = world.clock();
     const store = world.store({ firestore: deaf.firestore, clock });
@@ -202,7 +202,7 @@ describe("a listener that the SDK does not begin anew for long", () => {
 });
 
 describe("an elector", () => {
-  test("goes on looking where it may not watch", async ({ world }) => {
+  test("continues to poll if it may not watch", async ({ world }) => {
     world.letTimeRun();
     world.fault("Listen", { code: 7, message: "Missing or insufficient permissions." });
     const [a, b] = [world.candidate("a"), world.candidate("b", { retryPeriodMs: 100 })];
@@ -217,7 +217,7 @@ describe("an elector", () => {
     expect(leadership.term).toBe(2);
   });
 
-  test("is told again after the connection has broken", async ({ world }) => {
+  test("is notified again after the connection has broken", async ({ world }) => {
     world.letTimeRun();
     await using proxy = await startTcpFaultProxy(Number(world.host.split(":")[1]));
     const a = world.candidate("a", { leaseDurationMs: 60_000 });
@@ -225,13 +225,13 @@ describe("an elector", () => {
     const leading = await a.elector.campaign();
     const listens = (): number => world.calls.filter(({ method }) => method === "Listen").length;
     const next = b.elector.campaign();
-    // One by each of them.
+    // One Listen by each of them.
     await expect.poll(listens).toBe(2);
     await expect.poll(() => b.elector.leader?.candidateId).toBe("a");
 
     proxy.cut();
     proxy.heal();
-    // The client begins to listen anew by itself.
+    // The client itself begins to listen again.
     await expect.poll(listens).toBe(3);
     await leading.release();
 
@@ -239,11 +239,9 @@ describe("an elector", () => {
     expect(leadership.term).toBe(2);
   });
 
-  test("takes over from one that stops by the push: a release, a read that it leads to, and an acquisition", async ({
-    world,
-  }) => {
+  test("takes over from a leader that stops by the push: a release, the read after it, and an acquisition", async ({ world }) => {
     world.letTimeRun();
-    // No look falls due for long.
+    // No poll is due for a long time.
     const options = { leaseDurationMs: 60_000, retryPeriodMs: 30_000 };
     const [a, b] = [world.candidate("a", options), world.candidate("b", options)];
     const stop = new AbortController();
@@ -251,7 +249,7 @@ describe("an elector", () => {
     const runningA = a.elector.run(untilAborted, { signal: stop.signal });
     await expect.poll(() => a.elector.isLeader).toBe(true);
     const runningB = b.elector.run(untilAborted, { signal: stopB.signal });
-    // Listening, and told of a's leadership.
+    // It listens, and knows that a leads.
     await expect.poll(() => b.elector.leader?.candidateId).toBe("a");
     await expect.poll(() => world.calls.filter(({ method }) => method === "Listen")).toHaveLength(2);
     await world.fieldsAt(LEASE_PATH);
@@ -264,14 +262,14 @@ describe("an elector", () => {
 
     const [release, read] = methods;
     expect([release, read, methods.at(-1)]).toEqual(["Commit", "BatchGetDocuments", "Commit"]);
-    // One more where the wake-up that the watch stands comes only now.
+    // One more if the first wake-up of the watch comes only now.
     expect(methods.length).toBeLessThanOrEqual(4);
     stopB.abort();
     await runningB;
   });
 });
 
-/** A client whose listeners end as the SDK's end, after it has given up on a permanent error. */
+/** Returns a client whose listeners end as the SDK's do after a permanent error. */
 function deniedListener(firestore: Firestore, onUnsubscribe: () => void): Firestore {
   const error = Object.assign(new Error("7 PERMISSION_DENIED: Missing or insufficient permissions."), { code: 7 });
   return withDocuments(firestore, () => ({
@@ -282,12 +280,12 @@ function deniedListener(firestore: Firestore, onUnsubscribe: () => void): Firest
   }));
 }
 
-/** A client whose listeners are told nothing but by the test, as the SDK's while they wait to begin anew. */
+/** Returns a client whose listeners get only the test's events, like the SDK's while they wait to begin again. */
 function deafListeners(client: Firestore): {
   readonly firestore: Firestore;
   readonly begun: number;
   readonly open: number;
-  /** Tells the last one that there is no document. */
+  /** Tells the last listener that there is no document. */
   readonly tell: () => void;
 } {
   let [begun, open] = [0, 0];
@@ -312,7 +310,7 @@ function deafListeners(client: Firestore): {
   };
 }
 
-/** The same client, with other methods on its documents. */
+/** Returns the same client, with other methods on its documents. */
 function withDocuments(firestore: Firestore, change: (document: DocumentReference) => object): Firestore {
   return new Proxy(firestore, {
     get: (target, key) => {

@@ -1,4 +1,4 @@
-/** A process that watches an election once and then has nothing left to do: it must end by itself. */
+/** A process that watches an election once and then has no work left. It must end by itself. */
 import { Firestore } from "@google-cloud/firestore";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { decode, decodeFields, encode, encodeFields, nanosOf, wireTime, type WireValue } from "../src/wire.ts";
 
-describe("a moment", () => {
+describe("a time", () => {
   test.for([
     [{ seconds: "0", nanos: 0 }, 0n],
     [{ seconds: 3, nanos: 7 }, 3_000_000_007n],
-    // Numbers as long as these are objects in some settings of protobuf's.
+    // In some settings of protobuf, numbers of this size are objects.
     [{ seconds: { toString: () => "9007199254740993" }, nanos: 999_999_999 }, 9_007_199_254_740_993_999_999_999n],
   ] as const)("%o on the wire is one number", ([time, nanos]) => {
     expect(nanosOf(time)).toBe(nanos);
@@ -31,11 +31,11 @@ test.for<[value: unknown, wire: WireValue]>([
   expect(decode(wire)).toEqual(value);
 });
 
-test("a field without a value is left out, which removes it", () => {
+test("a field without a value is omitted, which removes it", () => {
   expect(encodeFields({ a: undefined, b: null })).toEqual({ b: { nullValue: "NULL_VALUE" } });
 });
 
-test("what no lease record is made of becomes undefined", () => {
+test("a value of a type that no lease record has becomes undefined", () => {
   const theirs = { geoPointValue: {} } as WireValue;
   expect(decodeFields({ tags: theirs })).toEqual({ tags: undefined });
 });

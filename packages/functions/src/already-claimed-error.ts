@@ -1,14 +1,14 @@
 import { LeaseholdError, type Leader } from "@leasehold/core";
 
 /**
- * An earlier delivery of the same request holds the election, or the occurrence, and nobody knows whether it still works: it
- * may have died. Its platform is to deliver once more. A delivery after the end of the lease takes over, and one that finds the
- * occurrence done succeeds. Which try it is, the platform counts: one that gives up tells its dead-letter queue.
+ * An earlier delivery of the same request holds the election or the occurrence. It may still work, or it may have died. The
+ * platform has to deliver the request again. A delivery after the end of the lease takes over. A delivery that finds the
+ * occurrence done succeeds. The platform counts the deliveries, and reports to its dead-letter queue when it gives up.
  */
 export class AlreadyClaimedError extends LeaseholdError {
   /** The claim that was found. */
   readonly leader: Leader;
-  /** What names the request, the same at each of its deliveries. */
+  /** The name of the request, the same at each of its deliveries. */
   readonly delivery: string;
 
   constructor(election: string, delivery: string, leader: Leader) {

@@ -14,14 +14,14 @@ import { attempt, type AttemptOutcome } from "@leasehold/core/provider";
 export interface AttemptOptions<Store extends LeaseStore> extends Omit<ElectorOptions<Store>, "clock" | "candidateId"> {
   readonly clock: Clock;
   readonly candidateId: string | undefined;
-  /** The instant at which the signal aborts, by the monotonic clock. */
+  /** The time at which the signal aborts, by the monotonic clock. */
   readonly endMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Runs the task as leader, if this invocation can lead at once, and gives the leadership up before it settles. Its signal
- * aborts shortly before the platform ends it.
+ * Runs the task as leader if this invocation can lead at once. Releases the lease before it settles. The task's signal aborts at
+ * `endMs`, shortly before the platform ends the invocation.
  */
 export async function attemptInTime<T, Store extends LeaseStore>(
   options: AttemptOptions<Store>,
@@ -33,7 +33,7 @@ export async function attemptInTime<T, Store extends LeaseStore>(
   const outOfTime = (): void =>
     ending.abort(new LeadershipEndedError(election, term, "out-of-time", "its platform is about to end it."));
   const onAbort = (): void => ending.abort(signal?.reason);
-  /** 0 until it leads. */
+  /** Stays 0 until the invocation leads. */
   let term = 0;
   const run: LeaderTask<T, LeadershipOf<Store>> = (leadership) => {
     term = leadership.term;
@@ -48,7 +48,7 @@ export async function attemptInTime<T, Store extends LeaseStore>(
     if ("unavailable" in outcome) signal?.throwIfAborted();
     return outcome;
   } catch (error) {
-    // Its time was over before anything was decided: the store has not answered.
+    // The signal aborted at `endMs` before the attempt had an outcome: the store did not answer.
     if (term > 0 || !outOfTimeBefore(error, ending.signal)) throw error;
     return { elected: false, unavailable: undecided(options) };
   } finally {

@@ -16,13 +16,15 @@ import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 /**
- * Wraps a Lambda handler so that it runs only where its invocation leads. Its time is what
- * `context.getRemainingTimeInMillis()` says; its candidateId names the function and the request.
+ * Wraps a Lambda handler so that it runs only where its invocation leads. `context.getRemainingTimeInMillis()` tells the time
+ * that is left. The candidateId consists of the function's name and the request's id.
  *
- * Lambda delivers an asynchronous request again under the same `awsRequestId`, which is what names its deliveries.
+ * Lambda delivers an asynchronous request again under the same `awsRequestId`. This id names the request.
  *
- * An occurrence is what EventBridge says in `time` and `resources`, without the region. In an input of your own for a schedule of
- * EventBridge Scheduler, write them as `"time": "<aws.scheduler.scheduled-time>", "resources": ["<aws.scheduler.schedule-arn>"]`.
+ * The occurrence is the event's `time` with the first of its `resources`, without the region. An input of your own has to contain
+ * both. For a schedule of EventBridge Scheduler, write
+ * `"time": "<aws.scheduler.scheduled-time>", "resources": ["<aws.scheduler.schedule-arn>"]`.
+ * For a rule of EventBridge, use an input transformer that passes the event's `time` and `resources`.
  *
  * @example
  * ```ts
@@ -58,19 +60,22 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
 function scheduledOccurrence(event: unknown): Occurrence {
   const { time, resources } = (event ?? {}) as Partial<ScheduledEvent>;
   const scheduledMs = scheduledMsOf(time, "The event's time", PASS_OCCURRENCE);
-  // arn:aws:events:<region>:<account>:rule/<name>: what comes last is the same in every region.
+  // arn:aws:events:<region>:<account>:rule/<name>: the last part is the same in every region.
   const [resource] = Array.isArray(resources) ? (resources as unknown[]) : [];
   const name = typeof resource === "string" ? resource.split(":").slice(5).join(":") : "";
-  // Two other events of one resource, at one second, would be one occurrence.
+  // Only a schedule has one event per time. Two other events of one resource in one second would count as one occurrence.
   if (name === "" || isScheduled(event)) return { name, scheduledMs };
   throw new ConfigurationError(`This is ${sourceName(event)}, which is no tick of a schedule. ${PASS_OCCURRENCE}`);
 }
 
-/** An ARN of a rule of EventBridge, or of a schedule of EventBridge Scheduler. */
+/** The ARN of a rule of EventBridge, or of a schedule of EventBridge Scheduler. */
 const SCHEDULE_ARN = /^arn:[^:]+:(?:events:[^:]*:[^:]*:rule|scheduler:[^:]*:[^:]*:schedule)\//;
 const SCHEDULERS: readonly unknown[] = ["aws.events", "aws.scheduler"];
 
-/** An event of a schedule says so; or it is an input that names the schedule and its time, and nothing else as its source. */
+/**
+ * True for a "Scheduled Event" of a scheduler. An input without `detail-type` and `source` counts too, if it has a `time` and the
+ * schedule's ARN.
+ */
 function isScheduled(event: unknown): boolean {
   const { source, "detail-type": type, time, resources } = (event ?? {}) as Partial<ScheduledEvent>;
   if (type !== undefined) return type === "Scheduled Event" && SCHEDULERS.includes(source);
@@ -78,7 +83,10 @@ function isScheduled(event: unknown): boolean {
   return source === undefined && typeof time === "string" && typeof resource === "string" && SCHEDULE_ARN.test(resource);
 }
 
-/** The metrics of an invocation, by its election; where each delivery has one of its own, by the function: each would be paid for. */
+/**
+ * Returns the metrics of an invocation, by election. Counts by function where each delivery has its own election, because
+ * CloudWatch charges for each dimension value.
+ */
 function metricsOf({ election, electionVaries, outcome, caughtUp }: Report, functionName: string, clock: Clock): LogAttributes {
   const isByElection = !electionVaries && isDimensionValue(election);
   const dimension = isByElection ? ([ELECTION_DIMENSION, election] as const) : (["Function", functionName] as const);
@@ -87,7 +95,7 @@ function metricsOf({ election, electionVaries, outcome, caughtUp }: Report, func
   return metricFields({ wallMs: clock.wallMs(), dimension, metrics });
 }
 
-/** The sources that Lambda polls: they go on behind a batch once it was returned from. */
+/** The sources that Lambda polls. Once the handler returns, such a source goes on to the next batch. */
 const POLLED: Readonly<Record<string, string>> = {
   "aws:sqs": "Amazon SQS",
   "aws:kinesis": "Kinesis",
@@ -99,7 +107,7 @@ const POLLED: Readonly<Record<string, string>> = {
   "aws:docdb": "a stream of DocumentDB",
 };
 
-/** The sources that push each event by itself, which Lambda invokes again for an error, and then gives up. */
+/** The sources that push each event by itself. Lambda invokes again after an error, and then gives up. */
 const PUSHED: Readonly<Record<string, string>> = { "aws:s3": "Amazon S3", "aws:sns": "Amazon SNS", "aws:ses": "Amazon SES" };
 
 /** https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventsourcemapping.html */
@@ -116,10 +124,10 @@ function sourceOf(event: unknown): DeliverySource | undefined {
 
 function recordSource(event: unknown): unknown {
   const { Records, eventSource } = (event ?? {}) as { readonly Records?: unknown; readonly eventSource?: unknown };
-  // A pipe of EventBridge passes the records alone.
+  // A pipe of EventBridge passes the records without an event around them.
   const records: unknown = Array.isArray(event) ? event : Records;
   const [first] = Array.isArray(records) ? (records as unknown[]) : [];
-  // Amazon SNS writes it with a capital letter.
+  // Amazon SNS writes `EventSource` with a capital letter.
   const record = first as { readonly eventSource?: unknown; readonly EventSource?: unknown } | undefined;
   return record?.eventSource ?? record?.EventSource ?? eventSource;
 }

@@ -9,7 +9,7 @@ import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 export interface AzureFunctionOptions {
   /**
-   * `functionTimeout` of host.json, in milliseconds, which the platform does not pass to a function.
+   * `functionTimeout` of host.json, in milliseconds. The platform does not pass it to a function.
    * @defaultValue the app setting AzureFunctionsJobHost__functionTimeout, else 300_000, the default of a consumption plan
    */
   readonly functionTimeoutMs?: number | undefined;
@@ -18,21 +18,21 @@ export interface AzureFunctionOptions {
 /** https://learn.microsoft.com/azure/azure-functions/functions-host-json#functiontimeout */
 const TIMEOUT_SETTING = "AzureFunctionsJobHost__functionTimeout";
 const DEFAULT_TIMEOUT_MS = 300_000;
-/** A function without a timeout is taken to need a day at most. */
+/** The time that is assumed for a function without a timeout: a day. */
 const UNLIMITED_MS = 86_400_000;
-/** The most by which a timer fires early, and clocks differ. */
+/** The most by which a timer fires early, or two clocks differ. */
 const EARLY_MS = 60_000;
 
 /**
- * Wraps a handler of the v4 model's `app.timer` so that it runs only where its invocation leads. Its candidateId names
- * the function and the invocation.
+ * Wraps a handler of the v4 model's `app.timer` so that it runs only where its invocation leads. The candidateId consists of the
+ * function's name and the invocation's id.
  *
- * A timer is delivered again, by its retry policy or after its host has died, for the same function app, function and time:
- * those name its deliveries.
+ * A timer is delivered again by its retry policy, or after its host has died. Region, site, function and time stay the same then
+ * and name the request.
  *
- * An occurrence is `scheduleStatus.next` of the timer, which is when this very invocation was due
- * (https://github.com/Azure/azure-functions-dotnet-worker/issues/954), and the function's name. A timer without a
- * monitor (`useMonitor: false`, or several times a minute) does not name it: pass `occurrence`.
+ * The occurrence is the function's name with `scheduleStatus.next` of the timer. `next` is the time at which this invocation was
+ * due (https://github.com/Azure/azure-functions-dotnet-worker/issues/954). A timer without a monitor has no `next`: pass
+ * `occurrence`. A timer has no monitor with `useMonitor: false`, or if it fires several times a minute.
  *
  * @example
  * ```ts
@@ -56,7 +56,7 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
       remainingMs: () => timeoutMs,
       candidateId: (_, { functionName, invocationId }) => `${functionName}-${invocationId}`,
       delivery: deliveryOf,
-      // An NCRONTAB expression has seconds; a schedule by a time span has fractions of them.
+      // An NCRONTAB expression names whole seconds. A schedule by a time span also has fractions of seconds.
       cronGrainMs: 1_000,
       unscheduled: sourceOf,
       write: (line, _, context) => context.log(line),
@@ -68,7 +68,9 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
   return (trigger, context) => gated(trigger, context);
 }
 
-/** @throws {ConfigurationError} for an invocation before its time, as `runOnStartup` makes them: it would do what is yet to come. */
+/**
+ * @throws {ConfigurationError} for an invocation before its time, as `runOnStartup` makes them. It would do a future occurrence.
+ */
 function scheduledOccurrence(clock: Clock, trigger: unknown, { functionName }: InvocationContext): Occurrence {
   const { scheduleStatus } = (trigger ?? {}) as Partial<Timer>;
   const scheduledMs = scheduledMsOf(scheduleStatus?.next, "The timer's scheduleStatus.next", PASS_OCCURRENCE);
@@ -87,7 +89,7 @@ function deliveryOf(trigger: unknown, { functionName }: InvocationContext): stri
 
 const TIMER = "timerTrigger";
 
-/** The triggers that settle a message, or go on behind it, once a function has returned. */
+/** The triggers of queues. Once the function returns, they settle the message or go on to the next one. */
 const QUEUES: Readonly<Record<string, string>> = {
   serviceBusTrigger: "Service Bus",
   queueTrigger: "a storage queue",
@@ -100,14 +102,17 @@ const QUEUES: Readonly<Record<string, string>> = {
   rabbitMQTrigger: "RabbitMQ",
 };
 
-/** After so many deliveries a message is set aside. https://learn.microsoft.com/azure/azure-functions/functions-bindings-errors */
+/**
+ * The settings that limit the deliveries of a message, before it is set aside.
+ * https://learn.microsoft.com/azure/azure-functions/functions-bindings-errors
+ */
 const LIMITS: Readonly<Record<string, string>> = {
   serviceBusTrigger: "maxDeliveryCount",
   queueTrigger: "maxDequeueCount",
   blobTrigger: "poisonBlobThreshold",
 };
 
-/** Only a timer is a schedule. Its own shape tells one where no binding does. */
+/** Only a timer is a schedule. Without a binding in the context, the shape of the trigger decides. */
 function sourceOf(trigger: unknown, { options }: Partial<InvocationContext>): DeliverySource | undefined {
   const type = options?.trigger.type ?? (isTimer(trigger) ? TIMER : "unknown trigger");
   if (type === TIMER) return undefined;
@@ -124,7 +129,7 @@ function isTimer(trigger: unknown): boolean {
   return typeof trigger === "object" && trigger !== null && ("isPastDue" in trigger || "scheduleStatus" in trigger);
 }
 
-/** A setting such as 00:10:00, or 1.00:00:00 for a day, or -1 for none. */
+/** Parses a setting such as 00:10:00, or 1.00:00:00 for a day. -1 means no timeout. */
 function settingMs(setting: string | undefined): number {
   if (setting === undefined) return DEFAULT_TIMEOUT_MS;
   if (setting === "-1") return UNLIMITED_MS;

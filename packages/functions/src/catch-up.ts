@@ -2,22 +2,24 @@ import { ConfigurationError } from "@leasehold/core";
 import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
 
 /**
- * The rule by which occurrences that nobody has done, for instance because every region was down, are done after the one
- * delivered, while there is time.
+ * The rule by which missed occurrences are done later, for instance after every region was down. They follow the delivered
+ * occurrence, while there is time.
  */
 export interface CatchUp {
-  /** Returns the time at which the occurrence before one was due, for instance `(ms) => ms - 3_600_000`; may take account of a calendar. */
+  /**
+   * Returns the time of the occurrence before `scheduledMs`, for instance `(ms) => ms - 3_600_000`. It may consult a calendar.
+   */
   readonly previous: (scheduledMs: number) => number;
-  /** The number of occurrences that each delivery checks, at one read each. From 1 to 100. */
+  /** The number of earlier occurrences that each delivery checks. Each check costs one read. From 1 to 100. */
   readonly atMost: number;
-  /** The beginning of the schedule, in ISO 8601: nothing before it was missed. */
+  /** The beginning of the schedule, in ISO 8601. No occurrence before it counts as missed. */
   readonly since: string;
 }
 
 const MAX_LOOK_BACK = 100;
 const WRITE_IT_LIKE = "Write it like 2026-11-20T00:00:00Z.";
 
-/** @throws {ConfigurationError} for what cannot work. */
+/** @throws {ConfigurationError} for a rule that cannot work. */
 export function checkCatchUp(catchUp: CatchUp): void {
   const { previous, atMost, since } = catchUp;
   if (typeof previous !== "function") {
@@ -31,12 +33,12 @@ export function checkCatchUp(catchUp: CatchUp): void {
   scheduledMsOf(since, "catchUp.since", WRITE_IT_LIKE);
 }
 
-/** The most by which this machine's wall clock is off, so that an occurrence may be done before it was due by it. */
+/** The most by which this machine's wall clock may be wrong. An occurrence may be done so long before it was due. */
 const CLOCK_MARGIN_MS = 3_600_000;
 
 /**
- * Returns the occurrences before this one that are to be checked, the oldest first. None is so old that the store may
- * have forgotten that it was done.
+ * Returns the occurrences before this one that have to be checked, the oldest first. Leaves out those that the store may have
+ * deleted after they were done.
  */
 export function earlierOccurrences(
   { name, scheduledMs }: Occurrence,

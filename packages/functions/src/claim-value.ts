@@ -3,22 +3,22 @@ import { MAX_NAME_BYTES } from "@leasehold/core/provider";
 
 const MARK = "delivery: ";
 
-/** The bytes of a claim's value that are kept for the delivery, and are not the user's. */
+/** The bytes of a claim's value that are reserved for the name of the request. */
 export const DELIVERY_BYTES: number = MARK.length + MAX_NAME_BYTES + 1;
 
-/** Returns the value of a claim: what the user publishes, and on a last line of its own what names the delivery. */
+/** Returns the value of a claim: the user's text, and a last line with the name of the request. */
 export function claimValue(published: string | undefined, delivery: string | undefined): string | undefined {
   if (delivery === undefined) return published;
   return `${published === undefined ? "" : `${published}\n`}${MARK}${delivery}`;
 }
 
-/** A claim as it was found: the leader as the user is told of it, and the delivery that it was made for. */
+/** A claim that was found: the leader with the user's text only, and the name of the request. */
 export interface FoundClaim {
   readonly leader: Leader;
   readonly delivery: string | undefined;
 }
 
-/** Takes a claim's value apart again. */
+/** Splits a claim's value into the user's text and the name of the request. */
 export function foundClaim(leader: Leader): FoundClaim {
   const { value, ...rest } = leader;
   const lines = value?.split("\n") ?? [];

@@ -1,26 +1,27 @@
 import { ConfigurationError, type LoggerOption } from "@leasehold/core";
 import { Journal } from "@leasehold/core/provider";
 
-/** What delivers an event, where that is not known to be a schedule. A return counts as "processed" there. */
+/** A source of events that is not known to be a schedule. It takes a return of the handler for "processed". */
 export interface DeliverySource {
-  /** Its name, for instance `Amazon SQS`, or `an event of 'acme.orders'`. */
+  /** The name of the source, for instance `Amazon SQS`, or `an event of 'acme.orders'`. */
   readonly name: string;
-  /** The ways to have it deliver again, as a verb: `throws`. */
+  /** The ways to make the source deliver again, as a verb: `throws`. */
   readonly advice: string;
   /**
-   * It keeps what it delivered until a return, as a queue does, and then deletes it for every delivery. Else each event is
-   * pushed by itself, and only the delivery that has claimed it answers for it.
+   * True for a queue: it keeps a message until a delivery returns, and then deletes it for every delivery. False for a source
+   * that pushes each event by itself: there only the delivery that has claimed the event decides.
    */
   readonly isQueue: boolean;
-  /** The queue's setting after how many deliveries a message goes to the dead-letter queue, where it has one. */
+  /** The name of the queue's setting for the number of deliveries before the dead-letter queue, if it has one. */
   readonly limit?: string | undefined;
 }
 
 /**
- * Refuses an event that is not known to be a tick of a schedule where no `onStandby` says what a standby returns. A tick may be
- * skipped, because another invocation does the same work. Any other event is lost with the delivery that skips it.
+ * Refuses an event that is not known to be a tick of a schedule, unless `onStandby` says what a standby returns. A tick may be
+ * skipped, because another invocation does the same work. Any other event would be lost with the delivery that skips it.
  *
- * The gate `oncePerTick` takes pushed events: it skips a delivery only if another one of the same occurrence has done it, or answers for it.
+ * The gate `oncePerTick` takes pushed events. It skips such a delivery only if another delivery of the occurrence has done it or
+ * holds it.
  * @throws {ConfigurationError} before any request to the store.
  */
 export function refuseUnscheduled(
@@ -37,18 +38,18 @@ export function refuseUnscheduled(
   throw new ConfigurationError(`${cause} ${advised}`, { election });
 }
 
-/** The journals to which it was said: once is enough. */
-const said = new WeakSet<Journal>();
+/** The journals that have this warning already. One warning per journal is enough. */
+const warned = new WeakSet<Journal>();
 
-/** Warns of a queue that counts each delivery to a standby, also of one that hands its messages back. */
+/** Warns of a queue that counts each delivery to a standby, even if the standby returns the messages to the queue. */
 export function warnOfDeliveryLimit(
   source: DeliverySource | undefined,
   { waitMs = 0, logger }: { readonly waitMs?: number | undefined; readonly logger?: LoggerOption },
   election: string,
 ): void {
   const journal = Journal.to(logger);
-  if (source?.limit === undefined || waitMs > 0 || said.has(journal)) return;
-  said.add(journal);
+  if (source?.limit === undefined || waitMs > 0 || warned.has(journal)) return;
+  warned.add(journal);
   const { name, limit } = source;
   const text = `A delivery of ${name} did not lead '${election}'. The queue counts it as one all the same: messages that wait for the leader reach ${limit}, and go to the dead-letter queue undone. Raise ${limit} above the number of deliveries in the longest run of a leader, or wait for the turn with waitMs.`;
   journal.warn("LEASEHOLD_DELIVERY_COUNTED", "warn", text, { election });

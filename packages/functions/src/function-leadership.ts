@@ -4,32 +4,35 @@ import { claimValue } from "./claim-value.ts";
 import type { ClaimedOccurrence } from "./occurrence.ts";
 
 /**
- * The leadership of this invocation, which a wrapped handler gets beside its own arguments. It is over as soon as the
- * handler has settled, in an instance that stays warm as well, and after any freeze longer than the lease.
+ * The leadership of this invocation, which a wrapped handler gets after its own arguments. It ends as soon as the handler has
+ * settled, even in an instance that stays warm. It also ends during any freeze that is longer than the lease.
  */
 export interface FunctionLeadership<Store = LeaseStore> extends Omit<Leadership, "checkpoint"> {
   /**
-   * Says that the work is alive and, unless renewals are sent in the background, renews the lease where that is due.
-   * Call it between two pieces of work that is longer than the lease.
+   * Reports that the work goes on. Renews the lease when a renewal is due, unless a timer in the background does that. Call it
+   * between two pieces of work that together are longer than the lease.
    * @throws the signal's reason, once it has aborted. {LeaseLostError} if the lease is lost.
    */
   checkpoint(): Promise<void>;
-  /** Makes a write of yours depend on this leadership, as the store's `fence` does; it takes that one's further arguments. */
+  /**
+   * Makes a write of yours depend on this leadership, as the store's `fence` does. It takes the arguments of the store's `fence`
+   * after the first.
+   */
   readonly fence: FenceOf<Store>;
-  /** The occurrence of the schedule, where the gate is `oncePerTick`; its attempt's number is the term. */
+  /** The occurrence of the schedule, if the gate is `oncePerTick`. The number of its attempt is the term. */
   readonly occurrence?: ClaimedOccurrence | undefined;
 }
 
-/** The facts of a leadership that its invocation knows. */
+/** The facts of a leadership that only its invocation knows. */
 export interface LeadershipFacts {
-  /** The handler renews, rather than a timer. */
+  /** True if the handler renews, and no timer does. */
   readonly renewsByHand: boolean;
-  /** What names the request. */
+  /** The name of the request, the same at each of its deliveries. */
   readonly delivery: string | undefined;
   readonly occurrence: ClaimedOccurrence | undefined;
 }
 
-/** @param store the one that the leadership was won on; that of the occurrences has a fence of its own, if any. */
+/** @param store the store that granted the leadership. The store of the occurrences has a fence of its own, if any. */
 export function functionLeadership<Store>(
   leadership: Leadership,
   store: LeaseStore,
@@ -39,7 +42,7 @@ export function functionLeadership<Store>(
     ...leadership,
     async checkpoint() {
       leadership.checkpoint();
-      // Also once the signal has aborted: what the work needs to stop is covered by the lease, too.
+      // Renew also after the signal has aborted, because the lease has to cover the time in which the work stops.
       if (renewsByHand) await leadership.renew();
       leadership.signal.throwIfAborted();
     },

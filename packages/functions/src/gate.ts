@@ -32,12 +32,12 @@ import { warnOfRate } from "./off-grid.ts";
 import type { AnyOptions, NotElected, OncePerTickOptions, OnlyAsLeaderOptions } from "./options.ts";
 import type { Platform } from "./platform.ts";
 
-/** A handler of the user's: its own arguments, and the leadership after them. */
+/** A user's handler. It gets its own arguments, and after them the leadership. */
 export type LeaderHandler<Args extends readonly unknown[], Store, Result> = (
   ...args: [...args: Args, leadership: FunctionLeadership<Store>]
 ) => Result | Promise<Result>;
 
-/** Wraps a handler so that it runs only as leader; see the README on the three gates. */
+/** Wraps a handler so that it runs only as leader. The README explains the three gates. */
 export function gate<Args extends readonly unknown[], Store extends LeaseStore, Result, Standby = NotElected>(
   platform: Platform<Args>,
   options: OnlyAsLeaderOptions<Args, Store, Standby>,
@@ -59,7 +59,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   readonly #clock: Clock;
   readonly #capabilities: LeaseStoreCapabilities;
 
-  /** @throws {ConfigurationError} {UnsupportedError} for what cannot work, before any delivery. */
+  /** @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any delivery. */
   constructor(
     platform: Platform<Args>,
     options: OnlyAsLeaderOptions<Args, Store, Standby>,
@@ -124,8 +124,8 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   }
 
   /**
-   * Leads for the occurrence that was delivered, and then, while there is time, for those before it that nobody has done.
-   * One that fails does not keep back the others; a store that does not answer does.
+   * Leads for the occurrence that was delivered. Then, while there is time, leads for the missed occurrences before it. A failed
+   * occurrence does not stop the others. A store that does not answer stops them.
    */
   async #leadOccurrences(
     invocation: Invocation<Args>,
@@ -139,7 +139,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     if (!options.occurrence) warnOfRate(delivered, this.#platform.cronGrainMs, options.logger);
     const { name, scheduledMs } = delivered;
     const wallMs = this.#clock.wallMs();
-    // Late enough, the store may have forgotten that it was done: it would be done again.
+    // Refuse an occurrence that is too old: the store may have deleted the record that it was done.
     checkWhenDue("The occurrence's scheduledMs", { scheduledMs, retentionMs, wallMs });
     const earlier = catchUp ? earlierOccurrences(delivered, catchUp, retentionMs, wallMs) : [];
     const failures: unknown[] = [];
@@ -158,7 +158,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     return outcome;
   }
 
-  /** Leads for one occurrence, which is done once the handler has settled well. */
+  /** Leads for one occurrence. The occurrence is done once the handler has returned without an error. */
   async #leadOccurrence(
     invocation: Invocation<Args>,
     report: InvocationReport<Args>,
@@ -167,7 +167,8 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   ): Promise<AttemptOutcome<Result>> {
     const store = occurrencesFor(options, invocation.election);
     const lease = { store, election: occurrenceId(claim, PASS_OCCURRENCE) };
-    // What nobody has claimed, nobody would do; and who is here for another occurrence does not wait for this one.
+    // The delivered occurrence is tried again while nobody holds it, because otherwise no process might do it. A missed
+    // occurrence is tried once.
     const [waitEndMs, openEndMs] = claim.caughtUp ? [0, 0] : [invocation.waitEndMs, invocation.endMs];
     return await this.#claim(invocation, { lease, waitEndMs, openEndMs, mayBeHeldBack: false }, async (leadership) => {
       const result = await this.#handle(invocation, leadership, store, claim);

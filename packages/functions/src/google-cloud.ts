@@ -10,11 +10,14 @@ import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 export interface GoogleCloudOptions {
-  /** The time limit of the service or the job, in milliseconds. @defaultValue CLOUD_RUN_TIMEOUT_SECONDS, else 60_000; for a job's task 600_000 */
+  /**
+   * The time limit of the service or the job, in milliseconds. @defaultValue CLOUD_RUN_TIMEOUT_SECONDS, else 60_000; for a job's
+   * task 600_000
+   */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The time limits of a function and of a job's task on Cloud Run, by default. */
+/** The default time limits of a function and of a job's task on Cloud Run. */
 const DEFAULT_FUNCTION_TIMEOUT_MS = 60_000;
 const DEFAULT_TASK_TIMEOUT_MS = 600_000;
 const OWN_OPTIONS: readonly (keyof GoogleCloudOptions)[] = ["timeoutMs"];
@@ -24,10 +27,10 @@ const TO_CLOUD_LOGGING = {
   reportFields: ({ level }: Report) => ({ severity: { debug: "DEBUG", info: "INFO", warn: "WARNING", error: "ERROR" }[level] }),
 };
 const ANSWERED_BY_HANDLER = Symbol("answered by the handler");
-/** The first of the statuses that say that a request has failed. https://www.rfc-editor.org/rfc/rfc9110#section-15 */
+/** The lowest HTTP status that means that a request failed. https://www.rfc-editor.org/rfc/rfc9110#section-15 */
 const FAILURE_STATUS = 400;
 
-/** The handler has settled, and answered that it has failed: it is not done. */
+/** The handler returned, but it answered with a failure status. The occurrence is not done. */
 class AnsweredAsFailed extends Error {
   override readonly name: string = "AnsweredAsFailed";
 
@@ -37,15 +40,17 @@ class AnsweredAsFailed extends Error {
 }
 
 /**
- * Wraps an HTTP handler of the Functions Framework so that it runs only where its invocation leads. The response is
- * sent once the lease is given up, unless it is streamed or somebody waits for it to be sent. A delivery that does not lead is answered with 200 and what
- * `onStandby` returns, as JSON, so that Cloud Scheduler does not deliver it again.
+ * Wraps an HTTP handler of the Functions Framework so that it runs only where its invocation leads. The response is sent after
+ * the lease is released. A response that is streamed, or that somebody waits for, is sent at once. A delivery that does not lead
+ * is answered with 200 and the JSON of what `onStandby` returns. Cloud Scheduler then does not deliver it again.
  *
- * A handler that answers with a status from 400 has failed, as one that throws: its occurrence is not done, and the answer is sent.
+ * A handler that answers with a status from 400 has failed, like one that throws. Its occurrence is not done, and the answer is
+ * sent.
  *
- * A delivery is named by the job (or the task of Cloud Tasks), the host that it calls (the region's, but behind a load balancer) and the scheduled time.
- * An occurrence is what Cloud Scheduler says in `X-CloudScheduler-ScheduleTime` and `X-CloudScheduler-JobName`.
- * Google does not pass its timeouts to a function that was deployed as a service: pass `timeoutMs`.
+ * The name of the request has three parts: the host, the job, and the scheduled time. For Cloud Tasks they are the host, the
+ * queue and the task. The host differs by region, unless a load balancer is in front. The occurrence is read from the headers
+ * `X-CloudScheduler-ScheduleTime` and `X-CloudScheduler-JobName` of Cloud Scheduler. Google does not pass the timeout to a
+ * function that was deployed as a service: pass `timeoutMs`.
  *
  * @example
  * ```ts
@@ -76,16 +81,17 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
     },
     options,
     async (request, response, leadership): Promise<typeof ANSWERED_BY_HANDLER> => {
-      // Whoever waits for a response that is held back to be sent would wait for ever.
+      // Send the response once the signal aborts. A handler that waits for its own response to be sent would otherwise wait for
+      // ever.
       const answer = held.get(response);
       const letGo = (): void => answer?.letGo();
       leadership.signal.addEventListener("abort", letGo, { once: true });
-      // What was answered for the occurrence before says nothing of this one.
+      // Reset the status that the occurrence before this one has set.
       if (leadership.occurrence?.caughtUp) response.statusCode = 200;
       const isFirst = answer?.isGiven === false;
       try {
         await handler(request, response, leadership);
-        // Of two answers the platform gets the first.
+        // If there are two answers, the platform gets the first.
         const { statusCode } = isFirst ? answer : response;
         if (statusCode >= FAILURE_STATUS) throw new AnsweredAsFailed(statusCode);
         return ANSWERED_BY_HANDLER;
@@ -102,12 +108,12 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
       if (standby !== ANSWERED_BY_HANDLER && !answer.isGiven) response.status(200).json(standby ?? null);
       answer.letGo();
     } catch (error) {
-      // The handler has told the platform itself.
+      // The handler's own answer tells the platform that it failed.
       if (error instanceof AnsweredAsFailed && answer.isGiven && answer.statusCode >= FAILURE_STATUS) {
         answer.letGo();
         return;
       }
-      // Whatever the handler has answered: the platform is to know.
+      // Throw, so that the platform learns of the failure, even if the handler answered with success.
       answer.drop();
       throw error;
     }
@@ -115,9 +121,9 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
 }
 
 /**
- * Wraps a CloudEvent handler of the Functions Framework so that it runs only where its invocation leads. An occurrence
- * is the event itself, by its id and time: a redelivery has the same, a second region's event has not; pass `occurrence`
- * to go by what the event carries.
+ * Wraps a CloudEvent handler of the Functions Framework so that it runs only where its invocation leads. The occurrence is the
+ * event itself, by its id and time. A redelivery has the same id and time. A second region's event has others: pass `occurrence`
+ * to use a time from the event's data.
  *
  * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, when the function is loaded.
  */
@@ -139,19 +145,20 @@ export function onlyAsLeaderOnCloudEvent<Data, Store extends LeaseStore, Result,
     options,
     handler,
   );
-  // One parameter in so many words: the framework takes a function of two for one with a callback.
+  // Take exactly one parameter, because the framework calls a function of two parameters with a callback.
   return (event) => gated(event);
 }
 
 /**
- * Wraps what a Cloud Run job does so that it runs only where its execution leads; call the result once, and pass as
- * `signal` what your process aborts on SIGTERM. An execution does not learn when it was due: the gate
- * `oncePerTick` needs `occurrence`.
+ * Wraps the work of a Cloud Run job so that it runs only where its execution leads. Call the result once. Pass as `signal` an
+ * AbortSignal that your process aborts on SIGTERM. An execution does not learn when it was due, so the gate `oncePerTick` needs
+ * `occurrence`.
  *
- * Each task competes by itself. In a job of several tasks, `election` has to name the task, by its CLOUD_RUN_TASK_INDEX:
- * of tasks that compete for one election, all but the leader would leave their shares out.
+ * Each task competes by itself. In a job of several tasks, `election` has to contain the CLOUD_RUN_TASK_INDEX of the task. If the
+ * tasks competed for one election, only the leader's share of the work would be done.
  *
- * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, and for several tasks that compete for one election.
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, and for several tasks that compete for one
+ * election.
  */
 export function onlyAsLeaderInJob<Store extends LeaseStore, Result, Standby = NotElected>(
   options: OnlyAsLeaderOptions<[], Store, Standby> & GoogleCloudOptions,
@@ -171,7 +178,7 @@ export function onlyAsLeaderInJob<Store extends LeaseStore, Result, Standby = No
   );
 }
 
-/** @throws {ConfigurationError} unless this is the only task of its execution, or its election has the task's number in it. */
+/** @throws {ConfigurationError} unless this is the only task of its execution, or its election contains the task's number. */
 function checkTaskCount(given: string | (() => string) | undefined, task: string): void {
   const count = process.env["CLOUD_RUN_TASK_COUNT"] ?? "1";
   if (Number(count) <= 1) return;
@@ -196,7 +203,7 @@ function candidateId(id: string | undefined): string | undefined {
 function scheduledByCloudScheduler({ headers }: Request): Occurrence {
   const { "x-cloudscheduler-jobname": job, "x-cloudscheduler-scheduletime": scheduled } = headers;
   const scheduledMs = scheduledMsOf(scheduled, "The header X-CloudScheduler-ScheduleTime", PASS_OCCURRENCE);
-  // Of a full name, which has the region in it, what comes last is the same in every region.
+  // A full name contains the region. Its last part is the same in every region.
   return {
     name:
       String(job ?? "")
@@ -210,14 +217,20 @@ function theEventItself({ id, time }: CloudEvent<unknown>): Occurrence {
   return { name: id, scheduledMs: scheduledMsOf(time, "The event's time", PASS_OCCURRENCE) };
 }
 
-/** A job of one name in two regions is two requests: the host that each calls is its region's own. */
+/**
+ * Names the request by the host too, because jobs of one name in two regions send two requests. Each calls the host of its
+ * region.
+ */
 function deliveryOverHttp({ headers }: Request): string | undefined {
   const { host, "x-cloudscheduler-jobname": job, "x-cloudscheduler-scheduletime": scheduled, [TASK]: task } = headers;
   if (task !== undefined) return [host, headers["x-cloudtasks-queuename"], task].join(" ");
   return scheduled === undefined ? undefined : [host, job, scheduled].join(" ");
 }
 
-/** Two subscriptions of one topic deliver the same message each: they are two requests. */
+/**
+ * Names the event by the subscription too, because two subscriptions of one topic deliver each message once each. They are two
+ * requests.
+ */
 function deliveryOfEvent({ id, source, data }: CloudEvent<unknown>): string {
   const { subscription } = (data ?? {}) as { readonly subscription?: unknown };
   return [source, ...(typeof subscription === "string" ? [subscription] : []), id].join(" ");
@@ -231,10 +244,13 @@ const JOB_EXECUTED = "google.cloud.scheduler.job.v1.executed";
 /** https://cloud.google.com/tasks/docs/creating-http-target-tasks#handler */
 const TASK = "x-cloudtasks-taskname";
 
-/** The header that names the subscription where a message is unwrapped, and its metadata written. https://cloud.google.com/pubsub/docs/payload-unwrapping */
+/**
+ * The header that names the subscription of an unwrapped message whose metadata is written.
+ * https://cloud.google.com/pubsub/docs/payload-unwrapping
+ */
 const UNWRAPPED = "x-goog-pubsub-subscription-name";
 
-/** Only Cloud Scheduler's own calls are a schedule's. */
+/** Returns `undefined` for a call of Cloud Scheduler. Every other request is not a schedule's. */
 function sourceOfRequest({ headers, body }: Request): DeliverySource | undefined {
   if (headers[TASK] !== undefined) return CLOUD_TASKS;
   if (isPushedMessage(headers, body)) return PUBSUB;

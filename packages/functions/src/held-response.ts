@@ -8,7 +8,7 @@ interface Head {
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** An answer that is held back: the arguments of its end, and its head. */
+/** An answer that is held back: the arguments of `end()`, and the head. */
 interface Answer {
   readonly args: unknown[];
   readonly head: Head;
@@ -18,9 +18,9 @@ interface Answer {
 const SENT_EVENTS: readonly (string | symbol)[] = ["finish", "close"];
 
 /**
- * Holds back the end of a response until the lease is given up: once it is sent, the platform takes the processor away.
- * A response that is streamed goes out as it is written, and one that somebody waits for at once: they would wait for the
- * lease, and the lease for them. Only the first answer counts.
+ * Holds back the end of a response until the lease is released, because the platform takes the processor away once a response is
+ * sent. A streamed response is sent as it is written. A response that somebody waits for is sent at once, because otherwise that
+ * code would wait for the release, and the release for that code. Only the first answer counts.
  */
 export class HeldResponse {
   readonly #response: Response;
@@ -45,17 +45,17 @@ export class HeldResponse {
     response.on("newListener", this.#onWait);
   }
 
-  /** There is an answer already. */
+  /** True if there is an answer already. */
   get isGiven(): boolean {
     return this.#held !== undefined || this.#response.headersSent;
   }
 
-  /** The status of the answer, or of one that would be given now. */
+  /** The status of the answer, or else the status that an answer would have now. */
   get statusCode(): number {
     return this.#held?.head.statusCode ?? this.#response.statusCode;
   }
 
-  /** Sends what was held back; from here on the response is as it was. */
+  /** Sends the answer that was held back, and restores the response's own methods. */
   letGo(): void {
     const held = this.#restore();
     if (!held) return;
@@ -63,7 +63,7 @@ export class HeldResponse {
     Reflect.apply(this.#end, undefined, held.args);
   }
 
-  /** Forgets the answer that was held back: there is another one. */
+  /** Discards the answer that was held back, so that another one can be given. */
   drop(): void {
     if (this.#restore() && !this.#response.headersSent) setHead(this.#response, this.#before);
   }
@@ -75,7 +75,7 @@ export class HeldResponse {
   #hold(args: unknown[]): Response {
     if (this.#held) return this.#response;
     this.#held = { args, head: headOf(this.#response) };
-    // Code that checks for an answer before it gives another one has to find this one.
+    // Make `headersSent` true, because code may check it before it gives another answer.
     Object.defineProperty(this.#response, "headersSent", { configurable: true, get: () => true });
     if (this.#streamed || waitingFor(this.#response) > this.#waitingBefore) this.letGo();
     return this.#response;
@@ -87,7 +87,7 @@ export class HeldResponse {
     this.#response.end = this.#end;
     this.#response.write = this.#write;
     this.#response.off("newListener", this.#onWait);
-    // It shadows the one of its class.
+    // The property on the object hides the getter of its class.
     Reflect.deleteProperty(this.#response, "headersSent");
     return held;
   }

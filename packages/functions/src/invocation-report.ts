@@ -4,26 +4,26 @@ import type { Invocation } from "./invocation.ts";
 import type { NotElected, SkipReason } from "./options.ts";
 import type { Platform } from "./platform.ts";
 
-/** What an invocation has done, as one line of a log tells it. Nothing of what its event carries is in it. */
+/** The result of an invocation, for one line of a log. It contains nothing of what the event carries. */
 export interface Report {
   readonly level: LogLevel;
   readonly message: string;
   readonly election: string;
-  /** True where each delivery names its own election. */
+  /** True if each delivery names its own election. */
   readonly electionVaries: boolean;
   readonly candidateId?: string | undefined;
   readonly delivery?: string | undefined;
   readonly outcome: "ran" | "skipped" | "failed";
-  /** Why it skipped. */
+  /** The reason why the delivery was skipped. */
   readonly reason?: SkipReason | undefined;
-  /** Who leads, where another does. */
+  /** The candidateId of the leader, if another invocation leads. */
   readonly leader?: string | undefined;
-  /** The code of the error with which it failed. */
+  /** The code of the error with which the invocation failed. */
   readonly error?: string | undefined;
   readonly term?: number | undefined;
-  /** The occurrence that it was delivered for. */
+  /** The occurrence that was delivered. */
   readonly occurrence?: string | undefined;
-  /** The number of missed occurrences that it has done. */
+  /** The number of missed occurrences that the invocation has done. */
   readonly caughtUp: number;
   readonly durationMs: number;
 }
@@ -36,7 +36,7 @@ export interface ReportOptions<Args extends readonly unknown[]> {
   readonly clock: Clock;
 }
 
-/** Takes down what an invocation does, and tells it in one line at its end. */
+/** Collects the facts of an invocation, and writes them as one line at its end. */
 export class InvocationReport<Args extends readonly unknown[]> {
   readonly #options: ReportOptions<Args>;
   readonly #beganMs: number;
@@ -49,12 +49,12 @@ export class InvocationReport<Args extends readonly unknown[]> {
     this.#beganMs = options.clock.monotonicMs();
   }
 
-  /** It is for this occurrence. */
+  /** Sets the occurrence that the invocation is for. */
   concerns(occurrence: string): void {
     this.#occurrence = occurrence;
   }
 
-  /** A handler has come to its end, in this term; or that of a missed occurrence has. */
+  /** Records that a handler has returned: for the delivered work in this term, or for a missed occurrence. */
   did(term: number, isMissed: boolean): void {
     if (isMissed) this.#caughtUp += 1;
     else this.#term = term;
@@ -62,7 +62,7 @@ export class InvocationReport<Args extends readonly unknown[]> {
 
   ran(): void {
     const missed = this.#caughtUp > 0 ? `, and ${this.#caughtUp} missed before it` : "";
-    this.#tell("info", `Ran '${this.#name}', term ${this.#term}${missed}.`, { outcome: "ran" });
+    this.#write("info", `Ran '${this.#name}', term ${this.#term}${missed}.`, { outcome: "ran" });
   }
 
   skipped({ reason, leader }: NotElected): void {
@@ -70,19 +70,19 @@ export class InvocationReport<Args extends readonly unknown[]> {
     const level = reason === "unavailable" ? "warn" : "info";
     const missed = this.#caughtUp > 0 ? ` ${this.#caughtUp} missed before it ran.` : "";
     const message = `Skipped '${this.#name}': ${reason}${who}.${missed}`;
-    this.#tell(level, message, { outcome: "skipped", reason, leader: leader?.candidateId });
+    this.#write(level, message, { outcome: "skipped", reason, leader: leader?.candidateId });
   }
 
   failed(error: unknown): void {
     const { code } = toldError(error);
-    this.#tell("error", `Failed in '${this.#name}': ${code}.`, { outcome: "failed", error: code });
+    this.#write("error", `Failed in '${this.#name}': ${code}.`, { outcome: "failed", error: code });
   }
 
   get #name(): string {
     return this.#occurrence ?? this.#options.invocation.election;
   }
 
-  #tell(level: LogLevel, message: string, what: Pick<Report, "outcome" | "reason" | "leader" | "error">): void {
+  #write(level: LogLevel, message: string, what: Pick<Report, "outcome" | "reason" | "leader" | "error">): void {
     const { platform, invocation, electionVaries, logger, clock } = this.#options;
     const { election, candidateId, delivery, args } = invocation;
     const report: Report = {
@@ -98,8 +98,8 @@ export class InvocationReport<Args extends readonly unknown[]> {
       caughtUp: this.#caughtUp,
       durationMs: Math.round(clock.monotonicMs() - this.#beganMs),
     };
-    const { electionVaries: _, ...told } = report;
-    const line: LogAttributes = { ...told, ...platform.reportFields?.(report, ...args) };
+    const { electionVaries: _, ...shown } = report;
+    const line: LogAttributes = { ...shown, ...platform.reportFields?.(report, ...args) };
     if (logger !== undefined) {
       const { level: __, message: ___, ...attributes } = line;
       Journal.to(logger).write(level, message, attributes);
@@ -108,12 +108,15 @@ export class InvocationReport<Args extends readonly unknown[]> {
     try {
       platform.write?.(JSON.stringify(line), ...args);
     } catch {
-      // A line that is lost must not fail the invocation.
+      // A lost line must not fail the invocation.
     }
   }
 }
 
-/** Writes a line to standard output, past whatever a platform puts before what `console` writes: it is JSON as a whole. */
+/**
+ * Writes a line to standard output directly, because a platform puts a prefix before the output of `console`. The line has to
+ * stay plain JSON.
+ */
 export function writeToStandardOutput(line: string): void {
   process.stdout.write(`${line}\n`);
 }

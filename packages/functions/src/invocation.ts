@@ -9,20 +9,20 @@ export interface Invocation<Args> {
   readonly args: Args;
   readonly election: string;
   readonly candidateId: string | undefined;
-  /** What names the request, the same at each of its deliveries. */
+  /** The name of the request, the same at each of its deliveries. */
   readonly delivery: string | undefined;
-  /** The instants until which it waits for its turn, its signal aborts, and the platform ends it all, by the monotonic clock. */
+  /** The end of the wait for the lease, the abort of the signal, and the end by the platform, all by the monotonic clock. */
   readonly waitEndMs: number;
   readonly endMs: number;
   readonly platformEndMs: number;
   readonly renewal: Renewal;
 }
 
-/** The options that its event has a say in. */
+/** The options whose value depends on the event. */
 type InvocationOptions<Args extends readonly unknown[]> = TimeBudgetOptions &
   Pick<GateOptions<Args, LeaseStore, unknown>, "election" | "delivery" | "waitMs">;
 
-/** @throws {ConfigurationError} for what its event makes of the options, before any request. */
+/** @throws {ConfigurationError} for options that cannot work with this event, before any request. */
 export function begin<Args extends readonly unknown[]>(
   platform: Platform<Args>,
   options: InvocationOptions<Args>,
@@ -53,7 +53,7 @@ export function begin<Args extends readonly unknown[]>(
   };
 }
 
-/** Returns the budget of what is left of an invocation: a lease for all of it would outlast a crash for too long. */
+/** Returns the budget for the time that is left. A lease for the whole invocation would outlast a crash for too long. */
 export function budgetNow(
   { platformEndMs }: Invocation<unknown>,
   options: TimeBudgetOptions,
@@ -68,13 +68,16 @@ function deliveryName<Args extends readonly unknown[]>(
   { delivery }: InvocationOptions<Args>,
   args: Args,
 ): string | undefined {
-  const told = delivery ? delivery(...args) : label(platform.delivery?.(...args));
-  if (!delivery && !told) return undefined;
-  checkName("delivery", told);
-  return told;
+  const name = delivery ? delivery(...args) : label(platform.delivery?.(...args));
+  if (!delivery && !name) return undefined;
+  checkName("delivery", name);
+  return name;
 }
 
-/** Returns a label that any store takes: the text may come from a request. Of a long one, its end tells it from others. */
+/**
+ * Returns a label that any store accepts, because the text may come from a request. Keeps the end of a long text, which differs
+ * from others'.
+ */
 function label(text: string | undefined): string | undefined {
   return text?.replace(/[^\x20-\x7e]/g, "?").slice(-MAX_NAME_BYTES);
 }

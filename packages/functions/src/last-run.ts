@@ -3,13 +3,13 @@ import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_RETENTION_MS, occurrencesOf } from 
 
 /** The occurrence that was done last. */
 export interface LastRun {
-  /** Its name in the store, such as `nightly@2026-11-20T03:00:00.000Z`. */
+  /** The occurrence's name in the store, such as `nightly@2026-11-20T03:00:00.000Z`. */
   readonly occurrence: string;
   /** The time at which it was due, in milliseconds since the Unix epoch. */
   readonly scheduledMs: number;
   /** The number of the attempt that did it. */
   readonly attempt: number;
-  /** The time at which it was done, by the clock of who did it. */
+  /** The time at which it was done, by the clock of the process that did it. */
   readonly doneMs: number;
 }
 
@@ -18,24 +18,26 @@ export interface LastRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The note's name among the occurrences: theirs have an @ in them. */
+/** The note's name among the occurrences. It cannot be an occurrence's name, because those contain an @. */
 const NOTE = "last-run";
-/** The share of what is left of an invocation that each request of a note may take. */
+/** The share of the time left in an invocation that each request for a note may take. */
 const SHARE = 0.1;
 
 /**
- * Reads which occurrence of an election the gate `oncePerTick` has done last: for health checks, and for alerts when nothing has
- * run for too long. Missed occurrences that were caught up with do not count. It needs one request, and the right to read.
+ * Reads which occurrence of an election the gate `oncePerTick` has done last. Use it in health checks, and in alerts when nothing
+ * has run for too long. Missed occurrences that were done later do not count. It sends one request and needs the right to read.
  *
- * It is a note that each run writes after its end: it may be missing, or be of the run before, where the store failed at that
- * moment. Whether an occurrence is done, its own record tells. `undefined` where none was done for as long as occurrences are kept.
+ * Each run writes this note after its end. If the store fails at that moment, the note is missing or names the run before. The
+ * occurrence's own record is the proof that it is done. Returns `undefined` if no occurrence was done for as long as occurrences
+ * are kept.
  *
  * @example
  * ```ts
  * const last = await lastRun(store, "close-the-books");
  * if (!last || Date.now() - last.doneMs > 2 * 3_600_000) await raiseAlarm(last);
  * ```
- * @throws {ConfigurationError} for a name that is none. {UnsupportedError} if the store keeps no occurrences. {StoreError} if it cannot be read.
+ * @throws {ConfigurationError} for an invalid name. {UnsupportedError} if the store keeps no occurrences. {StoreError} if it
+ * cannot be read.
  */
 export async function lastRun(store: LeaseStore, election: string, options: LastRunOptions = {}): Promise<LastRun | undefined> {
   const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
@@ -43,7 +45,7 @@ export async function lastRun(store: LeaseStore, election: string, options: Last
   return noteOf((await occurrences.read(NOTE, { timeoutMs, signal }))?.value);
 }
 
-/** Writes that an occurrence was done, unless a later one was. A note that is lost fails nothing. */
+/** Writes that an occurrence was done, unless the note names a later one. An error here fails nothing. */
 export async function noteRun(
   store: OccurrenceStore,
   run: LastRun,
@@ -55,7 +57,7 @@ export async function noteRun(
   try {
     const before = noteOf((await store.read(NOTE, { timeoutMs, expiry }))?.value);
     if (before && before.scheduledMs > run.scheduledMs) return;
-    // A lease that nobody renews or releases: its value stays.
+    // The lease of the note is never renewed or released. Its value stays.
     const outcome = await store.acquire({
       election: NOTE,
       candidateId,
@@ -67,7 +69,7 @@ export async function noteRun(
     });
     if (outcome.acquired) store.forget?.(outcome.lease);
   } catch {
-    // Its record tells that the occurrence is done; this is for people who want to know it sooner.
+    // The occurrence's own record says that it is done. The note only serves `lastRun`.
   }
 }
 

@@ -4,28 +4,29 @@ import { AlreadyClaimedError } from "./already-claimed-error.ts";
 import { attemptInTime, type AttemptOptions } from "./attempt-in-time.ts";
 import { foundClaim } from "./claim-value.ts";
 
-/** The longest and the shortest wait between two tries of one that waits for its turn. */
-const LOOK_MS = 2_000;
-const MIN_LOOK_MS = 100;
+/** The longest and the shortest wait between two tries while a delivery waits for the lease. */
+const POLL_MS = 2_000;
+const MIN_POLL_MS = 100;
 
 export interface LeadOptions<Store extends LeaseStore> {
   /** Returns the options of a try that begins now. */
   readonly attempt: () => AttemptOptions<Store>;
-  /** The instant until which it is tried again while another holds it, by the monotonic clock. */
+  /** Until this time the delivery tries again while another holds the lease, by the monotonic clock. */
   readonly waitEndMs: number;
-  /** The instant until which it is tried again while nobody is known to hold it, and nothing holds this one back. */
+  /** Until this time the delivery tries again while nobody is known to hold the lease and nothing blocks this candidate. */
   readonly openEndMs: number;
-  /** It is an answer that something holds this one back, such as a minimum hold: it is not tried again for that. */
+  /** True if a block, such as a minimum hold, ends the tries with the answer `held-back`. False if it is retried. */
   readonly mayBeHeldBack: boolean;
-  /** What names the request. */
+  /** The name of the request. */
   readonly delivery: string | undefined;
   readonly onClaimed: "throw" | "skip";
 }
 
 /**
- * Leads, at once or after a wait for its turn.
- * @throws {AlreadyClaimedError} if an earlier delivery of the same request holds it still: if that one has died, nobody else
- *   would ask for it again.
+ * Leads, at once or after a wait for the lease.
+ * @throws {AlreadyClaimedError} if an earlier delivery of the same request still holds the lease. The platform then delivers
+ * again, because otherwise no process would ask for it if that delivery has died.
+ * @throws {LeadershipEndedError} if the time of the invocation is over while nobody is known to hold the lease.
  */
 export async function lead<T, Store extends LeaseStore>(
   { attempt, waitEndMs, openEndMs, mayBeHeldBack, delivery, onClaimed }: LeadOptions<Store>,
@@ -40,9 +41,9 @@ export async function lead<T, Store extends LeaseStore>(
     if (reason === "done") return outcome;
     const isOpen = !("unavailable" in outcome) && !outcome.leader && !(mayBeHeldBack && reason === "held-back");
     const leftMs = (isOpen ? Math.max(openEndMs, waitEndMs) : waitEndMs) - clock.monotonicMs();
-    if (leftMs >= MIN_LOOK_MS) {
-      const lookMs = Math.max(Math.min(store.nextLookMs(election, LOOK_MS), LOOK_MS), MIN_LOOK_MS);
-      await sleep(clock, Math.min(lookMs, leftMs - 1), signal);
+    if (leftMs >= MIN_POLL_MS) {
+      const pollMs = Math.max(Math.min(store.nextLookMs(election, POLL_MS), POLL_MS), MIN_POLL_MS);
+      await sleep(clock, Math.min(pollMs, leftMs - 1), signal);
       continue;
     }
     if (isOpen && openEndMs > 0)

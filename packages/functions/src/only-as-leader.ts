@@ -2,17 +2,17 @@ import type { LeaseStore } from "@leasehold/core";
 import { gate, type LeaderHandler } from "./gate.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
-/** For platforms of which this package knows nothing. */
+/** The options for any platform that this package does not know. */
 export interface AnyPlatformOptions<Args extends readonly unknown[]> {
   /** The time until the platform ends an invocation, in milliseconds. */
   readonly remainingMs: number | ((...args: Args) => number);
-  /** The name by which a person finds the invocation again. @defaultValue `<host>-<pid>-<random>` */
+  /** Returns the name by which a person finds the invocation again. @defaultValue `<host>-<pid>-<random>` */
   readonly candidateId?: ((...args: Args) => string) | undefined;
 }
 
 /**
- * Wraps a handler so that it runs only where its invocation leads; the wrapped one resolves at once where another does.
- * The lease is given up before it settles, also when the handler throws, and the error reaches the caller.
+ * Wraps a handler so that it runs only where its invocation leads. The wrapped function resolves at once where another invocation
+ * leads. It releases the lease before it settles, even if the handler throws. The handler's error reaches the caller.
  *
  * @example
  * ```ts

@@ -20,7 +20,7 @@ import { DELIVERY_BYTES } from "./claim-value.ts";
 import type { AnyOptions, ExclusiveOptions, OncePerTickOptions, StickyOptions } from "./options.ts";
 import { timeBudget } from "./time-budget.ts";
 
-/** Each option of each gate, by name. */
+/** The names of the options of all gates. */
 const OPTIONS: Readonly<Record<keyof Everything, true>> = {
   gate: true,
   store: true,
@@ -49,7 +49,9 @@ const OPTIONS: Readonly<Record<keyof Everything, true>> = {
 type Everything = ExclusiveOptions<never, LeaseStore, unknown> & StickyOptions<never, LeaseStore, unknown>;
 
 const DEFAULT_MISSED_TICKS = 2;
-/** The time of an invocation, and the name of an election that each of them names, that options are tried on. */
+/**
+ * The values with which options are checked when the function is loaded: the time of an invocation, and the name of an election.
+ */
 const SAMPLE_MS = 60_000;
 const SAMPLE_ELECTION = "election";
 const OTHERS_OPTIONS = {
@@ -58,8 +60,8 @@ const OTHERS_OPTIONS = {
 } as const;
 
 /**
- * @param platformOptions the names of those that one platform adds.
- * @throws {ConfigurationError} {UnsupportedError} for what cannot work, before any delivery.
+ * @param platformOptions the names of the options that a platform adds.
+ * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any delivery.
  */
 export function checkGateOptions(options: AnyOptions, platformOptions: readonly string[]): void {
   const itsOwn = Object.fromEntries(platformOptions.map((name) => [name, true as const]));
@@ -96,7 +98,7 @@ export function checkGateOptions(options: AnyOptions, platformOptions: readonly 
   checkElector(options);
 }
 
-/** Returns a store of the leases of the invocations: the elections', or that of one's occurrences. */
+/** Returns the store that holds the invocations' leases: the store of elections, or of the occurrences of one election. */
 export function leasesOf(options: AnyOptions): LeaseStore {
   return options.gate === "oncePerTick" ? occurrencesFor(options, nameOf(options.election) ?? SAMPLE_ELECTION) : options.store;
 }
@@ -110,14 +112,17 @@ export function occurrencesFor(
   return occurrencesOf(store, election, retentionMs, "the gate 'oncePerTick'");
 }
 
-/** Returns the election's name; `undefined` where each delivery has one of its own. @throws {ConfigurationError} if it is neither. */
+/**
+ * Returns the election's name, or `undefined` if each delivery names its own. @throws {ConfigurationError} if it is neither a
+ * name nor a function.
+ */
 function nameOf(election: unknown): string | undefined {
   if (typeof election === "function") return undefined;
   checkName("election", election);
   return election;
 }
 
-/** Refuses what an invocation's elector would refuse, whatever time the invocation has. */
+/** Refuses options that the elector of every invocation would refuse, at any time left. */
 function checkElector(options: AnyOptions): void {
   const store = leasesOf(options);
   const { election, value, logger, clock, shutdownMarginMs = 0 } = options;
@@ -149,8 +154,8 @@ function checkExclusive(options: ExclusiveOptions<never, LeaseStore, unknown>, g
 }
 
 /**
- * Returns the reservation of a group: it keeps the election for so long after its last sign of life. Half a period more than the ticks that it may miss: a
- * tick that comes late is not missed.
+ * Returns the reservation of a group. It keeps the election for `durationMs` after the group's last sign of life. The duration is
+ * half a period longer than the ticks that the group may miss, because a late tick is not a missed one.
  */
 export function reservationOf(options: {
   readonly group: string;

@@ -3,73 +3,86 @@ import type { Occurrence } from "@leasehold/core/provider";
 import type { CatchUp } from "./catch-up.ts";
 import type { Renewal } from "./time-budget.ts";
 
-/** The options of every gate. `Args`: the handler's own arguments. */
+/** The options of every gate. `Args` are the handler's own arguments. */
 export interface GateOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> {
   /** The store that holds the election. Make it once, outside the handler, so that a warm instance keeps its connections. */
   readonly store: Store;
-  /** The name that invocations compete for, the same in every region; or what returns it, for instance by tenant, from the handler's arguments. */
+  /**
+   * The name that invocations compete for, the same in every region. A function computes it from the handler's arguments, for
+   * instance by tenant.
+   */
   readonly election: string | ((...args: Args) => string);
   /**
-   * Returns what a delivery that does not lead returns; may throw, to have its platform deliver again. Whatever is not known to be
-   * a schedule needs it: it takes a return for "processed". @defaultValue returns the {@link NotElected} itself
+   * Returns the result of a delivery that does not lead. It may throw, so that the platform delivers again. An event that is not
+   * known to be a tick of a schedule needs it, because its source takes a return for "processed".
+   * @defaultValue returns the {@link NotElected} itself
    */
   readonly onStandby?: ((standby: NotElected, ...args: Args) => Standby | Promise<Standby>) | undefined;
   /**
-   * The longest that a delivery waits for its turn, and then runs, rather than skip at once. It is time of the invocation: leave it
-   * enough to work.
+   * The longest time for which a delivery waits for the lease. Then it runs, or is skipped. With 0 it is skipped at once. The
+   * wait uses the invocation's time: leave enough to work.
    * @defaultValue 0
    */
   readonly waitMs?: number | undefined;
   /**
-   * The answer to a store that cannot be reached, so that nobody may lead: the error goes to the platform, which may
-   * deliver again, or the delivery counts as one that does not lead. Misconfiguration is always thrown.
+   * The answer to a store that cannot be reached, so that nobody may lead. With `throw` the error goes to the platform, which may
+   * deliver again. With `skip` the delivery counts as one that does not lead. Misconfiguration is always thrown.
    * @defaultValue 'throw'
    */
   readonly onUnavailable?: "throw" | "skip" | undefined;
   /**
-   * The answer to an election, or an occurrence, that an earlier delivery of this same request holds, dead or alive: an
-   * {@link AlreadyClaimedError}, so that the platform delivers until it is done, taken over, or in a dead-letter queue; or as if
-   * another held it. @defaultValue 'throw'
+   * The answer if an earlier delivery of this same request holds the election or the occurrence, dead or alive. With `throw` it
+   * is an {@link AlreadyClaimedError}: the platform delivers again until the work is done, taken over, or in a dead-letter queue.
+   * With `skip` the delivery is skipped, as if another request held the lease.
+   * @defaultValue 'throw'
    */
   readonly onClaimed?: "throw" | "skip" | undefined;
   /**
-   * Returns what names the request, the same at each of its deliveries and at no other request's: 1 to 255 bytes. Others can
-   * read it in the store. @defaultValue what the platform tells; none where it tells nothing, so that every claim is another's
+   * Returns the name of the request: the same at each of its deliveries, different for every other request, 1 to 255 bytes.
+   * Others can read it in the store.
+   * @defaultValue the platform's name for the request, if it has one. Without a name every claim counts as another request's
    */
   readonly delivery?: ((...args: Args) => string) | undefined;
-  /** The time from the abort of the signal to the end of the invocation by its platform. @defaultValue a tenth of its time, at most 5_000 */
+  /**
+   * The time from the abort of the signal until the platform ends the invocation. @defaultValue a tenth of its time, at most
+   * 5_000
+   */
   readonly shutdownMarginMs?: number | undefined;
   /**
-   * The time that others wait if this invocation dies. Shorter than the invocation, it is renewed while the handler works.
-   * @defaultValue as long as the invocation may last and a margin, or the longest that the store takes; 15_000 with `renewal: 'background'`
+   * The time for which others wait if this invocation dies. A lease that is shorter than the invocation is renewed while the
+   * handler works.
+   * @defaultValue the invocation's time and a margin, or the longest that the store takes; 15_000 with `renewal: 'background'`
    */
   readonly leaseDurationMs?: number | undefined;
-  /** Nobody else runs before so long after this invocation began, however quick it was: a twin that comes late finds it taken. @defaultValue 0 */
+  /**
+   * For this time after the invocation began, no other invocation runs. It lasts even if this one ends sooner: a late twin is
+   * skipped. @defaultValue 0
+   */
   readonly minimumHoldMs?: number | undefined;
   /**
-   * The sender of renewals: a timer while the handler works, or the handler, by `await leadership.checkpoint()`. A handler that
-   * sends none in time loses its lease, and another invocation runs beside it.
-   * @defaultValue 'checkpoint' where the lease lasts for the whole invocation, so that none is needed; else 'background'
+   * The sender of renewals: a timer while the handler works (`background`), or the handler by `await leadership.checkpoint()`. A
+   * handler that sends none in time loses its lease, and another invocation runs beside it.
+   * @defaultValue 'checkpoint' if the lease lasts for the whole invocation, so that no renewal is needed; else 'background'
    */
   readonly renewal?: Renewal | undefined;
-  /** A text that others read while this invocation leads. In the store a line that names the delivery follows it. */
+  /** A text that others can read while this invocation leads. In the store, a line with the name of the request follows it. */
   readonly value?: string | undefined;
-  /** Aborts the leadership's signal as well: pass what your process aborts on SIGTERM. */
+  /** Aborts the leadership's signal as well. Pass a signal that your process aborts on SIGTERM. */
   readonly signal?: AbortSignal | undefined;
-  /** As the elector's. */
+  /** The same as the elector's option. */
   readonly logger?: LoggerOption;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }
 
-/** Run if no other invocation is running; else skip. */
+/** Run if no other invocation is running, else skip. */
 export interface ExclusiveOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> extends GateOptions<
   Args,
   Store,
   Standby
 > {
   readonly gate?: "exclusive" | undefined;
-  /** These are for other gates: name the one that is meant. */
+  /** These options are for other gates. Set `gate` to use one. */
   readonly group?: undefined;
   readonly periodMs?: undefined;
   readonly missedTicks?: undefined;
@@ -78,7 +91,7 @@ export interface ExclusiveOptions<Args extends readonly unknown[], Store extends
   readonly catchUp?: undefined;
 }
 
-/** The invocations of one group (a region) lead tick after tick; another takes over once ticks were missed. */
+/** The invocations of one group (a region) lead at every tick. Another group takes over after the first has missed ticks. */
 export interface StickyOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> extends GateOptions<
   Args,
   Store,
@@ -87,7 +100,7 @@ export interface StickyOptions<Args extends readonly unknown[], Store extends Le
   readonly gate: "sticky";
   /** The group that stays the leader, for instance the region's name. */
   readonly group: string;
-  /** The time from one tick to the next; the longest, if it varies. */
+  /** The time from one tick to the next. If it varies, the longest. */
   readonly periodMs: number;
   /** The number of ticks in a row that the leading group must have missed before another takes over. @defaultValue 2 */
   readonly missedTicks?: number | undefined;
@@ -99,11 +112,14 @@ export interface OncePerTickOptions<Args extends readonly unknown[], Store exten
   "minimumHoldMs"
 > {
   readonly gate: "oncePerTick";
-  /** Returns the occurrence that a delivery is of. @defaultValue the one that the platform's event names */
+  /** Returns the occurrence of a delivery. @defaultValue the one that the platform's event names */
   readonly occurrence?: ((...args: Args) => Occurrence) | undefined;
-  /** The time for which a done occurrence is remembered: longer than any late delivery. From a day. @defaultValue 7 days */
+  /**
+   * The time for which a done occurrence is remembered. It has to be longer than any late delivery, and at least a day.
+   * @defaultValue 7 days
+   */
   readonly retentionMs?: number | undefined;
-  /** The rule by which occurrences that nobody has done are done as well. @defaultValue none: missed is missed */
+  /** The rule by which missed occurrences are done later. @defaultValue none: they stay missed */
   readonly catchUp?: CatchUp | undefined;
 }
 
@@ -113,15 +129,15 @@ export type OnlyAsLeaderOptions<Args extends readonly unknown[], Store extends L
   | OncePerTickOptions<Args, Store, Standby>;
 
 /**
- * The reason for which a delivery does not lead.
+ * The reason why a delivery does not lead.
  * - `done`: its occurrence is done.
- * - `claimed`: another invocation works, or has died and its lease has not run out.
- * - `held-back`: nobody works, and it may not either: a minimum hold, another group's reservation, a hand-over.
+ * - `claimed`: another invocation works, or it has died and its lease has not expired.
+ * - `held-back`: nobody works, but something blocks this invocation: a minimum hold, another group's reservation, a transfer.
  * - `unavailable`: the store cannot be reached.
  */
 export type SkipReason = "done" | "claimed" | "held-back" | "unavailable";
 
-/** The result of a delivery that does not lead, by default. */
+/** The default result of a delivery that does not lead. */
 export interface NotElected {
   readonly elected: false;
   readonly reason: SkipReason;
@@ -129,5 +145,5 @@ export interface NotElected {
   readonly leader?: Leader | undefined;
 }
 
-/** The options of any gate, as far as they have nothing to do with a handler. */
+/** The options of any gate, without the types of a handler. */
 export type AnyOptions = OnlyAsLeaderOptions<never, LeaseStore, unknown>;

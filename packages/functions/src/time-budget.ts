@@ -1,11 +1,11 @@
 import { ConfigurationError, type LeaseStoreCapabilities, type TimingOptions } from "@leasehold/core";
 import { SAFETY_MARGIN } from "@leasehold/core/provider";
 
-/** The time for which a leadership is valid beyond its invocation, which the platform ends a little late. */
+/** The time for which a leadership stays valid after its invocation, because the platform may end an invocation a little late. */
 const LATE_END_MS = 1_000;
-/** The lease of an invocation that renews in the background: what an elector takes by default. */
+/** The lease of an invocation that renews in the background. It is the elector's default. */
 const BACKGROUND_LEASE_MS = 15_000;
-/** The longest that a handler gets, by default, to stop before its platform ends it. */
+/** The default limit of the time in which a handler stops before its platform ends it. */
 const SHUTDOWN_MARGIN_MS = 5_000;
 /** The longest wait for one reply. */
 const MAX_ATTEMPT_MS = 5_000;
@@ -27,7 +27,7 @@ export interface TimeBudgetOptions {
 export interface TimeBudget {
   /** The time after which the signal aborts. */
   readonly workMs: number;
-  /** The longest that each of the two tries of a release may take, so that they end before the platform does. */
+  /** The longest time for each of a release's two tries, so that both end before the platform ends the invocation. */
   readonly releaseTimeoutMs: number;
   readonly timing: TimingOptions;
   /** The sender of renewals: the handler, or a timer. */
@@ -35,9 +35,10 @@ export interface TimeBudget {
 }
 
 /**
- * Sizes the lease of an invocation that its platform ends in `remainingMs`: long enough that the leadership is valid for
- * all of it without a renewal, or the longest that the store takes. A shorter one is renewed in the background, unless the options say
- * that the handler renews it: a handler that does not know of that would lose its lease while it works.
+ * Sizes the lease of an invocation that its platform ends in `remainingMs`. The lease keeps the leadership valid for all of that
+ * time without a renewal, or is the longest that the store takes. A shorter lease is renewed in the background, unless the
+ * options say that the handler renews it. Otherwise a handler that never calls `checkpoint()` would lose its lease while it
+ * works.
  * @throws {ConfigurationError} if there is no time to work in.
  */
 export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capabilities: LeaseStoreCapabilities): TimeBudget {
@@ -48,7 +49,7 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
       `The platform ends this invocation in ${Math.round(remainingMs)} ms, and shutdownMarginMs is ${Math.round(marginMs)}: no time is left to work in. Raise the function's timeout or lower shutdownMarginMs.`,
     );
   }
-  // As long as the platform lets it: the lease covers that.
+  // The lease covers all of the platform's time, so a stopping task may use all of it.
   const drainTimeoutMs = remainingMs;
   const releaseTimeoutMs = Math.max(marginMs * RELEASE_SHARE, MIN_RELEASE_MS);
   const coveringMs = options.renewal === "background" ? BACKGROUND_LEASE_MS : (remainingMs + LATE_END_MS) / (1 - SAFETY_MARGIN);
@@ -57,9 +58,9 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
   const renewal = options.renewal ?? (validForMs >= remainingMs ? "checkpoint" : "background");
   if (renewal === "background") return { workMs, releaseTimeoutMs, timing: { leaseDurationMs, drainTimeoutMs }, renewal };
   const renewIntervalMs = leaseDurationMs / 3;
-  // Time to stop before the leadership is over, where the lease and not the platform ends it.
+  // Where the lease ends before the platform does, leave time to stop before the leadership ends.
   const renewDeadlineMs = validForMs - Math.min(Math.max(marginMs, 1), validForMs / 10);
-  // Two fit, however their sum is rounded: so, whole milliseconds.
+  // Use whole milliseconds, so that two attempts fit even after rounding.
   const attemptTimeoutMs = Math.min(MAX_ATTEMPT_MS, Math.floor((renewDeadlineMs - renewIntervalMs) / 2));
   return {
     workMs,
@@ -69,7 +70,7 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
   };
 }
 
-/** Returns the shortest lease that the store takes and that is as long, or its longest. */
+/** Returns the shortest lease of at least `neededMs` that the store takes, or else the store's longest. */
 function fit(neededMs: number, { minLeaseMs, maxLeaseMs, leaseGranularityMs }: LeaseStoreCapabilities): number {
   const roundedMs = Math.ceil(neededMs / leaseGranularityMs) * leaseGranularityMs;
   return Math.min(Math.max(roundedMs, minLeaseMs), maxLeaseMs);

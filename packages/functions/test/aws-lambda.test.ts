@@ -40,7 +40,7 @@ test("names the function and the request, and passes on the event and the contex
   });
 });
 
-test("has the time that the context says is left", async () => {
+test("uses the remaining time that the context reports", async () => {
   const handler = onlyAsLeader({ store, election: ELECTION, clock, logger: false }, async (_event, invocation, { signal }) => {
     await clock.advance(TIMEOUT_MS - 20_000 - 4_001);
     const abortedBefore = signal.aborted;
@@ -48,7 +48,7 @@ test("has the time that the context says is left", async () => {
     return { abortedBefore, abortedAfter: signal.aborted, left: invocation.getRemainingTimeInMillis() };
   });
   const late = context();
-  // The SDK took a third of it to load: a tenth of what is left is the margin.
+  // Loading the SDK took a third of the time. The margin is a tenth of the time that is left.
   await clock.advance(20_000);
 
   await expect(handler(scheduled(), late)).resolves.toEqual({ abortedBefore: false, abortedAfter: true, left: 4_000 });
@@ -62,7 +62,7 @@ describe("an occurrence", () => {
     );
   }
 
-  test("is called by its rule and its time, the same in every region", async () => {
+  test("is named by its rule and its time, the same in every region", async () => {
     await expect(once()(scheduled(), context())).resolves.toBe("rule/nightly@2025-12-30T03:00:00.000Z");
     await expect(once()(scheduled("us-east-1"), context())).resolves.toEqual({ elected: false, reason: "done" });
     await expect(once()(scheduled("us-east-1", "2025-12-31T03:00:00Z"), context())).resolves.toBe(
@@ -73,7 +73,7 @@ describe("an occurrence", () => {
   test.each([
     ["EventBridge Scheduler, by itself", { source: "aws.scheduler", "detail-type": "Scheduled Event", detail: "{}" }],
     ["an input with its time and its schedule, and whatever else", { tables: 3 }],
-  ])("is called alike by %s", async (_, more) => {
+  ])("has the same name from %s", async (_, more) => {
     const resources = ["arn:aws:scheduler:eu-central-1:123456789012:schedule/default/nightly"];
     const event = { ...more, time: "2025-12-30T03:00:00Z", resources } as unknown as ScheduledEvent;
 
@@ -97,7 +97,7 @@ describe("an occurrence", () => {
     await expect(invoked).rejects.toThrow(message);
   });
 
-  test("is what 'occurrence' says of another event", async () => {
+  test("comes from 'occurrence' for any other event", async () => {
     const handler = onlyAsLeader(
       {
         store,

@@ -20,7 +20,7 @@ function invocationOf(functionName: string): InvocationContext {
   return { functionName, invocationId: "8476a536" } as InvocationContext;
 }
 
-/** A timer that was due so long ago. */
+/** A timer that was due `agoMs` ago. */
 function timer(agoMs = 0): Timer {
   const next = new Date(clock.wallMs() - agoMs).toISOString();
   return { isPastDue: false, schedule: { adjustForDST: true }, scheduleStatus: { last: next, lastUpdated: next, next } };
@@ -42,7 +42,7 @@ test("names the function and the invocation, and passes on the timer and the con
 });
 
 describe("the time of an invocation", () => {
-  /** After how many milliseconds the signal aborts, with a margin of none. */
+  /** The time after which the signal aborts, in milliseconds, with a margin of 0. */
   async function timeoutOf(functionTimeoutMs?: number): Promise<number> {
     const options = { store, election: ELECTION, clock, logger: false, shutdownMarginMs: 0, functionTimeoutMs } as const;
     const handler = onlyAsLeader(options, async (_timer, _context, { signal }) => {
@@ -67,13 +67,13 @@ describe("the time of an invocation", () => {
     await expect(timeoutOf()).resolves.toBe(ms);
   });
 
-  test("is what functionTimeoutMs says, whatever the setting", async () => {
+  test("is functionTimeoutMs, whatever the setting says", async () => {
     stubSetting("ten minutes");
 
     await expect(timeoutOf(120_000)).resolves.toBe(120_000);
   });
 
-  test.each(["", "ten minutes", "600", "10:00", "00:10:00.5", "-00:10:00"])("is refused where the setting is %j", (setting) => {
+  test.each(["", "ten minutes", "600", "10:00", "00:10:00.5", "-00:10:00"])("is refused if the setting is %j", (setting) => {
     stubSetting(setting);
 
     expect(() => onlyAsLeader({ store, election: ELECTION, clock, logger: false }, () => "ran")).toThrow(ConfigurationError);
@@ -91,7 +91,7 @@ describe("an occurrence", () => {
     );
   }
 
-  test("is called by the function and the time at which it was due, which is the timer's next", async () => {
+  test("is named by the function and the timer's next, the time at which it was due", async () => {
     const dueMs = clock.wallMs() - 250;
 
     await expect(once()(timer(250), context)).resolves.toMatchObject({ name: "nightlyBilling", scheduledMs: dueMs, attempt: 1 });
@@ -101,7 +101,7 @@ describe("an occurrence", () => {
     });
   });
 
-  test("is judged by the system's clock, where there is no other", async () => {
+  test("is checked by the system's clock if there is no other clock", async () => {
     const timed = onlyAsLeader({ store: new MemoryLeaseStore(), election: ELECTION, gate: "oncePerTick" }, () => "ran");
     const next = new Date().toISOString();
 
@@ -112,22 +112,22 @@ describe("an occurrence", () => {
     ["no monitor", null],
     ["no next", {}],
     ["the beginning of time for its next", { next: "0001-01-01T00:00:00" }],
-  ])("cannot be told from a timer with %s", async (_, scheduleStatus) => {
+  ])("is refused for a timer with %s", async (_, scheduleStatus) => {
     const fired = once()({ ...timer(), scheduleStatus } as Timer, context);
 
     await expect(fired).rejects.toThrow(ConfigurationError);
     await expect(fired).rejects.toThrow(/The timer's scheduleStatus\.next is .*Pass 'occurrence'/);
   });
 
-  test("that is yet to come is none: the app has just started, as runOnStartup says", async () => {
+  test("in the future is refused, as runOnStartup makes it", async () => {
     await expect(once()(timer(-60_001), context)).rejects.toThrow(/yet to come.*runOnStartup/);
   });
 
-  test("that is yet to come by less than a minute is one: clocks differ", async () => {
+  test("less than a minute in the future is accepted, because clocks differ", async () => {
     await expect(once()(timer(-60_000), context)).resolves.toMatchObject({ scheduledMs: clock.wallMs() + 60_000 });
   });
 
-  test("cannot be told without a timer", async () => {
+  test("is refused without a timer", async () => {
     await expect(once()(undefined as unknown as Timer, context)).rejects.toThrow(/The timer's scheduleStatus\.next is missing/);
   });
 });

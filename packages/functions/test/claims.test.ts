@@ -1,4 +1,4 @@
-/** What an invocation does about a claim that it finds: whose it is, whether it waits, and which election it is of. */
+/** Tests how an invocation treats a claim that it finds: its owner, the wait for it, and its election. */
 import { ConfigurationError, MemoryLeaseStore, type LeaseholdError, type LeaseStore, type Logger } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type FunctionLeadership } from "@leasehold/functions";
@@ -23,14 +23,14 @@ function base(delivery?: string) {
   return { store, election: ELECTION, remainingMs: TIMEOUT_MS, clock, ...named };
 }
 
-/** Begins work that never ends, as that of an invocation which dies. */
+/** Begins work that never ends, like an invocation that dies. */
 async function dies(options: ReturnType<typeof base> & { readonly value?: string }): Promise<void> {
   onlyAsLeader(options, () => new Promise(() => undefined))().catch(() => undefined);
   await clock.settle();
 }
 
 describe("a claim that an earlier delivery has made", () => {
-  test("fails this one with an error of its own, which tells who holds it", async () => {
+  test("fails this delivery with an AlreadyClaimedError that names the leader", async () => {
     await dies(base("request-1"));
 
     await expect(onlyAsLeader(base("request-1"), () => "ran")()).rejects.toMatchObject({
@@ -42,7 +42,7 @@ describe("a claim that an earlier delivery has made", () => {
     });
   });
 
-  test("is skipped on request, and by another request", async () => {
+  test("is skipped with onClaimed 'skip', and by another request", async () => {
     await dies(base("request-1"));
     const skipped = { elected: false, reason: "claimed", leader: { term: 1 } };
 
@@ -51,7 +51,7 @@ describe("a claim that an earlier delivery has made", () => {
     await expect(onlyAsLeader(base(), () => "ran")()).resolves.toMatchObject(skipped);
   });
 
-  test("is never taken over before the lease has run out, and is then", async () => {
+  test("is not taken over before the lease has expired, and is taken over after it", async () => {
     await dies(base("request-1"));
     const { leaseDurationMs = 0 } = (await store.read(ELECTION)) ?? {};
     await clock.advance(leaseDurationMs - 1);
@@ -61,14 +61,14 @@ describe("a claim that an earlier delivery has made", () => {
     await expect(onlyAsLeader(base("request-1"), ({ term }) => term)()).resolves.toBe(2);
   });
 
-  test("can be read in the store after what the user publishes, and is not told of as that", async () => {
+  test("follows the user's value in the store, and is not shown in the leader's value", async () => {
     await dies({ ...base("request-1"), value: "http://a" });
 
     expect(await store.read(ELECTION)).toMatchObject({ value: "http://a\ndelivery: request-1" });
     await expect(onlyAsLeader(base("request-2"), () => "ran")()).resolves.toMatchObject({ leader: { value: "http://a" } });
   });
 
-  test("is known as that also after the handler has published something else", async () => {
+  test("keeps the request's name after the handler has published another value", async () => {
     const published = Promise.withResolvers<void>();
     const work = async ({ publish }: FunctionLeadership): Promise<void> => {
       await publish("half of it");
@@ -82,12 +82,12 @@ describe("a claim that an earlier delivery has made", () => {
     await expect(onlyAsLeader(base("request-1"), () => "ran")()).rejects.toMatchObject({ code: "ALREADY_CLAIMED" });
   });
 
-  test.each(["", "a\nb", "d".repeat(256)])("is not named %j: that is refused before any request", async (delivery) => {
+  test.each(["", "a\nb", "d".repeat(256)])("rejects the delivery name %j before any request", async (delivery) => {
     await expect(onlyAsLeader(base(delivery), () => "ran")()).rejects.toThrow(ConfigurationError);
     expect(await store.read(ELECTION)).toBeUndefined();
   });
 
-  test("has room beside the longest value, or the value is refused when the function is loaded", () => {
+  test("leaves room beside the longest value, and refuses a longer value when the function is loaded", () => {
     const { maxValueBytes } = store.capabilities;
 
     expect(() => onlyAsLeader({ ...base(), value: "v".repeat(maxValueBytes - 266) }, () => "ran")).not.toThrow();
@@ -96,7 +96,7 @@ describe("a claim that an earlier delivery has made", () => {
 });
 
 describe("waitMs", () => {
-  test("waits for its turn, and works in what is left of its time", async () => {
+  test("waits for the lease, and works in the time that is left", async () => {
     const working = Promise.withResolvers<void>();
     const first = onlyAsLeader(base("request-1"), () => working.promise)();
     await clock.settle();
@@ -111,7 +111,7 @@ describe("waitMs", () => {
     expect(leftMs).toBeLessThan(TIMEOUT_MS - 10_000 + 2_000);
   });
 
-  test("ends the wait in time, and then skips or fails as without", async () => {
+  test("ends the wait in time, and then skips or fails as without it", async () => {
     await dies(base("request-1"));
     for (const delivery of ["request-1", "request-2"]) {
       const sinceMs = clock.monotonicMs();
@@ -124,7 +124,7 @@ describe("waitMs", () => {
     }
   });
 
-  test("does not wait for what is done", async () => {
+  test("does not wait for an occurrence that is done", async () => {
     const once = {
       ...base(),
       gate: "oncePerTick",
@@ -153,7 +153,7 @@ describe("waitMs", () => {
 describe("an election from the event", () => {
   const perTenant = { election: (tenant: string) => `billing-${tenant}` };
 
-  test("is led for each of them, at once", async () => {
+  test("is led once for each value, at the same time", async () => {
     const working = Promise.withResolvers<string>();
     const wrapped = onlyAsLeader({ ...base(), ...perTenant }, (tenant: string) => (tenant === "acme" ? working.promise : tenant));
     const acme = wrapped("acme");
@@ -166,7 +166,7 @@ describe("an election from the event", () => {
     expect(await store.read("billing-acme")).toMatchObject({ term: 1 });
   });
 
-  test("has occurrences of its own", async () => {
+  test("has its own occurrences", async () => {
     const occurrence = (_tenant: string) => ({ name: "nightly", scheduledMs: clock.wallMs() });
     const seen: string[] = [];
     const occurrences = store.occurrences.bind(store);
@@ -188,7 +188,7 @@ describe("an election from the event", () => {
   });
 });
 
-describe("what is not known to be a schedule, and would be lost with a standby that returns", () => {
+describe("an event that is not known to be a schedule's, and would be lost if a standby returns", () => {
   const sqs = { Records: [{ eventSource: "aws:sqs", messageId: "1" }] };
   const lambdaContext = { functionName: "f", awsRequestId: "1", getRemainingTimeInMillis: () => TIMEOUT_MS } as never;
   const lambda = (event: unknown, more = {}) =>
@@ -285,7 +285,7 @@ describe("what is not known to be a schedule, and would be lost with a standby t
     expect(await store.read(ELECTION)).toBeUndefined();
   });
 
-  test("is taken where it is said what a standby returns", async () => {
+  test("is accepted if onStandby says what a standby returns", async () => {
     const failed = { batchItemFailures: [{ itemIdentifier: "1" }] };
     await expect(lambda(sqs, { onStandby: () => failed })).resolves.toBe("ran");
     await dies(base("request-0"));
@@ -293,7 +293,7 @@ describe("what is not known to be a schedule, and would be lost with a standby t
     await expect(lambda(sqs, { onStandby: () => failed })).resolves.toEqual(failed);
   });
 
-  test("counts a delivery that does not lead, which is said once, unless it waits for its turn", async () => {
+  test("warns once that a standby's delivery counts, unless it waits for the lease", async () => {
     await dies(base("request-0"));
     const logger = new Lines();
     const options = { logger, onStandby: () => ({ batchItemFailures: [{ itemIdentifier: "1" }] }) };
@@ -306,7 +306,7 @@ describe("what is not known to be a schedule, and would be lost with a standby t
     expect(logger.warnings[0]).toMatch(/Amazon SQS did not lead.*reach maxReceiveCount.*dead-letter queue.*waitMs/);
   });
 
-  test("is taken by oncePerTick where it is pushed: each event has an occurrence of its own", async () => {
+  test("is accepted by oncePerTick if it is pushed, because each event has its own occurrence", async () => {
     const occurrence = () => ({ name: "upload-7", scheduledMs: clock.wallMs() });
     const s3 = { Records: [{ eventSource: "aws:s3" }] };
 
@@ -316,7 +316,7 @@ describe("what is not known to be a schedule, and would be lost with a standby t
     await expect(lambda(sqs, { gate: "oncePerTick", occurrence })).rejects.toThrow(/Amazon SQS/);
   });
 
-  test("is no occurrence by itself: two events of one source, at one second, would be one", async () => {
+  test("needs 'occurrence', because two events of one source in one second would be one occurrence", async () => {
     const pattern = { source: "aws.ec2", "detail-type": "State change", time: "2026-01-01T00:00:00Z", resources: [arn] };
 
     await expect(lambda(pattern, { gate: "oncePerTick" })).rejects.toThrow(/no tick of a schedule.*Pass 'occurrence'/);
@@ -335,7 +335,7 @@ describe("what is not known to be a schedule, and would be lost with a standby t
   });
 });
 
-test("a task of a Cloud Run job has one name for all its tries", async () => {
+test("a task of a Cloud Run job has one request name for all its tries", async () => {
   process.env["CLOUD_RUN_EXECUTION"] = "nightly-abc12";
   process.env["CLOUD_RUN_TASK_ATTEMPT"] = "0";
   const options = { store, election: ELECTION, clock, logger: false } as const;
@@ -351,7 +351,7 @@ test("a task of a Cloud Run job has one name for all its tries", async () => {
   delete process.env["CLOUD_RUN_TASK_ATTEMPT"];
 });
 
-/** A logger that keeps what a person is to see. */
+/** A logger that keeps warnings. */
 class Lines implements Logger {
   readonly warnings: string[] = [];
   debug(): void {}

@@ -14,7 +14,7 @@ import { onlyAsLeader, type FunctionLeadership, type NotElected } from "@leaseho
 import { beforeEach, describe, expect, test } from "vitest";
 
 const ELECTION = "nightly-billing";
-/** The platform's context of an invocation. */
+/** The time that the platform gives an invocation. */
 const TIMEOUT_MS = 60_000;
 
 let clock: VirtualClock;
@@ -25,7 +25,7 @@ beforeEach(() => {
   records = new MemoryRecordStore(clock);
 });
 
-/** The store as another instance has it. */
+/** The store as a newly started instance opens it. */
 function cold(): LeaseStore {
   return new RecordLeaseStore(records, { clock });
 }
@@ -41,7 +41,7 @@ async function record(): Promise<unknown> {
 }
 
 describe("exclusive", () => {
-  test("runs the handler with its own arguments and the leadership, returns its result, and has released by then", async () => {
+  test("runs the handler with its own arguments and the leadership, returns its result, and releases before that", async () => {
     const wrapped = onlyAsLeader(
       { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock },
       (event: string, leadership: FunctionLeadership) => ({ event, term: leadership.term, valid: leadership.isValid() }),
@@ -52,7 +52,7 @@ describe("exclusive", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("goes by the clock of its store, where it is given none", async () => {
+  test("uses the clock of its store if no clock is given", async () => {
     const store = cold();
     const wrapped = onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS }, async ({ signal }) => {
       const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
@@ -64,7 +64,7 @@ describe("exclusive", () => {
     await expect(wrapped()).resolves.toBe(beganMs + TIMEOUT_MS - 5_000);
   });
 
-  test("says to a logger what becomes of the lease", async () => {
+  test("logs what happens to the lease", async () => {
     const said: string[] = [];
     const say = (message: string): void => void said.push(message);
     const logger = { debug: say, info: say, warn: say, error: say };
@@ -79,7 +79,7 @@ describe("exclusive", () => {
     ]);
   });
 
-  test("skips where another invocation runs, and says who", async () => {
+  test("skips where another invocation runs, and returns its leader", async () => {
     const working = Promise.withResolvers<void>();
     const options = { election: ELECTION, remainingMs: TIMEOUT_MS, clock, candidateId: () => "first" };
     const first = onlyAsLeader({ ...options, store: cold(), value: "http://a" }, () => working.promise)();
@@ -97,7 +97,7 @@ describe("exclusive", () => {
     await expect(second()).resolves.toBe("ran");
   });
 
-  test("returns what onStandby says, from the leader and the handler's arguments", async () => {
+  test("returns the result of onStandby, which gets the leader and the handler's arguments", async () => {
     const working = Promise.withResolvers<void>();
     const first = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, () => working.promise)();
     await clock.settle();
@@ -126,7 +126,7 @@ describe("exclusive", () => {
     expect(await record()).toMatchObject({ term: 1, termId: null });
   });
 
-  test("sends nothing while the handler works, and the leadership lasts as long as the invocation may", async () => {
+  test("sends nothing while the handler works, and the leadership lasts for the whole invocation", async () => {
     const store = new MemoryLeaseStore({ clock });
     let version: string | undefined;
     const wrapped = onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock }, async (leadership) => {
@@ -158,7 +158,7 @@ describe("exclusive", () => {
     expect(await record()).toMatchObject({ termId: null });
   });
 
-  test("gives an error to the platform also when it is the signal's own: work cut short is not done", async () => {
+  test("throws the error of work that was cut short, even if it is the signal's own reason", async () => {
     const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, async ({ signal }) => {
       await clock.advance(TIMEOUT_MS - 4_000);
       signal.throwIfAborted();
@@ -181,7 +181,7 @@ describe("exclusive", () => {
     await expect(wrapped()).rejects.toBe("SIGTERM");
   });
 
-  test("leaves nothing valid behind in a warm instance, frozen or not", async () => {
+  test("leaves no valid leadership behind in a warm instance, even after a freeze", async () => {
     let kept: FunctionLeadership | undefined;
     const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, (leadership) => {
       kept = leadership;
@@ -194,9 +194,9 @@ describe("exclusive", () => {
     await expect(kept!.checkpoint()).rejects.toThrow(/has ended/);
   });
 
-  test("finds itself invalid after a freeze in the middle of its work", async () => {
+  test("reports an invalid leadership after a freeze during its work", async () => {
     const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, (leadership) => {
-      // Only the wall clock goes on while an instance is frozen.
+      // Only the wall clock advances while an instance is frozen.
       clock.jumpWall(3_600_000);
       return leadership.isValid();
     });
@@ -204,7 +204,7 @@ describe("exclusive", () => {
     await expect(wrapped()).resolves.toBe(false);
   });
 
-  test("leaves the next tick to another when it dies, as soon as its lease has run out", async () => {
+  test("leaves the next tick to another invocation after it died and its lease has expired", async () => {
     const dead = onlyAsLeader(
       { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock },
       () => new Promise(() => undefined),
@@ -222,15 +222,15 @@ describe("exclusive", () => {
   });
 });
 
-describe("an election of which nobody knows who has it", () => {
-  /** A lease that was taken, and whose term is not written yet; or never will be: its candidate died. */
+describe("an election whose lease is held and whose leader is unknown", () => {
+  /** A lease that was taken, and whose term is not written yet. If its candidate died, the term is never written. */
   const taken: LeaseSnapshot = { election: ELECTION, state: "unknown", term: 0, bar: { kind: "lease" } };
 
   function gated(store: LeaseStore): () => Promise<unknown> {
     return onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock, logger: false }, ({ term }) => term);
   }
 
-  test("is waited for, and led once it is free: who died there would have been nobody's", async () => {
+  test("is waited for, and led once it is free, because no other platform would retry for a candidate that died", async () => {
     const store = cold();
     const freeMs = clock.monotonicMs() + 40_000;
     const read = store.read.bind(store);
@@ -240,14 +240,14 @@ describe("an election of which nobody knows who has it", () => {
     expect(clock.monotonicMs() - freeMs).toBeLessThan(2_500);
   });
 
-  test("for the whole invocation is an error, so that the platform delivers again", async () => {
+  test("fails with an error if it lasts for the whole invocation, so that the platform delivers again", async () => {
     const store = cold();
     store.read = async () => await Promise.resolve(taken);
 
     await expect(clock.runUntil(gated(store)())).rejects.toMatchObject({ code: "LEADERSHIP_ENDED", reason: "out-of-time" });
   });
 
-  test("is tried again after an attempt that nobody won", async () => {
+  test("is tried again after an attempt that no candidate won", async () => {
     const store = cold();
     const acquire = store.acquire.bind(store);
     let attempts = 0;
@@ -258,7 +258,7 @@ describe("an election of which nobody knows who has it", () => {
 });
 
 describe("minimumHoldMs", () => {
-  test("makes a late twin skip although the first was quick", async () => {
+  test("makes a late second delivery skip although the first was quick", async () => {
     const options = { election: ELECTION, remainingMs: TIMEOUT_MS, minimumHoldMs: 30_000, clock };
     await onlyAsLeader({ ...options, store: cold() }, () => "first")();
     await clock.advance(29_999);
@@ -269,7 +269,7 @@ describe("minimumHoldMs", () => {
     await expect(twin()).resolves.toBe("twin");
   });
 
-  test("is none where the handler fails, or is cut short: its platform delivers again, and that one runs", async () => {
+  test("does not apply if the handler fails or is cut short, so that the platform's next delivery runs", async () => {
     const options = { election: ELECTION, remainingMs: TIMEOUT_MS, minimumHoldMs: 60_000, clock };
     await expect(onlyAsLeader({ ...options, store: cold() }, () => Promise.reject(new Error("disk full")))()).rejects.toThrow(
       "full",
@@ -283,7 +283,7 @@ describe("minimumHoldMs", () => {
     await expect(onlyAsLeader({ ...options, store: cold() }, ({ term }) => term)()).resolves.toBe(3);
   });
 
-  test("longer than the invocation makes the lease as long", async () => {
+  test("makes the lease at least as long if it is longer than the invocation", async () => {
     await onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: 1_000, minimumHoldMs: 50_000, clock }, () => "quick")();
 
     expect(await record()).toMatchObject({ bars: [{ untilMs: 50_000 }] });
@@ -291,7 +291,7 @@ describe("minimumHoldMs", () => {
 });
 
 describe("a release that is not answered", () => {
-  test("ends before the platform ends the invocation, which has gone well", async () => {
+  test("ends before the platform ends the invocation, and the invocation succeeds", async () => {
     const store = cold();
     store.release = (_lease, { timeoutMs }) =>
       new Promise((_, reject) => {
@@ -310,7 +310,7 @@ describe("a release that is not answered", () => {
 });
 
 describe("renewal", () => {
-  test("by checkpoint() goes on once the signal has aborted: the lease covers what the work needs to stop", async () => {
+  test("by checkpoint() continues after the signal has aborted, because the lease covers the time to stop", async () => {
     const wrapped = onlyAsLeader(
       {
         store: cold(),
@@ -333,7 +333,7 @@ describe("renewal", () => {
     await expect(wrapped()).resolves.toEqual([true, true]);
   });
 
-  test("by checkpoint() tells the work in time that its time is over", async () => {
+  test("by checkpoint() throws in time when the invocation's time is over", async () => {
     const wrapped = onlyAsLeader(
       { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, renewal: "background", clock },
       async (leadership) => {
@@ -347,7 +347,7 @@ describe("renewal", () => {
     await expect(wrapped()).resolves.toBe("stopped");
   });
 
-  test("by checkpoint(), of a lease shorter than the work", async () => {
+  test("by checkpoint() keeps a lease that is shorter than the work", async () => {
     const wrapped = onlyAsLeader(
       { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, renewal: "checkpoint", clock },
       async (leadership) => {
@@ -362,7 +362,7 @@ describe("renewal", () => {
     await expect(wrapped()).resolves.toBe(true);
   });
 
-  test("that is left out aborts the signal, and says what to do", async () => {
+  test("that is missing aborts the signal, with an error that says what to do", async () => {
     const wrapped = onlyAsLeader(
       { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, renewal: "checkpoint", clock },
       async (leadership) => {
@@ -402,7 +402,7 @@ describe("renewal", () => {
     expect(others).toMatchObject(Array.from({ length: 3 }, () => ({ elected: false, reason: "claimed" })));
   });
 
-  test("in the background, on request, and only while the handler works", async () => {
+  test("runs in the background on request, and only while the handler works", async () => {
     const wrapped = onlyAsLeader(
       { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, renewal: "background", clock },
       async (leadership) => {
@@ -417,7 +417,7 @@ describe("renewal", () => {
 });
 
 describe("the fence", () => {
-  test("is the store's own, for this leadership", async () => {
+  test("calls the store's own fence for this leadership", async () => {
     const store = Object.assign(cold(), {
       fence(this: LeaseStore, leadership: FunctionLeadership, table: string) {
         return `${this.name}: term ${leadership.term} of ${table}`;
@@ -428,7 +428,7 @@ describe("the fence", () => {
     await expect(wrapped()).resolves.toBe(`${store.name}: term 1 of bills`);
   });
 
-  test("of a store that has none is refused", async () => {
+  test("throws for a store without a fence", async () => {
     const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, (leadership) =>
       (leadership.fence as unknown as () => void)(),
     );
@@ -439,7 +439,7 @@ describe("the fence", () => {
 });
 
 describe("a store that cannot be reached", () => {
-  /** Fails the first requests it gets. */
+  /** Fails the first requests. */
   function failing(times: number, code: StoreErrorCode = "STORE_UNAVAILABLE"): LeaseStore {
     let left = times;
     const store = cold();
@@ -460,20 +460,20 @@ describe("a store that cannot be reached", () => {
   }
   const options = { election: ELECTION, remainingMs: TIMEOUT_MS };
 
-  test("is asked once more, since one lost reply is no outage", async () => {
+  test("is asked once more, because one lost reply is no outage", async () => {
     const wrapped = onlyAsLeader({ ...options, store: failing(1), clock }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).resolves.toBe("ran");
   });
 
-  test("fails closed: the error reaches the platform, and the handler does not run", async () => {
+  test("fails closed: the platform gets the error, and the handler does not run", async () => {
     const wrapped = onlyAsLeader({ ...options, store: failing(2), clock }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("that never answers is an outage, and not the end of the invocation's time", async () => {
+  test("and never answers is an outage, not the end of the invocation's time", async () => {
     const store = cold();
     store.read = (_election, { timeoutMs = 0 } = {}) =>
       new Promise((_, reject) => {
@@ -509,7 +509,7 @@ describe("a store that cannot be reached", () => {
     expect(askedMs.map((ms) => ms - askedMs[0]!)).toEqual([0, waitMs]);
   });
 
-  test("and then keeps silent has failed in the way that it told", async () => {
+  test("once and then never answers fails with its first error", async () => {
     const store = silent();
     const [away, unanswered] = [failing(1), store.read.bind(store)];
     let asked = 0;
@@ -526,7 +526,7 @@ describe("a store that cannot be reached", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  test("that keeps silent until the invocation's time is over is an outage, too", async () => {
+  test("until the invocation's time is over is an outage too", async () => {
     const wrapped = onlyAsLeader({ ...options, store: silent(), clock }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).rejects.toMatchObject({
@@ -537,7 +537,7 @@ describe("a store that cannot be reached", () => {
     });
   });
 
-  test("is no outage to a caller that aborts meanwhile", async () => {
+  test("is no outage if the caller aborts meanwhile", async () => {
     const caller = new AbortController();
     const wrapped = onlyAsLeader({ ...options, store: silent(), clock, signal: caller.signal }, () => "ran");
     const outcome = wrapped();
@@ -547,7 +547,7 @@ describe("a store that cannot be reached", () => {
     await expect(outcome).rejects.toThrow("scaled in");
   });
 
-  test("counts as not leading on request, with what onStandby says", async () => {
+  test("counts as not leading with onUnavailable 'skip', with the result of onStandby", async () => {
     const skipping = onlyAsLeader({ ...options, store: failing(2), clock, onUnavailable: "skip" }, () => "ran");
     await expect(clock.runUntil(skipping())).resolves.toEqual({ elected: false, reason: "unavailable" });
 
@@ -564,13 +564,13 @@ describe("a store that cannot be reached", () => {
     await expect(clock.runUntil(saying())).resolves.toBe("led by nobody");
   });
 
-  test("for want of permission is thrown even then: that is no outage", async () => {
+  test("because of a missing permission throws even with 'skip', because that is no outage", async () => {
     const wrapped = onlyAsLeader({ ...options, store: failing(9, "STORE_DENIED"), clock, onUnavailable: "skip" }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_DENIED" });
   });
 
-  test("by the handler itself is the handler's error, and it is not run twice", async () => {
+  test("by the handler itself fails with the handler's error, and the handler does not run twice", async () => {
     let runs = 0;
     const other = failing(1);
     const wrapped = onlyAsLeader({ ...options, store: cold(), clock, onUnavailable: "skip" }, async () => {
@@ -583,7 +583,7 @@ describe("a store that cannot be reached", () => {
   });
 });
 
-describe("what cannot work", () => {
+describe("options that cannot work", () => {
   const store = new MemoryLeaseStore();
   const good = { store, election: ELECTION, remainingMs: TIMEOUT_MS };
 
@@ -622,7 +622,7 @@ describe("what cannot work", () => {
     expect(() => onlyAsLeader({ ...good, [name]: value }, () => "ran")).toThrow(new RegExp(`^${name} (is|must be) `));
   });
 
-  test("what is no option is refused, and what may have been meant is named", () => {
+  test("an unknown option is refused with the name of a similar option", () => {
     const mistyped = { ...good, onUnavailabel: "skip" };
 
     expect(() => onlyAsLeader(mistyped, () => "ran")).toThrow(
@@ -630,7 +630,7 @@ describe("what cannot work", () => {
     );
   });
 
-  test("what some invocation could work with is not refused when the function is loaded", () => {
+  test("options that some invocation could work with are accepted when the function is loaded", () => {
     const occurrences = (): LeaseStore => expect.fail("it keeps no occurrences");
     const elections = Object.assign(new MemoryLeaseStore(), { occurrences });
 
@@ -639,18 +639,18 @@ describe("what cannot work", () => {
     ).not.toThrow();
   });
 
-  test("a store without a clock is refused: nobody could ever replace an invocation that died", () => {
+  test("a store without a clock is refused, because nobody could take over from an invocation that died", () => {
     const capabilities = { maxValueBytes: 1_024, fence: "none" as const, storeClock: undefined };
     const blind = new RecordLeaseStore(Object.assign(new MemoryRecordStore(), { capabilities }));
 
     expect(() => onlyAsLeader({ ...good, store: blind }, () => "ran")).toThrow(UnsupportedError);
   });
 
-  test("a handler that is none", () => {
+  test("a handler that is no function is refused", () => {
     expect(() => onlyAsLeader(good, undefined as unknown as () => string)).toThrow("needs a handler");
   });
 
-  test("no time left to work in is an error that says so, before any request", async () => {
+  test("an invocation without time to work fails with an error that says so, before any request", async () => {
     const wrapped = onlyAsLeader({ ...good, remainingMs: 500, shutdownMarginMs: 1_000 }, () => "ran");
 
     await expect(wrapped()).rejects.toThrow(/ends this invocation in 500 ms, and shutdownMarginMs is 1000/);

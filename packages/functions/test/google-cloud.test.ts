@@ -9,7 +9,7 @@ import { onlyAsLeaderInJob, onlyAsLeaderOnCloudEvent, onlyAsLeaderOnHttp } from 
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 
 const ELECTION = "nightly-billing";
-/** As Cloud Scheduler makes it. */
+/** A call in the format of Cloud Scheduler. */
 const CALL = {
   headers: { "x-cloudscheduler-jobname": "nightly", "x-cloudscheduler-scheduletime": "2025-12-31T03:00:00Z" },
 } as unknown as Request;
@@ -37,27 +37,27 @@ function event(id: string, time: string | undefined = "2025-12-31T03:00:00Z"): C
   } as CloudEvent<string>;
 }
 
-/** The last instant before the leadership is over is a second after the platform's timeout. */
+/** Returns the platform's timeout. The leadership ends a second after it. */
 function timeoutOf(leadership: { remainingMs(): number }): number {
   return Math.round(leadership.remainingMs() / 1_000) * 1_000 - 1_000;
 }
 
 describe("a CloudEvent", () => {
-  test("is handed to a function of one parameter: the framework takes one of two for one with a callback", async () => {
+  test("gets a function of one parameter, because the framework calls a function of two with a callback", async () => {
     const handler = onlyAsLeaderOnCloudEvent(options(), ({ id, data }, { term }) => ({ id, data, term }));
 
     expect(handler).toHaveLength(1);
     await expect(handler(event("1234"))).resolves.toEqual({ id: "1234", data: "three", term: 1 });
   });
 
-  test("and its revision name the candidate", async () => {
+  test("names the candidate, together with its revision", async () => {
     stubEnv("K_REVISION", "billing-00042-abc");
     const handler = onlyAsLeaderOnCloudEvent(options(), (_event, { candidateId }) => candidateId);
 
     await expect(handler(event("1234"))).resolves.toBe("billing-00042-abc-1234");
   });
 
-  test("elsewhere names it a function's", async () => {
+  test("without a revision names the candidate a function's", async () => {
     stubEnv("K_REVISION", undefined);
     const handler = onlyAsLeaderOnCloudEvent(options(), (_event, { candidateId }) => candidateId);
 
@@ -90,7 +90,7 @@ describe("the time of an invocation", () => {
     await expect(onEvent(event("1234"))).resolves.toBe(ms);
   });
 
-  test("is that of a task in a job", async () => {
+  test("is the default of a job's task in a job", async () => {
     stubEnv("CLOUD_RUN_TIMEOUT_SECONDS", undefined);
 
     await expect(onlyAsLeaderInJob(options(), timeoutOf)()).resolves.toBe(600_000);
@@ -107,13 +107,13 @@ describe("a job", () => {
     await expect(onlyAsLeaderInJob(options(), ({ candidateId }) => candidateId)()).resolves.toBe("nightly-abc12-3-1");
   });
 
-  test("elsewhere has a name of its own", async () => {
+  test("outside of Cloud Run has a candidateId of its own", async () => {
     stubEnv("CLOUD_RUN_EXECUTION", undefined);
 
     await expect(onlyAsLeaderInJob(options(), ({ candidateId }) => candidateId)()).resolves.toMatch(/-\d+-/);
   });
 
-  test("of several tasks is refused where they compete for one election: all but one would leave their shares out", async () => {
+  test("of several tasks is refused if they compete for one election, because all but one would skip their shares", async () => {
     stubEnv("CLOUD_RUN_TASK_COUNT", "4");
     const shares: string[] = [];
     for (const index of ["0", "1", "2", "3"]) {
@@ -137,7 +137,7 @@ describe("a job", () => {
     await expect(onlyAsLeaderInJob(options(), () => "ran")()).resolves.toBe("ran");
   });
 
-  test("cannot tell its occurrence by itself", async () => {
+  test("needs 'occurrence' for oncePerTick", async () => {
     const gated = { ...options(), gate: "oncePerTick" } as const;
     expect(() => onlyAsLeaderInJob(gated, () => "ran")).toThrow(ConfigurationError);
 
@@ -147,7 +147,7 @@ describe("a job", () => {
 });
 
 describe("a call of Cloud Scheduler", () => {
-  test("names its occurrence by the job and the time for which it was scheduled", async () => {
+  test("has an occurrence of the job's name and the scheduled time", async () => {
     const ids: (string | undefined)[] = [];
     const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, (_request, _response, { occurrence }) => {
       ids.push(occurrence?.id);
@@ -161,7 +161,7 @@ describe("a call of Cloud Scheduler", () => {
     expect(ids).toEqual(["nightly@2025-12-31T03:00:00.000Z"]);
   });
 
-  test("is answered once the lease is free, and leaves nothing on the signal", async () => {
+  test("is answered once the lease is free, and leaves no listener on the signal", async () => {
     const answered = response();
     let signal!: AbortSignal;
     const release = store.release.bind(store);
@@ -183,7 +183,7 @@ describe("a call of Cloud Scheduler", () => {
     expect(answered.writableEnded).toBe(true);
   });
 
-  test("that fails after its answer is answered by the framework", async () => {
+  test("whose handler throws after its answer is answered by the framework", async () => {
     const answered = response();
     const onHttp = onlyAsLeaderOnHttp(options(), (_request, given) => {
       given.statusCode = 201;
@@ -195,7 +195,7 @@ describe("a call of Cloud Scheduler", () => {
     expect([answered.statusCode, answered.headersSent, answered.writableEnded]).toEqual([200, false, false]);
   });
 
-  test("that the handler answers as failed is not done, and the answer is the handler's", async () => {
+  test("that the handler answers with a failure is not done, and gets the handler's answer", async () => {
     const scheduled = {
       headers: { "x-cloudscheduler-jobname": "nightly", "x-cloudscheduler-scheduletime": "2025-12-31T03:00:00Z" },
     } as unknown as Request;
@@ -219,7 +219,7 @@ describe("a call of Cloud Scheduler", () => {
     expect(ran).toEqual(["attempt 1: 503", "attempt 2: 400", "attempt 3: 303"]);
   });
 
-  test("for which a missed occurrence was answered as failed is answered so as well", async () => {
+  test("whose missed occurrence fails is answered with that failure", async () => {
     const answered = response();
     const dueMs = Date.parse("2025-12-31T03:00:00Z");
     const catchUp = { previous: (ms: number) => ms - 3_600_000, atMost: 1, since: "2025-12-31T00:00:00Z" };
@@ -235,7 +235,7 @@ describe("a call of Cloud Scheduler", () => {
     expect([answered.statusCode, answered.writableEnded]).toEqual([200, false]);
   });
 
-  test("that failed does not make the missed one before it fail", async () => {
+  test("that fails does not make its missed occurrence fail", async () => {
     const done: (number | undefined)[] = [];
     const dueMs = Date.parse("2025-12-31T03:00:00Z");
     const catchUp = { previous: (ms: number) => ms - 3_600_000, atMost: 1, since: "2025-12-31T00:00:00Z" };
@@ -254,14 +254,14 @@ describe("a call of Cloud Scheduler", () => {
     expect(done).toEqual([1]);
   });
 
-  test("that names no job is no occurrence", async () => {
+  test("without a job's name is refused as an occurrence", async () => {
     const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, () => undefined);
     const headers = { "x-cloudscheduler-scheduletime": "2025-12-31T04:00:00+01:00" };
 
     await expect(onHttp({ headers } as unknown as Request, response())).rejects.toThrow(`The occurrence's name is "";`);
   });
 
-  test("is answered with what onStandby returns, where another works", async () => {
+  test("is answered with the result of onStandby while another invocation works", async () => {
     const answers: unknown[] = [];
     const answering = Object.assign(response(), {
       status: (code: number) => ({ json: (body: unknown) => answers.push([code, body]) }),
@@ -296,7 +296,7 @@ describe("a call of Cloud Scheduler", () => {
     await onHttp(CALL, answered);
   });
 
-  test("by hand says no time, and so needs 'occurrence'", async () => {
+  test("without a scheduled time needs 'occurrence'", async () => {
     const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, () => undefined);
 
     await expect(onHttp({ headers: {} } as Request, response())).rejects.toThrow(

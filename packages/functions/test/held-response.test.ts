@@ -7,7 +7,7 @@ import { onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { HeldResponse } from "../src/held-response.ts";
 
-/** What a handler that waits for its own response to be sent may look like. */
+/** Handlers that wait for their own response to be sent. */
 const WAITING: Readonly<Record<string, (response: ServerResponse) => Promise<void>>> = {
   "'finish', heard before it ends": (response) => heard(response, "finish", true),
   "'finish', heard after it ends": (response) => heard(response, "finish", false),
@@ -23,7 +23,7 @@ async function heard(response: ServerResponse, event: string, listensFirst: bool
   await promise;
 }
 
-test.for(Object.entries(WAITING))("a handler that awaits a bare %s, is not kept waiting", async ([, handler]) => {
+test.for(Object.entries(WAITING))("a handler that awaits a bare %s, does not wait for ever", async ([, handler]) => {
   const store = new MemoryLeaseStore();
   const wrapped = onlyAsLeaderOnHttp({ store, election: "nightly-billing" }, (_request, response) =>
     handler(response as unknown as ServerResponse),
@@ -44,7 +44,7 @@ test.for(Object.entries(WAITING))("a handler that awaits a bare %s, is not kept 
 });
 
 describe("an answer that is held back", () => {
-  /** A response, and what of it has been sent. */
+  /** A response, and the text of it that has been sent. */
   function respond(): { readonly response: Response; readonly sent: () => string } {
     const chunks: string[] = [];
     const socket = new Duplex({
@@ -60,7 +60,7 @@ describe("an answer that is held back", () => {
     return { response: response as Response, sent: () => chunks.join("") };
   }
 
-  test("is the first one, and is sent as it was given, once it is let go", () => {
+  test("is the first one, and is sent unchanged once letGo is called", () => {
     const { response, sent } = respond();
     const held = new HeldResponse(response);
     expect(held.isGiven).toBe(false);
@@ -81,7 +81,7 @@ describe("an answer that is held back", () => {
     expect(response.writableEnded).toBe(true);
   });
 
-  test("is forgotten with its head when it is dropped, and another is sent at once", () => {
+  test("is discarded with its head by drop(), and the next answer is sent at once", () => {
     const { response, sent } = respond();
     const held = new HeldResponse(response);
     response.statusCode = 201;
@@ -95,7 +95,7 @@ describe("an answer that is held back", () => {
     expect(sent()).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*\r\nfailed$/);
   });
 
-  test("is all that is forgotten: without one the head stays", () => {
+  test("restores the head only if there was an answer", () => {
     const { response } = respond();
     const held = new HeldResponse(response);
     response.statusCode = 503;
@@ -104,7 +104,7 @@ describe("an answer that is held back", () => {
     expect(response.statusCode).toBe(503);
   });
 
-  test("is none that is streamed: it goes out as it is written, and ends at once", () => {
+  test("is not held back if it is streamed", () => {
     const { response, sent } = respond();
     const held = new HeldResponse(response);
     response.write("one, ");
@@ -115,7 +115,7 @@ describe("an answer that is held back", () => {
     expect(sent()).toMatch(/one, [^]*two/);
   });
 
-  test("is none that somebody waits for already, and is let go for somebody who begins to wait for it", () => {
+  test("is sent at once if code waits for it, before or after the answer", () => {
     const before = respond();
     void new HeldResponse(before.response);
     before.response.on("finish", () => undefined);
@@ -132,7 +132,7 @@ describe("an answer that is held back", () => {
     expect(after.sent()).toContain("billed");
   });
 
-  test("is not sent because of somebody who listens before there is one", () => {
+  test("is held back although a listener was added before the answer", () => {
     const { response } = respond();
     const held = new HeldResponse(response);
     response.on("finish", () => undefined);

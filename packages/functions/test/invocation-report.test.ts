@@ -1,4 +1,4 @@
-/** The one line in which each invocation says what it did. */
+/** Tests the one line that each invocation writes about its result. */
 import { MemoryLeaseStore, StoreError, type LogAttributes } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader } from "@leasehold/functions";
@@ -22,7 +22,7 @@ beforeEach(() => {
   lines = [];
 });
 
-/** A logger that keeps what gates say of invocations: an elector's own lines have no outcome. */
+/** A logger that keeps the lines of gates. The lines of an elector have no outcome. */
 function logger() {
   const at =
     (level: string) =>
@@ -45,7 +45,7 @@ function base() {
 }
 
 describe("a line, by a logger", () => {
-  test("says that it ran, and for how long", async () => {
+  test("contains the outcome and the duration", async () => {
     await onlyAsLeader(base(), () => clock.advance(1_500))();
 
     expect(lines).toEqual([
@@ -63,7 +63,7 @@ describe("a line, by a logger", () => {
     ]);
   });
 
-  test("says why it skipped, and who leads", async () => {
+  test("contains the reason of a skip, and the leader", async () => {
     const work = (): Promise<never> => new Promise(() => undefined);
     onlyAsLeader(base(), work)().catch(() => undefined);
     await clock.settle();
@@ -80,7 +80,7 @@ describe("a line, by a logger", () => {
     ]);
   });
 
-  test("says by its code that it failed, and nothing of what the handler says: that may be the event's", async () => {
+  test("contains the code of an error and nothing of its message, which may contain the event's data", async () => {
     const failing = onlyAsLeader(base(), () => Promise.reject(new RangeError("no account of Ada Lovelace")));
     await expect(failing()).rejects.toThrow("Ada");
 
@@ -88,7 +88,7 @@ describe("a line, by a logger", () => {
     expect(JSON.stringify(lines)).not.toContain("Ada");
   });
 
-  test("says by its code that the store was away, whether that fails the invocation or is skipped", async () => {
+  test("contains the code of an outage, if it fails the invocation or is skipped", async () => {
     const failed = new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "get", mayHaveBeenApplied: false });
     store.read = () => Promise.reject(failed);
     await expect(clock.runUntil(onlyAsLeader(base(), () => "ran")())).rejects.toThrow("away");
@@ -100,7 +100,7 @@ describe("a line, by a logger", () => {
     ]);
   });
 
-  test("says which occurrence it was for, and how many it caught up with", async () => {
+  test("contains the occurrence, and the number of missed ones that were done", async () => {
     const scheduledMs = clock.wallMs();
     const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 2, since: "2025-12-31T00:00:00Z" };
     const once = { ...base(), gate: "oncePerTick", catchUp, occurrence: () => ({ name: "nightly", scheduledMs }) } as const;
@@ -114,7 +114,7 @@ describe("a line, by a logger", () => {
     ]);
   });
 
-  test("says that it caught up with one, whether its own ran or was done", async () => {
+  test("contains the number of missed occurrences, if its own ran or was done", async () => {
     const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 1, since: "2025-12-30T00:00:00Z" };
     const at = (scheduledMs: number, more: object = {}) =>
       onlyAsLeader(
@@ -133,7 +133,7 @@ describe("a line, by a logger", () => {
     ]);
   });
 
-  test("that cannot be written fails nothing, and false is silence", async () => {
+  test("that cannot be written fails nothing, and with false no line is written", async () => {
     const throwing = (): never => {
       throw new Error("the disk is full");
     };
@@ -151,7 +151,7 @@ describe("a line, without a logger", () => {
   const SCHEDULED = { source: "aws.events", "detail-type": "Scheduled Event" } as ScheduledEvent;
   const context = { functionName: "billing", awsRequestId: "8476a536", getRemainingTimeInMillis: () => 60_000 } as Context;
 
-  /** What is written to standard output. */
+  /** Collects the texts that are written to standard output. */
   function written(): string[] {
     const texts: string[] = [];
     const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => texts.push(String(text)) > 0);
@@ -159,7 +159,7 @@ describe("a line, without a logger", () => {
     return texts;
   }
 
-  test("is one of CloudWatch's embedded metric format on Lambda, by the election", async () => {
+  test("has CloudWatch's embedded metric format on Lambda, by election", async () => {
     const texts = written();
     await onLambda({ store, election: ELECTION, clock }, () => "ran")(SCHEDULED, context);
 
@@ -183,7 +183,7 @@ describe("a line, without a logger", () => {
     });
   });
 
-  test("is dated by the system's clock where none is given", async () => {
+  test("has the time of the system's clock if no clock is given", async () => {
     const texts = written();
     const beganMs = Date.now();
     await onLambda({ store: new MemoryLeaseStore(), election: ELECTION }, () => "ran")(SCHEDULED, context);
@@ -192,7 +192,7 @@ describe("a line, without a logger", () => {
     expect(_aws.Timestamp).toBeGreaterThanOrEqual(beganMs);
   });
 
-  test("has its metrics by the function where each event has an election of its own, or CloudWatch cannot take the name", async () => {
+  test("has its metrics by function if each event has its own election, or if CloudWatch does not take the name", async () => {
     const texts = written();
     for (const election of [() => "acme", "Abrechnung bei Nächten"]) {
       await onLambda({ store, election, clock }, () => "ran")(SCHEDULED, context);
@@ -207,7 +207,7 @@ describe("a line, without a logger", () => {
     expect(texts).toHaveLength(2);
   });
 
-  test("has its level as Cloud Logging calls it on Google Cloud", async () => {
+  test("has Cloud Logging's name for its level on Google Cloud", async () => {
     const texts = written();
     const event = {
       id: "1",
@@ -224,7 +224,7 @@ describe("a line, without a logger", () => {
     });
   });
 
-  test("names the subscription that delivers on Google Cloud: two of one topic deliver the same message each", async () => {
+  test("contains the subscription on Google Cloud, because two of one topic deliver the same message each", async () => {
     const texts = written();
     const event = {
       id: "1",
@@ -246,7 +246,7 @@ describe("a line, without a logger", () => {
     expect(JSON.parse(logs[0]!)).toMatchObject({ outcome: "ran", candidateId: "nightly-1" });
   });
 
-  test("is not written on a platform of which nothing is known: its output may be somebody's", async () => {
+  test("is not written on an unknown platform, because its output may have another use", async () => {
     const texts = written();
     await onlyAsLeader({ store, election: ELECTION, clock, remainingMs: 60_000 }, () => "ran")();
 

@@ -21,7 +21,7 @@ function hourly(scheduledMs: number, more: object = {}) {
 }
 
 describe("lastRun", () => {
-  test("is of the occurrence that was done last, and tells when", async () => {
+  test("returns the occurrence that was done last, and when", async () => {
     const dueMs = clock.wallMs();
     await expect(lastRun(store, ELECTION)).resolves.toBeUndefined();
     await onlyAsLeader(hourly(dueMs), () => clock.advance(5_000))();
@@ -34,7 +34,7 @@ describe("lastRun", () => {
     await expect(lastRun(store, "another")).resolves.toBeUndefined();
   });
 
-  test("is not of one that failed, nor of an earlier one that was done late, nor of one that was caught up with", async () => {
+  test("ignores occurrences that failed, that are older, or that were caught up with", async () => {
     const dueMs = clock.wallMs();
     const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 2, since: "2025-12-31T00:00:00Z" };
     await onlyAsLeader(hourly(dueMs, { catchUp }), () => "ran")();
@@ -46,7 +46,7 @@ describe("lastRun", () => {
     await expect(lastRun(store, ELECTION)).resolves.toMatchObject({ scheduledMs: dueMs });
   });
 
-  test("is not known where the store fails at that moment, which fails nothing else", async () => {
+  test("stays at the run before if the store fails at that moment, and nothing else fails", async () => {
     const occurrences = store.occurrences.bind(store);
     store.occurrences = (election) => {
       const kept = occurrences(election);
@@ -62,7 +62,7 @@ describe("lastRun", () => {
     await expect(lastRun(store, ELECTION)).resolves.toBeUndefined();
   });
 
-  test("takes a tenth of the time that is left, or five seconds: the work is done, and its answer waits", async () => {
+  test("limits each request to a tenth of the time that is left, or to five seconds", async () => {
     const occurrences = store.occurrences.bind(store);
     const limits: unknown[] = [];
     store.occurrences = (election) => {

@@ -44,7 +44,7 @@ describe("a schedule by rate", () => {
     ["EventBridge", async () => await onAws()("2025-12-31T23:02:37Z")],
     ["an Azure timer", async () => await azure("2025-12-31T23:02:37.482Z")],
     ["Cloud Scheduler", async () => await google("2025-12-31T23:02:37.5Z")],
-  ])("of %s is warned of: in another region it has other instants", async (_, invoke) => {
+  ])("of %s is warned of, because in another region it fires at other times", async (_, invoke) => {
     await invoke();
 
     expect(warned).toEqual([expect.stringMatching(/no cron expression names.*rate.*Schedule it by cron/)]);
@@ -54,7 +54,7 @@ describe("a schedule by rate", () => {
     ["EventBridge", async () => await onAws()("2025-12-31T23:02:00Z")],
     ["an Azure timer", async () => await azure("2025-12-31T23:02:37Z")],
     ["Cloud Scheduler", async () => await google("2025-12-31T23:02:00Z")],
-  ])("is none of %s where cron names its instant", async (_, invoke) => {
+  ])("is not assumed for %s if cron can name the time", async (_, invoke) => {
     await invoke();
 
     expect(warned).toEqual([]);
@@ -68,7 +68,7 @@ describe("a schedule by rate", () => {
     expect(warned).toHaveLength(1);
   });
 
-  test("is nothing to warn of where the user says which occurrence it is", async () => {
+  test("is not warned of if 'occurrence' is given", async () => {
     const occurrence = () => ({ name: "n", scheduledMs: clock.wallMs() + 1 });
     await onAws(options({ occurrence }))("2025-12-31T23:02:37Z");
 

@@ -14,7 +14,7 @@ import { earlierOccurrences } from "../src/catch-up.ts";
 const ELECTION = "nightly-billing";
 const TEN = Date.parse("2025-12-31T10:00:00Z");
 const HOUR_MS = 3_600_000;
-/** The platform's context of an invocation. */
+/** The time that the platform gives an invocation. */
 const TIMEOUT_MS = 60_000;
 
 let clock: VirtualClock;
@@ -47,7 +47,7 @@ describe("oncePerTick", () => {
     ]);
   });
 
-  test("does each occurrence, also while another one is being done", async () => {
+  test("does each occurrence, even while another one is being done", async () => {
     const working = Promise.withResolvers<void>();
     const ten = onlyAsLeader(base(), () => working.promise)();
     await clock.settle();
@@ -57,7 +57,7 @@ describe("oncePerTick", () => {
     await ten;
   });
 
-  test("keeps twins out while it is claimed, and says who has it", async () => {
+  test("skips a second delivery while it is claimed, and returns the leader", async () => {
     const working = Promise.withResolvers<void>();
     const first = onlyAsLeader({ ...base(), candidateId: () => "first" }, () => working.promise)();
     await clock.settle();
@@ -78,14 +78,14 @@ describe("oncePerTick", () => {
     ]);
   });
 
-  test("is open for another attempt after one that failed, with its number", async () => {
+  test("allows another attempt after one that failed, with the next number", async () => {
     await expect(onlyAsLeader(base(), () => Promise.reject(new Error("disk full")))()).rejects.toThrow("disk full");
 
     await expect(onlyAsLeader(base(), ({ occurrence, term }) => [occurrence?.attempt, term])()).resolves.toEqual([2, 2]);
     await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false, reason: "done" });
   });
 
-  test("is open for another attempt once the lease of one that died has run out", async () => {
+  test("allows another attempt once the lease of a dead one has expired", async () => {
     onlyAsLeader(base(), () => new Promise(() => undefined))().catch(() => undefined);
     await clock.settle();
     const retry = onlyAsLeader(base(), ({ occurrence }) => occurrence?.attempt);
@@ -95,7 +95,7 @@ describe("oncePerTick", () => {
     await expect(retry()).resolves.toBe(2);
   });
 
-  test("does not take what was cut short for done", async () => {
+  test("does not count an attempt that was cut short as done", async () => {
     const cut = onlyAsLeader(base(), async ({ signal }) => {
       await clock.advance(TIMEOUT_MS - 4_000);
       signal.throwIfAborted();
@@ -105,7 +105,7 @@ describe("oncePerTick", () => {
     await expect(onlyAsLeader(base(), ({ occurrence }) => occurrence?.attempt)()).resolves.toBe(2);
   });
 
-  test("tells the platform when another attempt has taken over: this one is not the one that is done", async () => {
+  test("throws if another attempt has taken over, because this one is not the attempt that is done", async () => {
     const options = { ...base(), leaseDurationMs: 5_000, renewal: "checkpoint" } as const;
     const slow = onlyAsLeader(options, async () => {
       await clock.advance(6_000);
@@ -116,14 +116,14 @@ describe("oncePerTick", () => {
     await expect(slow()).rejects.toMatchObject({ code: "LEASE_LOST", reason: "taken" });
   });
 
-  test("is done although its lease ran out before it was, if nobody took over", async () => {
+  test("is done although its lease expired first, if nobody took over", async () => {
     const slow = onlyAsLeader({ ...base(), leaseDurationMs: 5_000, renewal: "checkpoint" }, () => clock.advance(6_000));
     await slow();
 
     await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false, reason: "done" });
   });
 
-  test("has a lease as the occurrences' store takes it, whatever elections there may have", async () => {
+  test("has a lease within the limits of the occurrences' store, not of the elections' store", async () => {
     Object.assign(store, { capabilities: { ...store.capabilities, minLeaseMs: 15_000, maxLeaseMs: 60_000 } });
     const leases: number[] = [];
     const note = ({ remainingMs }: FunctionLeadership): number => leases.push(remainingMs());
@@ -134,7 +134,7 @@ describe("oncePerTick", () => {
     expect(leases[1]).toBeGreaterThan(600_000);
   });
 
-  test("is of an election whose occurrences are asked for when the function is loaded, so that what cannot work is found then", () => {
+  test("opens the election's occurrences when the function is loaded, so that an error appears then", () => {
     store.occurrences = (election) => {
       throw new ConfigurationError(`no occurrences of ${election}`);
     };
@@ -142,7 +142,7 @@ describe("oncePerTick", () => {
     expect(() => onlyAsLeader(base(), () => "ran")).toThrow(`no occurrences of ${ELECTION}`);
   });
 
-  test("leaves nothing valid behind", async () => {
+  test("leaves no valid leadership behind", async () => {
     let kept: FunctionLeadership | undefined;
     await onlyAsLeader(base(), (leadership) => {
       kept = leadership;
@@ -153,7 +153,7 @@ describe("oncePerTick", () => {
   });
 });
 
-test("occurrences are kept for a week, unless the options say for how long", async () => {
+test("occurrences are kept for a week, or for the retentionMs of the options", async () => {
   const occurrences = store.occurrences.bind(store);
   const kept = new Set<number | undefined>();
   const noting: LeaseStore["occurrences"] = (election, options) => {
@@ -170,7 +170,7 @@ test("occurrences are kept for a week, unless the options say for how long", asy
 describe("catchUp", () => {
   const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 3, since: "2025-12-31T08:00:00Z" };
 
-  test("does what was missed after what was delivered, the oldest first, and nothing from before the schedule began", async () => {
+  test("does missed occurrences after the delivered one, the oldest first, and none from before the schedule began", async () => {
     const ran: string[] = [];
     const work = ({ occurrence }: FunctionLeadership): void => {
       ran.push(`${occurrence?.id.slice(19, 24)} ${occurrence?.caughtUp ? "missed" : "delivered"}`);
@@ -182,7 +182,7 @@ describe("catchUp", () => {
     expect(ran.slice(3)).toEqual(["16:00 delivered", "13:00 missed", "14:00 missed", "15:00 missed"]);
   });
 
-  test("leaves alone what is done and what is being done, and looks at it again the next time", async () => {
+  test("skips occurrences that are done or being done, and checks them again the next time", async () => {
     await onlyAsLeader(base(TEN - HOUR_MS), () => "nine")();
     onlyAsLeader(base(TEN - 2 * HOUR_MS), () => new Promise(() => undefined))().catch(() => undefined);
     await clock.settle();
@@ -198,7 +198,7 @@ describe("catchUp", () => {
     expect(ran).toEqual(["10:00", "11:00", "08:00"]);
   });
 
-  test("has leases for what is left of the invocation, however long it was at first", async () => {
+  test("has leases for the time that is left of the invocation", async () => {
     const leases: number[] = [];
     await onlyAsLeader({ ...base(), catchUp }, async ({ remainingMs }) => {
       leases.push(remainingMs());
@@ -212,7 +212,7 @@ describe("catchUp", () => {
     }
   });
 
-  test("does not let one that fails keep the others back, and tells the platform of it", async () => {
+  test("does the others if one fails, and reports the failure to the platform", async () => {
     const ran: (string | undefined)[] = [];
     const gated = onlyAsLeader({ ...base(), catchUp }, ({ occurrence }) => {
       ran.push(occurrence?.id.slice(19, 24));
@@ -223,7 +223,7 @@ describe("catchUp", () => {
     expect(ran).toEqual(["10:00", "08:00", "09:00"]);
   });
 
-  test("tells the platform of every one that fails", async () => {
+  test("reports every failure to the platform", async () => {
     const failingAt = (...poison: readonly string[]) =>
       onlyAsLeader({ ...base(), catchUp }, ({ occurrence }) => {
         const hour = occurrence!.id.slice(19, 24);
@@ -238,7 +238,7 @@ describe("catchUp", () => {
     await expect(failingAt("09:00")).rejects.toThrow("09:00 is poison");
   });
 
-  test("ends where the store has gone away", async () => {
+  test("ends if the store becomes unavailable", async () => {
     const occurrences = store.occurrences.bind(store);
     const asked = new Set<string>();
     store.occurrences = (election) => {
@@ -257,7 +257,7 @@ describe("catchUp", () => {
     expect([...asked]).toEqual(["10:00", "08:00"]);
   });
 
-  test("looks back for an hour less than an occurrence is remembered, and a hundred times at most", () => {
+  test("looks back for an hour less than the retention, and at most a hundred times", () => {
     const atMost = 100;
     const since = "2025-01-01T00:00:00Z";
     expect(() => onlyAsLeader({ ...base(), catchUp: { ...catchUp, atMost } }, () => "ran")).not.toThrow();
@@ -268,19 +268,19 @@ describe("catchUp", () => {
       Array.from({ length: 23 }, (_, hour) => TEN + (hour - 23) * HOUR_MS),
     );
     expect(earlierOccurrences(ten, { ...catchUp, atMost, since }, 30 * dayMs, TEN)).toHaveLength(atMost);
-    // Delivered late, by a machine whose clock is right; and by one whose clock is slow.
+    // One delivery is late on a machine whose clock is right. The other is on a machine whose clock is slow.
     expect(earlierOccurrences(ten, { ...catchUp, atMost, since }, dayMs, TEN + 5 * HOUR_MS)).toHaveLength(18);
     expect(earlierOccurrences(ten, { ...catchUp, atMost, since }, dayMs, TEN - 5 * HOUR_MS)).toHaveLength(23);
   });
 
-  test("does not take what may be forgotten already for missed", async () => {
+  test("does not count an occurrence as missed if its record may be deleted", async () => {
     const retentionMs = 24 * HOUR_MS;
     const records = new Map<string, { readonly kept: MemoryRecordStore; writtenMs: number }>();
     const find = (id: string): MemoryRecordStore | undefined => {
       const found = records.get(id);
       return found && clock.wallMs() - found.writtenMs < retentionMs ? found.kept : undefined;
     };
-    // It deletes an occurrence as soon as it may.
+    // A store that deletes an occurrence as soon as it may.
     const forgetting: RecordStore = {
       name: "forgetting",
       capabilities: new MemoryRecordStore(clock).capabilities,
@@ -315,7 +315,7 @@ describe("catchUp", () => {
     expect(ran).toEqual(["10:00", "08:00"]);
   });
 
-  test("is left out where the delivered one has taken all the time", async () => {
+  test("is skipped if the delivered occurrence has taken all the time", async () => {
     const ran: (string | undefined)[] = [];
     const gated = onlyAsLeader({ ...base(), catchUp, shutdownMarginMs: 10_000 }, async ({ occurrence }) => {
       ran.push(occurrence?.id.slice(19, 24));
@@ -331,7 +331,7 @@ describe("a store that is away", () => {
   const unavailable = (): StoreError =>
     new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "put", mayHaveBeenApplied: false });
 
-  test("for a moment when the work is done does not cost it: that is recorded as soon as the store is back", async () => {
+  test("for a moment after the work loses nothing: the record is written once the store is back", async () => {
     const occurrences = store.occurrences.bind(store);
     let failures = 5;
     store.occurrences = (election) => {
@@ -350,7 +350,7 @@ describe("a store that is away", () => {
     await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false, reason: "done" });
   });
 
-  test("for longer than the invocation lasts is an error in time, and the work is done again", async () => {
+  test("for longer than the invocation lasts fails in time, and the work is done again", async () => {
     const occurrences = store.occurrences.bind(store);
     store.occurrences = (election) => {
       const kept = occurrences(election);
@@ -382,7 +382,7 @@ describe("a store that is away", () => {
   });
 });
 
-describe("what cannot work", () => {
+describe("options that cannot work", () => {
   test.each([
     ["no occurrence", { occurrence: undefined }],
     ["an occurrence that is no function", { occurrence: "tick" }],

@@ -1,4 +1,4 @@
-/** What becomes of an invocation that dies: its platform, as it is documented to, delivers again, or gives up and says so. */
+/** Tests the fate of an invocation that dies. Its platform delivers again, as documented, or gives up and reports that. */
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { InvocationContext, Timer } from "@azure/functions";
@@ -16,7 +16,7 @@ const DUE = "2026-01-01T00:00:00Z";
 const ELECTION = "nightly-billing";
 const MINUTE_MS = 60_000;
 
-/** A function in a region as its platform invokes it: `work` says whether this one comes to its end. */
+/** A function in a region, invoked as by its platform. `work` tells whether an invocation ends its work. */
 interface Deployment {
   readonly timeoutMs: number;
   readonly gate: "oncePerTick" | "exclusive";
@@ -47,7 +47,7 @@ const lambda: Deploy = ({ clock, store }, { timeoutMs, region, ...options }, wor
 
 const cloudRun: Deploy = ({ clock, store }, { timeoutMs, region, ...options }, work) => {
   const handler = onlyAsLeaderOnHttp({ ...options, store, election: ELECTION, clock, logger: false, timeoutMs }, work);
-  // The job's name is the same in both regions.
+  // The job has the same name in both regions.
   const headers = {
     host: `billing-${region}.run.app`,
     "x-cloudscheduler-jobname": "nightly",
@@ -73,7 +73,7 @@ const azure: Deploy = ({ clock, store }, { timeoutMs, region, ...options }, work
   };
 };
 
-/** The waits of a platform before it delivers again, from the end of the delivery that failed. */
+/** The waits of a platform before each new delivery, from the end of the delivery that failed. */
 const LAMBDA_RETRIES = [MINUTE_MS, 2 * MINUTE_MS];
 const SCHEDULER_RETRIES = [10, 20, 40, 80, 160, 320, 640].map((seconds) => seconds * 1_000);
 const TIMER_RETRIES = [1, 1, 1, 1, 1].map((minutes) => minutes * MINUTE_MS);
@@ -82,13 +82,13 @@ interface Story {
   readonly deploy: Deploy;
   readonly retries: readonly number[];
   readonly timeoutMs: number;
-  /** When the first invocation dies: out of memory, or timed out. */
+  /** The time after which the first invocation dies, without memory or at its timeout. */
   readonly diesMs: number;
   readonly gate: "oncePerTick" | "exclusive";
   readonly waitMs?: number;
 }
 
-/** Tells a story to its end: its work is done, or its platform has given up, and says so. */
+/** Plays a story until its work is done, or its platform gives up and reports that. */
 async function end({ deploy, retries, diesMs, ...deployment }: Story) {
   const clock = new VirtualClock();
   const store = new MemoryLeaseStore({ clock });
@@ -162,7 +162,7 @@ describe("an invocation that dies", () => {
     await expect(end(story)).resolves.toMatchObject({ deliveries, ended });
   });
 
-  test("is made up for sooner by one that waits for its turn", async () => {
+  test("is done sooner by a delivery that waits for the lease", async () => {
     const story = {
       deploy: lambda,
       retries: LAMBDA_RETRIES,
@@ -202,7 +202,7 @@ describe("an occurrence", () => {
     return { clock, store, base: { ...base, delivery: () => "request-1" } };
   }
 
-  test("that its invocation has claimed too late to work on, and given back, is claimed again: nobody else would do it", async () => {
+  test("that its invocation claims too late and gives back is claimed again, because nobody else would do it", async () => {
     const { clock, store, base } = world();
     const occurrences = store.occurrences.bind(store);
     let claims = 0;
@@ -212,7 +212,7 @@ describe("an occurrence", () => {
       kept.acquire = async (request) => {
         const outcome = await acquire(request);
         claims += request.election === "last-run" ? 0 : 1;
-        // Frozen in the middle, as an instance may be, for as long as its lease leaves time to work in.
+        // A freeze takes most of the lease, so that too little of it is left to work in.
         if (claims === 1) clock.jumpWall(request.leaseDurationMs * 0.89);
         return outcome;
       };
@@ -222,7 +222,7 @@ describe("an occurrence", () => {
     await expect(clock.runUntil(onlyAsLeader({ ...base, leaseDurationMs: 15_000 }, ({ term }) => term)())).resolves.toBe(2);
   });
 
-  test("that was missed, and is claimed too late to work on, fails nothing", async () => {
+  test("that was missed and is claimed too late fails nothing", async () => {
     const { clock, store, base } = world();
     const occurrences = store.occurrences.bind(store);
     const claimed: string[] = [];
@@ -245,7 +245,7 @@ describe("an occurrence", () => {
     expect(claimed).toHaveLength(2);
   });
 
-  test("that a delivery died in while it caught up with it is the business of its redeliveries, though its own is done", async () => {
+  test("whose catch-up died is left to redeliveries, although the delivered one is done", async () => {
     const { clock, base } = world();
     const catchUp = { previous: (ms: number) => ms - 60 * MINUTE_MS, atMost: 1, since: "2025-12-31T00:00:00Z" };
     const ran: string[] = [];
@@ -263,7 +263,7 @@ describe("an occurrence", () => {
     expect(ran).toEqual(["delivered", "missed", "missed"]);
   });
 
-  test("that another request's delivery has failed at is claimed by the one that waits for it", async () => {
+  test("that failed at another request's delivery is claimed by a delivery that waits", async () => {
     const { clock, base } = world();
     const failing = Promise.withResolvers<void>();
     const first = onlyAsLeader(base, () => failing.promise)();

@@ -36,13 +36,13 @@ async function deliver(group: string, overrides: Partial<StickyOptions<[], Lease
   return await gated();
 }
 
-/** Passes to the same second of the next tick. */
+/** Advances to the same second of the next tick. */
 async function nextTick(): Promise<void> {
   await clock.advance(PERIOD_MS);
 }
 
 describe("sticky", () => {
-  test("keeps the group that led first leading, tick after tick, whoever comes earlier", async () => {
+  test("keeps the group that led first as leader, tick after tick, even if another comes earlier", async () => {
     await expect(deliver("west")).resolves.toBe("west ran");
     for (let tick = 0; tick < 5; tick += 1) {
       await clock.advance(PERIOD_MS - 20_000);
@@ -52,18 +52,18 @@ describe("sticky", () => {
     }
   });
 
-  test("hands over once the leading group has missed its ticks, and not before", async () => {
+  test("changes the group once the leading one has missed its ticks, and not before", async () => {
     await deliver("west");
     await nextTick();
     await expect(deliver("east")).resolves.toBe("standby");
     await nextTick();
-    // Two ticks are missed only when the second one's time is over.
+    // The second tick counts as missed only after its time is over.
     await expect(deliver("east")).resolves.toBe("standby");
     await nextTick();
     await expect(deliver("east")).resolves.toBe("east ran");
   });
 
-  test("does not hand back to the group that returns, as long as the new one comes", async () => {
+  test("does not change back to the group that returns, as long as the new one comes", async () => {
     await deliver("west");
     await clock.advance(3 * PERIOD_MS);
     await expect(deliver("east")).resolves.toBe("east ran");
@@ -74,7 +74,7 @@ describe("sticky", () => {
     }
   });
 
-  test("takes a tick that comes late for no missed one", async () => {
+  test("does not count a late tick as missed", async () => {
     await deliver("west");
     await clock.advance(PERIOD_MS + 25_000);
     await expect(deliver("east", { missedTicks: 1 })).resolves.toBe("standby");
@@ -106,7 +106,7 @@ describe("sticky", () => {
     await expect(deliver("east")).resolves.toBe("east ran");
   });
 
-  test("gives up at an administrator's word", async () => {
+  test("ends the reservation when an administrator breaks the election", async () => {
     await deliver("west");
     await new RecordLeaseStore(records, { clock }).break(ELECTION, { reason: "west is being drained" });
 
@@ -114,7 +114,7 @@ describe("sticky", () => {
   });
 });
 
-describe("what cannot work", () => {
+describe("options that cannot work", () => {
   const store = new MemoryLeaseStore();
   const good = { gate: "sticky", store, election: ELECTION, group: "west", periodMs: PERIOD_MS, remainingMs: 10_000 } as const;
 
@@ -128,20 +128,20 @@ describe("what cannot work", () => {
     expect(() => onlyAsLeader(options as typeof good, () => "ran")).toThrow(ConfigurationError);
   });
 
-  test("each by its own name, the period too", () => {
+  test("each is refused by its own name, the period too", () => {
     const refusal = (options: object) => () => onlyAsLeader({ ...good, ...options }, () => "ran");
     expect(refusal({ group: "" })).toThrow("group is empty");
     expect(refusal({ periodMs: 0 })).toThrow("periodMs is 0");
-    expect(refusal({ periodMs: "1h" })).toThrow("periodMs must be a number of milliseconds, not 1h.");
+    expect(refusal({ periodMs: "1h" })).toThrow('periodMs must be a number; it is the text "1h".');
     expect(refusal({ missedTicks: 0 })).toThrow("missedTicks is 0");
   });
 
-  test("a group keeps the election for half a period more than the ticks that it may miss", () => {
+  test("a group keeps the election for half a period longer than the ticks that it may miss", () => {
     expect(reservationOf({ group: "west", periodMs: 60_000 })).toEqual({ group: "west", durationMs: 150_000 });
     expect(reservationOf({ group: "west", periodMs: 60_000, missedTicks: 1 })).toEqual({ group: "west", durationMs: 90_000 });
   });
 
-  test("a store without a clock is refused: it could not tell a missed tick", () => {
+  test("a store without a clock is refused, because it cannot tell a missed tick", () => {
     const blind = new RecordLeaseStore(
       Object.assign(new MemoryRecordStore(), { capabilities: { maxValueBytes: 1, fence: "none", storeClock: undefined } }),
     );
@@ -149,7 +149,7 @@ describe("what cannot work", () => {
     expect(() => onlyAsLeader({ ...good, store: blind }, () => "ran")).toThrow(UnsupportedError);
   });
 
-  test("so is one that enforces its leases, but tells no time", () => {
+  test("a store that enforces its leases but has no clock is refused too", () => {
     const native = new MemoryLeaseStore();
     const capabilities = { ...native.capabilities, expiry: "enforced" as const, storeClock: undefined, reservation: undefined };
     Object.assign(native, { capabilities });
@@ -158,7 +158,7 @@ describe("what cannot work", () => {
     expect(() => onlyAsLeader({ ...good, store: native }, () => "ran")).toThrow(UnsupportedError);
   });
 
-  test("a period that the store's clock is too coarse for is refused, with the numbers", () => {
+  test("a period that is too short for the store's clock is refused, with the numbers", () => {
     const coarse = new RecordLeaseStore(
       Object.assign(new MemoryRecordStore(), {
         capabilities: { maxValueBytes: 1, fence: "none", storeClock: { toleranceMs: 4_000, exact: false } },

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { timeBudget } from "../src/time-budget.ts";
 
 const { capabilities } = new MemoryLeaseStore();
-/** As on a blob. */
+/** The limits of a blob's leases. */
 const COARSE = { ...capabilities, minLeaseMs: 15_000, maxLeaseMs: 60_000, leaseGranularityMs: 1_000 };
 
 describe("the time of an invocation", () => {
@@ -21,7 +21,7 @@ describe("the time of an invocation", () => {
     });
   });
 
-  test("that is the margin is none to work in", () => {
+  test("that equals the margin is refused, because no time is left to work in", () => {
     expect(() => timeBudget(500, { shutdownMarginMs: 500 }, capabilities)).toThrow(ConfigurationError);
   });
 });
@@ -35,11 +35,11 @@ describe("the lease", () => {
     [26_000, 30_000],
     [26_001, 31_000],
     [600_000, 60_000],
-  ])("of an invocation of %i ms is %i ms where the store counts seconds from 15 to 60", ([remainingMs, expectedMs]) => {
+  ])("of an invocation of %i ms is %i ms if the store takes seconds from 15 to 60", ([remainingMs, expectedMs]) => {
     expect(leaseMs(remainingMs, {})).toBe(expectedMs);
   });
 
-  test("is as long as the options say, and as long as the hold", () => {
+  test("is as long as leaseDurationMs, or as the hold", () => {
     expect(leaseMs(26_000, { leaseDurationMs: 20_000, minimumHoldMs: 16_000 })).toBe(20_000);
     expect(leaseMs(26_000, { minimumHoldMs: 40_000 })).toBe(40_000);
   });
@@ -59,7 +59,7 @@ describe("renewals", () => {
   const renewalOf = (remainingMs: number, options: Parameters<typeof timeBudget>[1] = {}): string =>
     timeBudget(remainingMs, options, COARSE).renewal;
 
-  test("are in the background where the lease does not last for the invocation, and nobody has said that the handler renews", () => {
+  test("are in the background if the lease is shorter than the invocation and no renewal is set", () => {
     expect(renewalOf(54_000)).toBe("checkpoint");
     expect(renewalOf(54_001)).toBe("background");
     expect(renewalOf(600_000, { renewal: "checkpoint" })).toBe("checkpoint");
@@ -69,7 +69,7 @@ describe("renewals", () => {
   });
 });
 
-test("two tries to renew fit before the renew deadline, however long is left and however the sum is rounded", () => {
+test("two tries to renew fit before the renew deadline, for any time left and after any rounding", () => {
   for (let remainingMs = 100; remainingMs < 60_000; remainingMs += 1.737) {
     const { timing } = timeBudget(remainingMs, { shutdownMarginMs: remainingMs / 11 }, capabilities);
     const { renewIntervalMs, attemptTimeoutMs, renewDeadlineMs } = decideTiming(timing);
@@ -77,7 +77,7 @@ test("two tries to renew fit before the renew deadline, however long is left and
   }
 });
 
-test("the work has time to stop before a leadership that is shorter than it is over", () => {
+test("the work has time to stop before a leadership ends that is shorter than the work", () => {
   const renewal = "checkpoint";
   expect(timeBudget(600_000, { leaseDurationMs: 30_000, renewal }, capabilities).timing).toEqual({
     leaseDurationMs: 30_000,

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { EVENT_CHANNEL, isLeaseholdError, type PublishedEvent } from "@leasehold/core";
 import type { Attributes, Logger } from "@opentelemetry/api";
 
-/** Severities of OpenTelemetry's data model. */
+/** The severity numbers of OpenTelemetry's data model. */
 const INFO = 9;
 const WARN = 13;
 const ERROR = 17;
@@ -13,7 +13,7 @@ interface Event {
   readonly attributes: Attributes;
 }
 
-/** Emits an event for each change of who leads, and for what a person should look at; returns a function that ends that. */
+/** Emits an event for each change of the leader, and for problems that need a person. Returns a function that stops this. */
 export function emitEvents(logger: Logger): () => void {
   const onEvent = (message: unknown): void => {
     const published = message as PublishedEvent;
@@ -30,7 +30,7 @@ export function emitEvents(logger: Logger): () => void {
   return () => void unsubscribe(EVENT_CHANNEL, onEvent);
 }
 
-/** Renewals, looks and their failures come too often: metrics tell of them. */
+/** Returns `undefined` for renewals, polls and their failures. They are too frequent for events; metrics count them. */
 function eventOf({ name, event }: PublishedEvent): Event | undefined {
   switch (name) {
     case "startedLeading":
@@ -67,7 +67,7 @@ function eventOf({ name, event }: PublishedEvent): Event | undefined {
   }
 }
 
-/** Others' words may hold a secret: of an error that is not ours only its name is told. */
+/** An error of other code may contain a secret in its message, so only its name is reported. */
 function errorOf(error: unknown): Attributes {
   if (!isLeaseholdError(error)) return { "error.type": error instanceof Error ? error.name : typeof error };
   const { reason } = error as { readonly reason?: unknown };

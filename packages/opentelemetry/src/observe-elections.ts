@@ -2,31 +2,31 @@ import * as api from "@opentelemetry/api";
 import { measureElections, REQUEST_BOUNDS, TAKEOVER_BOUNDS, type ElectionMeters } from "@leasehold/core";
 import { emitEvents } from "./events.ts";
 
-/** The name under which the figures and the events come. */
+/** The name of the meter and of the logger. */
 const SCOPE = "@leasehold/opentelemetry";
 
 export interface ObserveElectionsOptions {
-  /** @defaultValue that of the global provider, which has to be set before */
+  /** @defaultValue the global provider's meter; set the provider before */
   readonly meter?: api.Meter | undefined;
   /**
-   * Where to emit events; `false`: nowhere.
-   * @defaultValue that of the global provider; with `@opentelemetry/api` before 1.10, which has none, nowhere
+   * The logger that gets the events. With `false` no events are emitted.
+   * @defaultValue the global provider's logger. `@opentelemetry/api` before 1.10 has none, so no events are emitted
    */
   readonly logger?: api.Logger | false | undefined;
 }
 
-/** What goes on until it is stopped. */
+/** A running observation. It goes on until it is stopped. */
 export interface Observation {
   stop(): void;
 }
 
 /**
- * Reports every elector of this process to OpenTelemetry, as metrics and as events, from now on. Call it once, after the SDK has
- * been started: a meter that was asked for before it does nothing.
+ * Reports every elector of this process to OpenTelemetry, as metrics and as events, from now on. Call it once, after the SDK was
+ * started, because a meter that was requested before that does nothing.
  *
- * Gauges are computed when they are read: a process that thaws after its lease never reports that it leads. No metric has a
- * candidate or a term among its attributes, and occurrences of a schedule count under the schedule's name: there are no more
- * series than elections, reasons and outcomes. Events name the candidate and the term.
+ * Gauges are computed when they are read, so a process that thaws after its lease never reports that it leads. No metric has a
+ * candidate or a term among its attributes. Occurrences of a schedule count under the schedule's name. This limits the number of
+ * series: by elections, reasons and outcomes. Events contain the candidate and the term.
  *
  * @example
  * ```ts
@@ -34,20 +34,20 @@ export interface Observation {
  * ```
  */
 export function observeElections({ meter, logger }: ObserveElectionsOptions = {}): Observation {
-  const stopFigures = observeFigures(meter ?? api.metrics.getMeter(SCOPE));
-  // The logs API is there since 1.10 only.
+  const stopMetrics = observeMetrics(meter ?? api.metrics.getMeter(SCOPE));
+  // `@opentelemetry/api` has the logs API since 1.10.
   const { logs } = api as Partial<typeof api>;
   const events = logger ?? logs?.getLogger(SCOPE);
   const stopEvents = events ? emitEvents(events) : undefined;
   return {
     stop: () => {
-      stopFigures();
+      stopMetrics();
       stopEvents?.();
     },
   };
 }
 
-function observeFigures(meter: api.Meter): () => void {
+function observeMetrics(meter: api.Meter): () => void {
   const leader = meter.createObservableGauge("leasehold.leader", {
     description: "1 where this process leads the election.",
   });

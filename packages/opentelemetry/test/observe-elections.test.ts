@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { observeElections, type Observation } from "@leasehold/opentelemetry";
 
 const LEASE_MS = 15_000;
-/** How long each request to a slow store takes. */
+/** The time that each request to a slow store takes. */
 const TRIP_MS = 300;
 
 let clock: VirtualClock;
@@ -50,7 +50,7 @@ async function metricsNow(): Promise<readonly Metric[]> {
   return scopeMetrics.flatMap(({ metrics: ofScope }) => ofScope);
 }
 
-/** Everything that is exported now, by the name of the metric: the attributes and the value, or how many were recorded. */
+/** Everything that is exported now, by the name of the metric: the attributes and the value, or the number of records. */
 async function exported(): Promise<Readonly<Record<string, ReadonlyArray<readonly [unknown, number]>>>> {
   return Object.fromEntries(
     (await metricsNow()).map(({ descriptor, dataPoints }) => [
@@ -64,7 +64,7 @@ function elector(candidateId: string, options: { readonly drainTimeoutMs?: numbe
   return new Elector({ store, election: "nightly", candidateId, clock, logger: false, ...options });
 }
 
-/** On a store that takes its time, `a` is stopped while its task goes on and on, and `b` takes over. Returns what ends both. */
+/** On a slow store, stops `a` while its task continues, so that `b` takes over. Returns a function that ends both. */
 async function everything(): Promise<() => Promise<void>> {
   store = new RecordLeaseStore(new SlowRecords(clock), { clock });
   const work = Promise.withResolvers<void>();
@@ -147,7 +147,7 @@ describe("metrics", () => {
     await end();
   });
 
-  test("have units, and say what they are", async () => {
+  test("have units and descriptions", async () => {
     const end = await everything();
     const shown = (await metricsNow()).map(({ descriptor }) => descriptor);
     expect(Object.fromEntries(shown.map(({ name, unit }) => [name, unit]))).toEqual({
@@ -181,7 +181,7 @@ describe("metrics", () => {
     }
     const [takeover] = durations("leasehold.takeover.duration");
     expect(takeover!.boundaries.at(-1)).toBeGreaterThan(LEASE_MS / 1_000);
-    // A lease, and what a standby takes to see that it has run out.
+    // The duration is a lease, and the time in which a standby notices that it has expired.
     expect(takeover!.meanS).toBeGreaterThan((0.8 * LEASE_MS) / 1_000);
     expect(takeover!.meanS).toBeLessThan((1.5 * LEASE_MS) / 1_000);
     await end();
@@ -214,7 +214,7 @@ describe("metrics", () => {
     expect(removed.mock.calls).toEqual(added.mock.calls);
   });
 
-  test("go to the meter that is given", async () => {
+  test("use the meter that is given", async () => {
     observation.stop();
     const other = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
     const otherReader = new PeriodicExportingMetricReader({ exporter: other, exportIntervalMillis: 3_600_000 });
@@ -230,7 +230,7 @@ describe("metrics", () => {
 });
 
 describe("events", () => {
-  test("tell each change of who leads, with the candidate and the term", async () => {
+  test("report each change of the leader, with the candidate and the term", async () => {
     const leadership = elector("a").campaign();
     await clock.advance(6_000);
     await (await leadership).release();
@@ -247,7 +247,7 @@ describe("events", () => {
     });
   });
 
-  test("warn of a lease that was lost, and say why", async () => {
+  test("warn of a lost lease, with the reason", async () => {
     const leadership = elector("a").campaign();
     await clock.advance(1_000);
     clock.freeze(LEASE_MS);
@@ -260,7 +260,7 @@ describe("events", () => {
     });
   });
 
-  test("make an error of an overrun, and tell how long the task has been asked to end", async () => {
+  test("report an overrun as an error, with the time since the signal", async () => {
     const end = await everything();
     const overrun = records.getFinishedLogRecords().find(({ eventName }) => eventName === "leasehold.overrun");
     expect(overrun).toMatchObject({
@@ -282,7 +282,7 @@ describe("events", () => {
     expect(failed).toMatchObject({ severityNumber: 13, attributes: { "error.type": "Error", "leasehold.term": 1 } });
   });
 
-  test("do not repeat the words of an error that is not ours", async () => {
+  test("do not contain the message of an error that is not Leasehold's", async () => {
     const stop = new AbortController();
     const leadership = elector("a").campaign({ signal: stop.signal });
     await clock.advance(1_000);

@@ -13,7 +13,7 @@ test("with an API of before 1.10, which has no logs, there are metrics and no ev
   const { hasSubscribers } = await import("node:diagnostics_channel");
 
   const observation = observeElections();
-  // The metrics listen.
+  // The metrics subscribe to the channel.
   expect(hasSubscribers(EVENT_CHANNEL)).toBe(true);
   const leadership = await new Elector({ store: new MemoryLeaseStore(), election: "e", logger: false }).campaign();
   await leadership.release();

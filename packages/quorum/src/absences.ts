@@ -1,20 +1,20 @@
 import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 import type { Admission } from "./roster.ts";
 
-/** What was asked of the members, and what came of it. */
+/** The members' answers to one kind of request. */
 export interface Asked {
-  /** Those whose answers count. */
+  /** The answers that count. */
   readonly kept: ReadonlyMap<string, unknown>;
-  /** All that have answered. */
+  /** All answers, also those that do not count. */
   readonly answers: ReadonlyMap<string, unknown>;
   readonly failures: ReadonlyMap<string, unknown>;
-  /** The time that each had for each request. */
+  /** The time that each member had for each request, in milliseconds. */
   readonly memberMs: number;
 }
 
 const FORGOTTEN = "it has forgotten what it had promised, and counts again once the others have written it anew.";
 
-/** Says why members do not count for one election: in errors, and to what keeps their states. */
+/** Says why members do not count for one election. The reasons go into errors, and to {@link Admission.report}. */
 export class Absences {
   readonly #election: string;
   readonly #names: readonly string[];
@@ -26,7 +26,7 @@ export class Absences {
     this.#admission = admission;
   }
 
-  /** Takes in which members count, after all were given their time. */
+  /** Reports which members count, after all members were given their time. */
   report({ kept, answers, failures }: Asked): void {
     for (const name of this.#names) {
       if (answers.has(name)) this.answered(name, kept.has(name));
@@ -42,17 +42,17 @@ export class Absences {
     this.#admission.report(name, this.#election, whyFailed(failure), true);
   }
 
-  /** Why a member does not count, in a sentence. */
+  /** Returns why a member does not count, as a sentence. */
   whyMissing({ answers, failures }: Pick<Asked, "answers" | "failures">, name: string): string {
     return answers.has(name) ? this.#whyForgotten(name) : whyFailed(failures.get(name));
   }
 
-  /** The error of a call that too few have answered. */
+  /** Returns the error of a call that too few members have answered. */
   unavailable({ kept, answers, failures, memberMs }: Asked, mayHaveBeenApplied: boolean): Error {
     const [cause] = failures.values();
     if (isLeaseholdError(cause, "FOREIGN_RECORD")) return cause;
     const others = this.#names.filter((name) => !kept.has(name));
-    // Where all that are missing answer, and are other stores, nobody but a person can mend it.
+    // If every missing member answers, and only its store is the reason, a retry does not help: a person has to act.
     const isMistake = others.every((name) => answers.has(name) && this.#admission.whyAbsent(name) !== undefined);
     const failed = isLeaseholdError(cause) && cause.code.startsWith("STORE_") ? (cause.code as StoreErrorCode) : "STORE_TIMEOUT";
     const code = isMistake ? "STORE_REJECTED" : failed;
@@ -75,7 +75,7 @@ export class Absences {
   }
 }
 
-/** Whether a request has not been answered in time. */
+/** Reports whether a request was not answered in time. `undefined` stands for a request that has not settled. */
 export function isTimeout(failure: unknown): boolean {
   return failure === undefined || isLeaseholdError(failure, "STORE_TIMEOUT");
 }

@@ -1,23 +1,23 @@
-/** The number of a round: ordered by `round`, and among equal ones by who proposes. No two writes have the same. */
+/** The number of a round. Ballots are ordered by `round`, and equal rounds by `proposer`. No two writes have the same ballot. */
 export interface Ballot {
   readonly round: number;
-  /** Random, one per store instance. */
+  /** A random id, one per store instance. */
   readonly proposer: string;
 }
 
-/** Compares two ballots as `sort` does; nothing comes before everything. */
+/** Compares two ballots for `sort`; `undefined` comes first. */
 export function compareBallots(one: Ballot | undefined, other: Ballot | undefined): number {
   if (!one || !other) return Number(one !== undefined) - Number(other !== undefined);
   if (one.round !== other.round) return one.round - other.round;
   return one.proposer < other.proposer ? -1 : Number(one.proposer > other.proposer);
 }
 
-/** The ballot that an accept under this one promises: the proposer's next write needs no prepare. */
+/** Returns the ballot that an accept under this one also promises. Because of it the proposer's next write needs no prepare. */
 export function forward({ round, proposer }: Ballot): Ballot {
   return { round: round + 1, proposer };
 }
 
-/** Returns the highest of some ballots, or `undefined` of none. */
+/** Returns the highest of some ballots, or `undefined` if there is none. */
 export function highest(ballots: Iterable<Ballot | undefined>): Ballot | undefined {
   let found: Ballot | undefined;
   for (const ballot of ballots) if (compareBallots(ballot, found) > 0) found = ballot;

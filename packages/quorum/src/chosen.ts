@@ -1,22 +1,26 @@
 import { compareBallots } from "./ballot.ts";
 import type { Kept, Proposal } from "./kept.ts";
 
-/** What was chosen, and how old its nonce is. */
+/** The chosen proposal, and the age of its nonce. */
 export interface Chosen {
   readonly proposal: Proposal;
   readonly ageMs?: readonly [min: number, max: number] | undefined;
-  /** How long ago a member first showed it to this process, chosen or not. Its writer counts from before that. */
+  /** How long ago a member first showed the nonce to this process, chosen or not. Its writer counts from an earlier time. */
   readonly knownForMs?: number | undefined;
 }
 
-/** The state that was accepted under the highest ballot. */
+/** Returns the state that was accepted under the highest ballot; `undefined` if none was accepted. */
 export function topOf(kept: ReadonlyMap<string, Kept>): Kept | undefined {
   let top: Kept | undefined;
   for (const one of kept.values()) if (compareBallots(one.accepted, top?.accepted) > 0) top = one;
   return top;
 }
 
-/** Bounds of the nonce's age that every member of some majority shows, each by its own clock: the one with the most. */
+/**
+ * Returns bounds of the nonce's age. Each member tells the age by its own clock. The lower bound is the greatest age that every
+ * member of some
+ * majority shows; the upper bound is the greatest of all. `undefined` if fewer members than a majority tell an age of this nonce.
+ */
 export function ageOf({ record }: Proposal, kept: ReadonlyMap<string, Kept>, majority: number): Chosen["ageMs"] {
   const ages = [...kept.values()].flatMap(({ proposal, ageMs }) =>
     ageMs && proposal?.record.nonce === record.nonce ? [ageMs] : [],

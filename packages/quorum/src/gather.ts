@@ -1,14 +1,15 @@
 import type { Clock } from "@leasehold/core";
 
-/** What each of some requests has come to: by whom it was sent to. Whoever is missing has not answered (yet), or has failed. */
+/** The results of some requests, by the member that each was sent to. A member in neither map has not answered yet. */
 export interface Gathered<T> {
   readonly answers: ReadonlyMap<string, T>;
   readonly failures: ReadonlyMap<string, unknown>;
 }
 
 /**
- * Waits for answers: until they are enough, all requests have settled, or `limitMs` has passed. The rest goes on, and is
- * nobody's concern here.
+ * Waits until the answers are enough, all requests have settled, or `limitMs` has passed. The remaining requests continue; their
+ * results are
+ * ignored here.
  */
 export function gather<T>(
   clock: Clock,
@@ -22,21 +23,21 @@ export function gather<T>(
     const timer = clock.setTimer(() => settle(), limitMs);
     const settle = (): void => {
       timer.cancel();
-      // What comes later changes nothing that was decided by this.
+      // Copies: a later answer must not change the result that the caller decides on.
       resolve({ answers: new Map(answers), failures: new Map(failures) });
     };
-    const look = (): void => {
+    const check = (): void => {
       if (answers.size + failures.size === requests.size || isEnough(answers)) settle();
     };
     for (const [name, request] of requests) {
       request.then(
         (answer) => {
           answers.set(name, answer);
-          look();
+          check();
         },
         (error: unknown) => {
           failures.set(name, error);
-          look();
+          check();
         },
       );
     }

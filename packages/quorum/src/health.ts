@@ -1,12 +1,16 @@
 import { isLeaseholdError, type Clock } from "@leasehold/core";
 import type { Journal } from "@leasehold/core/provider";
 
-/** How many failures in a row are told: one alone is a request that was slow, or a connection that broke. */
+/** The failures in a row that cause a warning. A single failure may be a slow request or a broken connection. */
 const TOLD_AT = 2;
 
-/** Tells that a member fails: nothing else shows it, since the others go on, until a second one fails. */
+/**
+ * Warns that a member fails, and says when it answers again. The others go on, so a failure would otherwise stay hidden until a
+ * second member
+ * fails.
+ */
 export class Health {
-  /** The member, for people. */
+  /** The member's name and kind of store, for messages. */
   readonly #place: string;
   readonly #clock: Clock;
   readonly #journal: Journal;

@@ -3,37 +3,40 @@ import { QUORUM_SCHEMA, RECORD_SCHEMA, type LeaseRecord, type StoredRecord } fro
 import type { Ballot } from "./ballot.ts";
 import type { Roster } from "./roster.ts";
 
-/** A record that was proposed: the same under whatever ballot it is accepted. */
+/** A proposed record. It stays the same under every ballot with which it is accepted. */
 export interface Proposal {
-  /** Random, one per `put`: the version of the replicated record. */
+  /** A random id, one per `put`. It is the version of the replicated record. */
   readonly write: string;
-  /** The write that it replaces, which had been chosen; null where there was none. */
+  /** The chosen write that this one replaces; null if there was none. */
   readonly base: string | null;
   readonly record: LeaseRecord;
-  /** The writer's wall clock when it sent the nonce. Until it is accepted, absent where the nonce is that of what it replaces. */
+  /**
+   * The writer's wall clock when it sent the nonce. Until it is accepted, a proposal with the nonce of the replaced record lacks
+   * it.
+   */
   readonly wallMs?: number | undefined;
 }
 
 /** The state that a member keeps of one election. */
 export interface State {
-  /** No ballot below this one is accepted any more. */
+  /** The member accepts no ballot below this one. */
   readonly promised: Ballot | undefined;
   /** The ballot under which `proposal` was accepted. */
   readonly accepted: Ballot | undefined;
   readonly proposal: Proposal | undefined;
-  /** The highest promise of each member that its writer knew of. */
+  /** The highest promise of each member that the writer of this state knew. */
   readonly seen: Readonly<Record<string, Ballot>>;
 }
 
-/** A state as a member keeps it. */
+/** A state as a member keeps it, with what the member's record says beside it. */
 export interface Kept extends State {
-  /** The member's version of it; `undefined` where it has no record. */
+  /** The member's version of the record; `undefined` if it has none. */
   readonly version: string | undefined;
-  /** The number of the roster by which it was written. */
+  /** The number of the roster that the writer used. */
   readonly roster: number;
-  /** What that roster said of this member. */
+  /** The marker that this roster had for this member. */
   readonly incarnation: string | undefined;
-  /** Bounds of the age of its nonce by the member's own clock, where it was read. */
+  /** Bounds of the nonce's age by the member's own clock. Only a read has them, and only if the store tells ages. */
   readonly ageMs?: readonly [min: number, max: number] | undefined;
 }
 
@@ -49,9 +52,9 @@ export const NOTHING: Kept = {
 
 /** The layout of {@link LeaseRecord.quorum}. */
 interface Note {
-  /** The number of the roster that its writer went by. */
+  /** The number of the roster that the writer used. */
   readonly roster: number;
-  /** The incarnation of each member, by that roster. */
+  /** The marker of each member's store, by that roster. */
   readonly members: Readonly<Record<string, string>>;
   readonly promised: Ballot | null;
   readonly accepted: Ballot | null;
@@ -61,7 +64,7 @@ interface Note {
   readonly seen: Readonly<Record<string, Ballot>>;
 }
 
-/** What a member holds that has promised, and accepted nothing yet: nobody's record. */
+/** The record of a member that has promised, and has accepted nothing yet. It names no leader. */
 export const UNACCEPTED: LeaseRecord = {
   schema: RECORD_SCHEMA,
   term: 0,
@@ -72,7 +75,7 @@ export const UNACCEPTED: LeaseRecord = {
   renewIntervalMs: 5_000,
 };
 
-/** Returns a state as a member stores it. */
+/** Returns the record in which a member stores a state. */
 export function recordOf(state: State, { number, incarnations }: Roster): LeaseRecord {
   const { promised = null, accepted = null, proposal, seen } = state;
   const note: Note = {
@@ -88,20 +91,21 @@ export function recordOf(state: State, { number, incarnations }: Roster): LeaseR
   return { ...(proposal?.record ?? UNACCEPTED), schema: QUORUM_SCHEMA, quorum: JSON.stringify(note) };
 }
 
-/** A member, and the names of all, sorted. */
+/** A member's name, and the sorted names of all members. */
 export interface Place {
   readonly name: string;
-  /** For messages. */
+  /** The member's name and kind of store, for messages. */
   readonly place: string;
   readonly names: readonly string[];
 }
 
 /**
  * Returns the state that a member's record shows.
- * @throws {ForeignRecordError} for what no quorum has written. {ConfigurationError} for another quorum's.
+ * @throws {ForeignRecordError} if no quorum wrote it.
+ * @throws {ConfigurationError} if a quorum with other members wrote it.
  */
 export function keptOf(election: string, { name, place, names }: Place, stored: StoredRecord | undefined): Kept {
-  // What a member's fence remembers of a record that is gone counts no more than that record would.
+  // A record that is gone counts as absent, although the member's fence still knows its term.
   if (!stored || stored.lostTerm !== undefined) return NOTHING;
   const { data, version, nonceAgeMs: ageMs } = stored;
   const record = (typeof data === "object" && data !== null ? data : {}) as Partial<LeaseRecord>;

@@ -3,16 +3,21 @@ import { compareBallots, type Ballot } from "./ballot.ts";
 import type { Kept } from "./kept.ts";
 import type { Member } from "./member.ts";
 
-/** What this process knows of one member with regard to one election. Only one request to it is under way at a time. */
+/**
+ * Holds what this process knows of one member for one election, and sends its requests. Only one request is under way at a time.
+ */
 export class Link {
   readonly member: Member;
-  /** The highest promise that it is known to have made, to whomever. */
+  /** The highest promise that the member is known to have made, to any proposer. */
   known: Ballot | undefined;
-  /** What this process's last round wrote there, where the reply has said so; no other write may go by it. */
+  /**
+   * The state that this process's last round wrote there, if the reply has confirmed it. Only the next round may write on
+   * condition of it.
+   */
   own: Kept | undefined;
-  /** A promise to another proposer that the last round met there. */
+  /** The promise above the round's own ballot that the last attempt to catch this member up found there. */
   blockedBy: Ballot | undefined;
-  /** The nonce that the member has shown last, and since when, by the monotonic clock. */
+  /** The nonce that the member showed last, and since when, by the monotonic clock. */
   #nonce: { readonly nonce: string; readonly sinceMs: number } | undefined;
   readonly #clock: Clock;
   #last: Promise<void> = Promise.resolve();
@@ -22,19 +27,22 @@ export class Link {
     this.#clock = clock;
   }
 
-  /** Whether a state shows less than the member is known to have promised: it has forgotten, if it was asked since. */
+  /**
+   * Reports whether a state shows a lower promise than the member is known to have made. If it was read since, the member has
+   * forgotten.
+   */
   isBehind({ promised }: Kept): boolean {
     return compareBallots(promised, this.known) < 0;
   }
 
-  /** Takes in what the member has just shown. */
+  /** Records the nonce that the member has just shown. */
   observe({ proposal }: Kept): void {
     const nonce = proposal?.record.nonce;
     if (nonce === this.#nonce?.nonce) return;
     this.#nonce = nonce === undefined ? undefined : { nonce, sinceMs: this.#clock.monotonicMs() };
   }
 
-  /** How long ago the member first showed a nonce that it has shown ever since; 0 where it shows another one. */
+  /** Returns how long ago, in milliseconds, the member first showed the nonce that it still shows; 0 if it shows another one. */
   knownForMs(nonce: string): number {
     return this.#nonce?.nonce === nonce ? this.#clock.monotonicMs() - this.#nonce.sinceMs : 0;
   }
@@ -44,8 +52,9 @@ export class Link {
   }
 
   /**
-   * Sends a request once the one before it has settled.
-   * @param untilMs by the monotonic clock: what would begin later is not sent.
+   * Sends a request once the previous one has settled.
+   * @param untilMs by the monotonic clock; a request that would begin later is not sent.
+   * @throws {StoreError} `STORE_TIMEOUT` if the request is not sent.
    */
   async send<T>(election: string, untilMs: number, request: (timeoutMs: number) => Promise<T>): Promise<T> {
     const before = this.#last;

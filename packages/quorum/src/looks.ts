@@ -1,9 +1,11 @@
-/** What was found at each member by looks that may overlap: the one that began last decides, in whatever order they end. */
+/**
+ * The latest result for each member, from reads that may overlap. The read that began last decides, in whatever order they end.
+ */
 export class Looks<T> implements Iterable<readonly [name: string, shown: T]> {
   #begun = 0;
   readonly #last = new Map<string, { readonly begun: number; readonly shown: T | undefined }>();
 
-  /** Begins a look at a member. Returns what takes down what it has shown; `undefined`: nothing. */
+  /** Begins a read of a member. Returns a function that records its result; `undefined` stands for no result. */
   begin(name: string): (shown: T | undefined) => void {
     this.#begun += 1;
     const begun = this.#begun;
@@ -12,7 +14,7 @@ export class Looks<T> implements Iterable<readonly [name: string, shown: T]> {
     };
   }
 
-  /** What looks have shown that have begun until now is past, also of those that have not ended. */
+  /** Discards the results of this member's reads that have begun until now, also of reads that have not ended. */
   forget(name: string): void {
     this.begin(name)(undefined);
   }

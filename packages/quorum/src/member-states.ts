@@ -2,20 +2,20 @@ import type { Clock, StoreMember } from "@leasehold/core";
 import type { Journal } from "@leasehold/core/provider";
 import type { Member } from "./member.ts";
 
-/** The most elections of one member of which it is known why it does not count there. */
+/** The most elections for which the reason of one member's absence is kept. */
 const MOST_ELECTIONS = 100;
 
 interface State {
   readonly member: Member;
-  /** Why it does not answer, in a sentence, until it does: for whatever election. */
+  /** Why the member does not answer, as a sentence; `undefined` once it answers. It holds for every election. */
   silence: string | undefined;
-  /** Why it does not count though it answers, by election, in a sentence each. */
+  /** Why the member does not count although it answers: one sentence for each such election. */
   readonly missing: Map<string, string>;
   sinceMs: number;
   isTold: boolean;
 }
 
-/** Which members count, as this process has found them last, and what the others wait for. */
+/** The members that count, by the latest finding of this process, and what the others wait for. */
 export class MemberStates {
   readonly #clock: Clock;
   readonly #journal: Journal;
@@ -29,7 +29,7 @@ export class MemberStates {
     this.#states = new Map(members.map((member) => [member.name, state(member)]));
   }
 
-  /** Each member, in the order of their names. */
+  /** Returns each member, in the order of their names. */
   all(): readonly StoreMember[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#states].map(([name, state]) => {
@@ -39,7 +39,7 @@ export class MemberStates {
     });
   }
 
-  /** A member has answered, and counts for an election. */
+  /** Records that a member has answered, and counts for an election. */
   counts(name: string, election: string): void {
     const state = this.#states.get(name) as State;
     if (whyMissing(state) === undefined) return;
@@ -56,8 +56,8 @@ export class MemberStates {
   }
 
   /**
-   * A member does not count for an election.
-   * @param isSilent it does not answer, which the member itself tells.
+   * Records that a member does not count for an election.
+   * @param isSilent true if it does not answer. {@link Member} warns of that itself.
    */
   lacks(name: string, election: string, why: string, isSilent: boolean): void {
     const state = this.#states.get(name) as State;

@@ -14,13 +14,13 @@ import { keptOf, NOTHING, recordOf, type Kept, type Place, type State } from "./
 import { CONNECT_TIMEOUT_MS, OverdueReads } from "./overdue-reads.ts";
 import type { Roster } from "./roster.ts";
 
-/** A request to a member: how long to wait for it, and whose it is. */
+/** Limits of one request to a member: its time, and the signal of its caller. */
 export interface MemberLimits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One store of the quorum, as a keeper of states. */
+/** One store of the quorum. It keeps a {@link State} for each election. */
 export class Member {
   readonly name: string;
   readonly records: RecordStore;
@@ -29,7 +29,9 @@ export class Member {
   readonly #health: Health;
   readonly #reads: OverdueReads;
 
-  /** @param names of all members, sorted. @param journal is told when it fails, and when it answers again. */
+  /**
+   * @param names of all members, sorted. @param journal receives a warning when it fails, and a message when it answers again.
+   */
   constructor(name: string, records: RecordStore, names: readonly string[], clock: Clock, journal: Journal = Journal.to(false)) {
     this.name = name;
     this.records = records;
@@ -39,12 +41,15 @@ export class Member {
     this.#reads = new OverdueReads(clock);
   }
 
-  /** The member and its kind of store, for people. */
+  /** The member's name and kind of store, for messages. */
   get place(): string {
     return this.#place.place;
   }
 
-  /** Returns what it keeps. @throws {ConfigurationError} where that is another list's, which is no failure of this member. */
+  /**
+   * Returns the state that the member keeps. @throws {ConfigurationError} if another list of members wrote it; the member itself
+   * is healthy.
+   */
   async get(election: string, consistent: boolean, { timeoutMs, signal }: MemberLimits): Promise<Kept> {
     const store = this.#place.place;
     let refusal: unknown;
@@ -66,8 +71,9 @@ export class Member {
   }
 
   /**
-   * Has it keep a state in place of another one: returns that with its version, or `undefined` where it keeps something else.
-   * @param redates true where the store is to count the age of the nonce anew, even of one that it keeps already.
+   * Replaces the member's state. Returns the new state with its version, or `undefined` if the member keeps something other than
+   * `present`.
+   * @param redates true if the store has to restart the age of the nonce, even of one that it keeps already.
    */
   async put(
     election: string,
@@ -77,7 +83,7 @@ export class Member {
     redates: boolean,
     limits: MemberLimits,
   ): Promise<Kept | undefined> {
-    // By this member's own record: what others keep says nothing of the age here.
+    // Compares with this member's own record: the age of a nonce here does not depend on the other members.
     const keepsNonce = !redates && present.proposal?.record.nonce === state.proposal?.record.nonce;
     const options = { ifVersion: present.version, keepsNonce, fence: fenceBetween(present, state) };
     const version = await this.#put(election, recordOf(state, roster), options, limits);
@@ -85,7 +91,7 @@ export class Member {
     return { ...state, version, roster: roster.number, incarnation: roster.incarnations[this.name] };
   }
 
-  /** Sends a write whose condition must fail. Returns whether it did. */
+  /** Sends a write whose condition must fail. Returns whether it failed. */
   async refuses(election: string, ifVersion: string, roster: Roster, limits: MemberLimits): Promise<boolean> {
     const nothing = { promised: undefined, accepted: undefined, proposal: undefined, seen: {} };
     return (await this.#put(election, recordOf(nothing, roster), { ifVersion, keepsNonce: false }, limits)) === undefined;
@@ -110,7 +116,7 @@ export class Member {
     return outcome.stored ? outcome.version : undefined;
   }
 
-  /** Of a mistake in the use of its store it is told which member that is: the whole quorum ends by it. */
+  /** Names the member in a {@link ConfigurationError} of its store, because that error ends the use of the whole quorum. */
   async #named<T>(request: () => Promise<T>): Promise<T> {
     try {
       return await request();
@@ -121,7 +127,7 @@ export class Member {
     }
   }
 
-  /** One that its caller has called off tells nothing. */
+  /** Reports the result of a request to `Health`. A failure after the caller's abort is not reported. */
   async #watched<T>(signal: AbortSignal | undefined, request: () => Promise<T>): Promise<T> {
     try {
       const answer = await request();
@@ -135,8 +141,9 @@ export class Member {
 }
 
 /**
- * The fence that goes with a state, where it is another one than that of what this member keeps: so it follows the ballots, which
- * say what is later. Terms do not: a proposal that lost may have had a later one.
+ * Returns the fence to write along with a state; `undefined` if it equals the fence of the state that this member keeps. So the
+ * fence follows
+ * the ballots, which say what is later. Terms do not say that: a proposal that lost may have had a later one.
  */
 function fenceBetween(present: Kept, { proposal }: State): Fence | undefined {
   if (!proposal) return undefined;

@@ -13,37 +13,39 @@ import { MARKER, newestOf, replaced, ROSTER, rosterOf, rosterRecord, type Admiss
 import type { Proposer } from "./rounds.ts";
 import { refuseTwins, Strangers } from "./strangers.ts";
 
-/** How long one process goes on to have stores taken in that were emptied; its next write begins again. */
+/** How long one process keeps trying to take in emptied stores, in milliseconds. Its next write begins again. */
 const HEALING_MS = 10_000;
-/** The time of each request, in one attempt after the other: a request may be lost, and a member may be slow. */
+/** The time of each request, by attempt, in milliseconds. A request may be lost, and a member may be slow. */
 const REPEATED_REQUEST_MS = [500, 500, CONNECT_TIMEOUT_MS] as const;
-/** The pauses after the first attempts; later ones are as long as the last. */
+/** The pauses after the first attempts, in milliseconds. Later pauses are as long as the last one. */
 const REPEATED_PAUSES_MS = [200, 400, 1_000] as const;
 
 /**
- * Which stores the members are. Each store has a marker, by which it is known again, and the quorum has a record, the roster,
- * that says whose markers count: a majority of three or five stores can be told from one of others. The markers are written
- * to all before anything else is. A store without one has been emptied, or is new: the others take it in.
+ * Keeps track of which stores the members are. Each store has a marker, which identifies it. The quorum has a record, the roster,
+ * which says
+ * whose markers count. So a majority of three or five stores can be told from a majority of others. The markers are written to
+ * all stores
+ * before anything else is. A store without a marker was emptied, or is new; the others take it in.
  */
 export class Membership implements Admission {
-  /** Which members count, as this process knows. */
+  /** The members that count, as far as this process knows. */
   readonly states: MemberStates;
   readonly #members: ReadonlyMap<string, Member>;
   readonly #register: Register;
   readonly #clock: Clock;
-  /** Goes with what is written before there is a roster. */
+  /** The roster that is named by writes before there is a first one. */
   readonly #nobody: Roster;
   #roster: Roster | undefined;
-  /** The marker that each store has shown last; null where it has none. */
+  /** The marker that each store showed last; null if it has none. */
   readonly #shown = new Looks<string | null>();
-  /** The roster that each store has shown last. */
+  /** The roster that each store showed last. */
   readonly #rosters = new Looks<Roster>();
   readonly #strangers: Strangers;
   #isHealing = false;
-  /** The beginning of the quorum, while this process is at it. */
+  /** The founding of the quorum, while this process is busy with it. */
   #founding: Promise<void> | undefined;
 
-  /** @param members the stores of leases. @param journal is told of a member whose store is not the quorum's. */
+  /** @param members the stores of leases. @param journal receives a warning of a member whose store is not the quorum's. */
   constructor(members: readonly Member[], proposer: Proposer, clock: Clock, journal: Journal = Journal.to(false)) {
     this.#members = new Map(members.map((member) => [member.name, member]));
     this.#clock = clock;
@@ -58,15 +60,16 @@ export class Membership implements Admission {
     return this.#roster ?? this.#nobody;
   }
 
-  /** Asks who the members are, once. Returns false where nobody has ever written anything. */
+  /** Reads the roster, once. Returns false if no roster was ever written. */
   async load(limits: CallLimits): Promise<boolean> {
-    // Any majority will do. A roster that one of them has missed is completed: no later write brings it there.
+    // A read of any majority suffices. A roster that one of them has missed is completed, because no later write brings it there.
     return this.#roster !== undefined || (await this.#ask(false, limits)) !== undefined;
   }
 
   /**
-   * As {@link load}; the first of all writes the markers, to all members, and the first roster. That goes on where the call has no
-   * time left: the members may be slow, and so many requests in a row take longer than a call.
+   * As {@link load}. If there is no roster yet, it writes the markers to all members, and then the first roster. These writes
+   * continue when the
+   * call has no time left, because so many requests to slow members take longer than a call.
    */
   async found(limits: CallLimits): Promise<void> {
     if (await this.load(limits)) return;
@@ -78,14 +81,14 @@ export class Membership implements Admission {
 
   async #found(): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + ROUND_TRIPS * CONNECT_TIMEOUT_MS;
-    // What a member refuses a person has to see at once.
+    // Any other error, such as a member's refusal, is thrown at once, because a person has to see it.
     const isLost = (error: unknown): boolean =>
       isLeaseholdError(error, "STORE_TIMEOUT") || isLeaseholdError(error, "STORE_CONFLICT");
     await this.#repeat(untilMs, isLost, async (limits) => await this.#tryToFound(limits));
   }
 
   async #tryToFound(limits: CallLimits): Promise<void> {
-    // A member that is silent by now would delay another reading.
+    // Once the roster is known there is no further read: a member that is silent by now would delay it.
     while (!this.#roster && !(await this.#read(true, limits))) {
       const marking = [...this.#members.keys()].map(async (name) => [name, await this.#markFirst(name, limits)] as const);
       const marked = await Promise.all(marking);
@@ -98,9 +101,11 @@ export class Membership implements Admission {
   async meet(name: string, answer: Promise<Kept>, limits: MemberLimits): Promise<Kept> {
     const kept = await answer;
     if (kept.accepted && this.#isIn(name)) return kept;
-    // A store that has been emptied has no marker either, unless it has another one. Its record may be a late promise.
+    // A store that was emptied has no marker, or another one. Its record may come from a delayed promise, and proves nothing.
     await this.#lookAt(name, limits);
-    // What has accepted nothing says nothing of the members, and a majority of stores that were replaced may have nothing.
+    // A record that has accepted nothing does not prove the roster that it names. A majority of replacement stores may have no
+    // other records.
+    // So the store's own copy of the roster counts as well.
     const number = this.#isIn(name) ? this.#numberAt(name) : 0;
     return { ...kept, roster: Math.max(kept.roster, number) };
   }
@@ -109,13 +114,14 @@ export class Membership implements Admission {
     if (number <= this.roster.number) return;
     await this.#ask(true, limits);
     if (number <= this.roster.number) return;
-    // By an older one, or none, others would count, and what is written would not.
+    // With an older roster, or none, other stores would count, and writes to them would not.
     throw unknownMembers("STORE_UNAVAILABLE");
   }
 
   /**
-   * That a store in place of another one has accepted nothing says nothing, and no more does what it has promised, unless all
-   * members answer. What it has accepted counts where that round knew of it.
+   * A replacement store starts empty. Ignore its promises and its lack of an accepted value unless every member answers. An
+   * accepted value
+   * counts if its writer's roster named this store.
    */
   counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> {
     const { number, incarnations, later } = this.roster;
@@ -134,8 +140,9 @@ export class Membership implements Admission {
   }
 
   /**
-   * Has stores taken in that were emptied, or are new, and given the roster where they have missed it. It goes on by itself for
-   * {@link HEALING_MS}: a request that is lost is sent again, since another store may be emptied next.
+   * Takes in stores that were emptied or are new, and gives the roster to members that have missed it. The work continues in the
+   * background for
+   * {@link HEALING_MS}. A lost request is sent again, because another store may be emptied next.
    */
   heal(): void {
     if (this.#isHealing || this.#lacking().length === 0) return;
@@ -146,8 +153,9 @@ export class Membership implements Admission {
   }
 
   /**
-   * Has one member's store taken in now, also one that this quorum has replaced: it was restored from a backup, and nothing that it
-   * keeps counts. @throws {ConfigurationError} if the store is another member's, or another quorum's.
+   * Takes in one member's store now. It may be a store that this quorum has replaced, restored from a backup: nothing that it
+   * keeps counts.
+   * @throws {ConfigurationError} if the quorum has not begun, or if the store is another member's or another quorum's.
    */
   async takeIn(name: string, limits: CallLimits): Promise<void> {
     const roster = await this.#read(true, limits);
@@ -169,11 +177,14 @@ export class Membership implements Admission {
       await this.#takeIn(this.#lacking(), limits);
       if (this.#lacking().length > 0) throw unknownMembers("STORE_CONFLICT");
     };
-    // What fails is begun again by the next write; `members()` says who does not count.
+    // After a failure the next write begins again; `members()` names the members that do not count.
     await this.#repeat(untilMs, () => true, work).catch(() => undefined);
   }
 
-  /** Does what takes many requests until it succeeds: one may be lost. @throws what it came to last, once its time is over. */
+  /**
+   * Repeats some work until it succeeds. It takes many requests, of which one may be lost. @throws the last error, once the time
+   * is over.
+   */
   async #repeat(
     untilMs: number,
     mayRepeat: (error: unknown) => boolean,
@@ -192,7 +203,7 @@ export class Membership implements Admission {
     }
   }
 
-  /** The members that answer, and have to be taken in, or lack the roster. */
+  /** Returns the members that have to be taken in, or that lack the roster, as far as they have answered. */
   #lacking(): readonly string[] {
     const lacks = (name: string): boolean => this.#isIn(name) && this.#numberAt(name) < this.roster.number;
     return [...this.#shown].flatMap(([name, marker]) => (this.#isNew(name, marker) || lacks(name) ? [name] : []));
@@ -212,12 +223,15 @@ export class Membership implements Admission {
     return this.#strangers.whyAbsent(name, this.#roster);
   }
 
-  /** It has no marker, or one that no roster has had: whoever has given it that may not have come further. */
+  /**
+   * Reports whether a store has no marker, or one that was in no roster: the process that wrote that marker may have stopped
+   * there.
+   */
   #isNew(name: string, marker: string | null): boolean {
     return marker === null || (marker !== this.roster.incarnations[name] && !this.#strangers.isStranger(name, this.#roster));
   }
 
-  /** The number of the roster that a store has shown last. */
+  /** Returns the number of the roster that a store showed last; 0 if it showed none. */
   #numberAt(name: string): number {
     return this.#rosters.get(name)?.number ?? 0;
   }
@@ -231,12 +245,13 @@ export class Membership implements Admission {
       const marker = await this.#mark(name, limits);
       const roster = await this.#read(true, limits);
       if (roster && this.#isNew(name, marker)) await this.#propose(replaced(this.roster, name, marker), roster.write, limits);
-      // Nobody else brings it there, and where another one is emptied it may be needed to tell who the members are.
+      // No other write brings the roster to this store. If another store is emptied, this copy may be needed to identify the
+      // members.
       if (this.#isIn(name)) await this.#register.show(name, () => undefined, limits);
     }
   }
 
-  /** The members that have never answered. */
+  /** Returns the members that have never answered. */
   #silent(): readonly string[] {
     return [...this.#members.keys()].filter((name) => this.#shown.get(name) === undefined);
   }
@@ -251,8 +266,9 @@ export class Membership implements Admission {
   }
 
   /**
-   * Returns a store's marker, which it is given where it has none: in place of a record that says nothing. Where it was written
-   * to a store that has no record, a late duplicate of that request would have one that was emptied since pass for the former.
+   * Returns a store's marker, and gives it one if it has none. The marker only ever replaces a blank record, never a missing one.
+   * Otherwise
+   * a late duplicate of that request could mark a store that was emptied since, and it would pass for the former store.
    */
   async #mark(name: string, { memberMs: timeoutMs, signal }: CallLimits): Promise<string> {
     const member = this.#members.get(name) as Member;
@@ -265,7 +281,7 @@ export class Membership implements Admission {
     }
   }
 
-  /** Gives a store a marker in place of a record. */
+  /** Gives a store a new marker, in place of its present record. */
   async #writeMarker(name: string, present: Kept, { memberMs, signal }: Pick<CallLimits, "memberMs" | "signal">): Promise<void> {
     const incarnation = this.#clock.randomUuid();
     const ballot = { round: 1, proposer: incarnation };
@@ -275,7 +291,7 @@ export class Membership implements Admission {
     await member.put(MARKER, marked, this.#nobody, present, false, { timeoutMs: memberMs, signal });
   }
 
-  /** Finds out which store a member has, and what that knows of who the members are. Returns its marker's record. */
+  /** Identifies a member's store, and finds out which roster that store has. Returns its marker's record. */
   async #lookAt(name: string, limits: MemberLimits): Promise<Kept> {
     const roster = this.#noteRoster(name, (this.#members.get(name) as Member).get(ROSTER, true, limits));
     return (await Promise.all([this.#lookAtMarker(name, limits), roster]))[0];
@@ -289,8 +305,9 @@ export class Membership implements Admission {
   }
 
   /**
-   * Asks who the members are, and goes on where the call has no time left: to complete a roster that the members are split
-   * over takes longer than a call while one is silent. The next call finds what has come of it.
+   * Reads the roster. The read continues when the call has no time left. The members may be split over a roster, and while one of
+   * them is
+   * silent its completion takes longer than a call. The next call finds the result.
    */
   async #ask(consistent: boolean, limits: CallLimits): Promise<Proposal | undefined> {
     const { memberMs, signal } = limits;
@@ -301,7 +318,10 @@ export class Membership implements Admission {
     return await this.#within(limits, reading, () => unknownMembers("STORE_TIMEOUT"));
   }
 
-  /** Waits for work that goes on by itself, as long as the call may take. @throws {StoreError} what `late` says, after that. */
+  /**
+   * Waits for work that continues by itself, for as long as the call may take. @throws {StoreError} the result of `late`, after
+   * that.
+   */
   async #within<T>({ signal, untilMs }: CallLimits, work: Promise<T>, late: () => StoreError): Promise<T> {
     const over = Promise.withResolvers<never>();
     const onAbort = (): void => over.reject(signal.reason);
@@ -327,7 +347,7 @@ export class Membership implements Admission {
     if (stored) this.#take(roster);
   }
 
-  /** @param answer to a request that was sent just now. */
+  /** Records the roster of an answer. @param answer to a request that was sent just now. */
   async #noteRoster(name: string, answer: Promise<Kept>): Promise<Kept> {
     const note = this.#rosters.begin(name);
     const kept = await answer;
@@ -338,16 +358,22 @@ export class Membership implements Admission {
   #take(roster: Roster): void {
     if (roster.number <= (this.#roster?.number ?? 0)) return;
     this.#roster = roster;
-    // A store that has shown what is past may have been emptied since, and be the member again: it is asked when it answers.
+    // A store that showed a past marker may have been emptied since, and may be the member again. Its next answer makes it read
+    // again.
     for (const [name, marker] of this.#shown) if (marker !== null && roster.past.includes(marker)) this.#shown.forget(name);
   }
 
   /**
-   * The rules for the roster itself: those count whom the newest names that anybody shows. The first one is promised by all:
-   * of two that begin with different stores under one name each would have a majority otherwise. What a store has promised that
-   * has been given up stands in nobody's way: what it has accepted with a majority, one of the others would show. Until it has
-   * accepted a roster, a store counts without all others for the very round that is shown: what it has promised another one may
-   * be chosen already by a majority of other stores under these names.
+   * Returns the rules for the roster itself. Those stores count that the newest shown roster names.
+   *
+   * All members have to promise the first roster. Otherwise two processes with different stores under one name would each have a
+   * majority.
+   *
+   * A promise that a replaced store has made blocks nothing: one of the others shows what it has accepted with a majority.
+   *
+   * A store that has accepted no roster counts in two cases: all members answer, or it has promised the newest shown ballot or
+   * this round's. A
+   * proposal for which it promised any other ballot may be chosen already, by a majority of other stores under these names.
    */
   #ofRosters(): Admission {
     return {
@@ -357,7 +383,7 @@ export class Membership implements Admission {
       },
       follow: () => Promise.resolve(),
       whyAbsent: (name) => this.whyAbsent(name),
-      // Each election's record says so as well, and more often.
+      // Does nothing: the record of each election reports the same, and more often.
       report: () => undefined,
       counting: (answers, all, ballot) => {
         const isAll = all.size === this.#members.size;

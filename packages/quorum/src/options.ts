@@ -1,26 +1,28 @@
 import { ConfigurationError, type LeaseStore, type LoggerOption } from "@leasehold/core";
 import { checkName, type RecordLeaseStoreOptions, type RecordStore } from "@leasehold/core/provider";
 
-/** A store that leases are kept in as records: one of DynamoDB's, of Firestore's, or what you wrote yourself. */
+/** A store that keeps leases as records, such as one on DynamoDB, Firestore or SQL, or a `RecordStore` of your own. */
 export type QuorumMember = RecordStore | (LeaseStore & { readonly records: RecordStore });
 
 export interface QuorumLeaseStoreOptions extends RecordLeaseStoreOptions {
   /**
-   * Three or five stores, by names that every process gives them alike: independent of each other, in different regions or
-   * clouds. Nobody may use one of them by itself for the same elections.
+   * Three or five stores by name. Every process must give the same names to the same stores. The stores must be independent of
+   * each other, for
+   * example in different regions or clouds. Never use one of them by itself for the same elections.
    */
   readonly members: Readonly<Record<string, QuorumMember>>;
   /**
-   * Is told when a member fails while the others go on, and when it answers again; an Elector's logger does not hear of it.
+   * Receives a warning when a member fails while the others go on, and a message when it answers again. An Elector's logger does
+   * not.
    * @defaultValue process warnings; false: silence
    */
   readonly logger?: LoggerOption;
 }
 
-/** Each option, by name. */
+/** The name of each option. */
 export const OPTIONS: Readonly<Record<keyof QuorumLeaseStoreOptions, true>> = { members: true, clock: true, logger: true };
 
-/** @throws {ConfigurationError} unless these are three or five stores that keep records. */
+/** @throws {ConfigurationError} unless these are three or five different stores that keep records. */
 export function checkMembers(members: QuorumLeaseStoreOptions["members"]): Readonly<Record<string, RecordStore>> {
   if (typeof members !== "object" || members === null) throw new ConfigurationError("members must be an object of stores.");
   const named = Object.entries(members);
@@ -40,7 +42,7 @@ export function checkMembers(members: QuorumLeaseStoreOptions["members"]): Reado
   return Object.fromEntries(records);
 }
 
-/** What to say of two members that are one. */
+/** Returns the message for two members that are one store. */
 export function sameStore(one: string, other: string): string {
   return `Members ${one} and ${other} are the same store, which would fail together: give each a store of its own.`;
 }

@@ -1,14 +1,17 @@
 import { isLeaseholdError, type Clock, type Timer } from "@leasehold/core";
 
 /**
- * The longest that a read goes on, in milliseconds. A first request makes a connection, which takes several round trips: an abort
- * in the handshake would end that connection, and so would the next abort, for ever.
+ * The longest duration of a read, in milliseconds. A first request opens a connection, which takes several round trips. An abort
+ * in the
+ * handshake would end that connection, and each later attempt would be aborted in the same way.
  */
 export const CONNECT_TIMEOUT_MS = 3_000;
-/** The most reads of one member that go on past their time. A round reads two records of a member at once. */
+/** The most reads of one member that may continue past their time. A round reads two records of a member at once. */
 const MOST_OVERDUE = 2;
 
-/** The reads of one member. Some go on after their call has given them up, so that their connections serve the next call. */
+/**
+ * Sends the reads of one member. Some continue after their call has given up, so that the next call can use their connections.
+ */
 export class OverdueReads {
   readonly #clock: Clock;
   #overdue = 0;
@@ -18,8 +21,9 @@ export class OverdueReads {
   }
 
   /**
-   * Sends a read. Once `abandoned` has aborted for want of time, the read goes on until {@link CONNECT_TIMEOUT_MS} after the send;
-   * it ends at once where its caller has aborted it, or where enough reads are overdue.
+   * Sends a read. If `abandoned` aborts because its time is up, the read continues until {@link CONNECT_TIMEOUT_MS} after the
+   * send. The read
+   * ends at once if its caller aborts it, or if enough reads are overdue already.
    */
   async send<T>(abandoned: AbortSignal, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
@@ -37,7 +41,7 @@ export class OverdueReads {
     ended.signal.addEventListener("abort", () => settled.reject(ended.signal.reason), { once: true });
     abandoned.addEventListener("abort", onAbandoned, { once: true });
     try {
-      // Not every store heeds its signal.
+      // Some stores ignore their signal.
       return await Promise.race([read(ended.signal), settled.promise]);
     } finally {
       abandoned.removeEventListener("abort", onAbandoned);

@@ -6,16 +6,20 @@ import { QuorumRecordStore, type MemberCallOptions } from "./quorum-record-store
 type KeepsOccurrences = Required<Pick<LeaseStore, "occurrences">>;
 
 /**
- * Leases on a majority of three or five independent stores, each of any kind that keeps records: none of them is a single
- * point of failure.
+ * Keeps each lease in a majority of three or five independent stores, of any kind that keeps records. No single store is a single
+ * point
+ * of failure.
  *
- * Guarantees: as {@link RecordLeaseStore}, while a majority answers and no more than one member at a time is down, slow or
- * has lost what it acknowledged. Terms rise across all of that. Without a majority nobody leads.
+ * Guarantees: those of {@link RecordLeaseStore}. They hold while a majority answers, and at most one member at a time is down,
+ * slow, or
+ * has lost acknowledged writes. Terms rise through all of these faults. Without a majority no candidate leads.
  *
- * Not guaranteed: an order that one member has missed, where another one forgets it before the leader's next renewal, and the
- * others are silent, or answer that renewal last. It is lost then, or ends the leader one renewal late.
+ * Not guaranteed: an administrator's order that one member has missed, and another one forgets before the leader's next renewal.
+ * If the
+ * other members are silent, the order is lost. If they answer that renewal last, the order ends the leader one renewal late.
  *
- * It tells ages by the clocks of its members where each has one, keeps occurrences where each does, and has no watch.
+ * Ages are told by the clocks of the members if each member has one. Occurrences are kept if each member keeps them. There is no
+ * watch.
  */
 export class QuorumLeaseStore extends RecordLeaseStore {
   readonly occurrences?: (election: string, options: OccurrenceOptions) => RecordOccurrenceStore;
@@ -27,7 +31,7 @@ export class QuorumLeaseStore extends RecordLeaseStore {
     const { members, clock = systemClock, logger } = options;
     const journal = Journal.to(logger);
     const quorum = new QuorumRecordStore(checkMembers(members), clock, journal);
-    // A member has no elector of its own.
+    // A member has no elector of its own, so nothing else connects its warnings to a logger.
     for (const member of Object.values(members)) member.warnings?.join(journal);
     super(quorum, { clock });
     this.#quorum = quorum;
@@ -40,31 +44,44 @@ export class QuorumLeaseStore extends RecordLeaseStore {
     }
   }
 
-  /** Returns each member, whether it counts, for how long, and what it waits for. As this process has found it last; sends nothing. */
+  /**
+   * Returns for each member whether it counts, for how long, and what it waits for. It is the latest finding of this process; no
+   * request is
+   * sent.
+   */
   members(): readonly StoreMember[] {
     return this.#quorum.members();
   }
 
   /**
-   * Has a member's store taken in now, and brings it the records of these elections, so that it counts for them: before another member
-   * is emptied, restored or replaced. Processes do that by themselves, for the elections that they write; not for elections that nobody
-   * leads, and not for a store that was restored from before it was taken in.
+   * Takes a member's store in now, and brings it the records of these elections, so that it counts for them. Call it before
+   * another member is
+   * emptied, restored or replaced.
    *
-   * @param member its name.
-   * @throws {ConfigurationError} if its store is another member's, or another quorum's. A `StoreError` where it does not answer, or too
-   * few of the others do.
+   * Processes take stores in by themselves, and bring them the elections that they write. They do not bring elections that nobody
+   * leads.
+   * They do not take in a store whose backup is older than its present marker.
+   *
+   * @param member the member's name.
+   * @throws {ConfigurationError} if the name is unknown, the quorum has not begun, or the store is another member's or another
+   * quorum's.
+   * @throws {StoreError} if this member, or a majority, does not answer.
    */
   async heal(member: string, elections: readonly string[] = [], options?: MemberCallOptions): Promise<void> {
     await this.#quorum.heal(member, elections, options);
   }
 
   /**
-   * Has a member's fence let this leadership's guarded writes pass, and those of no older one any more: the member's own
-   * `fence` decides it from then on, atomically. Call it before the work on data beside a member. Until then a write of the
-   * leadership before may still pass there, and so after a release.
+   * Makes a member's fence admit the guarded writes of this leadership, and refuse those of older ones. From then on the member's
+   * own `fence`
+   * decides it atomically. Call it before the work on data beside a member. Until it resolves, a write of the previous leadership
+   * may still
+   * pass there, also after a release.
    *
-   * @param member its name.
-   * @throws {FencedError} if this leadership is over. A `StoreError` if the member, or a majority, does not answer.
+   * @param member the member's name.
+   * @throws {FencedError} if this leadership is over.
+   * @throws {UnsupportedError} if the member has no fence.
+   * @throws {StoreError} if the member, or a majority, does not answer.
    */
   async seal(leadership: Fenced, member: string, options?: MemberCallOptions): Promise<void> {
     await this.#quorum.seal(leadership, member, options);

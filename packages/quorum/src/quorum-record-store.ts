@@ -32,22 +32,23 @@ import { Membership } from "./membership.ts";
 import { MARKER, ROSTER } from "./roster.ts";
 import type { Proposer } from "./rounds.ts";
 
-/** Bounds of a call about one member. */
+/** Limits of a call about one member. */
 export interface MemberCallOptions {
-  /** Ends the wait for the members. For `seal` pass the leadership's own: there is no work to prepare once it ends. */
+  /** Ends the wait for the members. For `seal` pass the leadership's signal: once it aborts there is no work to prepare. */
   readonly signal?: AbortSignal | undefined;
   /** @defaultValue 5_000 for `seal`, 30_000 for `heal` */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The time for many requests in a row, to members that may be slow. */
+/** The default time of `heal()`: it makes many requests in a row, to members that may be slow. */
 const HEAL_TIMEOUT_MS = 30_000;
-/** The bytes that a note of the quorum may take beside a value. */
+/** The bytes that the quorum's own data may take beside a value. */
 const NOTE_BYTES = 2_048;
 
 /**
- * One record store made of three or five: what a majority of them has is what is stored. It goes on, and never goes back,
- * whatever becomes of a minority: see the README for what that means.
+ * Makes one record store of three or five. A record is stored once a majority of the members has it. The stored state never goes
+ * back,
+ * whatever happens to a minority of the members; the README says under which conditions.
  */
 export class QuorumRecordStore implements RecordStore {
   readonly name: string = "quorum";
@@ -61,8 +62,8 @@ export class QuorumRecordStore implements RecordStore {
 
   /**
    * @param members by name, checked by {@link checkMembers}.
-   * @param journal is told of a member that fails, and of one that answers again.
-   * @param membership who their stores are, where that is kept elsewhere in these.
+   * @param journal receives a warning when a member fails, and a message when it answers again.
+   * @param membership the members' stores, if another quorum on the same stores already keeps track of them.
    */
   constructor(members: Readonly<Record<string, RecordStore>>, clock: Clock, journal?: Journal, membership?: Membership) {
     const names = Object.keys(members).toSorted();
@@ -75,7 +76,7 @@ export class QuorumRecordStore implements RecordStore {
     const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
     this.capabilities = {
       maxValueBytes: Math.max(Math.min(...fits) - NOTE_BYTES, 0),
-      // A member's own fence says nothing of a term that the others have chosen, until that is shown there.
+      // A member's own fence does not know a term that the others have chosen until that term is written there.
       fence: this.#members.some(isFenced) ? "after-seal" : "none",
       storeClock: storeClockOf(this.#members),
       roundTrips: ROUND_TRIPS,
@@ -83,12 +84,12 @@ export class QuorumRecordStore implements RecordStore {
     };
   }
 
-  /** Each member, and whether it counts, as this process knows. */
+  /** Returns each member and whether it counts, as far as this process knows. */
   members(): readonly StoreMember[] {
     return this.#membership.states.all();
   }
 
-  /** Has a member taken in, and show each of these elections. See {@link QuorumLeaseStore.heal}. */
+  /** Takes a member in, and makes it show each of these elections. See {@link QuorumLeaseStore.heal}. */
   async heal(name: string, elections: readonly string[], { signal, timeoutMs }: MemberCallOptions = {}): Promise<void> {
     this.#member(name);
     checkSignal("heal()", signal, elections[0] ?? ROSTER);
@@ -108,9 +109,9 @@ export class QuorumRecordStore implements RecordStore {
     const limits = callLimits(this.#clock, signal, timeoutMs);
     const register = this.#register(election);
     const isFounded = await this.#membership.load(limits);
-    // What strangers have written is found before the first write of all.
+    // Reads also before the quorum has begun: the read rejects if another program has written there.
     const found = await register.get(consistent, limits).catch((error: unknown) => {
-      // Before a write; a look writes nothing.
+      // A consistent read precedes a write, so it may heal. Other reads never write.
       if (consistent) this.#membership.heal();
       throw error;
     });
@@ -132,16 +133,16 @@ export class QuorumRecordStore implements RecordStore {
       return { stored: false };
     }
     await this.#membership.found(limits);
-    // Rounded up: a greater age is the less safe one.
+    // Rounded up, so that the age is rather understated: a greater age is less safe.
     const wallMs = keepsNonce ? undefined : Math.ceil(this.#clock.wallMs());
     const proposal = { write: this.#clock.randomUuid(), base: ifVersion ?? null, record, wallMs };
-    // Also where this fails: it may be for want of the very store that is to be taken in.
+    // Heal also after a failure: its cause may be the very store that has to be taken in.
     const outcome = await register.put(proposal, !keepsNonce, limits).finally(() => this.#membership.heal());
     if (outcome.stored) return { stored: true, version: proposal.write };
     return { stored: false, current: outcome.current && storedOf(outcome.current) };
   }
 
-  /** Has a member show this very leadership, and so its fence. See {@link QuorumLeaseStore.seal}. */
+  /** Makes a member show this leadership, and with it this leadership's fence. See {@link QuorumLeaseStore.seal}. */
   async seal({ election, term, termId }: Fenced, name: string, { signal, timeoutMs }: MemberCallOptions = {}): Promise<void> {
     const member = this.#member(name, election);
     if (!isFenced(member))
@@ -186,8 +187,11 @@ function storedOf({ proposal: { record, write }, knownForMs }: Chosen): StoredRe
 }
 
 /**
- * How far ages are trusted that a majority of the members show: as far as those of the best majority, where each tells ages. Where
- * one's clock may step, the wall clocks have to agree, as they do for that one.
+ * Returns the tolerance of ages that a majority of the members shows; `undefined` unless every member tells ages. If no clock may
+ * step, it
+ * is the tolerance of the least exact clock in the most exact majority. If some may step, it is the greatest tolerance of those.
+ * The wall
+ * clocks of writer and reader then have to agree, as with such a store alone.
  */
 function storeClockOf(members: readonly Member[]): StoreClock | undefined {
   const clocks = members.flatMap(({ records }) => records.capabilities.storeClock ?? []);

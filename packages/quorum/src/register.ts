@@ -8,21 +8,27 @@ import type { Member } from "./member.ts";
 import type { Admission } from "./roster.ts";
 import { Rounds, type Proposer, type Reading } from "./rounds.ts";
 
-/** The longest wait before a rival's promise is gone above, or a split is looked at again; the time drawn is random. */
+/**
+ * The longest first pause, in milliseconds, before a round goes above a rival's promise, or before a split is read again. The
+ * pause is
+ * random; further pauses of one read grow twofold.
+ */
 const LONGEST_PAUSE_MS = 100;
 
-/** What has become of a `put`. */
+/** The result of a `put`. */
 export type Outcome = { readonly stored: true } | { readonly stored: false; readonly current: Chosen | undefined };
 
 /**
- * One election's record, replicated: a compare-and-swap register made of compare-and-swap registers (CASPaxos, D. Rystsov,
- * https://arxiv.org/abs/1802.07000). What a majority has accepted under one ballot is chosen, and every later choice has
- * replaced it, directly or not. `test/programs/model` has these rules in every state; a name of a step there is one here.
+ * Replicates one election's record: a compare-and-swap register made of compare-and-swap registers (CASPaxos, D. Rystsov,
+ * https://arxiv.org/abs/1802.07000). A proposal that a majority has accepted under one ballot is chosen. Every later choice has
+ * replaced
+ * it, directly or through others. `test/programs/model` checks these rules in every state; its steps have the names of the steps
+ * here.
  */
 export class Register {
   readonly #clock: Clock;
   readonly #rounds: Rounds;
-  /** The members of which a failover may undo what a read shows. */
+  /** The members that may show a write which a failover then undoes. */
   readonly #undurable: ReadonlySet<string>;
   #turn: Promise<void> = Promise.resolve();
 
@@ -34,15 +40,20 @@ export class Register {
   }
 
   /**
-   * Returns what was chosen last; `undefined` where nothing was. Where the members are split, and still are after a pause, a
-   * look is answered what the newest write was to replace, and a consistent get completes that write. So does a look where
-   * no member has what was replaced. Who cannot complete it is answered as a look is; but nobody what he has seen replaced.
+   * Returns what was chosen last; `undefined` if nothing was. A split of the members that lasts through a pause is answered as
+   * follows:
+   *
+   * - A get that does not complete the split returns the record that the newest write was to replace.
+   * - A get that completes it writes the newest write again, and returns that. It returns the replaced record if this fails.
+   * - A get for which no member shows the replaced record completes the split in any case.
+   *
+   * No get returns a record that this process has seen replaced.
    * @param completes whether a split is completed.
    */
   async get(consistent: boolean, limits: CallLimits, completes: boolean = consistent): Promise<Chosen | undefined> {
     let before: Ballot | undefined;
     for (let times = 0; ; times += 1) {
-      // Of those that a decision depends on, every member is asked that answers: one that has forgotten may be among them.
+      // A consistent get waits for every member that answers: one that has forgotten may be among them.
       const reading = await this.#rounds.read(limits, consistent, (kept) => !consistent && this.#rounds.isChosen(kept));
       this.#rounds.demandMajority(reading, false);
       const top = topOf(reading.kept);
@@ -55,7 +66,7 @@ export class Register {
         const answer = write === this.#rounds.seen ? write : base;
         const found = [...reading.kept.values()].find(({ proposal }) => proposal?.write === answer)?.proposal;
         const isKnown = answer === null || found !== undefined;
-        // Its age is not told: the other one may have been chosen.
+        // The age is left out, because the newer write may have been chosen.
         const passed = found && { proposal: found };
         if (isKnown && !completes) return passed;
         const completed = await this.#inTurn(limits, () => this.#complete(limits));
@@ -67,13 +78,13 @@ export class Register {
     }
   }
 
-  /** Replaces `proposal.base`, if that is what was chosen last. */
+  /** Replaces `proposal.base`, if that is what was chosen last. @param redates whether the proposal has a new nonce. */
   async put(proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Outcome> {
     const rounds = this.#rounds;
     return await this.#inTurn(limits, async () => {
       let sent = false;
       let hasWaited = false;
-      // However often it is sent: others count from when they have found it.
+      // Taken before the first of all sends, because others count from when they first find the nonce.
       const datedAt = redates ? instantOf(this.#clock) : undefined;
       const { leads } = rounds;
       if (leads?.write === proposal.base && goesOn(leads.record, proposal.record)) {
@@ -84,7 +95,7 @@ export class Register {
       for (;;) {
         const reading = await this.#readAfter(sent, limits);
         const top = topOf(reading.kept)?.proposal;
-        // What a read shows of this write is written once more where a member may lose it.
+        // A member may lose what a read shows of this write, so the write is made once more there.
         const isToRepeat = this.#undurable.size > 0 && top?.write === proposal.write;
         if (this.#rounds.isChosen(reading.kept) && (top?.write ?? null) !== proposal.base && !isToRepeat)
           return this.#judge(proposal, top, sent);
@@ -109,8 +120,8 @@ export class Register {
   }
 
   /**
-   * Has one member show what was chosen last, and by a majority with it.
-   * @param check throws where that is not what is to be shown.
+   * Makes one member, and a majority with it, show what was chosen last.
+   * @param check throws if that is not the proposal to show.
    */
   async show(name: string, check: (chosen: Proposal | undefined) => void, limits: CallLimits): Promise<void> {
     const rounds = this.#rounds;
@@ -124,7 +135,7 @@ export class Register {
           const isShown = compareBallots(reading.kept.get(name)?.accepted, top?.accepted) === 0;
           if (isShown && (!this.#undurable.has(name) || rounds.hasAcknowledged(name, top?.accepted))) return;
         }
-        // While it is silent there is nothing to be repaired for it.
+        // A member that is silent cannot be repaired now.
         if (reading.answers.has(name)) await this.#repair(reading, limits);
         const why = reading.kept.has(name) ? "it was found to keep something else." : rounds.absences.whyMissing(reading, name);
         await this.#pause(limits, false, 1, `${name} has not shown this leadership for the whole time: ${why}`);
@@ -139,7 +150,7 @@ export class Register {
     throw new ConfigurationError(`${carriedOut} has carried out a write whose condition cannot have held.`);
   }
 
-  /** Has the newest write chosen, whatever it is; `undefined` where that does not come about. */
+  /** Gets the newest write chosen, whichever it is. Returns it, or `undefined` if that fails. */
   async #complete(limits: CallLimits): Promise<Proposal | undefined> {
     const rounds = this.#rounds;
     const reading = await rounds.read(limits, true, () => false);
@@ -148,7 +159,7 @@ export class Register {
     return await this.#repair(reading, limits);
   }
 
-  /** Writes the newest write again, under a ballot of its own. Returns it where a majority has it. */
+  /** Writes the newest write again, under a new ballot. Returns it if a majority has accepted it. */
   async #repair(reading: Reading, limits: CallLimits): Promise<Proposal | undefined> {
     const rounds = this.#rounds;
     const prepared = await rounds.prepare(reading, limits);
@@ -158,7 +169,7 @@ export class Register {
     return accepted === "confirmed" ? top : undefined;
   }
 
-  /** What the members keep. Where that cannot be told, a write that was sent may have been applied all the same. */
+  /** Reads the members. If that fails after a write was sent, the error says that the write may have been applied. */
   async #readAfter(sent: boolean, limits: CallLimits): Promise<Reading> {
     try {
       const reading = await this.#rounds.read(limits, true, () => false);
@@ -170,7 +181,10 @@ export class Register {
     }
   }
 
-  /** What a put makes of another write, chosen in place of the one that it was to replace; or of its own. */
+  /**
+   * Returns the result of a put, given the chosen write: the put's own, or another one in place of the write to be replaced.
+   * @throws {StoreError} `STORE_CONFLICT` if later writes hide whether a write that was sent was applied.
+   */
   #judge(proposal: Proposal, chosen: Proposal | undefined, sent: boolean): Outcome {
     if (chosen?.write === proposal.write) return { stored: true };
     if (!sent || chosen?.base === proposal.base) return { stored: false, current: this.#known(chosen) };
@@ -182,7 +196,7 @@ export class Register {
     return proposal && { proposal, knownForMs: this.#rounds.knownForMs(proposal) };
   }
 
-  /** Rounds of one process follow each other. */
+  /** Runs the rounds of one process one after another. */
   async #inTurn<T>({ signal }: CallLimits, work: () => Promise<T>): Promise<T> {
     const before = this.#turn;
     const turn = Promise.withResolvers<void>();
@@ -210,15 +224,20 @@ export class Register {
 }
 
 /**
- * Whether a write goes on with a term that its process holds, or ends it. During a lease nobody else has taken over, so that
- * it needs no prepare. What begins a term does: of what this process wrote last one member may have missed the next, while
- * another one has forgotten that.
+ * Reports whether a write continues or ends a term that this process holds. Such a write needs no prepare, because no other
+ * process takes over
+ * during the lease. A write that begins a term does need one. After this process's last write another one may have followed; one
+ * member may
+ * have missed that, and another one may have forgotten it.
  */
 function goesOn(before: LeaseRecord, record: LeaseRecord): boolean {
   return before.termId !== null && before.term === record.term;
 }
 
-/** A proposal that keeps the nonce of what it replaces was sent, as far as that goes, when that was. */
+/**
+ * Completes a proposal that keeps the nonce of the replaced one: its wall-clock time is that of the replaced one, if that has
+ * any.
+ */
 function dated(proposal: Proposal, found: Proposal | undefined): Proposal {
   return { ...proposal, wallMs: proposal.wallMs ?? found?.wallMs };
 }

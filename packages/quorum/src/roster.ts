@@ -5,24 +5,26 @@ import type { CallLimits } from "./call-limits.ts";
 import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
 import type { MemberLimits } from "./member.ts";
 
-/** The record in which the members, as a quorum, keep who they are. No election may have this name. */
+/** The record that says which stores are the members. No election may have this name. */
 export const ROSTER = "leasehold-quorum-members";
-/** The record by which each store is known again. No election may have this name. */
+/** The record that identifies each store. No election may have this name. */
 export const MARKER = "leasehold-quorum-marker";
 
-/** Who the members are. */
+/** The stores that are the members of a quorum. */
 export interface Roster {
   /** Rises with every change. */
   readonly number: number;
   /** The marker of each member's store, by name. */
   readonly incarnations: Readonly<Record<string, string>>;
-  /** The members whose store has come in place of another one: that it has no record of an election says nothing. */
+  /**
+   * The members whose store has replaced another one. Such a store may lack the record of an election that the former one had.
+   */
   readonly later: readonly string[];
-  /** The markers of the stores that were replaced last: they do not come back. */
+  /** The markers of the stores that were replaced last. Such a marker never counts again. */
   readonly past: readonly string[];
 }
 
-/** The roster in which one member's store is another one. */
+/** Returns a roster in which one member has another store. */
 export function replaced(roster: Roster, name: string, incarnation: string): Roster {
   const { number, incarnations, later, past } = roster;
   return {
@@ -33,13 +35,13 @@ export function replaced(roster: Roster, name: string, incarnation: string): Ros
   };
 }
 
-/** Whether two rosters can be of one quorum: members that they have, or have had, are the same. */
+/** Reports whether two rosters can be of one quorum: they share the marker of a present or a former member. */
 export function areRelated(one: Roster, other: Roster): boolean {
   const markers = new Set(markersOf(one));
   return markersOf(other).some((marker) => markers.has(marker));
 }
 
-/** The roster of the highest number. */
+/** Returns the roster with the highest number. */
 export function newestOf(rosters: Iterable<Roster>): Roster | undefined {
   let newest: Roster | undefined;
   for (const roster of rosters) if (roster.number > (newest?.number ?? 0)) newest = roster;
@@ -50,21 +52,21 @@ function markersOf({ incarnations, past }: Roster): readonly string[] {
   return [...Object.values(incarnations), ...past];
 }
 
-/** How many stores that were replaced are remembered. */
+/** How many replaced stores a roster remembers. */
 const PAST = 20;
 
-/** Returns a roster as the members keep it. */
+/** Returns the record in which the members keep a roster. */
 export function rosterRecord(roster: Roster): LeaseRecord {
   return { ...UNACCEPTED, value: JSON.stringify(roster) };
 }
 
-/** Returns the roster that was proposed. @throws {ForeignRecordError} for what is none. */
+/** Returns the roster of a proposal. @throws {ForeignRecordError} if its record is not a roster. */
 export function rosterOf({ record }: Proposal): Roster {
   let roster: Partial<Roster> | null = null;
   try {
     roster = JSON.parse(record.value ?? "null") as Partial<Roster> | null;
   } catch {
-    // As what is no roster.
+    // Invalid JSON is refused below, like any other text that is not a roster.
   }
   const { number, incarnations, later, past } = roster ?? {};
   if (Number.isSafeInteger(number) && typeof incarnations === "object" && Array.isArray(later) && Array.isArray(past)) {
@@ -73,28 +75,32 @@ export function rosterOf({ record }: Proposal): Roster {
   throw new ForeignRecordError(ROSTER, "the list of the quorum's members", "it is not valid");
 }
 
-/** Which stores' answers count, by who they are; what they keep of an election decides besides. */
+/** Decides by a store's identity whether its answers count. Lost promises are checked separately. */
 export interface Admission {
-  /** What each write says of the members. */
+  /** The roster that each write names. */
   readonly roster: Roster;
-  /** Returns what a member keeps, and finds out who its store is, where that is not known, or not proven by what it keeps. */
+  /** Returns what a member keeps. Identifies its store if that is unknown, or if the kept state does not prove it. */
   meet(name: string, kept: Promise<Kept>, limits: MemberLimits): Promise<Kept>;
-  /** Takes over the roster of this number, or a later one. */
+  /** Adopts the roster of this number, or a later one. */
   follow(number: number, limits: CallLimits): Promise<void>;
   /**
-   * Of some answers, those that count.
-   * @param answers of members that have not forgotten. @param all with those that have, or whose store is another one by now.
-   * @param ballot that all of these have promised just now, who counted before.
+   * Returns the answers that count.
+   * @param answers of members that have not forgotten.
+   * @param all also of members that have forgotten, or that have another store by now.
+   * @param ballot that all of these members, which counted before, have just promised.
    */
   counting(
     answers: ReadonlyMap<string, Kept>,
     all: ReadonlyMap<string, Kept>,
     ballot: Ballot | undefined,
   ): ReadonlyMap<string, Kept>;
-  /** Why a member that has answered does not count, in a sentence, where it is for whose store it is. */
+  /** Returns why a member that has answered does not count, as a sentence, if its store is the reason. */
   whyAbsent(name: string): string | undefined;
-  /** Takes in whether a member counts for an election: `why` not, in a sentence, or undefined. A silent one has not answered. */
+  /**
+   * Records whether a member counts for an election. `why` is a sentence, or undefined if the member counts. `isSilent`: it has
+   * not answered.
+   */
   report(name: string, election: string, why: string | undefined, isSilent: boolean): void;
-  /** Whether a member may be given a proposal though what it keeps does not count. */
+  /** Reports whether a member may receive a proposal although its state does not count. */
   mayTakeBack(name: string, proposal: Proposal): boolean;
 }

@@ -10,50 +10,50 @@ import { Link } from "./link.ts";
 import type { Member } from "./member.ts";
 import type { Admission } from "./roster.ts";
 
-/** Who proposes: one per store instance. */
+/** The author of proposals: one per store instance. */
 export interface Proposer {
   readonly id: string;
-  /** The last round of any election: none is used twice. */
+  /** The last round of any election. No round is used twice. */
   lastRound: number;
 }
 
-/** What the members keep, as far as they have answered. */
+/** The answers of the members to one read. */
 export interface Reading {
-  /** Of those that count. */
+  /** The states of members that count. */
   readonly kept: ReadonlyMap<string, Kept>;
-  /** Of all, also of those that do not count. */
+  /** The states of all members that answered, also of those that do not count. */
   readonly answers: ReadonlyMap<string, Kept>;
   readonly failures: ReadonlyMap<string, unknown>;
-  /** The time that each had for each request. */
+  /** The time that each member had for each request, in milliseconds. */
   readonly memberMs: number;
 }
 
-/** A ballot that a majority has promised, with what each of them keeps. */
+/** A ballot that a majority has promised, with the state of each of these members. */
 export interface Prepared {
   readonly ballot: Ballot;
   readonly kept: ReadonlyMap<string, Kept>;
 }
 
-/** What has become of an accept: a majority has it, or no member has, or nobody knows. */
+/** The result of an accept: a majority has it, no member has it, or the outcome is unknown. */
 export type Accepted = "confirmed" | "refused" | "unknown";
 
-/** A round that a member is to be caught up with. */
+/** The round that a member has to catch up with. */
 interface CatchUp {
   readonly ballot: Ballot;
   readonly proposal: Proposal;
-  /** Whether a majority has it. */
+  /** Resolves with whether a majority has accepted it. */
   readonly confirmed: Promise<boolean>;
 }
 
-/** How often an accept is sent to one member again. */
+/** How often at most an accept is sent again to one member. */
 const MOST_REPEATS = 2;
-/** A write's condition has failed. */
+/** The failure of a write whose condition did not hold. */
 const REFUSED = new Error("Somebody else has written there.");
-/** A member is not given a write, by what it was found to keep. */
+/** The failure of a member that is not sent a write, because of the state that it keeps. */
 const PASSED_OVER = new Error("It keeps what this write may not replace.");
-/** The rounds of one process on one election's record: what it asks of the members, and what it makes of their answers. */
+/** Runs the rounds of one process on one election's record: sends requests to the members, and judges their answers. */
 export class Rounds {
-  /** What is said of members that do not count. */
+  /** Reports the members that do not count. */
   readonly absences: Absences;
   readonly #election: string;
   readonly #clock: Clock;
@@ -61,11 +61,15 @@ export class Rounds {
   readonly #links: ReadonlyMap<string, Link>;
   readonly #majority: number;
   readonly #admission: Admission;
-  /** The write that this process has last seen chosen: it is that for ever, whoever shows it. */
+  /** The write that this process last saw chosen. It stays chosen, whichever members show it. */
   seen: string | undefined;
   /** The ballot of the last round. */
   #ballot: Ballot | undefined;
-  /** What that round has had chosen, where it has a nonce of its own, and from before that was sent: who holds a lease has written it. */
+  /**
+   * The proposal that the last round got chosen, with an instant before its nonce was sent. Set only if that proposal has a new
+   * nonce: then the
+   * holder of a lease wrote it.
+   */
   #leads: { readonly proposal: Proposal; readonly datedAt: Instant } | undefined;
 
   constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: Admission) {
@@ -79,8 +83,11 @@ export class Rounds {
   }
 
   /**
-   * What may be replaced without a prepare: the last round has had it chosen, and has promised the next ballot. Once its lease has
-   * run out somebody else may have led, whom one member has missed and another one has forgotten.
+   * The proposal that may be replaced without a prepare: the last round got it chosen, and its accept also promised the next
+   * ballot.
+   * `undefined` once its lease has run out, because another candidate may have led since. One member may have missed that
+   * leader's write,
+   * and another one may have forgotten it.
    */
   get leads(): Proposal | undefined {
     if (!this.#leads) return undefined;
@@ -103,13 +110,14 @@ export class Rounds {
     refuseOthers(first.failures);
     await this.#admission.follow(this.#newestRoster(first.answers), limits);
     const kept = this.#counting(first.answers);
-    // One that shows less than was known before it was asked has forgotten: to ask again would take the call its time.
+    // A member that shows less than was known before it was asked has forgotten. Asking it again would only use up the call's
+    // time.
     const hasForgotten = (name: string): boolean =>
       consistent && compareBallots(first.answers.get(name)?.promised, knownBefore.get(name)) < 0;
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name) && !hasForgotten(name));
     const { memberMs } = limits;
     if (isEnough(kept)) {
-      // The slowest member is never among them, though it is well: it is heard, too.
+      // The slowest member is never among these answers, although it is healthy. Its late answer is evaluated as well.
       for (const [name, request] of requests) void request.then((late) => this.#hear(name, late)).catch(() => undefined);
       return { kept, ...first, memberMs };
     }
@@ -118,10 +126,11 @@ export class Rounds {
       this.absences.report(reading);
       return reading;
     }
-    // What was read before it was known that the member has promised more may have been written since: it is read again.
-    // One that is behind even then has forgotten, and counts as absent.
+    // Read these members again: they may have been written between their answer and the higher promise that another member
+    // reported.
+    // A member that is behind even then has forgotten, and counts as absent.
     const again = await gather(this.#clock, ask(behind, true), limits.memberMs, () => false);
-    // One that was written since may say that another store has come in place of one of those that have answered.
+    // A member that was written since may name a newer roster. In it another store may have replaced one that has answered.
     await this.#admission.follow(this.#newestRoster(again.answers), limits);
     const reading = {
       kept: this.#counting(new Map([...kept, ...again.answers])),
@@ -133,7 +142,11 @@ export class Rounds {
     return reading;
   }
 
-  /** Has all members that have answered promise a ballot above every other: all of them, or it starts over. */
+  /**
+   * Makes all members of a read promise a ballot above every other. Returns `undefined` if one of them refuses, or if too few
+   * promise; the
+   * caller then starts over.
+   */
   async prepare({ kept }: Reading, limits: CallLimits): Promise<Prepared | undefined> {
     const ballot = this.#above(kept);
     this.#begin(ballot);
@@ -147,13 +160,13 @@ export class Rounds {
     );
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
     limits.signal.throwIfAborted();
-    // Only silence is absence. One that refuses has something else by now, which may be newer than all the rest.
+    // Only a silent member counts as absent. A member that refuses has another state by now, which may be newer than all others.
     const isRefused = [...failures.values()].includes(REFUSED);
     const promised = this.#counting(answers, ballot);
     return isRefused || promised.size < this.#majority ? undefined : { ballot, kept: promised };
   }
 
-  /** Has a proposal accepted without a prepare, under the ballot that the last accept has promised. */
+  /** Gets a proposal accepted without a prepare, under the ballot that the last accept also promised. */
   async acceptNext(proposal: Proposal, datedAt: Instant | undefined, limits: CallLimits): Promise<Accepted> {
     const targets = this.#counting(new Map([...this.#links].flatMap(([name, { own }]) => (own ? [[name, own] as const] : []))));
     if (!this.#ballot || targets.size < this.#majority) return "refused";
@@ -161,11 +174,15 @@ export class Rounds {
   }
 
   /**
-   * Has members accept a proposal under a ballot that a majority has promised; done when a majority has. The others are
-   * caught up meanwhile, and afterwards. One that refuses has something newer: another one that has accepted may have had
-   * that, too, and forgotten it. So a refusal that comes first voids the majority, and one that comes later has the next
-   * write read all.
-   * @param datedAt before the first send of the proposal's nonce; undefined where it is of what this replaces, or of a repair.
+   * Gets a proposal accepted under a ballot that a majority has promised. Returns once a majority has accepted. The other members
+   * are caught
+   * up meanwhile, and afterwards.
+   *
+   * A member that refuses has a newer state. Another member that has accepted may have had that state too, and forgotten it. So a
+   * refusal
+   * that comes before the majority voids the majority. A later refusal makes the next write read all members.
+   * @param datedAt an instant before the first send of the proposal's nonce; undefined for the nonce of the replaced record, and
+   * for a repair.
    */
   async accept(
     { ballot, kept: targets }: Prepared,
@@ -186,7 +203,9 @@ export class Rounds {
     const catchUp: CatchUp = { ballot, proposal, confirmed: confirmed.promise };
     const bring = async (link: Link, target?: Kept): Promise<void> => {
       let present = target ?? (await this.#toCatchUp(link, catchUp, limits));
-      // Where an accept made a record, one that arrives late would have a store that was emptied since pass for what it was.
+      // Never let an accept create a record. A delayed one could re-create it on a store that was wiped meanwhile; that store
+      // would look as if it
+      // had lost nothing.
       while (present.version === undefined) {
         await this.#write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits).catch(onFailure);
         present = await this.#toCatchUp(link, catchUp, limits);
@@ -195,8 +214,9 @@ export class Rounds {
       if (this.#ballot === ballot) link.own = own;
       this.absences.answered(link.member.name, true);
     };
-    // A request that is lost costs a member this round, and then the next one may be emptied: it is sent again while there is time.
-    // A member may fail at once, and go on to: hence the pause, and the limit.
+    // A lost request leaves its member without this round, and the next member that is emptied may be one that has it. So the
+    // request is sent
+    // again while there is time. A member may fail at once, and go on failing: hence the pause and the limit.
     const mayTryAgain = async (failure: unknown): Promise<boolean> => {
       if (!isTimeout(failure) || !(await confirmed.promise)) return false;
       const pauseMs = (limits.memberMs / 4) * (0.5 + this.#clock.random());
@@ -220,13 +240,16 @@ export class Rounds {
     confirmed.resolve(isConfirmed);
     if (isConfirmed) this.seen = proposal.write;
     limits.signal.throwIfAborted();
-    // A repair may be another's write, and an order goes with no lease.
+    // A repair may write another process's proposal, and an order belongs to no lease; both come without `datedAt`.
     if (isConfirmed && datedAt) this.#leads = { proposal, datedAt };
     else if (failures.size === requests.size && [...failures.values()].every(isRefusal)) return "refused";
     return isConfirmed ? "confirmed" : "unknown";
   }
 
-  /** Sends to each member a write whose condition must fail. Returns the name of one that has carried it out. */
+  /**
+   * Sends to each member a write whose condition must fail. Returns the name of a member that carried it out; `undefined` if none
+   * did.
+   */
   async probe(ifVersion: string, limits: CallLimits): Promise<string | undefined> {
     const requests = this.#all((link) =>
       this.#send(link, limits, (timeoutMs) =>
@@ -239,13 +262,16 @@ export class Rounds {
     return [...answers].find(([, refused]) => !refused)?.[0];
   }
 
-  /** Reports whether a member has acknowledged to this process that it has accepted this ballot. */
+  /** Reports whether a member has acknowledged to this process that it accepted this ballot. */
   hasAcknowledged(name: string, ballot: Ballot | undefined): boolean {
     const own = this.#links.get(name)?.own;
     return own?.accepted !== undefined && compareBallots(own.accepted, ballot) === 0;
   }
 
-  /** Whether somebody else's round may be under way: a ballot was promised that is not the one which goes with an accept. */
+  /**
+   * Reports whether another process's round may be under way: its promised ballot is above the one that goes with the newest
+   * accept.
+   */
   isUnderWay({ kept }: Reading): boolean {
     const accepted = topOf(kept)?.accepted;
     const promised = highest([...kept.values()].map((one) => one.promised));
@@ -253,19 +279,19 @@ export class Rounds {
     return !isOwn && compareBallots(promised, accepted && forward(accepted)) > 0;
   }
 
-  /** How long ago any member first showed a proposal's nonce to this process. */
+  /** Returns how long ago, in milliseconds, any member first showed a proposal's nonce to this process. */
   knownForMs({ record }: Proposal): number {
     return Math.max(...[...this.#links.values()].map((link) => link.knownForMs(record.nonce)));
   }
 
-  /** What was chosen, where {@link isChosen} says so. */
+  /** Returns the chosen proposal. Valid only if {@link isChosen} is true of the same states. */
   chosen(kept: ReadonlyMap<string, Kept>): Chosen | undefined {
     const proposal = topOf(kept)?.proposal;
     if (!proposal) return undefined;
     return { proposal, ageMs: ageOf(proposal, kept, this.#majority), knownForMs: this.knownForMs(proposal) };
   }
 
-  /** Whether a majority shows the highest ballot that any member shows. */
+  /** Reports whether a majority shows the highest ballot that any member shows. */
   isChosen(kept: ReadonlyMap<string, Kept>): boolean {
     const top = topOf(kept)?.accepted;
     return [...kept.values()].filter(({ accepted }) => compareBallots(accepted, top) === 0).length >= this.#majority;
@@ -276,19 +302,21 @@ export class Rounds {
   }
 
   /**
-   * Reads a member that was silent, or has forgotten: what it keeps is what the accept may replace. One that has forgotten is
-   * taken back only once the round is confirmed by the others: these are N - majority + 1 at least, and so have one in
-   * common with whatever majority it was in.
+   * Reads a member that was silent, or has forgotten. The accept may replace the state that it shows. A member that has forgotten
+   * is taken back
+   * only once the other members have confirmed the round. Those are at least N - majority + 1, so they share a member with every
+   * majority
+   * that this member was part of.
    */
   async #toCatchUp(link: Link, { ballot, proposal, confirmed }: CatchUp, limits: CallLimits): Promise<Kept> {
     const { name } = link.member;
-    // A slow member has half of the time that is left.
+    // A slow member gets half of the time that is left.
     const nowMs = this.#clock.monotonicMs();
     const untilMs = nowMs + Math.max(limits.memberMs, (limits.untilMs - nowMs) / 2);
     const present = await link.send(this.#election, Math.min(untilMs, limits.untilMs), (timeoutMs) =>
       this.#get(link, true, limits, timeoutMs),
     );
-    // The next round reads who the members are by now.
+    // A newer roster exists, so the next round must begin with a read.
     if (present.roster > this.#admission.roster.number && (await confirmed)) this.#leads = undefined;
     if (!this.#admission.mayTakeBack(name, proposal)) {
       this.absences.answered(name, this.#counting(new Map([[name, present]])).size > 0);
@@ -297,13 +325,15 @@ export class Rounds {
     const counts = this.#counting(new Map([[name, present]])).size > 0;
     if (!counts) this.absences.answered(name, false);
     if (!counts && !(await confirmed)) throw PASSED_OVER;
-    // It has promised more than this round brings it, and forgotten that: it counts again once a round goes above it.
+    // The member has forgotten a promise above this round. It counts again once a round goes above that promise.
     if (!counts && compareBallots(link.known, forward(ballot)) > 0) this.#leads = undefined;
     if (compareBallots(present.promised, ballot) <= 0) {
       link.blockedBy = undefined;
       return present;
     }
-    // Whoever has this promise may be dead: where it is met twice, the next round goes above it. What was accepted is newer.
+    // The proposer of this promise may be dead. If the same promise is met twice, or something newer was accepted here, the next
+    // round must go
+    // above it.
     const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) > 0;
     if (isInTheWay && (await confirmed)) this.#leads = undefined;
     link.blockedBy = present.promised;
@@ -319,14 +349,14 @@ export class Rounds {
     return await this.#admission.meet(member.name, kept, { timeoutMs, signal });
   }
 
-  /** Of some answers those that count: of the quorum's stores, as far as they have not forgotten. */
+  /** Returns the answers that count: those of the quorum's stores that have not forgotten. */
   #counting(answers: ReadonlyMap<string, Kept>, ballot?: Ballot): ReadonlyMap<string, Kept> {
     for (const [name, kept] of answers) this.#learn(name, kept);
     const remembering = [...answers].filter(([name, kept]) => this.#links.get(name)?.isBehind(kept) === false);
     return this.#admission.counting(new Map(remembering), answers, ballot);
   }
 
-  /** Reports a member that counts; an answer that says less may be older than what is known by now. */
+  /** Reports a member that counts. A late answer that shows less is ignored: it may be older than what is known by now. */
   #hear(name: string, kept: Kept): void {
     if (this.#counting(new Map([[name, kept]])).size > 0) this.absences.answered(name, true);
   }
@@ -354,7 +384,7 @@ export class Rounds {
     return new Map(names.map((name) => [name, request(this.#links.get(name) as Link)]));
   }
 
-  /** A new round: nothing that the last one has written may be gone by, but what its callers have taken already. */
+  /** Begins a new round. It may not use anything that the last one wrote, except for what its caller has already taken. */
   #begin(ballot: Ballot): void {
     this.#leads = undefined;
     this.#ballot = ballot;
@@ -385,7 +415,9 @@ function isRefusal(failure: unknown): boolean {
   return failure === REFUSED || failure === PASSED_OVER;
 }
 
-/** Of two lists of members each would have a majority of its own: that is no failure of one member. */
+/**
+ * Throws the error of a wrong list of members. Two lists would each have their own majority, so it is no failure of one member.
+ */
 function refuseOthers(failures: ReadonlyMap<string, unknown>): void {
   for (const failure of failures.values()) if (isLeaseholdError(failure, "CONFIGURATION")) throw failure;
 }

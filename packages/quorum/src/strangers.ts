@@ -4,20 +4,23 @@ import type { Member } from "./member.ts";
 import { sameStore } from "./options.ts";
 import { areRelated, newestOf, type Roster } from "./roster.ts";
 
-/** Finds members whose stores are none of the quorum's. This process has been given the wrong ones, or old backups of the right ones. */
+/** Finds members whose stores are not the quorum's. This process was given wrong stores, or old backups of the right ones. */
 export class Strangers {
   readonly #members: readonly Member[];
   readonly #shown: Looks<string | null>;
   readonly #rosters: Looks<Roster>;
 
-  /** @param shown the marker of each store; null where it has none. @param rosters what each has of who the members are. */
+  /** @param shown the marker of each store; null if it has none. @param rosters the roster that each store shows. */
   constructor(members: readonly Member[], shown: Looks<string | null>, rosters: Looks<Roster>) {
     this.#members = members;
     this.#shown = shown;
     this.#rosters = rosters;
   }
 
-  /** @throws {ConfigurationError} if the store of one member was given under another one's name, which only a configuration can do. */
+  /**
+   * @throws {ConfigurationError} if the store of one member was given under another one's name. Only a wrong configuration causes
+   * that.
+   */
   refuse(present: Roster | undefined): void {
     refuseTwins([...this.#shown]);
     for (const { name, place } of this.#members) {
@@ -26,7 +29,7 @@ export class Strangers {
     }
   }
 
-  /** Why a member does not count, in a sentence, where it is for whose store it is. */
+  /** Returns why a member does not count, as a sentence, if its store is the reason. */
   whyAbsent(name: string, roster: Roster | undefined): string | undefined {
     const present = roster ?? newestOf([...this.#rosters].map(([, one]) => one));
     if (this.#shown.get(name) === null) {
@@ -40,7 +43,7 @@ export class Strangers {
     return `its store is another one than the quorum's. It has the marker ${this.#shown.get(name)}${as}, and the quorum's has ${present?.incarnations[name]}. Give every process the same stores by the same names${otherwise}.`;
   }
 
-  /** Whether a member's store is none of the quorum's, nor may become one by itself. */
+  /** Reports whether a member's store is not the quorum's, and is never taken in without an administrator. */
   isStranger(name: string, present: Roster | undefined): boolean {
     const marker = this.#shown.get(name);
     if (!present || marker === undefined || marker === null || marker === present.incarnations[name]) return false;
@@ -49,7 +52,7 @@ export class Strangers {
     return roster !== undefined && !areRelated(roster, present);
   }
 
-  /** The other member whose store this one's is. */
+  /** Returns the name of the other member whose store this is; `undefined` if it is no other member's. */
   #placeOf(name: string, present: Roster | undefined): string | undefined {
     const marker = this.#shown.get(name);
     if (!present || typeof marker !== "string" || marker === present.incarnations[name]) return undefined;
@@ -58,7 +61,7 @@ export class Strangers {
   }
 }
 
-/** @throws {ConfigurationError} if two members have one marker: so they are one store. */
+/** @throws {ConfigurationError} if two members show one marker, because they are the same store then. */
 export function refuseTwins(marked: ReadonlyArray<readonly [name: string, marker: string | null]>): void {
   for (const [at, [name, marker]] of marked.entries()) {
     const twin = marker === null ? undefined : marked.slice(0, at).find(([, other]) => other === marker)?.[0];

@@ -1,4 +1,4 @@
-/** The ages of nonces by the members' own clocks: those that every member of one majority shows. */
+/** Tests the ages of nonces by the members' own clocks: the age that every member of one majority shows. */
 import { MemoryLeaseStore, type StoreClock } from "@leasehold/core";
 import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
@@ -10,7 +10,7 @@ import { ELECTION, recordOf, versionOf, World } from "./world.ts";
 const EXACT = { toleranceMs: 0, exact: true };
 const ageOf = (stored: StoredRecord | undefined): readonly number[] | undefined => stored?.nonceAgeMs?.map(Math.round);
 
-/** A world whose members tell ages exactly, as Firestore does. */
+/** Returns a world whose members tell ages exactly, as Firestore does. */
 const withClocks = (storeClock: StoreClock = EXACT): Promise<World> => World.founded({ storeClock });
 
 test("a nonce is as old as every member of some majority shows, by its own clock", async () => {
@@ -18,7 +18,7 @@ test("a nonce is as old as every member of some majority shows, by its own clock
   const one = world.open("one");
   await one.put("first");
   await world.clock.advance(7_000);
-  // Clocks that were set, one of them far ahead.
+  // Two members' clocks are set: one far ahead, one back.
   world.services.a.stepClock(3_600_000);
   world.services.b.stepClock(-5_000);
 
@@ -30,7 +30,7 @@ test("a nonce is as old as every member of some majority shows, by its own clock
   expect((await one.get())?.nonceAgeMs?.[0]).toBeLessThan(4_100);
 });
 
-test("a member that was caught up later shows less, and is not part of the majority that shows most", async () => {
+test("a member that was caught up later shows a lower age, and is not part of the majority with the greatest", async () => {
   const world = await withClocks();
   const one = world.open("one");
   world.down.add("c");
@@ -43,12 +43,12 @@ test("a member that was caught up later shows less, and is not part of the major
   await world.clock.advance(1_000);
   expect((await one.get())?.nonceAgeMs?.[0]).toBeGreaterThan(5_900);
 
-  // Without one of the other two, the majority has no more to show than c has.
+  // Without a or b, the majority shows no more than c shows.
   world.down.add("a");
   expect((await one.get())?.nonceAgeMs?.[0]).toBeLessThan(1_500);
 });
 
-test("whether a member keeps a nonce is told by what it keeps itself, not by what was chosen", async () => {
+test("a member keeps a nonce if its own record has it, whatever was chosen", async () => {
   const world = await withClocks();
   const [one, other] = [world.open("one"), world.open("other")];
   let version = versionOf(await one.put("first"));
@@ -57,17 +57,17 @@ test("whether a member keeps a nonce is told by what it keeps itself, not by wha
   version = versionOf(await one.put("second", version));
   world.down.delete("c");
   await world.clock.advance(1_000);
-  // The nonce is the one that was chosen, and not what c keeps.
+  // The write keeps the chosen nonce, which c does not have.
   const kept = { ifVersion: version, keepsNonce: true, signal: new AbortController().signal, timeoutMs: 1_000 };
   await world.clock.runUntil(other.store.put(ELECTION, { ...recordOf("second"), broken: { reason: "any", id: "x" } }, kept));
   await world.clock.advance(1_000);
   world.down.add("a");
 
-  // The upper bound is of the member that shows most.
+  // The upper bound is that of the member with the greatest age.
   expect((await other.get())?.nonceAgeMs?.[1]).toBeLessThan(3_000);
 });
 
-test("a write that dates a nonce anew does so at every member", async () => {
+test("a write that restarts the age of a nonce does so at every member", async () => {
   const world = await withClocks();
   const one = world.open("one");
   const first = versionOf(await one.put("first"));
@@ -79,7 +79,7 @@ test("a write that dates a nonce anew does so at every member", async () => {
   expect((await one.get())?.nonceAgeMs?.[1]).toBeLessThan(1_100);
 });
 
-test("no age is told of what a split is answered with", async () => {
+test("the replaced record that is returned during a split has no age", async () => {
   const world = await withClocks();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -92,12 +92,12 @@ test("no age is told of what a split is answered with", async () => {
   expect([look?.version, ageOf(look)]).toEqual([first, undefined]);
 });
 
-test("where a member's clock may step, the writer's wall clock goes with the age; orders keep it, and a repair", async () => {
+test("if a member's clock may step, the age comes with the writer's wall clock, which orders and repairs keep", async () => {
   const world = await withClocks({ toleranceMs: 100, exact: false, mayStep: true });
   const one = world.open("one");
   expect(one.store.capabilities.storeClock).toEqual({ toleranceMs: 100, exact: false, mayStep: true });
   await one.get();
-  // A greater age is the less safe one.
+  // The wall clock is rounded up, because a greater age is less safe.
   await world.clock.advance(0.25);
   const sentMs = Math.ceil(world.clock.wallMs());
   expect(sentMs).toBeGreaterThan(world.clock.wallMs());
@@ -136,7 +136,7 @@ test.each<[string, ReadonlyArray<StoreClock | undefined>, StoreClock | undefined
   expect(new QuorumRecordStore({ a, b, c }, world).capabilities.storeClock).toEqual(expected);
 });
 
-test("occurrences are kept in the members' own, and count on the same stores; without one at each there are none", async () => {
+test("occurrences use those of the members and the same roster; a member without occurrences leaves the quorum without them", async () => {
   const clock = new VirtualClock();
   const members = { a: new MemoryLeaseStore({ clock }), b: new MemoryLeaseStore({ clock }), c: new MemoryLeaseStore({ clock }) };
   const quorum = new QuorumLeaseStore({ members, clock });
@@ -159,7 +159,7 @@ test("occurrences are kept in the members' own, and count on the same stores; wi
   expect(new QuorumLeaseStore({ members: records, clock }).occurrences).toBeUndefined();
 });
 
-test("another's write that is completed on the way is dated no later than it was", async () => {
+test("a rival's write that a put completes keeps the age that it had", async () => {
   const world = await withClocks();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));

@@ -9,7 +9,7 @@ const ballot = (round: number, proposer: string): Ballot => ({ round, proposer }
 describe("ballots", () => {
   const RISING = [undefined, ballot(1, "a"), ballot(1, "b"), ballot(2, "a"), ballot(10, "a")];
 
-  test("are ordered by round, then by who proposes, and nothing comes before all", () => {
+  test("are ordered by round, then by proposer, and undefined comes first", () => {
     for (const [at, one] of RISING.entries()) {
       for (const [other, another] of RISING.entries()) {
         expect(Math.sign(compareBallots(one, another)), `${at} and ${other}`).toBe(Math.sign(at - other));
@@ -20,12 +20,12 @@ describe("ballots", () => {
     expect(highest([])).toBeUndefined();
   });
 
-  test("lie one round before what an accept under them promises", () => {
+  test("are one round below the ballot that an accept under them promises", () => {
     expect(forward(ballot(4, "a"))).toEqual(ballot(5, "a"));
   });
 });
 
-describe("what members keep", () => {
+describe("the newest state", () => {
   const keptBy = (round: number, nonce: string, ageMs?: readonly [number, number]): Kept => ({
     ...NOTHING,
     accepted: ballot(round, "a"),
@@ -33,7 +33,7 @@ describe("what members keep", () => {
     ageMs,
   });
 
-  test("is told by the highest ballot that was accepted, wherever it stands", () => {
+  test("is the one with the highest accepted ballot, in any order", () => {
     const [low, high] = [keptBy(1, "low"), keptBy(2, "high")];
     for (const order of [
       [low, high],
@@ -44,7 +44,7 @@ describe("what members keep", () => {
     expect(topOf(new Map([["a", NOTHING]]))).toBeUndefined();
   });
 
-  test("is as old as the majority shows that shows most, and at most as any member does", () => {
+  test("is at least as old as every member of some majority shows, and at most as old as any member shows", () => {
     const of = (...ages: Array<readonly [number, number] | undefined>) =>
       ageOf(
         { write: "w", base: null, record: recordOf("n") },

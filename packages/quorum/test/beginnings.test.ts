@@ -1,4 +1,4 @@
-/** What begins while processes have been given different stores under one name: a quorum, a roster, an election. */
+/** Tests the first writes of a quorum, a roster and an election while processes have different stores under one name. */
 import type { LeaseRecord } from "@leasehold/core/provider";
 import { SimulatedRecordService } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
@@ -7,19 +7,19 @@ import { ELECTION, nonceOf, OTHER_ELECTION, World, write, type Client, type Name
 
 const LOST = { arrivals: [] };
 
-/** How many of some writes for the same place were stored. */
+/** Returns how many of some writes in the same place were stored. */
 async function stored(world: World, nonce: string, by: readonly Client[], ifVersion?: string): Promise<number> {
   const outcomes = await world.clock.runUntil(Promise.allSettled(by.map((one) => one.startPut(nonce, ifVersion))));
   return outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value.stored).length;
 }
 
-/** The number of the roster that a member keeps, if any. */
+/** Returns the number of the roster that a member keeps, if any. */
 function rosterAt(world: World, name: Name): number | undefined {
   const { value } = (world.services[name].record(ROSTER) ?? {}) as Partial<LeaseRecord>;
   return value === undefined ? undefined : (JSON.parse(value) as { number: number }).number;
 }
 
-/** Whether a member has promised more of a roster than went with the one that it keeps. */
+/** Reports whether a member has promised a roster ballot above the one that goes with its accepted roster. */
 function isPrepared(world: World, name: Name): boolean {
   const { quorum } = (world.services[name].record(ROSTER) ?? {}) as Partial<LeaseRecord>;
   if (quorum === undefined) return false;
@@ -27,13 +27,13 @@ function isPrepared(world: World, name: Name): boolean {
   return (promised?.round ?? 0) > (accepted?.round ?? -1) + 1;
 }
 
-test("an election does not begin twice where one process still has the store that was replaced", async () => {
+test("an election does not begin twice if one process still has a replaced store", async () => {
   const world = await World.founded();
   const old = world.open("old");
   await old.get();
   const renewed = world.open("renewed", { c: new SimulatedRecordService(world.clock) });
   await write(world, renewed, OTHER_ELECTION, 4);
-  // The one reads all, and its writes do not arrive at a. To the other one b is silent.
+  // The process `renewed` reads all, and its writes do not arrive at a. For the process `old`, b is silent.
   world.passage = ({ by, to, operation }) =>
     (by === "renewed" && to === "a" && operation === "put") || (by === "old" && to === "b") ? LOST : undefined;
   let count = 0;
@@ -44,7 +44,7 @@ test("an election does not begin twice where one process still has the store tha
   expect(count + (await stored(world, "mine", [renewed]))).toBe(1);
 });
 
-test("an election does not begin twice where a process still has a majority of stores that were replaced", async () => {
+test("an election does not begin twice if a process still has a majority of replaced stores", async () => {
   const world = await World.founded();
   const old = world.open("old");
   await old.get();
@@ -58,7 +58,7 @@ test("an election does not begin twice where a process still has a majority of s
   expect(await stored(world, "mine", [renewed])).toBe(1);
 });
 
-test("a first write that one member alone has taken is completed, also where all stores have come in place of others", async () => {
+test("a first write that only one member has accepted is completed, also if every store was replaced", async () => {
   const world = await World.founded();
   const one = world.open("one");
   for (const name of ["a", "b", "c"] as const) {
@@ -74,7 +74,7 @@ test("a first write that one member alone has taken is completed, also where all
   expect(nonceOf(await world.open("other").get())).toBe("first");
 });
 
-test("an election that was not written between two replacements is not believed by what the member that is left has of it", async () => {
+test("the record at the only remaining original member does not count, if no write came between two replacements", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 2);
@@ -92,10 +92,10 @@ test("an election that was not written between two replacements is not believed 
   expect(await stored(world, "fork", [other, one])).toBe(0);
 });
 
-test("of two that begin with different stores under one name, one begins", async () => {
+test("if two processes found a quorum with different stores under one name, only one succeeds", async () => {
   const world = new World();
   const begin = [world.open("one"), world.open("other", { c: new SimulatedRecordService(world.clock) })];
-  // Each has read the markers of a and b once more, and is cut off from one of them then.
+  // Each process has read the markers of a and b once more. From then on it is cut off from one of them.
   const seen = new Set<string>();
   world.passage = ({ by, to }) => {
     const isCut = (by === "one" && to === "b") || (by === "other" && to === "a");
@@ -111,7 +111,7 @@ test("of two that begin with different stores under one name, one begins", async
   expect(count).toBe(1);
 });
 
-test("a first roster that one member alone has taken is not completed by what another one has promised somebody else", async () => {
+test("a first roster that only one member has accepted is not completed by another member's promise to another process", async () => {
   const world = new World();
   const a = new SimulatedRecordService(world.clock);
   const [one, other] = [world.open("one"), world.open("other", { a })];
@@ -123,7 +123,7 @@ test("a first roster that one member alone has taken is not completed by what an
       return to === "c" ? LOST : undefined;
     }
     if (by !== "one" || !haveAllPromised) return undefined;
-    // Of what it has accepted its own a alone hears, and then it hears nothing of b.
+    // Of the accepts of `one` only its own a hears. After that `one` hears nothing of b.
     if (hasOtherPromises) return to === "b" ? LOST : undefined;
     return operation === "put" && to !== "a" ? LOST : undefined;
   };
@@ -137,14 +137,14 @@ test("a first roster that one member alone has taken is not completed by what an
   expect(await stored(world, "fork", [one])).toBe(0);
 });
 
-test("where all answer, it is completed, whatever the others have promised", async () => {
+test("a first roster that only one member has accepted is completed if all members answer, whatever they have promised", async () => {
   const world = new World();
   const lost: string[] = [];
   world.passage = ({ by, to, operation }) => {
     const haveAllPromised = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
     if (operation !== "put" || !haveAllPromised) return undefined;
     if (by === "one") return to === "a" ? { arrivals: [{ afterMs: 50 }] } : LOST;
-    // The other one's first promise does not come to a.
+    // The first promise request of `other` does not arrive at a.
     return to === "a" && lost.push(by) === 1 ? LOST : undefined;
   };
   const late = world
@@ -156,7 +156,7 @@ test("where all answer, it is completed, whatever the others have promised", asy
   await world.clock.runUntil(late);
 });
 
-/** A quorum, and an election in it, whose roster has not arrived at b; who has begun it has died. */
+/** Returns a quorum with an election, whose roster has not arrived at b. The process that founded it has died. */
 async function withoutRosterAtB(): Promise<World> {
   const world = new World();
   world.passage = ({ to, operation }) => (to === "b" && operation === "put" && isPrepared(world, "b") ? LOST : undefined);
@@ -166,7 +166,7 @@ async function withoutRosterAtB(): Promise<World> {
   return world;
 }
 
-test("a process that starts while one member hangs, and another has missed the roster, leads all the same", async () => {
+test("a process that starts while one member hangs, and another has missed the roster, reads the election", async () => {
   const world = await withoutRosterAtB();
   world.down.add("c");
 
@@ -175,7 +175,7 @@ test("a process that starts while one member hangs, and another has missed the r
   expect(nonceOf(await other.get())).toBe("first");
 });
 
-test("who cannot tell who the members are does not say that nobody leads", async () => {
+test("a read that cannot find out the roster fails and does not report a vacant election", async () => {
   const world = await withoutRosterAtB();
   const error = Object.assign(new Error("denied"), { code: "ACCESS" });
   world.passage = ({ to, operation }) =>
@@ -184,7 +184,7 @@ test("who cannot tell who the members are does not say that nobody leads", async
   await expect(world.open("observer").get()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
 });
 
-test("a write that was sent may have been applied, also where nobody can tell any more who the members are", async () => {
+test("a write that was sent may have been applied, also if the roster is unknown afterwards", async () => {
   const world = await World.founded();
   const old = world.open("old");
   await write(world, old, ELECTION, 2);
@@ -204,7 +204,7 @@ test("a write that was sent may have been applied, also where nobody can tell an
   expect(await world.clock.runUntil(mine)).toMatchObject({ mayHaveBeenApplied: true, election: ELECTION });
 });
 
-test("a member that was restored from before a roster is given that by who starts and writes", async () => {
+test("a process that starts and writes gives the roster to a member that was restored from an older backup", async () => {
   const world = await World.founded();
   const backup = world.services.a.backUp(ROSTER);
   world.empty("c");
@@ -215,11 +215,11 @@ test("a member that was restored from before a roster is given that by who start
   expect([rosterAt(world, "a"), rosterAt(world, "b"), rosterAt(world, "c")]).toEqual([2, 2, 2]);
 });
 
-test("a late write to a store that had no record does not have it pass for what it was, once it was emptied", async () => {
+test("a late write to a store that had no record does not make an emptied store pass for the former one", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   await Promise.all([one.get(), other.get()]);
-  // The first write is accepted by a alone, and brought to c, which was silent until then, a minute late.
+  // Only a accepts the first write. c, silent until then, gets it a minute late.
   let putsToA = 0;
   let isCut = false;
   world.passage = ({ by, to, operation }) => {

@@ -1,4 +1,4 @@
-/** The cases that every store passes, over three members in memory. */
+/** Runs the conformance cases on three members in memory. */
 import { MemoryLeaseStore, type Clock } from "@leasehold/core";
 import type { LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
@@ -11,7 +11,7 @@ const MEMBERS = 3;
 runConformance({
   name: "quorum",
   leaseMs: 15_000,
-  // The store's own, and those of a read, a prepare and an accept, or of one of them, to each member.
+  // One request of the quorum itself. To each member, those of a read, a prepare and an accept, or of one of these.
   requests: { acquire: 1 + 3 * MEMBERS, renew: 1 + MEMBERS, release: 1 + MEMBERS, look: 1 + MEMBERS },
   lacks: {
     faults: IN_PROCESS,

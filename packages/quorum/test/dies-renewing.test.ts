@@ -1,4 +1,4 @@
-/** A leader that dies in the middle of a renewal. */
+/** Tests a leader that dies in the middle of a renewal. */
 import { Elector, timing } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import type { Passage } from "@leasehold/core/testing";
@@ -16,33 +16,36 @@ test.each([
   { named: "prompt", answersAfterMs: 1 },
   { named: "slower than the others", answersAfterMs: 30 },
   { named: "so slow that it never counts", answersAfterMs: 600 },
-])("a renewal that one member alone has, which is $named, is followed as soon as any other one", async ({ answersAfterMs }) => {
-  const world = await World.founded();
-  const dying = world.open("dying");
-  const leader = compete("dying", dying);
-  await world.clock.advance(2_000);
-  expect(leader.isLeader).toBe(true);
-  const standby = world.open("standby");
-  const follower = compete("standby", standby);
-  await world.clock.advance(10_000);
-  const toC: Passage = { arrivals: [{ afterMs: 1, replyAfterMs: answersAfterMs }] };
-  let sentMs: number | undefined;
-  world.passage = ({ by, to, operation }) => {
-    if (by !== "dying") return to === "c" ? toC : undefined;
-    if (operation === "put") sentMs ??= world.clock.monotonicMs();
-    return to === "c" ? toC : { arrivals: [] };
-  };
-  while (sentMs === undefined) await world.clock.advance(10);
-  await world.clock.advance(2);
-  dying.clock.kill();
-  while (!follower.isLeader) await world.clock.advance(10);
+])(
+  "after a renewal that only one member has, which is $named, a standby leads within crashFailoverMs",
+  async ({ answersAfterMs }) => {
+    const world = await World.founded();
+    const dying = world.open("dying");
+    const leader = compete("dying", dying);
+    await world.clock.advance(2_000);
+    expect(leader.isLeader).toBe(true);
+    const standby = world.open("standby");
+    const follower = compete("standby", standby);
+    await world.clock.advance(10_000);
+    const toC: Passage = { arrivals: [{ afterMs: 1, replyAfterMs: answersAfterMs }] };
+    let sentMs: number | undefined;
+    world.passage = ({ by, to, operation }) => {
+      if (by !== "dying") return to === "c" ? toC : undefined;
+      if (operation === "put") sentMs ??= world.clock.monotonicMs();
+      return to === "c" ? toC : { arrivals: [] };
+    };
+    while (sentMs === undefined) await world.clock.advance(10);
+    await world.clock.advance(2);
+    dying.clock.kill();
+    while (!follower.isLeader) await world.clock.advance(10);
 
-  expect(world.clock.monotonicMs() - sentMs).toBeLessThan(
-    timing({}, new RecordLeaseStore(standby.store).capabilities).crashFailoverMs,
-  );
-});
+    expect(world.clock.monotonicMs() - sentMs).toBeLessThan(
+      timing({}, new RecordLeaseStore(standby.store).capabilities).crashFailoverMs,
+    );
+  },
+);
 
-test("what one member shows counts for that nonce alone, and only while it shows it", async () => {
+test("the time that one member has shown a nonce counts for that nonce only, and while the member shows it", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -51,7 +54,7 @@ test("what one member shows counts for that nonce alone, and only while it shows
   world.passage = ({ by, to, operation }) => (by === "one" && operation === "put" && to !== "c" ? { arrivals: [] } : undefined);
   await one.put("second", first).catch(() => undefined);
   world.passage = () => undefined;
-  // A poll is answered what was chosen, and sees the other one.
+  // A poll returns the chosen record, and also sees the newer one.
   expect(nonceOf(await other.get(false))).toBe("first");
   await world.clock.advance(5_000);
 

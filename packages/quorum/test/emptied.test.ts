@@ -1,11 +1,13 @@
-/** What becomes of a store that was emptied, and what it says until it is taken in again. */
+/** Tests a store that was emptied, and its answers until it is taken in again. */
 import { SimulatedRecordService } from "@leasehold/core/testing";
 import type { LeaseRecord } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { MARKER, ROSTER } from "../src/roster.ts";
 import { ELECTION, nonceOf, OTHER_ELECTION, World, write, type Name } from "./world.ts";
 
-/** Leaves c emptied, a and c having accepted a record that b has missed; a promise of before that is still on its way to c for three seconds. */
+/**
+ * Leaves c emptied, after a and c have accepted a record that b has missed. An earlier promise to c arrives three seconds later.
+ */
 async function emptiedBeforeAPromise(world: World): Promise<void> {
   const [one, slow] = [world.open("one"), world.open("slow")];
   world.passage = ({ by, to, operation }) => {
@@ -21,7 +23,7 @@ async function emptiedBeforeAPromise(world: World): Promise<void> {
   await world.clock.runUntil(late);
 }
 
-test("a store that was emptied is taken in again, and then any other one may be down, for new processes too", async () => {
+test("an emptied store is taken in again, and then any other member may be down, for new processes too", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 2);
@@ -37,7 +39,7 @@ test("a store that was emptied is taken in again, and then any other one may be 
   await write(world, world.open("last"), ELECTION, 1);
 });
 
-test("that a store taken in again has no record says nothing: others may have it", async () => {
+test("a missing record at a store that was taken in again proves nothing, because others may have it", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   // All but b know of the election.
@@ -55,7 +57,7 @@ test("that a store taken in again has no record says nothing: others may have it
   expect(nonceOf(await third.get())).toBe("first");
 });
 
-test("nor does that of one which was emptied and nobody has noticed it", async () => {
+test("a missing record at an emptied store proves nothing before any process has noticed the loss", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   await other.get();
@@ -68,7 +70,7 @@ test("nor does that of one which was emptied and nobody has noticed it", async (
   await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
 });
 
-test("nor does a promise that arrives at a store after it was emptied, to who has known the store before", async () => {
+test("a promise that arrives at a store after it was emptied proves nothing to a process that knew the store", async () => {
   const world = await World.founded();
   const other = world.open("other");
   await other.get();
@@ -80,7 +82,7 @@ test("nor does a promise that arrives at a store after it was emptied, to who ha
   await expect(other.put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
 });
 
-test("a look at a store's marker that began before it was emptied, and ends later than one that began since, says nothing", async () => {
+test("a read of a marker that began before the store was emptied does not overrule a read that began later", async () => {
   const world = await World.founded();
   const other = world.open("other");
   await other.get();
@@ -90,7 +92,7 @@ test("a look at a store's marker that began before it was emptied, and ends late
   world.down.delete("b");
   const signal = new AbortController().signal;
   let getsOfC = 0;
-  // Its second request is for the roster, and its third one for the marker.
+  // The second request to c is for the roster, and the third one for the marker.
   world.passage = ({ to }) =>
     to === "c" && (getsOfC += 1) === 3 ? { arrivals: [{ afterMs: 1, replyAfterMs: 300 }] } : undefined;
   const slow = other.store.get("a third one", { consistent: true, signal, timeoutMs: 4_000 });
@@ -104,7 +106,7 @@ test("a look at a store's marker that began before it was emptied, and ends late
   await expect(slow).resolves.toBeUndefined();
 });
 
-test("nor does one at its roster", async () => {
+test("a read of a roster that began earlier does not overrule a read that began later", async () => {
   const world = await World.founded();
   const other = world.open("other");
   await write(world, other, ELECTION, 2);
@@ -122,13 +124,14 @@ test("nor does one at its roster", async () => {
   await other.put("next", version);
   await world.clock.advance(2_000);
 
-  // It reads, prepares and writes, its lease being over. Were b's roster taken for the former one, it would be brought there, too.
+  // The process reads, prepares and writes, because its lease is over. If it took b's roster for the former one, it would write
+  // the roster there.
   expect(world.requests().filter((request) => request.endsWith("b"))).toEqual(["other get b", "other put b", "other put b"]);
 });
 
-test("a late duplicate of what a store was given its marker by does not have it pass for untouched, once it was emptied", async () => {
+test("a late duplicate of the marker's write does not make an emptied store pass for untouched", async () => {
   const world = new World();
-  // Each write to c that the beginning takes comes again, in order, after a minute.
+  // Each write to c during the founding arrives again, in order, a minute later.
   world.passage = ({ to, operation }) =>
     to === "c" && operation === "put" ? { arrivals: [{ afterMs: 1, replyAfterMs: 1 }, { afterMs: 60_000 }] } : undefined;
   const [one, other] = [world.open("one"), world.open("other")];
@@ -151,7 +154,7 @@ test("a late duplicate of what a store was given its marker by does not have it 
   expect(nonceOf(await world.open("third").get())).toBe("write 2");
 });
 
-test("a store is taken in whose marker was written by who has not come further", async () => {
+test("a store is taken in if the process that wrote its marker stopped before it wrote the roster", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 2);
@@ -165,7 +168,7 @@ test("a store is taken in whose marker was written by who has not come further",
   expect(nonceOf(await world.open("other").get())).toBe("write 3");
 });
 
-test("what was written to a store before it was taken in again, and arrives after it, does not count", async () => {
+test("a write that was sent to a store before it was taken in again, and arrives later, does not count", async () => {
   const world = await World.founded();
   const other = world.open("other");
   await emptiedBeforeAPromise(world);
@@ -176,7 +179,7 @@ test("what was written to a store before it was taken in again, and arrives afte
   await expect(world.open("third").put("fork")).rejects.toMatchObject({ mayHaveBeenApplied: false });
 });
 
-test("where all stores have come in place of others, an election that none of them has begins", async () => {
+test("a new election begins although every store was replaced", async () => {
   const world = await World.founded();
   const one = world.open("one");
   for (const name of ["a", "b", "c"] as const satisfies readonly Name[]) {
@@ -190,7 +193,7 @@ test("where all stores have come in place of others, an election that none of th
   expect(await one.put("first")).toMatchObject({ stored: true });
 });
 
-test("a store is taken in also where nothing can be written until it is", async () => {
+test("a store is taken in also if no write can succeed before", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, OTHER_ELECTION, 1);
@@ -198,13 +201,13 @@ test("a store is taken in also where nothing can be written until it is", async 
   await write(world, one, OTHER_ELECTION, 8);
   world.empty("c");
 
-  // That b has no record of it says nothing: it takes all. Whoever would write looks first.
+  // b has no record of the election, which proves nothing: all members must answer. A writer reads first.
   await expect(one.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
   await world.clock.advance(2_000);
   expect(await one.put("first")).toMatchObject({ stored: true });
 });
 
-test("a store that was emptied is taken in at the first attempt, though it takes longer to write than a call waits for it", async () => {
+test("an emptied store is taken in at the first attempt, although its writes take longer than a call waits", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 1);
@@ -217,7 +220,7 @@ test("a store that was emptied is taken in at the first attempt, though it takes
   expect(world.services.c.record(ROSTER)).toBeDefined();
 });
 
-test("a member that has forgotten what it promised is said to, where no majority is without it", async () => {
+test("an error names a member that has forgotten its promise, if there is no majority without it", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 2);
@@ -233,7 +236,7 @@ test("a member that has forgotten what it promised is said to, where no majority
   });
 });
 
-test("a member that is known to have forgotten is asked once by each reading, so that a slow one leaves time for the rest", async () => {
+test("a read asks a member that is known to have forgotten only once, so that a slow one leaves time for the rest", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 2);
@@ -245,7 +248,7 @@ test("a member that is known to have forgotten is asked once by each reading, so
 
   expect(nonceOf(await one.get())).toBe("write 1");
   expect(world.requests().toSorted()).toEqual(["one get a", "one get b", "one get c"]);
-  // A process that learns of it by the same reading has asked too early.
+  // A process that learns of the loss by the same read has asked c too early.
   const other = world.open("other");
   await other.get(true, OTHER_ELECTION);
   world.requests();

@@ -1,12 +1,12 @@
-/** A member that takes longer to connect to, or to answer, than a call gives each member. */
+/** Tests a member that takes longer to connect to, or to answer, than a call gives each member. */
 import { expect, test } from "vitest";
 import { nonceOf, versionOf, World, write, ELECTION, type Client } from "./world.ts";
 
 /** Each member has 250 ms of a call. A connection and a request take three round trips. */
 const FAR_MS = 100;
-/** Longer than 250 ms, also where the connection is there. */
+/** Longer than 250 ms, also if the connection exists. */
 const SLOW_MS = 300;
-/** Each of the tries of {@link persistently} takes a second at most. */
+/** Each try of {@link persistently} takes a second at most. */
 const TRIES = 12;
 
 /** Calls until a call succeeds, as an elector does. */
@@ -70,20 +70,20 @@ test("a slow member that was emptied is taken in, and another one may be down th
   expect(nonceOf(await world.clock.runUntil(found))).toBe("write 7");
 });
 
-test("of a member that hangs no more than two requests go on past their time, and none for longer than three seconds", async () => {
+test("at most two reads of a hanging member continue past their time, and none for longer than three seconds", async () => {
   const world = await World.founded();
   world.roundTripMs.set("c", FAR_MS);
   world.down.add("c");
   const one = world.open("one");
   await poll(world, one, 20);
   const [connection] = world.connections;
-  // Those two, and the one of the present call.
+  // These two reads, and the one of the present call.
   expect(connection?.mostUnderWay).toBe(3);
   await world.clock.advance(3_000);
   expect(connection?.underWay).toBe(0);
 });
 
-test("a call that ends before the quorum has begun says which members it waits for, and that nothing is written", async () => {
+test("a call that ends before the quorum has begun names the silent members, and says that nothing is written", async () => {
   const world = new World();
   world.down.add("c");
   const one = world.open("one");

@@ -1,10 +1,10 @@
-/** How a quorum begins: with all of its members, once. */
+/** Tests the founding of a quorum: it needs all members, and happens once. */
 import { SimulatedRecordService } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { MARKER, ROSTER } from "../src/roster.ts";
 import { ELECTION, nonceOf, World } from "./world.ts";
 
-test("a quorum begins with all of its members: while one is silent, nothing is written but markers", async () => {
+test("a quorum begins with all of its members: while one is silent, only markers are written", async () => {
   const world = new World();
   const one = world.open("one");
   world.down.add("c");
@@ -25,7 +25,7 @@ test("a quorum begins with all of its members: while one is silent, nothing is w
   expect(nonceOf(await world.open("other").get())).toBe("first");
 });
 
-test("many that begin at once agree on who the members are", async () => {
+test("processes that found a quorum at once agree on its members", async () => {
   const world = new World();
   const processes = ["p", "q", "r"].map((name) => world.open(name));
   const outcomes = await world.clock.runUntil(
@@ -37,9 +37,11 @@ test("many that begin at once agree on who the members are", async () => {
   expect(new Set([a, b, c].map((store) => (store.record(ROSTER) as { value: string }).value)).size).toBe(1);
 });
 
-test("a beginning that was broken off does not keep others from beginning, once a store was given up for another one", async () => {
+test("an unfinished founding does not block another one in which a store was replaced", async () => {
   const world = new World();
-  // Each store is given a blank record, its marker in place of that, and promises a ballot of the first roster to one process after the other, which dies.
+  // Each store gets a blank record, and its marker in place of that. Then it promises a ballot of the first roster to two
+  // processes, one after
+  // another, which die.
   for (const [by, putsThatArrive] of [
     ["first", 9],
     ["second", 3],
@@ -57,13 +59,13 @@ test("a beginning that was broken off does not keep others from beginning, once 
   expect(await other.put("mine")).toMatchObject({ stored: true });
 });
 
-test("what one member has promised who is to be one says nothing while another is silent: they are not told to have none", async () => {
+test("a read fails while a member is silent and another has promised the first roster, and does not report an empty quorum", async () => {
   const world = new World();
   world.down.add("c");
   expect(await world.open("early").get()).toBeUndefined();
   world.down.clear();
   const puts = new Map<string, number>();
-  // Each is given its marker in two writes; of the promises that follow one arrives.
+  // Each store gets its marker in two writes. Of the promises that follow one arrives.
   world.passage = ({ to, operation }) => {
     if (operation !== "put") return undefined;
     puts.set(to, (puts.get(to) ?? 0) + 1);
@@ -80,7 +82,7 @@ test("what one member has promised who is to be one says nothing while another i
   await expect(world.open("other").get()).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
 });
 
-test("two lists that share a member do not both begin, also on a new election, and while that one is silent", async () => {
+test("two lists that share a member do not both begin, also on a new election, and while that member is silent", async () => {
   const world = await World.founded();
   const more = { d: new SimulatedRecordService(world.clock), e: new SimulatedRecordService(world.clock) };
   const stranger = world.open("stranger", more, ["c", "d", "e"]);
@@ -97,7 +99,7 @@ test("two lists that share a member do not both begin, also on a new election, a
   expect(more.d.record(ELECTION)).toBeUndefined();
 });
 
-test.each([ROSTER, MARKER])("no election is called '%s'", async (name) => {
+test.each([ROSTER, MARKER])("an election may not have the name '%s'", async (name) => {
   const world = await World.founded();
 
   await expect(world.open("one").get(true, name)).rejects.toMatchObject({ code: "CONFIGURATION" });

@@ -2,7 +2,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { gather } from "../src/gather.ts";
 
-/** Requests that settle when the test says so, and how what is gathered of them comes out. */
+/** Returns requests that settle when the test says so, and the state of what is gathered from them. */
 function world(names: readonly string[], isEnough: (answers: ReadonlyMap<string, number>) => boolean = () => false) {
   const clock = new VirtualClock();
   const requests = new Map(names.map((name) => [name, Promise.withResolvers<number>()]));
@@ -13,8 +13,8 @@ function world(names: readonly string[], isEnough: (answers: ReadonlyMap<string,
   return { clock, requests, state, gathered };
 }
 
-describe("answers are waited for", () => {
-  test("until all requests have settled, however", async () => {
+describe("gather waits for answers", () => {
+  test("until all requests have settled, with or without success", async () => {
     const { clock, requests, state } = world(["a", "b"]);
     requests.get("a")!.resolve(1);
     await clock.advance(0);
@@ -25,7 +25,7 @@ describe("answers are waited for", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("until they are enough, and what comes later changes nothing", async () => {
+  test("until they are enough, and later answers change nothing", async () => {
     const { clock, requests, state, gathered } = world(["a", "b", "c"], ({ size }) => size >= 2);
     requests.get("a")!.resolve(1);
     requests.get("c")!.resolve(3);
@@ -52,7 +52,7 @@ describe("answers are waited for", () => {
     expect((await gathered).failures.size).toBe(0);
   });
 
-  test("of nobody, not at all", async () => {
+  test("and returns at once if there are no requests", async () => {
     const { clock, state } = world([]);
     await clock.advance(0);
     expect(state.settled).toEqual([[], []]);

@@ -14,7 +14,7 @@ function world() {
   return { clock, lines, health: new Health("a (memory)", clock, Journal.to(logger)) };
 }
 
-test("one failure alone is not told, whatever comes after it", () => {
+test("a single failure causes no warning, whatever comes after it", () => {
   const { lines, health } = world();
   for (let times = 0; times < 3; times += 1) {
     health.failed(DENIED);
@@ -23,7 +23,7 @@ test("one failure alone is not told, whatever comes after it", () => {
   expect(lines).toEqual([]);
 });
 
-test("two in a row are, once, and so is that it answers again, since when it failed", async () => {
+test("two failures in a row cause one warning, and the next answer one message with the duration", async () => {
   const { clock, lines, health } = world();
   for (let times = 0; times < 4; times += 1) {
     health.failed(DENIED);
@@ -41,7 +41,7 @@ test("two in a row are, once, and so is that it answers again, since when it fai
   expect(lines.slice(1)).toEqual([
     ["info", "The quorum's member a (memory) answers again, after 6.0 s.", expect.objectContaining({ store: "a (memory)" })],
   ]);
-  // And from then on as before.
+  // Later failures are counted from zero again.
   health.failed(DENIED);
   expect(lines).toHaveLength(2);
   health.failed(new Error("secret"));

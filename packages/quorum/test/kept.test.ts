@@ -1,4 +1,4 @@
-/** What a member's record says, and what of it is no quorum's. */
+/** Tests the state in a member's record, and the records that are no quorum's. */
 import type { StoredRecord } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 import { keptOf, NOTHING, recordOf as stateRecord, UNACCEPTED, type Kept, type State } from "../src/kept.ts";
@@ -42,13 +42,13 @@ describe("a state", () => {
     if (!state.proposal) expect(record).toMatchObject({ term: UNACCEPTED.term, termId: null, nonce: "none" });
   });
 
-  test("of a member without a record is none", () => {
+  test("of a member without a record is NOTHING", () => {
     expect(keptOf("e", PLACE, undefined)).toBe(NOTHING);
     expect(NOTHING).toMatchObject({ version: undefined, roster: 0, seen: {} });
   });
 });
 
-describe("a record is refused, and named,", () => {
+describe("a record is refused by name", () => {
   const note = JSON.parse(
     stateRecord(
       { promised: BALLOT, accepted: BALLOT, proposal: { write: "w", base: "x", record: recordOf("n") }, seen: {} },
@@ -64,7 +64,7 @@ describe("a record is refused, and named,", () => {
     },
   );
 
-  test("that a store has written which is used by itself", () => {
+  test("if a store wrote it that is used by itself", () => {
     expect(() => read(recordOf("n"))).toThrow(/used by itself/);
   });
 
@@ -96,13 +96,13 @@ describe("a record is refused, and named,", () => {
     expect(() => read({ ...recordOf("n"), schema: 4, quorum: text })).toThrow(/its quorum is not valid/);
   });
 
-  test("and one is not whose note is", () => {
+  test("and accepted if its note is valid", () => {
     for (const sound of [note, { ...note, seen: { a: null } }, { ...note, promised: null }]) {
       expect(read({ ...recordOf("n"), schema: 4, quorum: JSON.stringify(sound) })).toMatchObject({ roster: 3 });
     }
   });
 
-  test("that is another quorum's", () => {
+  test("if another quorum wrote it", () => {
     const others = JSON.stringify({ ...note, members: { d: "id", b: "ib" } });
     expect(() => read({ ...recordOf("n"), schema: 4, quorum: others })).toThrow(
       expect.objectContaining({
@@ -121,7 +121,7 @@ describe("a roster", () => {
     record: { ...UNACCEPTED, ...(value && { value }) },
   });
 
-  test("with a store in another one's place is the next, and remembers the last twenty that were replaced", () => {
+  test("with a replaced store has the next number, and remembers the last twenty that were replaced", () => {
     let roster = ROSTER;
     for (let times = 1; times <= 21; times += 1) roster = replaced(roster, "b", `ib${times}`);
     expect(roster.number).toBe(24);

@@ -12,7 +12,7 @@ function world() {
 }
 
 describe("a member's requests", () => {
-  test("follow each other, each with the time that is left", async () => {
+  test("are sent one after another, each with the time that is left", async () => {
     const { clock, link, untilMs } = world();
     const first = Promise.withResolvers<string>();
     const told: string[] = [];
@@ -33,13 +33,13 @@ describe("a member's requests", () => {
     expect(told).toEqual(["first with 100", "second with 60"]);
   });
 
-  test("go on after one that failed", async () => {
+  test("continue after one that failed", async () => {
     const { link, untilMs } = world();
     await expect(link.send("e", untilMs, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     await expect(link.send("e", untilMs, () => Promise.resolve("yes"))).resolves.toBe("yes");
   });
 
-  test("that would begin too late are not sent, nor in the way of those after them", async () => {
+  test("that would begin too late are not sent, and do not block later ones", async () => {
     const { clock, link, untilMs } = world();
     const first = Promise.withResolvers<string>();
     const sent: string[] = [];
@@ -62,7 +62,7 @@ describe("a member's requests", () => {
   });
 });
 
-test("a member has forgotten that shows less than it is known to have promised", () => {
+test("a member has forgotten if it shows less than it is known to have promised", () => {
   const { link } = world();
   const promised = (round: number) => ({ ...NOTHING, promised: { round, proposer: "x" } });
   expect(link.isBehind(NOTHING)).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Looks } from "../src/looks.ts";
 
-test("of looks that overlap the one that began last decides, for each member", () => {
+test("of overlapping reads the one that began last decides, for each member", () => {
   const looks = new Looks<string | null>();
   const [first, second] = [looks.begin("a"), looks.begin("a")];
   looks.begin("b")("of b");
@@ -16,7 +16,7 @@ test("of looks that overlap the one that began last decides, for each member", (
   ]);
 });
 
-test("one that began earlier, and ends earlier, counts until the other one ends", () => {
+test("a read that began earlier and ends earlier counts until the later one ends", () => {
   const looks = new Looks<string>();
   const [first, second] = [looks.begin("a"), looks.begin("a")];
   first("older");
@@ -26,7 +26,7 @@ test("one that began earlier, and ends earlier, counts until the other one ends"
   expect(looks.get("a")).toBe("newer");
 });
 
-test("what is forgotten is not brought back by a look that began before", () => {
+test("a read that began before forget() does not bring its result back", () => {
   const looks = new Looks<string>();
   const before = looks.begin("a");
   looks.begin("a")("known");

@@ -1,11 +1,11 @@
-/** Members that are emptied one after the other, on a network that loses messages. */
+/** Tests members that are emptied one after the other, on a network that loses messages. */
 import { Elector } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import { SeededRandom, type Passage } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { ELECTION, LEASE_MS, NAMES, World } from "./world.ts";
 
-/** Of the requests, and of the replies. */
+/** The share of requests that are lost, and of replies. */
 const LOSS = 0.05;
 const RUNS = 15;
 const BETWEEN_LOSSES_MS = 4 * LEASE_MS;
@@ -35,7 +35,7 @@ async function emptyInTurn(seed: number): Promise<boolean> {
   return leads();
 }
 
-test("somebody leads after all members were emptied one after the other, where every twentieth message is lost", async () => {
+test("a candidate leads after all members were emptied one after the other, while every twentieth message is lost", async () => {
   const stuck: number[] = [];
   for (let seed = 1; seed <= RUNS; seed += 1) if (!(await emptyInTurn(seed))) stuck.push(seed);
 

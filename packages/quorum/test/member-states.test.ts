@@ -1,4 +1,4 @@
-/** Which members count, for how long, and what the others wait for: what a process knows, says and returns. */
+/** Tests what a process knows, logs and returns about members: which count, for how long, and what the others wait for. */
 import { Elector, MemoryLeaseStore } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import { SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
@@ -12,7 +12,7 @@ type Store = SimulatedRecordService;
 const RECORDS = [ELECTION, OTHER_ELECTION, MARKER, ROSTER];
 const EMPTY = "it is empty, and a majority of the others has to take it in.";
 
-/** A world whose c was restored from before it was replaced, with an election that nobody leads. */
+/** Returns a world whose c was restored from before it was replaced, with an election that nobody leads. */
 async function restored(): Promise<World> {
   const world = await World.founded();
   const one = world.open("one");
@@ -26,7 +26,7 @@ async function restored(): Promise<World> {
   return world;
 }
 
-test("a standby that starts beside a member restored from before it was replaced competes, and says that it does not count", async () => {
+test("a standby competes beside a member restored from before it was replaced, and says that this member does not count", async () => {
   const world = await restored();
   const { store, clock } = world.open("standby");
   const leases = new RecordLeaseStore(store, { clock });
@@ -40,7 +40,7 @@ test("a standby that starts beside a member restored from before it was replaced
     expect.stringMatching(/^The quorum's member c \(simulated\) does not count: its store is another one/),
   ]);
   expect(store.members()[2]).toMatchObject({ name: "c", counts: false, waitsFor: expect.stringContaining("or empty this one") });
-  // Then it is taken in.
+  // After that c is taken in.
   world.empty("c");
   await world.clock.advance(2 * LEASE_MS);
   expect(store.members()[2]).toMatchObject({ name: "c", counts: true, waitsFor: undefined });
@@ -48,7 +48,7 @@ test("a standby that starts beside a member restored from before it was replaced
   await run;
 });
 
-test("an administrator has a restored member taken in, with an election that nobody leads: then another one may be down", async () => {
+test("an administrator takes a restored member in, with an election that nobody leads; then another one may be down", async () => {
   const world = await restored();
   const admin = world.open("admin");
   await admin.get();
@@ -63,7 +63,7 @@ test("an administrator has a restored member taken in, with an election that nob
   }
 });
 
-test("an administrator has an emptied member taken in, and brings it what no process writes", async () => {
+test("an administrator takes an emptied member in, and brings it an election that no process writes", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 2);
@@ -76,7 +76,7 @@ test("an administrator has an emptied member taken in, and brings it what no pro
   expect(nonceOf(await world.open("other").get())).toBe("write 1");
 });
 
-test("a store of another member, or of another quorum, is not taken in by an administrator either", async () => {
+test("heal() refuses a store of another member, or of another quorum", async () => {
   const world = await World.founded();
   const roster = world.services.b.record(ROSTER);
   const [a, b, foreign] = Array.from({ length: 3 }, () => new SimulatedRecordService(world.clock)) as [Store, Store, Store];
@@ -95,7 +95,7 @@ test("a store of another member, or of another quorum, is not taken in by an adm
   await expect(fresh.clock.runUntil(tooEarly)).rejects.toThrow("This quorum has not begun");
 });
 
-test("an emptied member is said to be so once, and to count again once it was taken in and written anew", async () => {
+test("one warning names an emptied member, and one message says that it counts again after it was taken in and written", async () => {
   const world = await World.founded();
   const [one, observer] = [world.open("one"), world.open("observer")];
   await write(world, one, ELECTION, 2);
@@ -118,7 +118,7 @@ test("an emptied member is said to be so once, and to count again once it was ta
   expect(observer.store.members()[2]?.forMs).toBeLessThan(100);
 });
 
-test("a member that counts for one election and not for another one does not count", async () => {
+test("a member that counts for one election but not for another one does not count", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 2);
@@ -132,7 +132,7 @@ test("a member that counts for one election and not for another one does not cou
   expect(one.store.members()[2]).toMatchObject({ counts: false, waitsFor: expect.stringContaining("it has forgotten") });
 });
 
-/** An observer finds the others split, while c is away. Returns it, and who goes on to write. */
+/** Lets an observer find the others split, while c is away. Returns it, and the process that continues to write. */
 async function foundSplit(world: World): Promise<{ readonly one: Client; readonly observer: Client }> {
   const [one, observer] = [world.open("one"), world.open("observer")];
   await write(world, one, ELECTION, 2);
@@ -147,7 +147,7 @@ async function foundSplit(world: World): Promise<{ readonly one: Client; readonl
   return { one, observer };
 }
 
-test("a member that answers again counts, though two others are enough for each look from then on", async () => {
+test("a member that answers again counts, although two others are enough for each poll from then on", async () => {
   const world = await World.founded();
   const { one, observer } = await foundSplit(world);
   await write(world, one, ELECTION, 2);
@@ -157,7 +157,7 @@ test("a member that answers again counts, though two others are enough for each 
   expect(observer.store.members()[2]).toMatchObject({ counts: true, waitsFor: undefined });
 });
 
-test("a member that had forgotten counts once it shows a look what was written anew, as the slowest of all", async () => {
+test("a member that had forgotten counts once a poll sees what was written anew, even as the slowest answer", async () => {
   const world = await World.founded();
   const [one, observer] = [world.open("one"), world.open("observer")];
   await write(world, one, ELECTION, 2);
@@ -180,7 +180,7 @@ test("a member that had forgotten counts once it shows a look what was written a
   expect(observer.store.members()[2]).toMatchObject({ counts: true });
 });
 
-test("a member that was silent when an election was asked for the only time counts once it answers for another one", async () => {
+test("a member that was silent for an election's only read counts once it answers for another one", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await write(world, one, ELECTION, 2);

@@ -1,4 +1,4 @@
-/** One store of a quorum as a keeper of states: what it is sent, and what is told of its failures. */
+/** Tests one store of a quorum: the requests that it gets, and the warnings of its failures. */
 import { StoreError, type Logger } from "@leasehold/core";
 import { IMPOSSIBLE_VERSION, Journal, MemoryRecordStore, type RecordStore, type StoredRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
@@ -46,7 +46,7 @@ function world(records?: (clock: VirtualClock) => Partial<RecordStore>) {
 }
 
 describe("a state", () => {
-  test("is put in place of what the member keeps, with its fence and nonce where these are others", async () => {
+  test("replaces the member's state, with its fence and nonce if these differ", async () => {
     const { sent, member } = world();
     const first = await member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
     expect(first).toMatchObject({ ...stateOf("one"), roster: 2, incarnation: "ia", version: expect.any(String) });
@@ -63,7 +63,7 @@ describe("a state", () => {
     ]);
   });
 
-  test("is read as consistently as it is asked for", async () => {
+  test("is read with the consistency that the caller asks for", async () => {
     const { sent, member } = world();
     await member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
     sent.length = 0;
@@ -73,7 +73,7 @@ describe("a state", () => {
     expect(sent).toEqual([{ consistent: true }, { consistent: false }]);
   });
 
-  test("is not put in place of another one than was read; and a probe changes nothing", async () => {
+  test("does not replace a state other than the one that was read; and a probe changes nothing", async () => {
     const { member } = world();
     const first = await member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
     await expect(member.put("e", stateOf("two"), ROSTER, NOTHING, false, LIMITS)).resolves.toBeUndefined();
@@ -86,7 +86,7 @@ describe("a state", () => {
 describe("a member that does not answer", () => {
   const silent = () => ({ get: () => new Promise<never>(() => undefined), put: () => new Promise<never>(() => undefined) });
 
-  test("has failed after its time, and may have carried out a write", async () => {
+  test("fails after its time, and may have carried out a write", async () => {
     const { clock, lines, member } = world(silent);
     const reading = member.get("e", true, LIMITS);
     await expect(clock.runUntil(reading)).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
@@ -96,7 +96,7 @@ describe("a member that does not answer", () => {
     expect(lines[0]).toContain("a (memory) fails: a (memory) did not answer 'put' of 'e' within 1000 ms");
   });
 
-  test("has not where its caller has called that off", async () => {
+  test("does not fail if its caller has aborted the request", async () => {
     const { clock, lines, member } = world(silent);
     for (let times = 0; times < 3; times += 1) {
       const abort = new AbortController();
@@ -108,7 +108,7 @@ describe("a member that does not answer", () => {
   });
 });
 
-test("what a member refuses is told where it goes on, and that it answers again", async () => {
+test("a warning says why a member refuses repeated requests, and a message that it answers again", async () => {
   const details = { store: "s", operation: "get", mayHaveBeenApplied: false };
   let fails = true;
   const { lines, member } = world(() => ({
@@ -123,7 +123,7 @@ test("what a member refuses is told where it goes on, and that it answers again"
   ]);
 });
 
-test("a member fails that keeps a record of another kind; one of another list of members does not", async () => {
+test("a member with a record of another kind fails; a member with another quorum's record does not", async () => {
   const other = recordOfState(stateOf("one"), { ...ROSTER, incarnations: { a: "ia", d: "id", e: "ie" } });
   for (const [data, code, told] of [
     [{ schema: 99 }, "FOREIGN_RECORD", [expect.stringContaining("a (memory) fails: ")]],

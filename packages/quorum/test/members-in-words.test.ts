@@ -1,4 +1,4 @@
-/** What is said of members that fail, or are not what they should be: which one, and why. */
+/** Tests the messages about members that fail, or that have a wrong store: they name the member and the reason. */
 import { ConfigurationError, MemoryLeaseStore, StoreError, type Logger } from "@leasehold/core";
 import { IMPOSSIBLE_VERSION, MemoryRecordStore, type PutOutcome, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
@@ -8,7 +8,7 @@ import { QuorumLeaseStore } from "../src/index.ts";
 const LIMITS = { timeoutMs: 1_000 };
 const REQUEST = { election: "e", candidateId: "me", leaseDurationMs: 15_000, renewIntervalMs: 5_000, ...LIMITS };
 
-/** A store that fails while it is told to. */
+/** Returns a store that fails while `fails` is true. */
 function failing(records: RecordStore): { readonly records: RecordStore; fails: boolean } {
   const details = { store: "memory", operation: "get", mayHaveBeenApplied: false };
   const denied = (): Promise<never> => Promise.reject(new StoreError("STORE_DENIED", "The role may not read.", details));
@@ -40,7 +40,7 @@ function world() {
   return { clock, lines, a: a!, b: b!, store };
 }
 
-test("one member that fails is told once, with its name and why, and that it answers again", async () => {
+test("one warning names a member that fails and the reason, and one message says that it answers again", async () => {
   const { clock, lines, b, store } = world();
   const won = await clock.runUntil(store.acquire(REQUEST));
   if (!won.acquired) return expect.fail("Nobody else competes.");
@@ -59,7 +59,7 @@ test("one member that fails is told once, with its name and why, and that it ans
   expect(lines.slice(1)).toEqual(["info: The quorum's member b (memory) answers again, after 20.0 s."]);
 });
 
-test("without a majority the error says of each member that is missing why it is", async () => {
+test("without a majority the error gives the reason for each missing member", async () => {
   const { clock, a, b, store } = world();
   await clock.runUntil(store.acquire(REQUEST));
   a.fails = true;
@@ -70,7 +70,7 @@ test("without a majority the error says of each member that is missing why it is
   });
 });
 
-test("two members that are one store are refused by name, at once or where only the store itself can tell", async () => {
+test("two members that are one store are refused by name, at once or when the store's marker shows it", async () => {
   const clock = new VirtualClock();
   const one = new MemoryLeaseStore({ clock });
   const other = new MemoryRecordStore(clock);
@@ -87,7 +87,7 @@ test("two members that are one store are refused by name, at once or where only 
   await expect(clock.runUntil(store.acquire(REQUEST))).rejects.toMatchObject({ code: "CONFIGURATION", message: refusal });
 });
 
-test("where a quorum has begun, the check refuses a process that gives one member's store as another's, too", async () => {
+test("check() refuses a process that uses one store for two members of a quorum that has begun", async () => {
   const { clock, a, b, store } = world();
   await clock.runUntil(store.acquire(REQUEST));
   const again = failing(a.records).records;
@@ -98,7 +98,7 @@ test("where a quorum has begun, the check refuses a process that gives one membe
   });
 });
 
-test("a member whose store is not the quorum's is told once in its process, though the others go on", async () => {
+test("one warning in a process names a member whose store is not the quorum's, while the others go on", async () => {
   const { clock, a, b, store } = world();
   await clock.runUntil(store.acquire(REQUEST));
   const { lines, logger } = log();
@@ -112,7 +112,7 @@ test("a member whose store is not the quorum's is told once in its process, thou
   ]);
 });
 
-test("a mistake in the use of one store tells which member that is", async () => {
+test("a configuration error of one store names the member", async () => {
   const { clock, a, b } = world();
   const closed = new ConfigurationError("This store was closed.");
   const c: RecordStore = { ...a.records, get: () => Promise.reject(closed), put: () => Promise.reject(closed) };
@@ -149,7 +149,7 @@ test.each<readonly [others: "slow" | "refuses", why: string]>([
   },
 );
 
-test("a store that carries out a write whose condition cannot hold is found by the check, and named", async () => {
+test("check() names a store that carries out a write whose condition cannot hold", async () => {
   const { clock, a, b } = world();
   class Careless extends MemoryRecordStore {
     override async put(...of: Parameters<MemoryRecordStore["put"]>): Promise<PutOutcome> {
@@ -166,7 +166,7 @@ test("a store that carries out a write whose condition cannot hold is found by t
   });
 });
 
-test("another list of members is an error, and no failure of each of them", async () => {
+test("another list of members is an error, and not a failure of each member", async () => {
   const { clock, a, b, store } = world();
   await clock.runUntil(store.acquire(REQUEST));
   const { lines, logger } = log();
@@ -178,7 +178,7 @@ test("another list of members is an error, and no failure of each of them", asyn
   expect(lines).toEqual([]);
 });
 
-test("a store that was emptied and taken in while a process could not reach it is not told to be another one", async () => {
+test("a store that was emptied and taken in while a process could not reach it is not reported as another one", async () => {
   const { clock, a, b } = world();
   const kept = [new MemoryRecordStore(clock), new MemoryRecordStore(clock)];
   let now = 0;

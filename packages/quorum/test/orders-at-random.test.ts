@@ -1,10 +1,10 @@
-/** What the unit tests do not think of: orders to a quorum at random, and members that fail and forget; see random-quorum.ts. */
+/** Tests random orders to a quorum whose members fail and forget, for cases that no unit test covers; see random-quorum.ts. */
 import { expect, test } from "vitest";
 import { playQuorum } from "./random-quorum.ts";
 
 const SEEDS = 90;
 
-test("terms rise, no two leases overlap, nothing acknowledged is lost, no broken term goes on, and somebody leads in the end", async () => {
+test("terms rise, leases do not overlap, acknowledged writes stay, broken terms end, and a candidate leads in the end", async () => {
   const total: Record<string, number> = {};
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const { violation, counts } = await playQuorum(seed);

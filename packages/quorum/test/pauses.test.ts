@@ -1,10 +1,10 @@
-/** How long a process waits before it looks again, or tries again. */
+/** Tests how long a process waits before it reads or tries again. */
 import type { LeaseRecord } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { MARKER } from "../src/roster.ts";
 import { ELECTION, versionOf, World, write } from "./world.ts";
 
-/** A world in which a write has arrived at one member alone. */
+/** Returns a world in which a write has arrived at one member only. */
 async function split(): Promise<World> {
   const world = await World.founded();
   const one = world.open("one");
@@ -20,12 +20,12 @@ test.for([
   [1_000, 20, 100],
   // Half of the time that a member has.
   [400, 10, 50],
-] as const)("a split is looked at again after a random pause: of %d ms in all, %d to %d", async ([timeoutMs, least, most]) => {
+] as const)("a split is read again after a random pause: for a call of %d ms, %d to %d ms", async ([timeoutMs, least, most]) => {
   const world = await split();
   const pauses: number[] = [];
   for (let looks = 0; looks < 40; looks += 1) {
     const by = world.open(`looker ${looks}`);
-    // It knows who the members are.
+    // After this read the process knows the roster.
     await world.clock.runUntil(by.store.get("any", { consistent: false, signal: new AbortController().signal, timeoutMs }));
     const sentMs: number[] = [];
     world.passage = ({ to }) => {
@@ -55,7 +55,7 @@ test.each([
     const attemptsMs: number[] = [];
     world.passage = ({ operation, to }) => {
       if (operation !== "put" || to !== "c") return undefined;
-      // The first write after the loss finds it.
+      // The first write after the loss detects it.
       if (world.services.c.record(MARKER) === undefined) attemptsMs.push(world.clock.monotonicMs());
       return { arrivals: [], breaks };
     };
@@ -69,10 +69,10 @@ test.each([
   },
 );
 
-test("where nothing can be told and nothing completed, the pauses grow", async () => {
+test("the pauses grow while a split can be neither answered nor completed", async () => {
   const world = await World.founded();
   await write(world, world.open("one"), ELECTION, 2);
-  // A write whose forerunner no member has any more.
+  // A write whose replaced record no member has any more.
   const record = world.services.a.record(ELECTION) as LeaseRecord;
   const note = JSON.parse(record.quorum ?? "") as Record<string, unknown>;
   const later = { round: 50, proposer: "nobody" };
@@ -83,13 +83,13 @@ test("where nothing can be told and nothing completed, the pauses grow", async (
   world.requests();
 
   await expect(world.open("observer").get()).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
-  // After 60, 120, 240 and 480 ms or so, each time once to see and once to complete.
+  // After about 60, 120, 240 and 480 ms: each time one read that sees the split, and one that tries to complete it.
   const looks = world.requests().filter((request) => request === "observer get a").length;
   expect(looks).toBeGreaterThan(4);
   expect(looks).toBeLessThan(16);
 });
 
-test("whoever meets a promise that may be of a round under way waits once before it goes above it", async () => {
+test("a writer that meets another process's promise waits once before it goes above that promise", async () => {
   const world = await World.founded();
   const [one, dying, next] = [world.open("one"), world.open("dying"), world.open("next")];
   const first = versionOf(await one.put("first"));
@@ -108,7 +108,7 @@ test("whoever meets a promise that may be of a round under way waits once before
   expect(world.clock.monotonicMs() - beganMs).toBeGreaterThan(20);
 });
 
-test("such a pause is random as well, of 20 to 100 ms", async () => {
+test("the pause before a rival's promise is random, of 20 to 100 ms", async () => {
   const pauses: number[] = [];
   for (let draws = 0; draws < 20; draws += 1) {
     const world = await World.founded();
@@ -131,11 +131,11 @@ test("such a pause is random as well, of 20 to 100 ms", async () => {
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(20);
   expect(Math.min(...pauses)).toBeLessThan(40);
   expect(Math.max(...pauses)).toBeGreaterThan(80);
-  // And what its requests take.
+  // The bound includes the time of its requests.
   expect(Math.max(...pauses)).toBeLessThan(105);
 });
 
-test("a seal looks again after such a pause while its member is silent", async () => {
+test("a seal reads again after a random pause while its member is silent", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await one.put("first");
@@ -151,7 +151,7 @@ test("a seal looks again after such a pause while its member is silent", async (
   expect(sentMs.length).toBeGreaterThanOrEqual(3);
   for (const [at, ms] of sentMs.entries()) {
     if (at === 0) continue;
-    // A member has a quarter of the time.
+    // Subtracts the time of one member: a quarter of the call's.
     const pauseMs = ms - sentMs[at - 1]! - 1_000;
     expect(pauseMs).toBeGreaterThanOrEqual(20);
     expect(pauseMs).toBeLessThan(110);

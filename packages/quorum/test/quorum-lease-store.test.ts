@@ -1,4 +1,4 @@
-/** What the constructor refuses, what the store says of itself, and that leases work on it. */
+/** Tests what the constructor refuses, the store's capabilities, and leases on it. */
 import { MemoryLeaseStore, timing } from "@leasehold/core";
 import { MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
@@ -24,12 +24,12 @@ test.each([
   expect(() => new QuorumLeaseStore({ members: members as never })).toThrow(message);
 });
 
-test("an option that there is not is refused", () => {
+test("an unknown option is refused", () => {
   const members = { a: store(), b: store(), c: store() };
   expect(() => new QuorumLeaseStore({ members, logers: false } as never)).toThrow("QuorumLeaseStore has no option 'logers'");
 });
 
-test("a value may be as long as the least of its members takes beside the quorum's note, and five may be members", () => {
+test("a value may be as long as the smallest member limit minus the quorum's note; five members are accepted", () => {
   const takes = (maxValueBytes: number): RecordStore => ({
     name: "m",
     capabilities: { ...store().capabilities, maxValueBytes },
@@ -53,7 +53,7 @@ test("one store under two names is refused", () => {
   expect(() => new QuorumLeaseStore({ members: { a: leases, b: leases, c: store() } })).toThrow("the same store");
 });
 
-test("it offers what it can, takes lease stores as members, and is checked by writes that all members refuse", async () => {
+test("it states its capabilities, accepts lease stores as members, and check() sends writes that all members refuse", async () => {
   const clock = new VirtualClock();
   const member = (): MemoryLeaseStore => new MemoryLeaseStore({ clock });
   const quorum = new QuorumLeaseStore({ members: { a: member(), b: member(), c: member() }, clock });

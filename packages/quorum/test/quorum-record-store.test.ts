@@ -1,4 +1,4 @@
-/** The rules of the replicated record, each by the schedule that would break it. */
+/** Tests the rules of the replicated record, each by the schedule that would break it. */
 import { MemoryRecordStore, type GetOptions, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { ELECTION, nonceOf, recordOf, versionOf, World, type Client, type Name, 
 
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
 
-test("what a process writes others read, and it is nothing before that", async () => {
+test("another process reads a process's write, and nothing before it", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
 
@@ -17,7 +17,7 @@ test("what a process writes others read, and it is nothing before that", async (
   expect(await other.get(false)).toMatchObject({ data: { schema: 3, nonce: "first" }, version: first });
 });
 
-test("a put that follows one's own is one write a member, and is done with the second fastest", async () => {
+test("a put after the same process's put is one write for each member, and ends with the second fastest", async () => {
   const world = await World.founded();
   const one = world.open("one");
   const first = versionOf(await one.put("first"));
@@ -32,7 +32,7 @@ test("a put that follows one's own is one write a member, and is done with the s
   expect(world.clock.monotonicMs() - begunMs).toBeLessThan(5);
 });
 
-test("with members at 10, 40 and 160 ms a look and a renewal take 40, and an acquisition two rounds of all and one of the second", async () => {
+test("with members at 10, 40 and 160 ms a poll and a renewal take 40, and an acquisition two rounds of all and one of the second", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const version = versionOf(await one.put("first"));
@@ -59,7 +59,7 @@ test("with members at 10, 40 and 160 ms a look and a renewal take 40, and an acq
   expect(world.requests()).toHaveLength(3);
 });
 
-test("of two that replace the same write one is stored, and the other is shown it", async () => {
+test("if two puts replace the same write, one is stored, and the other one returns it", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -72,7 +72,7 @@ test("of two that replace the same write one is stored, and the other is shown i
   expect(loser).toMatchObject({ stored: false, current: { data: { nonce: winner } } });
 });
 
-test("the rounds of one process follow each other: of two writes at once the second finds the first", async () => {
+test("the rounds of one process run one after another: the second of two simultaneous writes finds the first", async () => {
   const world = await World.founded();
   const one = world.open("one");
   const first = versionOf(await one.put("first"));
@@ -86,7 +86,7 @@ test("the rounds of one process follow each other: of two writes at once the sec
   expect(world.requests()).toEqual([...all("put"), ...all("get")]);
 });
 
-test("nor do two prepare at once, of which each would have to go above the other", async () => {
+test("two writes of one process do not prepare at once, which would force each above the other", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -100,7 +100,7 @@ test("nor do two prepare at once, of which each would have to go above the other
   expect(world.requests()).toEqual([...all("get"), ...all("put"), ...all("put"), ...all("get")]);
 });
 
-test("a member that was down is caught up by later writes, and carries a majority after that", async () => {
+test("later writes catch a member up that was down, and it then counts for a majority", async () => {
   const world = await World.founded();
   const one = world.open("one");
   world.down.add("c");
@@ -115,7 +115,7 @@ test("a member that was down is caught up by later writes, and carries a majorit
   expect(await one.put("third", version)).toMatchObject({ stored: true });
 });
 
-test("catching a member up costs the next write nothing: it needs no prepare", async () => {
+test("after a member was caught up the next write still needs no prepare", async () => {
   const world = await World.founded();
   const one = world.open("one");
   let version = versionOf(await one.put("first"));
@@ -138,7 +138,7 @@ test("catching a member up costs the next write nothing: it needs no prepare", a
   expect(requests[1]).toEqual(puts);
 });
 
-test("what a member keeps that is caught up is read consistently", async () => {
+test("a member is read consistently before it is caught up", async () => {
   const clock = new VirtualClock();
   const reads: boolean[] = [];
   let isDown = false;
@@ -166,7 +166,7 @@ test("what a member keeps that is caught up is read consistently", async () => {
   expect(reads).toEqual([true]);
 });
 
-test("with two of three down nothing is read or written, and it is said whether a write may have arrived", async () => {
+test("with two of three down reads and writes fail, and the error says whether a write may have arrived", async () => {
   const world = await World.founded();
   const one = world.open("one");
   const version = versionOf(await one.put("first"));
@@ -195,7 +195,7 @@ test("a write that one member refuses, and two have lost on the way, may have be
   expect(world.requests().slice(0, 3)).toEqual(["one put a", "one put b", "one put c"]);
 });
 
-test("a look writes nothing, whatever it finds: where members are split it is answered what was replaced", async () => {
+test("a poll writes nothing: if the members are split it returns the replaced record", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -207,12 +207,12 @@ test("a look writes nothing, whatever it finds: where members are split it is an
 
   expect(nonceOf(await other.get(false))).toBe("first");
   expect(world.requests().filter((request) => request.includes("put"))).toEqual([]);
-  // A consistent one completes what is there still after a pause.
+  // A consistent read completes a split that still exists after a pause.
   expect(nonceOf(await other.get())).toBe("second");
   expect(nonceOf(await world.open("third").get(false))).toBe("second");
 });
 
-test("a put that completes another's write is shown that at once: nothing is read again", async () => {
+test("a put that completes another process's write returns it at once, without another read", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -228,7 +228,7 @@ test("a put that completes another's write is shown that at once: nothing is rea
   expect(world.requests().slice(-9)).toEqual([...all("get"), ...all("put"), ...all("put")]);
 });
 
-test("a split is not completed where no majority answers any more: nothing is written, and it is said who is silent", async () => {
+test("a split is not completed without a majority: nothing is written, and the error names the silent members", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -238,7 +238,7 @@ test("a split is not completed where no majority answers any more: nothing is wr
   await expect(one.put("second", first)).rejects.toMatchObject({ mayHaveBeenApplied: true });
   world.requests();
   let reads = 0;
-  // It finds the split twice, a pause apart, and then b and c are silent.
+  // It finds the split twice, a pause apart; after that b and c are silent.
   world.passage = ({ to }) => (to !== "a" && (reads += 1) > 4 ? { arrivals: [] } : undefined);
 
   await expect(other.get()).rejects.toMatchObject({
@@ -248,7 +248,7 @@ test("a split is not completed where no majority answers any more: nothing is wr
   expect(world.requests().filter((request) => request.includes("put"))).toEqual([]);
 });
 
-test("who may only read is answered in a split, too", async () => {
+test("a process that may only read gets an answer in a split, too", async () => {
   const world = await World.founded();
   const [one, observer] = [world.open("one"), world.open("observer")];
   const first = versionOf(await one.put("first"));
@@ -262,7 +262,7 @@ test("who may only read is answered in a split, too", async () => {
   expect(nonceOf(await observer.get())).toBe("first");
 });
 
-test("a process that dies with a promise keeps nobody from writing", async () => {
+test("a promise to a process that died does not block other writers", async () => {
   const world = await World.founded();
   const [one, dying] = [world.open("one"), world.open("dying")];
   let version = versionOf(await one.put("first"));
@@ -274,7 +274,7 @@ test("a process that dies with a promise keeps nobody from writing", async () =>
   expect(nonceOf(await world.open("other").get())).toBe("fourth");
 });
 
-test("a rival whose promises stand everywhere, and whose accepts are late, does not fork the record", async () => {
+test("a rival that every member has promised, and whose accepts are late, does not fork the record", async () => {
   const world = await World.founded();
   const [one, rival] = [world.open("one"), world.open("rival")];
   const first = versionOf(await one.put("first"));
@@ -295,7 +295,7 @@ test("a rival whose promises stand everywhere, and whose accepts are late, does 
   expect(stored.map(({ version }) => version)).toEqual([found?.version]);
 });
 
-test("a lost reply is no answer: the write is found", async () => {
+test("a write whose reply was lost is found and reported as stored", async () => {
   const world = await World.founded();
   const one = world.open("one");
   const first = versionOf(await one.put("first"));
@@ -320,7 +320,7 @@ test.each(["wiped", "rolled back"])("a member that is %s is taken back once both
     await world.clock.advance(2_000);
   }
   world.restore("c", backup);
-  // The first write finds out, and the second one takes it back.
+  // The first write detects that c has forgotten; the second one takes c back.
   for (const nonce of ["fourth", "fifth"]) {
     version = versionOf(await one.put(nonce, version));
     await world.clock.advance(2_000);
@@ -332,7 +332,7 @@ test.each(["wiped", "rolled back"])("a member that is %s is taken back once both
   expect(await other.put("sixth", version)).toMatchObject({ stored: true });
 });
 
-test("one that has forgotten is not taken back while another is silent: nobody writes where that is known", async () => {
+test("a member that has forgotten is not taken back while another is silent, and writes fail if that is known", async () => {
   const world = await World.founded();
   const one = world.open("one");
   let version = versionOf(await one.put("first"));
@@ -351,7 +351,7 @@ test("one that has forgotten is not taken back while another is silent: nobody w
   expect(["third", "fourth"]).toContain(nonceOf(await other.get()));
 });
 
-test("what the last write lost is found with the others, where nobody knows of the loss", async () => {
+test("a write that one member has lost is found at the others, although no process knows of the loss", async () => {
   const world = await World.founded();
   const one = world.open("one");
   let version = versionOf(await one.put("first"));
@@ -367,7 +367,7 @@ test("what the last write lost is found with the others, where nobody knows of t
   expect(await world.open("third").put("third", version)).toMatchObject({ stored: true });
 });
 
-test("a member of another list is refused by name; one that a store uses by itself is never written", async () => {
+test("a member of another list is refused by name; a member that a store uses by itself is never written", async () => {
   const world = await World.founded();
   const one = world.open("one");
   await one.put("first");
@@ -394,7 +394,7 @@ test("a member of another list is refused by name; one that a store uses by itse
   expect(world.services.b.record("nightly-billing")).toEqual({ schema: 3, term: 7 });
 });
 
-test("a prepare that one member refuses starts over: it reads all of them again before anything is accepted", async () => {
+test("a prepare that one member refuses starts over: it reads all members again before any accept", async () => {
   const world = await World.founded();
   const [one, rival] = [world.open("one"), world.open("rival")];
   const first = versionOf(await one.put("first"));
@@ -408,7 +408,7 @@ test("a prepare that one member refuses starts over: it reads all of them again 
       : undefined;
   const yours = rival.startPut("yours", first);
   await world.clock.advance(10);
-  // a and b have promised the rival more; c takes it, and then refuses the rival's prepare.
+  // a and b have promised the rival a higher ballot. c accepts, and then refuses the rival's prepare.
   const mine = one.startPut("mine", first).catch(() => undefined);
   await world.clock.runUntil(Promise.allSettled([yours, mine]));
 
@@ -424,12 +424,12 @@ test("a prepare that one member refuses starts over: it reads all of them again 
   ]);
 });
 
-test("a member that has promised more is not caught up, until a round goes above the promise of whoever left it there", async () => {
+test("a member with a higher promise is not caught up until a round goes above that promise", async () => {
   const world = await World.founded();
   const [one, dying] = [world.open("one"), world.open("dying")];
   let version = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
-  // It misses a write, so that it does not refuse the next one.
+  // c misses a write, so that it does not refuse the next one.
   world.passage = (request) => (isWrite(request) && request.to === "c" ? { arrivals: [] } : undefined);
   version = versionOf(await one.put("second", version));
   await world.clock.advance(2_000);
@@ -448,7 +448,7 @@ test("a member that has promised more is not caught up, until a round goes above
   expect(world.services.c.record("nightly-billing")).toMatchObject({ nonce: "fifth" });
 });
 
-test("a promise is kept by who is caught up, though it is the very next one", async () => {
+test("a member that is caught up keeps a promise even of the very next ballot", async () => {
   const world = await World.founded();
   const [one, rival] = [world.open("one"), world.open("rival")];
   let version = versionOf(await one.put("first"));
@@ -476,7 +476,7 @@ test("a promise is kept by who is caught up, though it is the very next one", as
   expect(promisedAtC()).toEqual(promised);
 });
 
-test("a put that may have been applied is not said to be refused, whatever has been written since", async () => {
+test("a put that may have been applied is not reported as refused, whatever was written since", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));

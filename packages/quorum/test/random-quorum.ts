@@ -1,4 +1,6 @@
-/** Orders at random to the leases of a quorum, whose members fail and forget at random, and what must hold all the while. */
+/**
+ * Gives random orders to the leases of a quorum whose members fail and forget at random, and checks the invariants all the while.
+ */
 import type { LeaseStore } from "@leasehold/core";
 import {
   RecordLeaseStore,
@@ -30,29 +32,31 @@ const RECORDS = [MARKER, ROSTER, ...ELECTIONS];
 const LEASE_MS = 3_000;
 const TIMES = { leaseDurationMs: LEASE_MS, renewIntervalMs: 1_000, timeoutMs: 600 };
 const LIMITS = { timeoutMs: 600 };
-/** A lease, and past every call of anybody, once a member is well again. */
+/** The time between two faults: longer than a lease, and than every call that is under way. */
 const BETWEEN_FAULTS_MS = 3_700;
 const SEATS = 3;
-/** Most runs are short, so that there are many; some see one loss after the other. */
+/** The numbers of orders in a run. Most runs are short, so that there are many; some have one loss after the other. */
 const ORDERS = [15, 20, 20, 60];
-/** Of so many elections it is seen that somebody leads in the end. */
+/** The number of elections for which the end of a run checks that a candidate leads. */
 const SEEN_IN_THE_END = 2;
-/** The round trip to a far member. A call gives each member 150 ms, and a connection with its first request takes three of these. */
+/**
+ * The round trip to a far member. A call gives each member 150 ms; a connection with its first request takes three round trips.
+ */
 const FAR_MS = 60;
-/** Of the requests, and of the replies, in runs that lose messages all the while. */
+/** The share of requests that are lost, and of replies, in runs that lose messages all the while. */
 const LOSS = 0.05;
-/** From one member's loss to the next one's, in such runs: it takes some renewals to be written anew. */
+/** The time from one member's loss to the next one's, in such runs. A member needs some renewals to be written anew. */
 const BETWEEN_LOSSES_MS = 30_000;
-/** Longer than any call has. */
+/** The longest freeze: longer than any call. */
 const LONGEST_FREEZE_MS = 9_000;
 
 const FAULTS = ["down", "hangs", "lags", "refuses", "is late", "loses replies"] as const;
 const LOSSES = ["wiped", "rolled back", "rolled back", "replaced"] as const;
-/** Those that everybody notices who reads the store, whatever the others are asked. */
+/** The losses that every process notices that reads the store, whatever the other members answer. */
 const NOTICED = ["wiped", "replaced"] as const;
 type How = (typeof FAULTS)[number] | (typeof LOSSES)[number];
 
-/** The part of a member's note that is looked at here. */
+/** The part of a member's note that is used here. */
 interface Note {
   readonly roster: number;
   readonly members: Readonly<Record<string, string>>;
@@ -69,7 +73,7 @@ interface Holder {
   untilMs: number;
 }
 
-/** What became of it all. */
+/** The numbers of events in a run. */
 export interface Counts {
   terms: number;
   renewals: number;
@@ -80,18 +84,22 @@ export interface Counts {
   seals: number;
   losses: number;
   faults: number;
-  /** Orders that were overlooked, elections emptied where others had missed them, and writes that crossed a replacement. */
+  /**
+   * Staged schedules: orders that were overlooked, elections emptied where others had missed them, and writes that crossed a
+   * replacement.
+   */
   stages: number;
 }
 
-/** What one run came to. */
+/** The result of one run. */
 export interface Played extends RandomRun {
   readonly counts: Counts;
 }
 
 /**
- * Plays one run: processes give orders to the leases of a quorum, without electors, in virtual time, and its members fail, forget and
- * are replaced. Then all is well, and somebody has to lead. The seed decides everything.
+ * Plays one run in virtual time. Processes without electors give orders to the leases of a quorum. Its members fail, forget and
+ * are replaced.
+ * Then all faults end, and a candidate has to lead. The seed decides everything.
  */
 export async function playQuorum(seed: number, options: { readonly history?: boolean } = {}): Promise<Played> {
   const quorum = new RandomQuorum(seed, options.history === true);
@@ -122,9 +130,9 @@ class Process {
   readonly services: ReadonlyMap<string, SimulatedRecordService>;
   readonly records: QuorumRecordStore;
   readonly leases: LeaseStore;
-  /** The elections that a call of its own is about. */
+  /** The elections with a call of this process under way. */
   readonly busy: Set<string> = new Set();
-  /** How far its looks have come in each election's line. */
+  /** The position that its reads have reached in each election's sequence of writes. */
   readonly places: Map<string, number> = new Map();
 
   constructor(
@@ -142,7 +150,7 @@ class Process {
   }
 }
 
-/** A quorum, the processes that use it, and whatever befalls them. */
+/** A quorum, the processes that use it, and their faults. */
 class RandomQuorum {
   readonly counts: Counts = {
     terms: 0,
@@ -164,35 +172,35 @@ class RandomQuorum {
   #requests = 0;
   readonly #names: readonly string[];
   readonly #majority: number;
-  /** Members may be rolled back, and then every request to the others is answered; or any request may be lost. */
+  /** True if members may be rolled back; then every request to the others is answered. Otherwise any request may be lost. */
   readonly #forgets: boolean;
   readonly #hasClocks: boolean;
-  /** Few, where each has to be written anew before the next member forgets. */
+  /** The elections: few, if each has to be written anew before the next member forgets. */
   readonly #elections: string[];
-  /** A member whose connections take three round trips to make. */
+  /** A member whose connections take three round trips to open. */
   readonly #far: string | undefined;
-  /** Every twentieth message is lost, and each member is emptied in turn. Nothing else happens. */
+  /** True in runs in which every twentieth message is lost, and each member is emptied in turn. Nothing else happens in them. */
   readonly #isLossy: boolean;
-  /** The member whose clock runs away, if one's does. */
+  /** The member whose clock is wrong, if there is one. */
   readonly #wrongClock: string | undefined;
   readonly #services = new Map<string, SimulatedRecordService>();
   readonly #seats: Process[] = [];
   #starts = 0;
-  /** A member that a seat's process does not reach, where no member forgets. */
+  /** For each seat, a member that its process does not reach; used only if no member forgets. */
   readonly #cutOff = new Map<number, string | undefined>();
   #fault: { readonly name: string; readonly how: How } | undefined;
-  /** The election of which a majority misses the last order, or has forgotten it. */
+  /** The election whose last order a majority has missed or forgotten. */
   #overlooked: string | undefined;
-  /** Those that no request reaches for the moment, and those that answer before all others. */
+  /** The members that no request reaches now, and the members that answer before all others. */
   readonly #away = new Set<string>();
   readonly #first = new Set<string>();
-  /** How long a seat's requests to a member take for the moment, where they do: one of these times. */
+  /** The possible times of a seat's requests to a member now, if they lag. */
   readonly #lagsMs = new Map<string, readonly number[]>();
-  /** A member whose marker is shown late for the moment. */
+  /** A member whose marker is shown late now. */
   #showsLate: string | undefined;
-  /** Nothing else befalls requests for the moment. */
+  /** True while requests meet no other faults. */
   #isStaged = false;
-  /** The requests by which each store was given its marker. */
+  /** The writes by which each store got its marker. */
   readonly #markings = new Map<SimulatedRecordService, ReadonlyArray<readonly [LeaseRecord, PutOptions]>>();
   #mendedMs = 0;
   #isCalm = false;
@@ -201,17 +209,17 @@ class RandomQuorum {
   readonly #promised = new Map<string, Ballot>();
   /** The stores that have accepted a ballot. */
   readonly #accepters = new Map<string, Set<string>>();
-  /** The stores that began empty, or were emptied, since there are members. */
+  /** The stores that began empty, or were emptied, after the quorum was founded. */
   readonly #emptied = new Set<SimulatedRecordService>();
   readonly #chosen = new Map<string, { readonly ballot: Ballot; readonly write: string }>();
   readonly #past = new Set<string>();
-  /** The nonces of what was chosen, and of what was told not to be stored. */
+  /** The nonces of chosen writes, and of writes whose caller was told that they are not stored. */
   readonly #nonces = new Set<string>();
   readonly #refused = new Set<string>();
-  /** Where each chosen write comes in its election's line. */
+  /** The position of each chosen write in its election's sequence. */
   readonly #places = new Map<string, number>();
   readonly #holders = new Map<string, Holder[]>();
-  /** How many immediate breaks of an election are under way. */
+  /** The number of immediate breaks of an election that are under way. */
   readonly #ending = new Map<string, number>();
   readonly #lastTerms = new Map<string, number>();
   readonly #brokenTerms = new Map<string, number>();
@@ -240,7 +248,7 @@ class RandomQuorum {
     return { steps, requests, virtualMs, terms: counts.terms, faults: this.#befallen, counts, history: this.#history ?? [] };
   }
 
-  /** Has many things happen, and then lets somebody lead. @throws {Broken} */
+  /** Runs random orders and faults, and then lets a candidate lead. @throws {Broken} */
   async play(): Promise<void> {
     const random = this.#random;
     if (this.#isLossy) await this.#emptyInTurn();
@@ -274,7 +282,7 @@ class RandomQuorum {
     if (this.#far !== undefined && this.#emptied.size === 0) await this.#countOnFar(this.#far);
   }
 
-  /** Processes that only look know a far member before long, and go on with it where others are away. */
+  /** Checks that processes that only read soon know a far member, and go on with it while others are away. */
   async #countOnFar(far: string): Promise<void> {
     const [election = ""] = [...this.#chosen.keys()].filter((each) => each !== ROSTER);
     for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
@@ -296,7 +304,7 @@ class RandomQuorum {
     if (answers < SEATS) this.#violate("leader-returns", `${far}, which is far, counts for ${answers} of ${SEATS} that look`);
   }
 
-  /** Members are emptied one after the other, on a network that loses messages. Somebody leads all the while. */
+  /** Empties the members one after the other, on a network that loses messages. A candidate leads all the while. */
   async #emptyInTurn(): Promise<void> {
     const [election] = this.#elections as [string];
     const compete = async (forMs: number): Promise<void> => {
@@ -317,9 +325,11 @@ class RandomQuorum {
   }
 
   /**
-   * What one member missed that was emptied before, by a process that still had its former store, and another one has lost since,
-   * is not had by enough of those that have neither been emptied nor forgotten. Where nothing was chosen, who is known to have
-   * lost a promise may have lost more.
+   * Reports whether too few members are sure to have the last write of an election. Only a member counts that was neither emptied
+   * nor rolled back.
+   * One member may have missed the write after it was emptied, because a process still used its former store; another one has
+   * lost it since. If
+   * nothing was chosen, a member that has lost one promise may have lost more.
    */
   #isStuck(election: string): boolean {
     const ballot = this.#chosen.get(election)?.ballot;
@@ -438,7 +448,7 @@ class RandomQuorum {
   #break(process: Process, election: string): void {
     const immediate = this.#random.chance(0.3);
     this.#call(process, election, async () => {
-      // Whomever it ends, and when, nobody can tell until it has.
+      // An immediate break ends a leader at an unknown time, until its call has returned.
       if (immediate) this.#ending.set(election, (this.#ending.get(election) ?? 0) + 1);
       const order = process.leases.break(election, { reason: "why not", immediate, ...LIMITS });
       const outcome = await order.finally(() => {
@@ -467,7 +477,7 @@ class RandomQuorum {
       const { losses } = this.counts;
       await process.records.seal(lease, name, LIMITS);
       this.counts.seals += 1;
-      // It may have shown it before it was rolled back.
+      // The member may have shown the leadership before it was rolled back.
       if (this.counts.losses > losses) return;
       const service = process.services.get(name) as SimulatedRecordService;
       const record = service.record(election) as LeaseRecord | undefined;
@@ -491,7 +501,10 @@ class RandomQuorum {
     this.#holders.set(election, others);
   }
 
-  /** A process ends, if there was one, and another one starts with the stores that the members have by now, or most of them. */
+  /**
+   * Ends the process of a seat, if there is one, and starts another one. It has the present stores of the members, or of most of
+   * them.
+   */
   #start(seat: number): void {
     const before = this.#seats[seat];
     before?.clock.kill();
@@ -509,7 +522,7 @@ class RandomQuorum {
     this.#seats[seat] = new Process(`p${this.#starts}`, clock, services, Object.fromEntries(members), this.#onPut);
   }
 
-  /** A member's store as a process reaches it: what becomes of a request may depend on what it is for. */
+  /** Returns a member's store as a process reaches it. The fault of a request may depend on its record. */
   #connect(seat: number, name: string, service: SimulatedRecordService, clock: ProcessClock): RecordStore {
     let subject = "";
     const passage = ({ operation }: { readonly operation: string }): Passage => {
@@ -570,7 +583,7 @@ class RandomQuorum {
     }
   }
 
-  /** A write may come again, much later. */
+  /** Makes a write arrive again, much later. */
   #twice(operation: string, passage: Passage): Passage {
     if (operation !== "put" || passage.arrivals.length === 0 || !this.#random.chance(0.1)) return passage;
     return { ...passage, arrivals: [...passage.arrivals, { afterMs: this.#random.pick([300, 2_000, 15_000]) }] };
@@ -601,7 +614,9 @@ class RandomQuorum {
     }
   }
 
-  /** A process stops in the middle of whatever it does; no member loses anything until it has gone on, and ended that. */
+  /**
+   * Freezes a process in the middle of its work. No member loses anything until the process has resumed and finished that work.
+   */
   #freeze({ name, clock }: Process): void {
     if (!clock.running || (this.#fault && isLoss(this.#fault.how))) return;
     this.#note(`${name} is frozen`);
@@ -633,9 +648,10 @@ class RandomQuorum {
       for (const election of RECORDS) this.#promised.delete(`${name}/${election}`);
     } else {
       const backup = this.#random.pick(this.#backups.get(name) ?? []);
-      // One from before it was a member would be another loss: see "wiped".
+      // A backup without a marker would be another loss: see "wiped".
       if (!backup?.get(MARKER)) return;
-      // Who has the former stores of most others would be shown nothing newer: all have the new one before the next one is replaced.
+      // A process with the former stores of most members would see nothing newer. So it gets the new stores before the next one
+      // is replaced.
       for (const [seat, process] of this.#seats.entries()) if (this.#formerOf(process) >= this.#majority) this.#start(seat);
       for (const election of RECORDS) service.restore(election, backup.get(election));
     }
@@ -645,7 +661,11 @@ class RandomQuorum {
     if (how === "replaced") this.#startAfterReplacement(name);
   }
 
-  /** Whoever has the former store keeps it, but for one; and where no member forgets, those reach different ones of the others. */
+  /**
+   * Starts one process with the new store; the others keep the former one. If no member forgets, the two groups reach different
+   * members among the
+   * others.
+   */
   #startAfterReplacement(name: string): void {
     const renewed = Math.floor(this.#random.next() * SEATS);
     this.#start(renewed);
@@ -656,7 +676,9 @@ class RandomQuorum {
       if (this.#random.chance(0.7)) this.#cutOff.set(seat, seat === renewed ? one : other);
   }
 
-  /** One that has forgotten is well again once each election there was written anew by who knows of its store. */
+  /**
+   * Ends the fault of a member that has forgotten, once each election there was written anew by a process that knows its store.
+   */
   #mendIfWell(): void {
     const { name, how } = this.#fault ?? {};
     if (name === undefined || how === undefined || !isLoss(how)) return;
@@ -665,7 +687,7 @@ class RandomQuorum {
     const isWell = [...this.#chosen.keys()].every((election) => {
       const note = noteOf(service, election);
       if (election === ROSTER) return note?.accepted && compareBallots(note.accepted, this.#chosen.get(ROSTER)?.ballot) >= 0;
-      // What it has forgotten is had by less than a majority until it has that, too.
+      // Less than a majority has the forgotten order, until this member has it again.
       if (election === this.#overlooked && compareBallots(note?.accepted ?? undefined, this.#chosen.get(election)?.ballot) < 0)
         return false;
       const most = this.#promised.get(`${name}/${election}`);
@@ -674,7 +696,7 @@ class RandomQuorum {
     if (isWell && marker) this.#mended();
   }
 
-  /** Has what was begun end, and then things happen to the members in an order that seldom comes about by itself. */
+  /** Waits until earlier calls have ended, and then plays a schedule that seldom comes about by itself. */
   async #stage(play: () => Promise<void>): Promise<void> {
     this.#isStaged = true;
     await this.#clock.advance(700);
@@ -685,7 +707,7 @@ class RandomQuorum {
     this.#isStaged = false;
   }
 
-  /** Of how many members a process has the former store: it lacks those, too. */
+  /** Returns for how many members a process has the former store; these are missing for it. */
   #formerOf({ services }: Process): number {
     return this.#names.filter((name) => services.get(name) !== this.#services.get(name)).length;
   }
@@ -698,8 +720,9 @@ class RandomQuorum {
   }
 
   /**
-   * A break is ordered which some members miss, and one that had it is rolled back to before it: the rest, which answers first,
-   * is enough to find it.
+   * Orders a break that some members miss, and rolls one member that had it back to before it. The remaining members, which
+   * answer first, are
+   * enough to find it.
    */
   async #forgetOrder(): Promise<void> {
     const random = this.#random;
@@ -732,7 +755,7 @@ class RandomQuorum {
     this.#renew(holder, election);
   }
 
-  /** Just when a store was replaced one process after the other writes to one election, at different distances. */
+  /** When a store has just been replaced, lets one process after the other write to one election, from different distances. */
   async #cross(): Promise<void> {
     const random = this.#random;
     const [election, other] = this.#shuffled(this.#elections) as [string, string];
@@ -762,8 +785,9 @@ class RandomQuorum {
   }
 
   /**
-   * An election begins while some members are away, and one that has it is emptied: to the others, it and those are a majority.
-   * What it was given its marker by may come again, and what it showed of that before may come late.
+   * Begins an election while some members are away, and empties one that has it. For the others, it and those members are a
+   * majority. The writes of
+   * its marker may arrive again, and a read from before the loss may end late.
    */
   async #emptyWhereMissed(): Promise<void> {
     const random = this.#random;
@@ -833,7 +857,7 @@ class RandomQuorum {
     if (!stored) this.#refused.add(nonce);
   };
 
-  /** Of any two writes that a majority has accepted one has replaced the other, directly or not. */
+  /** Checks that of any two writes that a majority has accepted one has replaced the other, directly or through others. */
   #accepted(service: SimulatedRecordService, name: string, { election, before: replaced, record }: AcceptedWrite): void {
     if (election === MARKER) return;
     const { roster, promised, accepted, write, base } = JSON.parse(record.quorum ?? "") as Note;
@@ -848,7 +872,7 @@ class RandomQuorum {
       const ballots = `promised ${shownBallot(promised)}, accepted ${shownBallot(accepted)}`;
       this.#note(`${name}${former} keeps of ${election}: ${ballots}, write ${write?.slice(0, 4)} for ${base?.slice(0, 4)}`);
     }
-    // A promise says nothing new of what was accepted before.
+    // A promise changes nothing about accepted writes.
     if (!accepted || write === null || isPromise) return;
     const ballot = `${election}/${accepted.round}/${accepted.proposer}`;
     const accepters = this.#accepters.get(ballot) ?? new Set();
@@ -860,7 +884,7 @@ class RandomQuorum {
     if (accepters.size < this.#majority) return;
     const last = this.#chosen.get(election);
     if (last && compareBallots(accepted, last.ballot) < 0) {
-      // Of what one has forgotten, and the rest is about to show, nobody is to be told that it was stored.
+      // No caller may learn that an order was stored that one member has forgotten and the rest is about to show.
       if (!this.#past.has(write) && election !== this.#overlooked)
         this.#violate("one-record", `${write} of ${election} is chosen below ${last.write}`);
       return;

@@ -1,4 +1,4 @@
-/** How often a write is sent to a member again that has failed. */
+/** Tests how often a failed write is sent again to a member. */
 import { StoreError } from "@leasehold/core";
 import { MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
 import { recordOf, versionOf } from "./world.ts";
 
-test("a member that fails at once is sent a renewal again after a pause each, and twice at most", async () => {
+test("a renewal is sent again to a member that fails at once, after a pause each time, and at most twice", async () => {
   const clock = new VirtualClock();
   const records = new MemoryRecordStore(clock);
   const sentAtMs: number[] = [];
@@ -14,7 +14,7 @@ test("a member that fails at once is sent a renewal again after a pause each, an
   const request = async <T>(send: () => Promise<T>): Promise<T> => {
     if (!fails) return await send();
     sentAtMs.push(clock.monotonicMs());
-    // Else the event loop would never be free again.
+    // Without this limit the event loop would never be free again.
     if (sentAtMs.length > 100) return await new Promise<never>(() => {});
     throw new StoreError("STORE_TIMEOUT", "Cancelled.", { store: "c", operation: "any", mayHaveBeenApplied: true });
   };
@@ -39,7 +39,7 @@ test("a member that fails at once is sent a renewal again after a pause each, an
 
   expect(sentAtMs).toHaveLength(3);
   const pausesMs = sentAtMs.slice(1).map((atMs, index) => atMs - (sentAtMs[index] as number));
-  // A quarter of 750 ms, give or take a half.
+  // A quarter of 750 ms, half of that less or more.
   for (const pauseMs of pausesMs) expect(pauseMs).toBeGreaterThan(93);
   for (const pauseMs of pausesMs) expect(pauseMs).toBeLessThan(282);
 });

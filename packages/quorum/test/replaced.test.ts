@@ -1,4 +1,4 @@
-/** How a member's store is replaced by another one while processes run, and what these go by. */
+/** Tests the replacement of a member's store while processes run. */
 import { getEventListeners } from "node:events";
 import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { MemoryRecordStore, type LeaseRecord } from "@leasehold/core/provider";
@@ -11,7 +11,7 @@ import { Register } from "../src/register.ts";
 import { MARKER, ROSTER, rosterRecord } from "../src/roster.ts";
 import { ELECTION, NAMES, nonceOf, OTHER_ELECTION, versionOf, World, write, type Client } from "./world.ts";
 
-/** What a member has accepted, under a later ballot. */
+/** Returns a member's record with its accepted proposal under a later ballot. */
 function repaired(data: unknown): unknown {
   const record = data as { readonly quorum: string };
   const note = JSON.parse(record.quorum) as { readonly accepted: Ballot };
@@ -19,7 +19,7 @@ function repaired(data: unknown): unknown {
   return { ...record, quorum: JSON.stringify({ ...note, accepted: later(10), promised: later(11) }) };
 }
 
-/** Leaves c replaced by a fresh store while both processes have used the election, the one that has the old store first. */
+/** Leaves c replaced by a fresh store. Both processes have used the election; the one with the old store did so first. */
 async function replaced(): Promise<{
   world: World;
   old: Client;
@@ -35,7 +35,7 @@ async function replaced(): Promise<{
   return { world, old, renewed, fresh };
 }
 
-test("a member is replaced while processes run, and who still has the old store cannot make a majority with it", async () => {
+test("a member is replaced while processes run, and a process with the old store cannot make a majority with it", async () => {
   const { world, old, renewed } = await replaced();
   expect(nonceOf(await old.get())).toBe("write 3");
   await write(world, old, ELECTION, 1);
@@ -62,14 +62,15 @@ test("a member is replaced while processes run, and who still has the old store 
   await write(world, renewed, ELECTION, 1);
 });
 
-test("a new store in a member's place counts for an election once both others have been written by who knows of it", async () => {
+test("a replacement store counts for an election once a process that knows of it has written both others", async () => {
   const world = await World.founded();
   const old = world.open("old");
   await write(world, old, ELECTION, 2);
   const fresh = { c: new SimulatedRecordService(world.clock) };
-  // It is taken in, while this election is not written.
+  // The new store is taken in, while this election is not written.
   await write(world, world.open("renewed", fresh), OTHER_ELECTION, 4);
-  // To who runs with the old store, it and a are a majority; to the others the new one and b must not be another.
+  // For the process with the old store, that store and a are a majority. For the others the new store and b must not be another
+  // one.
   world.passage = ({ by, to }) => ((by === "old" && to === "b") || (by !== "old" && to === "a") ? { arrivals: [] } : undefined);
   const next = world.open("next", fresh);
 
@@ -78,14 +79,15 @@ test("a new store in a member's place counts for an election once both others ha
   await write(world, old, ELECTION, 1);
 });
 
-test("who still has the old store goes by the new roster also where a member says so that is read again", async () => {
+test("a process with the old store adopts the new roster, also if only a second read of a member shows it", async () => {
   const world = await World.founded();
   const [old, other] = [world.open("old"), world.open("other")];
   await write(world, other, ELECTION, 2);
   const base = (await old.get())?.version;
   const renewed = world.open("renewed", { c: new SimulatedRecordService(world.clock) });
   await write(world, renewed, OTHER_ELECTION, 4);
-  // The old one reads b before the other has written, and the rest afterwards: so b is read again, which takes a while.
+  // The process `old` reads b before `renewed` has written, and the other members afterwards. So it reads b again, which takes a
+  // while.
   const readsOfB = [1, 500];
   world.passage = ({ by, to, operation }) => {
     if (by !== "old") return undefined;
@@ -99,7 +101,7 @@ test("who still has the old store goes by the new roster also where a member say
   let version = (await other.get())?.version;
   for (const nonce of ["x", "y", "z"]) version = versionOf(await other.put(nonce, version));
   await world.clock.advance(150);
-  // Meanwhile the new store is taken in for this election, too, by one write.
+  // Meanwhile one write takes the new store in for this election, too.
   version = versionOf(await renewed.put("chosen", (await renewed.get())?.version));
   await world.clock.runUntil(late);
   world.passage = ({ by, to }) =>
@@ -111,7 +113,7 @@ test("who still has the old store goes by the new roster also where a member say
   expect(outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value.stored)).toHaveLength(1);
 });
 
-test("who learns late who the members were goes by what has been learnt since", async () => {
+test("a late read of an older roster does not replace a newer one", async () => {
   const clock = new VirtualClock();
   const names = ["a", "b", "c"];
   const members = names.map((name) => new Member(name, new MemoryRecordStore(clock), names, clock));
@@ -135,12 +137,12 @@ test("who learns late who the members were goes by what has been learnt since", 
     mayHaveBeenApplied: false,
   });
   expect(membership.roster.number).toBe(2);
-  // Nothing of its questions is left.
+  // No listener and no timer is left.
   expect(getEventListeners(signal, "abort")).toEqual([]);
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("a roster that is found once more takes back nothing of what is known of a store that was replaced", async () => {
+test("a roster that is read once more does not change what is known of a replaced store", async () => {
   const world = await World.founded();
   const renewed = world.open("renewed", { c: new SimulatedRecordService(world.clock) });
   await write(world, renewed, ELECTION, 4);
@@ -150,13 +152,13 @@ test("a roster that is found once more takes back nothing of what is known of a 
   const limits = callLimits(process, new AbortController().signal, 60_000);
   await world.clock.runUntil(membership.load(limits));
   for (let times = 0; times < 2; times += 1) {
-    // Nobody knows of such a one: all are asked.
+    // No roster has this number, so all members are asked.
     await expect(world.clock.runUntil(membership.follow(99, limits))).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     expect(membership.whyAbsent("c")).toContain("its store is another one than the quorum's");
   }
 });
 
-test("a store that was replaced does not come back", async () => {
+test("a replaced store does not become a member again", async () => {
   const { world, old } = await replaced();
   const before = world.services.a.record(ROSTER);
 
@@ -167,7 +169,7 @@ test("a store that was replaced does not come back", async () => {
   expect((world.services.a.record(ROSTER) as { value: string }).value).toBe((before as { value: string }).value);
 });
 
-test("members that take most of their time do not keep a process from learning who is one by now", async () => {
+test("a process learns the new roster even if members take most of their time", async () => {
   const { world, old, fresh } = await replaced();
   world.passage = () => ({ arrivals: [{ afterMs: 75, replyAfterMs: 75 }] });
 
@@ -175,13 +177,13 @@ test("members that take most of their time do not keep a process from learning w
   expect(nonceOf(await world.open("new", fresh).get(false))).toBe("write 3");
 });
 
-test("a process whose former store is silent learns who is a member by now, though that takes longer than a call", async () => {
+test("a process whose replaced store is silent learns the new roster, although that takes longer than a call", async () => {
   const world = await World.founded();
   const old = world.open("old");
   await write(world, old, ELECTION, 1);
   const fresh = { c: new SimulatedRecordService(world.clock) };
   await write(world, world.open("renewed", fresh), ELECTION, 4);
-  // A repair has reached a and the new store only: to who reaches a and b only, nothing is chosen.
+  // A repair has reached only a and the new store. A process that reaches only a and b sees nothing chosen.
   for (const store of [world.services.a, fresh.c]) store.overwrite(ROSTER, repaired(store.record(ROSTER)));
   world.passage = ({ by, to }) =>
     by === "old" && to === "c" ? { arrivals: [] } : { arrivals: [{ afterMs: 40, replyAfterMs: 40 }] };
@@ -191,18 +193,18 @@ test("a process whose former store is silent learns who is a member by now, thou
   expect(nonceOf(await old.get())).toBe("write 3");
 });
 
-test("a new store is given the roster though it has missed it, before it is needed to tell who the members are", async () => {
+test("a new store that has missed the roster gets it before it is needed to identify the members", async () => {
   const world = await World.founded();
   await write(world, world.open("one"), ELECTION, 2);
   const c = new SimulatedRecordService(world.clock);
   const renewed = world.open("renewed", { c });
-  // What is written there after its marker is lost.
+  // Writes to the new store after its marker are lost.
   world.passage = ({ by, to, operation }) => {
     const isMarked = (c.record(MARKER) as LeaseRecord | undefined)?.quorum?.includes('"write":"') === true;
     return by === "renewed" && to === "c" && operation === "put" && isMarked ? { arrivals: [] } : undefined;
   };
   await write(world, renewed, ELECTION, 2);
-  // The attempt to bring it there comes to nothing, and the next write makes another one.
+  // The attempt to bring the roster to the new store fails. The next write makes another attempt.
   await world.clock.advance(12_000);
   world.passage = () => undefined;
   expect(c.record(ROSTER)).toBeUndefined();

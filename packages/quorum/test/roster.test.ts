@@ -1,8 +1,8 @@
-/** What is told of rosters without any store. */
+/** Tests the functions on rosters that need no store. */
 import { expect, test } from "vitest";
 import { areRelated, newestOf, type Roster } from "../src/roster.ts";
 
-test("of some rosters the newest is that of the highest number, wherever it stands", () => {
+test("the newest roster is the one with the highest number, in any order", () => {
   const [one, two] = [1, 2].map((number) => ({ number, incarnations: {}, later: [], past: [] }));
   expect(newestOf([two!, one!])).toBe(two);
   expect(newestOf([one!, two!])).toBe(two);

@@ -1,4 +1,4 @@
-/** The fences of members: they follow the ballots, and are one leadership's once it has sealed them. */
+/** Tests the fences of members. They follow the ballots. After a seal a member's fence is that of the leadership. */
 import { MemoryRecordStore, type Fence, type LeaseRecord, type PutOptions } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ const leadership = (term: number, election = ELECTION): { election: string; term
 const seal = (world: World, by: Client, term: number, member: string): Promise<void> =>
   world.clock.runUntil(by.store.seal(leadership(term), member, { timeoutMs: 1_000 }));
 
-/** A leader of term 1, and one of term 2 whose writes have not arrived at c. */
+/** Returns a world with a leader of term 1, and one of term 2 whose writes have not arrived at c. */
 async function succeeded(): Promise<{ world: World; two: Client }> {
   const world = await World.founded();
   const [one, two] = [world.open("one"), world.open("two")];
@@ -28,7 +28,7 @@ async function succeeded(): Promise<{ world: World; two: Client }> {
   return { world, two };
 }
 
-test("an older leader's writes pass at a member until the newer one has sealed it, and none does afterwards", async () => {
+test("an older leader's writes pass at a member until the newer leader has sealed it, and none passes afterwards", async () => {
   const { world, two } = await succeeded();
   expect(two.store.capabilities.fence).toBe("after-seal");
   expect(world.services.c.admits(ELECTION, leadership(1))).toBe(true);
@@ -50,7 +50,7 @@ test("a leadership that is over seals nothing", async () => {
   await expect(seal(world, world.open("early"), 3, "a")).rejects.toMatchObject({ code: "FENCED" });
 });
 
-test("a leadership that is over seals nothing by reads that lag, either", async () => {
+test("a leadership that is over seals nothing, even if reads lag", async () => {
   const { world } = await succeeded();
   world.passage = ({ operation }) =>
     operation === "get" ? { arrivals: [{ afterMs: 1, replyAfterMs: 1 }], lags: true } : undefined;
@@ -58,7 +58,7 @@ test("a leadership that is over seals nothing by reads that lag, either", async 
   await expect(seal(world, world.open("late"), 1, "c")).rejects.toMatchObject({ code: "FENCED", term: 1, currentTerm: 2 });
 });
 
-test("a seal of a silent member fails in its time, and costs the leader no prepare", async () => {
+test("a seal of a silent member fails in time, and costs the leader no prepare", async () => {
   const { world, two } = await succeeded();
   world.down.add("c");
   const begunMs = world.clock.monotonicMs();
@@ -77,7 +77,7 @@ test("a seal of a silent member fails in its time, and costs the leader no prepa
   expect(world.requests().filter((request) => !request.endsWith("c"))).toEqual(["two put a", "two put b"]);
 });
 
-test("a seal that no majority answers has written nothing, and says so", async () => {
+test("a seal without a majority writes nothing, and its error says so", async () => {
   const { world, two } = await succeeded();
   world.down.add("a").add("b");
   world.requests();
@@ -89,7 +89,7 @@ test("a seal that no majority answers has written nothing, and says so", async (
   expect(world.requests().filter((request) => request.includes("put"))).toEqual([]);
 });
 
-test("a seal is refused before any request where nothing can be sealed", async () => {
+test("a seal is refused before any request if the member cannot be sealed", async () => {
   const clock = new VirtualClock();
   const memory = { a: new MemoryRecordStore(clock), b: new MemoryRecordStore(clock), c: new MemoryRecordStore(clock) };
   const store = new QuorumRecordStore(memory, clock);
@@ -113,7 +113,7 @@ test("a seal is refused before any request where nothing can be sealed", async (
   expect(world.requests()).toEqual([]);
 });
 
-test("a fence follows the ballots, also to an earlier term: what has lost may have had a later one", async () => {
+test("a fence follows the ballots, also to an earlier term, because a proposal that lost may have had a later one", async () => {
   const world = await World.founded();
   const [one, loser, winner] = [world.open("one"), world.open("loser"), world.open("winner")];
   const first = versionOf(await one.put("first"));

@@ -1,4 +1,4 @@
-/** Stores that are none of the quorum's: a process that was given one says so, and counts without it. */
+/** Tests stores that are not the quorum's: a process that was given one says so, and counts without it. */
 import { SimulatedRecordService } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { ROSTER } from "../src/roster.ts";
@@ -6,7 +6,7 @@ import { ELECTION, OTHER_ELECTION, World, write, type Client, type Name } from "
 
 type Store = SimulatedRecordService;
 
-test("who is given a store that was replaced says so once, with the very look that tells who the members are", async () => {
+test("a process with a replaced store warns once, at the read that shows the new roster", async () => {
   const world = await World.founded();
   const renewed = world.open("renewed", { c: new SimulatedRecordService(world.clock) });
   await write(world, renewed, ELECTION, 4);
@@ -20,7 +20,7 @@ test("who is given a store that was replaced says so once, with the very look th
   expect(world.warnings).toEqual(told);
 });
 
-test("a store of another quorum is refused in a member's place", async () => {
+test("a store of another quorum is refused as a member", async () => {
   const world = await World.founded();
   const [c, d, e] = ["c", "d", "e"].map(() => new SimulatedRecordService(world.clock)) as [Store, Store, Store];
   await world.open("others", { c, d, e }, ["c", "d", "e"]).put("first");
@@ -44,10 +44,10 @@ test("a check without a majority proves nothing, and says so", async () => {
   });
 });
 
-/** The roster that b keeps. */
+/** Returns the roster that b keeps. */
 const rosterAtB = (world: World): unknown => (world.services.b.record(ROSTER) as { value: string }).value;
 
-test("a process that gives one member's store as another's, too, does not have it take that one's place", async () => {
+test("a process that uses one store for two members does not replace the second member's store", async () => {
   const world = await World.founded();
   const roster = rosterAtB(world);
   const wrong = world.open("wrong", { c: world.services.a });
@@ -57,7 +57,7 @@ test("a process that gives one member's store as another's, too, does not have i
   await expect(wrong.check()).rejects.toThrow("Members a and c are the same store");
 });
 
-test("nor does one that exchanges two of five", async () => {
+test("a process that exchanges two of five stores replaces none of them", async () => {
   const world = new World();
   const [d, e] = [new SimulatedRecordService(world.clock), new SimulatedRecordService(world.clock)];
   const names = ["a", "b", "c", "d", "e"];
@@ -72,7 +72,7 @@ test("nor does one that exchanges two of five", async () => {
   );
 });
 
-test("of three that two are exchanged of, none is a majority, and it is said which", async () => {
+test("a process that exchanges two of three stores has no majority, and its error names both", async () => {
   const world = await World.founded();
   const wrong = world.open("wrong", { a: world.services.c, c: world.services.a });
 
@@ -80,7 +80,7 @@ test("of three that two are exchanged of, none is a majority, and it is said whi
   await expect(wrong.put("first")).rejects.toMatchObject({ code: "STORE_REJECTED", message: expect.stringMatching(why) });
 });
 
-/** Another quorum, whose members have the same names. */
+/** Creates another quorum, whose members have the same names. */
 async function others(world: World): Promise<{ readonly stores: Readonly<Record<Name, Store>>; readonly theirs: Client }> {
   const [a, b, c] = ["a", "b", "c"].map(() => new SimulatedRecordService(world.clock)) as [Store, Store, Store];
   const theirs = world.open("theirs", { a, b, c });
@@ -88,7 +88,7 @@ async function others(world: World): Promise<{ readonly stores: Readonly<Record<
   return { stores: { a, b, c }, theirs };
 }
 
-test("a store of another quorum is not taken in, also where that one has the same names: both quorums go on", async () => {
+test("a store of another quorum with the same names is not taken in, and both quorums go on", async () => {
   const world = await World.founded();
   const roster = rosterAtB(world);
   const { stores, theirs } = await others(world);
@@ -102,7 +102,7 @@ test("a store of another quorum is not taken in, also where that one has the sam
   await write(world, theirs, OTHER_ELECTION, 2);
 });
 
-test("a process whose stores are of two quorums goes by neither where one has come further, and says so", async () => {
+test("a process whose stores are of two quorums follows neither if one roster is newer, and its error says so", async () => {
   const world = await World.founded();
   const { stores, theirs } = await others(world);
   const { a, b } = stores;
@@ -117,14 +117,14 @@ test("a process whose stores are of two quorums goes by neither where one has co
   });
 });
 
-test("beside a store that has begun, empty ones begin nothing, and it is said of each", async () => {
+test("empty stores beside one of a quorum that has begun do not found another, and the error names them", async () => {
   const world = await World.founded();
   const [a, b] = ["a", "b"].map(() => new SimulatedRecordService(world.clock)) as [Store, Store];
 
   const why = "a: it is empty, and c of a quorum that has begun: give this process the stores of that one, or empty ones alone.";
   const begun = world.open("one", { a, b });
   await expect(begun.put("first")).rejects.toMatchObject({ code: "STORE_REJECTED", message: expect.stringContaining(why) });
-  // One that is silent may be another store by now.
+  // A silent member may have another store by now.
   world.down.add("b");
   await expect(begun.put("first")).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
 });

@@ -1,4 +1,4 @@
-/** A quorum of members whose reads may show what a failover undoes. */
+/** Tests members whose reads may show a write that a failover undoes. */
 import { expect, test } from "vitest";
 import { ELECTION, LEASE_MS, versionOf, World, type Client } from "./world.ts";
 
@@ -7,7 +7,7 @@ const leadership = { election: ELECTION, term: 1, termId: "t" };
 /** A request arrives, and its reply is lost. */
 const UNANSWERED = { arrivals: [{ afterMs: 1 }] };
 
-/** The second write of a process, whose replies from two members are lost; returns the requests that it took. */
+/** Makes a second write, whose replies from two members are lost. Returns the requests that it took. */
 async function secondWrite(options: { readonly showsUndurable?: boolean }): Promise<readonly string[]> {
   const world = await World.founded(options);
   const one = world.open("one");
@@ -30,16 +30,16 @@ test("a quorum says so if one of its members may show what is not durable", asyn
   expect(undurable.open("one").store.capabilities.showsUndurable).toBe(true);
 });
 
-test("a write that a majority shows counts there once it is written again; elsewhere at once", async () => {
+test("a write that a majority shows counts on such members only after it is written again; on others at once", async () => {
   const writesOnDurable = await secondWrite({});
   const writesOnUndurable = await secondWrite(UNDURABLE);
 
   expect(writesOnDurable).toHaveLength(3);
-  // Another promise and another accept of each member.
+  // One more promise and one more accept of each member.
   expect(writesOnUndurable.length).toBeGreaterThan(6);
 });
 
-test("a seal writes to a member that shows the leadership already, unless that has acknowledged it to this process", async () => {
+test("a seal writes to a member that shows the leadership, unless the member has acknowledged it to this process", async () => {
   const world = await World.founded(UNDURABLE);
   const [one, other] = [world.open("one"), world.open("other")];
   await one.put("first");

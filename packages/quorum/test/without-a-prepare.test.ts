@@ -1,11 +1,11 @@
-/** Who holds a lease writes without a prepare, for as long as nobody else may have taken over. */
+/** Tests that the holder of a lease writes without a prepare, as long as no other candidate may have taken over. */
 import { RecordLeaseStore, SAFETY_MARGIN, type AcquireOutcome, type Lease } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { ELECTION, LEASE_MS, versionOf, World, type Client } from "./world.ts";
 
 const VALID_MS = LEASE_MS * (1 - SAFETY_MARGIN);
 
-test("who has led before does not end its term over a later one, which one member has missed and another has forgotten", async () => {
+test("a former leader does not release over a later term that one member has missed and another has forgotten", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -21,7 +21,7 @@ test("who has led before does not end its term over a later one, which one membe
   expect(await one.put("release", first)).toMatchObject({ stored: false, current: { data: { nonce: "second" } } });
 });
 
-test("until then a release is one request a member", async () => {
+test("a release within the lease is one request for each member", async () => {
   const world = await World.founded();
   const one = world.open("one");
   const first = versionOf(await one.put("first"));
@@ -32,7 +32,7 @@ test("until then a release is one request a member", async () => {
   expect(world.requests().toSorted()).toEqual(["one put a", "one put b", "one put c"]);
 });
 
-test("that counts from before a write was sent first, however often it was", async () => {
+test("the lease counts from before the first send of a write, however often it is sent", async () => {
   const world = await World.founded();
   const { clock } = world;
   const [one, other, third] = ["one", "other", "third"].map((by) => world.open(by)) as [Client, Client, Client];
@@ -44,7 +44,7 @@ test("that counts from before a write was sent first, however often it was", asy
   const claim = (store: RecordLeaseStore, timeoutMs = 1_000): Promise<AcquireOutcome> =>
     store.acquire({ election: ELECTION, candidateId: "x", leaseDurationMs: LEASE_MS, renewIntervalMs: 1_000, timeoutMs });
   const begunMs = clock.monotonicMs();
-  // a and b have the first accept, whose replies are lost, and c misses it. Then a is not heard for a while.
+  // a and b accept first, but their replies are lost; c misses the accept. After that a is silent for a while.
   const writes: Record<string, number> = {};
   world.passage = ({ by, to, operation }) => {
     if (by !== "one") return undefined;
@@ -54,7 +54,7 @@ test("that counts from before a write was sent first, however often it was", asy
   };
   const acquiring = claim(first, 6_000);
   await clock.advance(500);
-  // Others count from here.
+  // Other candidates count from here.
   expect(await clock.runUntil(second.read(ELECTION))).toMatchObject({ term: 1 });
   const acquired = await clock.runUntil(acquiring);
   const lease = acquired.acquired ? acquired.lease : expect.fail("It was not elected.");

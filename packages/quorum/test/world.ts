@@ -25,7 +25,7 @@ export const LEASE_MS = 15_000;
 export const NAMES = ["a", "b", "c"] as const;
 export type Name = (typeof NAMES)[number];
 
-/** A record whose nonce says which write it is. */
+/** Returns a record whose nonce names the write. */
 export function recordOf(nonce: string, term = 1): LeaseRecord {
   return { schema: 3, term, termId: "t", candidateId: "x", nonce, leaseDurationMs: LEASE_MS, renewIntervalMs: 5_000 };
 }
@@ -39,17 +39,17 @@ export interface Sent {
 
 const SILENCE: Passage = { arrivals: [] };
 
-/** Three members in virtual time, and processes that use them; every request is noted, and may be interfered with. */
+/** Three members in virtual time, and processes that use them. Every request is recorded, and a test may interfere with it. */
 export class World {
   readonly clock: VirtualClock = new VirtualClock();
   readonly services: Readonly<Record<Name, SimulatedRecordService>>;
   readonly sent: Sent[] = [];
-  /** What the processes have said of members. */
+  /** The warnings of all processes about members. */
   readonly warnings: string[] = [];
-  /** What becomes of a request; `undefined`: it is carried at once. */
+  /** Decides what happens to a request; `undefined`: it is carried at once. */
   passage: (request: Sent) => Passage | undefined = () => undefined;
   readonly down: Set<string> = new Set();
-  /** The round trip to a member in milliseconds, where a process has to make its connections first. */
+  /** The round trip to a member in milliseconds, if a process has to connect to it first. */
   readonly roundTripMs: Map<string, number> = new Map();
   /** The connections of all processes to such members. */
   readonly connections: ConnectingRecords[] = [];
@@ -60,7 +60,7 @@ export class World {
     this.services = { a: service(), b: service(), c: service() };
   }
 
-  /** A world in which somebody has used the quorum before, for something else. */
+  /** Returns a world in which a process has already used the quorum for another election. */
   static async founded(options?: SimulatedRecordServiceOptions): Promise<World> {
     const world = new World(options);
     await world.open("founder").put("any", undefined, OTHER_ELECTION);
@@ -68,7 +68,7 @@ export class World {
     return world;
   }
 
-  /** One more process. @param other the stores that it has been given in place of some, or besides. */
+  /** Starts one more process. @param other the stores that it has been given in place of some, or in addition. */
   open(by: string, other: Readonly<Record<string, SimulatedRecordService>> = {}, names: readonly string[] = NAMES): Client {
     const process = new ProcessClock(this.clock);
     const networkTo =
@@ -94,7 +94,7 @@ export class World {
     return new Client(this, new QuorumRecordStore(members, process, journal), process);
   }
 
-  /** Everything that a member keeps, to be restored. */
+  /** Returns the record of the election at a member, to be restored later. */
   backup(name: Name): unknown {
     return this.services[name].record(ELECTION);
   }
@@ -104,22 +104,22 @@ export class World {
     else this.services[name].overwrite(ELECTION, backup);
   }
 
-  /** Empties a whole store, its marker with all the rest. */
+  /** Empties a whole store, including its marker. */
   empty(name: Name): void {
     for (const election of [ELECTION, OTHER_ELECTION, MARKER, ROSTER]) this.services[name].remove(election);
   }
 
-  /** The requests since this was last asked, as text. */
+  /** Returns the requests since the last call, as text. */
   requests(): string[] {
     return this.sent.splice(0).map(({ by, to, operation }) => `${by} ${operation} ${to}`);
   }
 }
 
-/** The record as one process reads and writes it, each call within a second. */
+/** Reads and writes the record as one process, each call within a second. */
 export class Client {
   readonly store: QuorumRecordStore;
   readonly clock: ProcessClock;
-  /** Of what it writes. */
+  /** The term in the records that it writes. */
   term = 1;
   readonly #world: World;
 
@@ -155,7 +155,7 @@ export class Client {
   }
 }
 
-/** Writes so often that whoever was away is taken in again. */
+/** Writes so often that a member that was away is taken in again. */
 export async function write(world: World, by: Client, election: string, times: number): Promise<void> {
   let version = (await by.get(true, election))?.version;
   for (let count = 0; count < times; count += 1) {
@@ -164,7 +164,7 @@ export async function write(world: World, by: Client, election: string, times: n
   }
 }
 
-/** The version of a write that was stored. */
+/** Returns the version of a write that was stored. */
 export function versionOf(outcome: PutOutcome): string {
   if (outcome.stored) return outcome.version;
   throw new Error("The write was not stored.");

@@ -1,4 +1,4 @@
-/** Schedules in which a quorum of records once went wrong, or would without a rule of its own. */
+/** Tests schedules in which a quorum of records once failed, or would fail without one of its rules. */
 import { StoreError } from "@leasehold/core";
 import {
   Journal,
@@ -20,7 +20,7 @@ const TIMES = { leaseDurationMs: LEASE_MS, renewIntervalMs: 5_000, timeoutMs: 1_
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
 const signal = new AbortController().signal;
 
-/** A record store whose versions count the writes of a record, so that a restore has them come again. */
+/** A record store whose versions count the writes of a record, so that versions repeat after a restore. */
 class CountedRecords implements RecordStore {
   readonly name: string = "counted";
   readonly capabilities = { maxValueBytes: 65_536, fence: "none", storeClock: undefined } as const;
@@ -46,7 +46,7 @@ class CountedRecords implements RecordStore {
   }
 }
 
-test("a version that comes again after a restore lets no write through that forks the record", async () => {
+test("a version that repeats after a restore does not admit a write that forks the record", async () => {
   const clock = new VirtualClock();
   const [a, b, c] = [new CountedRecords(), new CountedRecords(), new CountedRecords()];
   const open = (): QuorumRecordStore => new QuorumRecordStore({ a, b, c }, clock);
@@ -57,7 +57,7 @@ test("a version that comes again after a restore lets no write through that fork
   const backup = c.entries.get(ELECTION) as StoredRecord;
   const second = versionOf(await put(one, "second", first));
   const reused = c.entries.get(ELECTION)?.version;
-  // c forgets the last write, and somebody else's promise takes the version that it had.
+  // c forgets the last write. Another process's promise then gets the version that the lost write had.
   c.entries.set(ELECTION, backup);
   b.isDown = true;
   await put(other, "lost", second).catch(() => undefined);
@@ -77,7 +77,7 @@ test("a version that comes again after a restore lets no write through that fork
   expect([...stored, "lost"]).toContain(nonceOf(found));
 });
 
-test("a repair by another process leaves the version as it is: who has written goes on from it", async () => {
+test("a repair by another process keeps the version, so the writer can continue from it", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -86,7 +86,7 @@ test("a repair by another process leaves the version as it is: who has written g
   const second = one.startPut("second", first);
   await world.clock.advance(20);
   world.passage = () => undefined;
-  // It is completed under a ballot of the other one's.
+  // The write is completed under a ballot of the other process.
   const found = await other.get();
   expect(nonceOf(found)).toBe("second");
 
@@ -109,14 +109,14 @@ test("after its own repair a process prepares again before it writes", async () 
   expect(world.requests().slice(0, 3)).toEqual(["other get a", "other get b", "other get c"]);
 });
 
-test("a member that was read before it was known to have promised more is read again, and has not forgotten", async () => {
+test("a member that was read before its higher promise was known is read again, and does not count as forgetful", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   let version = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
   await other.get();
   world.down.add("c");
-  // b answers a while after a has.
+  // b answers some time after a.
   world.passage = ({ by, to }) => (by === "other" && to === "b" ? { arrivals: [{ afterMs: 100, replyAfterMs: 1 }] } : undefined);
   const look = other.startGet(false);
   await world.clock.advance(10);
@@ -125,7 +125,7 @@ test("a member that was read before it was known to have promised more is read a
   expect((await world.clock.runUntil(look))?.version).toBe(version);
 });
 
-test("who has led before does not lead again by what it wrote last, where one member has missed the next and another has forgotten it", async () => {
+test("a former leader does not lead again by its last write, if one member has missed the next write and another has forgotten it", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -137,14 +137,18 @@ test("who has led before does not lead again by what it wrote last, where one me
   world.down.delete("c");
   world.services.b.restore(ELECTION, backup);
   one.term = 2;
-  // The one that knows answers last.
+  // The member that knows of the later write answers last.
   world.passage = ({ to }) => (to === "a" ? { arrivals: [{ afterMs: 20, replyAfterMs: 20 }] } : undefined);
 
   expect(await one.put("fork", first)).toMatchObject({ stored: false });
   expect(nonceOf(await one.get())).toBe("second");
 });
 
-/** Leaves a leader, and an order to it that a and b have accepted, c has missed, and b has forgotten since: it keeps again what the leader wrote. */
+/**
+ * Leaves a leader, and an order to it that a and b have accepted and c has missed. Since then b has forgotten it, and keeps the
+ * leader's
+ * write again.
+ */
 async function orderForgotten(
   lostOfFirst?: string,
   opened = ["leader", "administrator"],
@@ -152,7 +156,7 @@ async function orderForgotten(
   const world = await World.founded();
   const clients = new Map(opened.map((by) => [by, world.open(by)]));
   const [leader, administrator] = [clients.get("leader") as Client, clients.get("administrator") as Client];
-  // The reply of the accept alone: a member that has not promised is not asked to accept.
+  // Only the reply to the accept is lost, because a member that has not promised is not asked to accept.
   let writes = 0;
   world.passage = ({ to, operation }) =>
     to === lostOfFirst && operation === "put" && (writes += 1) > 1 ? { arrivals: [{ afterMs: 1 }] } : undefined;
@@ -167,14 +171,14 @@ async function orderForgotten(
   return { world, leader, first };
 }
 
-test("an order that one member has missed and another forgotten is found by the leader's next write, which the third refuses", async () => {
+test("the leader's next write, which the third member refuses, finds an order that one member has missed and another forgotten", async () => {
   const { leader, first } = await orderForgotten();
 
   expect(await leader.put("renewal", first)).toMatchObject({ stored: false, current: { data: { nonce: "order" } } });
   expect(nonceOf(await leader.get())).toBe("order");
 });
 
-// Of two proposers the one whose id is the higher goes above the other one in the same round: each is once the leader.
+// In the same round the proposer with the higher id goes above the other one. So each order of opening makes one of them win.
 test.each([
   ["refuses it too late", undefined, ["leader", "administrator"]],
   ["refuses it too late", undefined, ["administrator", "leader"]],
@@ -190,14 +194,14 @@ test.each([
   expect(nonceOf(await leader.get())).toBe("order");
 });
 
-test("one that has forgotten is not written again while another is silent, though the leader writes", async () => {
+test("a member that has forgotten is not written again while another is silent, although the leader writes", async () => {
   const world = await World.founded();
   const one = world.open("one");
   let version = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
   version = versionOf(await one.put("second", version));
   await world.clock.advance(2_000);
-  // It misses a write first: so it is read before it is written, and refuses nothing.
+  // c misses a write first. So it is read before it is written, and refuses nothing.
   world.down.add("c");
   version = versionOf(await one.put("third", version));
   await world.clock.advance(2_000);
@@ -211,14 +215,14 @@ test("one that has forgotten is not written again while another is silent, thoug
   await expect(one.put("fourth", version)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
 });
 
-test("one that has forgotten a promise far above what the leader writes is taken back by the leader's renewals, too", async () => {
+test("the leader's renewals take back a member that has forgotten a promise far above the leader's ballot", async () => {
   const world = await World.founded();
   const [one, far] = [world.open("one"), world.open("far")];
   for (let count = 0; count < 20; count += 1) await far.put("any", undefined, `election ${count}`);
   let version = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
   const backup = world.backup("c");
-  // It misses a write first: so it is read before it is written, and refuses nothing.
+  // c misses a write first. So it is read before it is written, and refuses nothing.
   world.down.add("c");
   version = versionOf(await one.put("missed", version));
   await world.clock.advance(2_000);
@@ -227,7 +231,7 @@ test("one that has forgotten a promise far above what the leader writes is taken
   await far.put("never", version).catch(() => undefined);
   world.passage = () => undefined;
   for (let renewals = 0; renewals < 6; renewals += 1) {
-    // The leader has met that promise once.
+    // The leader has met this promise once before.
     if (renewals === 1) world.restore("c", backup);
     version = versionOf(await one.put(`renewal ${renewals}`, version));
     await world.clock.advance(2_000);
@@ -237,12 +241,12 @@ test("one that has forgotten a promise far above what the leader writes is taken
   expect(nonceOf(await world.open("other").get())).toBe("renewal 5");
 });
 
-test("what a majority shows is not the answer where another member shows a higher ballot", async () => {
+test("a read does not return what a majority shows if another member shows a higher ballot", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
   await world.clock.advance(2_000);
-  // At a alone: b and c, a majority, still show the first.
+  // The second write is only at a. b and c, a majority, still show the first.
   world.passage = (request) => (isWrite(request) && request.by === "one" && request.to !== "a" ? { arrivals: [] } : undefined);
   await one.put("second", first).catch(() => undefined);
   world.passage = () => undefined;
@@ -250,7 +254,7 @@ test("what a majority shows is not the answer where another member shows a highe
   expect(nonceOf(await other.get())).toBe("second");
 });
 
-test("what a process has seen chosen it does not see replaced by what was there before, whoever is silent", async () => {
+test("a process that has seen a write chosen does not read the replaced one later, whichever member is silent", async () => {
   const world = await World.founded();
   const [one, other] = [world.open("one"), world.open("other")];
   const first = versionOf(await one.put("first"));
@@ -258,7 +262,7 @@ test("what a process has seen chosen it does not see replaced by what was there 
   world.passage = ({ to, operation }) => (to === "c" && operation === "put" ? { arrivals: [] } : undefined);
   await one.put("second", first);
   expect(nonceOf(await other.get())).toBe("second");
-  // One is down, and nothing can be written.
+  // One member is down, and the others refuse writes.
   const error = new StoreError("STORE_UNAVAILABLE", "full", { store: "any", operation: "put", mayHaveBeenApplied: false });
   world.passage = ({ operation }) => (operation === "put" ? { arrivals: [], breaks: { afterMs: 1, error } } : undefined);
   world.down.add("a");
@@ -282,7 +286,7 @@ test("a member whose reply to an accept was lost is read before it is written ag
   expect(world.requests().filter((request) => request.endsWith("c"))).toEqual(["one get c", "one put c"]);
 });
 
-/** Leases over a process's records. */
+/** Returns a process's client, and a lease store on its records. */
 function leasesOf(world: World, by: string): { client: Client; leases: RecordLeaseStore } {
   const client = world.open(by);
   return { client, leases: new RecordLeaseStore(client.store, { clock: client.clock }) };
@@ -302,7 +306,7 @@ test("a lease that has run out is taken over while one member hangs, within one 
   expect(world.clock.monotonicMs() - begunMs).toBeLessThan(1_000);
 });
 
-test("with one member down, the looks of ten standbys at the very instant of each renewal cost the leader nothing", async () => {
+test("with one member down, polls of ten standbys at the instant of each renewal do not disturb the leader", async () => {
   const world = await World.founded();
   const { leases } = leasesOf(world, "leader");
   const standbys = Array.from({ length: 10 }, (_, index) => leasesOf(world, `standby ${index}`).leases);
@@ -317,7 +321,7 @@ test("with one member down, the looks of ten standbys at the very instant of eac
     world.requests();
     const looks = standbys.map((standby) => standby.read(ELECTION, { timeoutMs: 1_000 }));
     const renewal = leases.renew(won.lease, { timeoutMs: 1_000 });
-    // Some look again in the midst of it.
+    // Some standbys poll again during the renewal.
     await world.clock.advance(1);
     looks.push(...standbys.map((standby) => standby.read(ELECTION, { timeoutMs: 1_000 })));
     expect(await world.clock.runUntil(renewal)).toMatchObject({ held: true });
@@ -332,7 +336,7 @@ test("with one member down, the looks of ten standbys at the very instant of eac
   }
 });
 
-test("a store that uses a member by itself is refused there, and writes nothing", async () => {
+test("a store that uses a member by itself is refused, and writes nothing", async () => {
   const world = await World.founded();
   const { client } = leasesOf(world, "one");
   await client.put("first");
@@ -345,7 +349,7 @@ test("a store that uses a member by itself is refused there, and writes nothing"
   expect(world.services.a.record(ELECTION)).toEqual(before);
 });
 
-test("five members bear two that are down, or one that is down and one that is emptied", async () => {
+test("a quorum of five works with two members down, or with one down and one emptied", async () => {
   const clock = new VirtualClock();
   const members = {
     a: new CountedRecords(),
@@ -379,15 +383,15 @@ test("five members bear two that are down, or one that is down and one that is e
   const two = open();
   for (let count = 0; count < 5; count += 1) await write(two);
   expect(await found()).toBe(`write ${writes}`);
-  // b carries a majority again.
+  // b counts for a majority again.
   members.c.isDown = true;
   expect(await found()).toBe(`write ${writes}`);
 });
 
-test("a prepare goes above every ballot that this process has sent before, wherever it has arrived, and of other elections too", async () => {
+test("a prepare goes above every ballot that this process has sent, whether it arrived or not, also for other elections", async () => {
   const clock = new VirtualClock();
   const sent: Array<{ readonly round: number; readonly isPrepare: boolean }> = [];
-  /** Whether the accepts are lost, or all writes. */
+  /** The writes that are lost. */
   let lost: "nothing" | "accepts" | "all" = "nothing";
   class Watched extends MemoryRecordStore {
     override put(election: string, record: LeaseRecord, options: PutOptions): ReturnType<MemoryRecordStore["put"]> {
@@ -426,15 +430,15 @@ test("a prepare goes above every ballot that this process has sent before, where
     }
     highest = Math.max(highest, round);
   }
-  // Each once to each member.
+  // Each prepare is sent once to each member.
   for (const one of prepares) expect(sent.filter(({ round, isPrepare }) => isPrepare && round === one).length).toBeLessThan(4);
   expect(prepares.length).toBeGreaterThan(8);
 });
 
-test("a member that shows less than it has promised is read again consistently, also by a look", async () => {
+test("a member that shows less than it has promised is read again consistently, also by a poll", async () => {
   const clock = new VirtualClock();
   const asked: boolean[] = [];
-  /** What c shows in place of what it keeps. */
+  /** The records that c shows in place of those that it keeps. */
   const shown = new Map<string, StoredRecord>();
   const [a, b, c] = [new CountedRecords(), new CountedRecords(), new CountedRecords()];
   const watched: RecordStore = {

@@ -6,21 +6,24 @@ import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 export type { Closable, TickOptions } from "./tick.ts";
 
 /**
- * Wraps a job for `cron`, as its `onTick`, so that each tick is done once, however many hosts schedule it and however skewed
- * their clocks are.
+ * Wraps a job for `cron`, as its `onTick`, so that each tick is done once. Any number of hosts may schedule it, with any
+ * difference of their clocks.
  *
- * cron does not tell when a tick was due: it is derived from the job's schedule, as the last time at or before the one at which
- * this host's timer fired. Hosts derive the same, as long as they have the same schedule and time zone: set `timeZone`, or two
- * hosts that are configured differently have two schedules. A tick that fires so late that the next was due by then is that next
- * one. `runOnInit` is the last tick before the start, and is done unless it is done already; `job.fireOnTick()` by hand is the
- * tick that fired last. To run the job by hand, call your own function. It guarantees what `oncePerOccurrence` does, and no more.
+ * cron does not pass the time at which a tick was due. This package derives it from the job's schedule: the last time at or
+ * before the time at which this host's timer fired. Hosts with the same schedule and time zone derive the same time. Set
+ * `timeZone`, because otherwise two hosts that are configured differently have two schedules.
+ *
+ * If a tick fires so late that the next one was due by then, it counts as that next one. `runOnInit` counts as the last tick
+ * before the start, and runs the job unless that tick is done. `job.fireOnTick()` by hand counts as the tick that fired last. To
+ * run the job by hand, call your own function. The guarantees are those of `oncePerOccurrence`.
  *
  * @example
  * ```ts
  * CronJob.from({
  *   cronTime: "0 3 * * *",
  *   timeZone: "Etc/UTC",
- *   onTick: oncePerTick({ store, name: "close-the-books" }, (leadership) => closeTheBooks(leadership.occurrence, leadership.signal)),
+ *   onTick: oncePerTick({ store, name: "close-the-books" }, (leadership) => closeTheBooks(leadership.occurrence,
+ * leadership.signal)),
  *   start: true,
  * });
  * ```

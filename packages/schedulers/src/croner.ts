@@ -6,16 +6,19 @@ import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 export type { Closable, TickOptions } from "./tick.ts";
 
 /**
- * Wraps a job for croner, so that each tick is done once, however many hosts schedule it and however skewed their clocks are.
+ * Wraps a job for croner, so that each tick is done once. Any number of hosts may schedule it, with any difference of their
+ * clocks.
  *
- * croner does not tell when a tick was due: it is derived from the job's schedule (`previousRuns`), as the last time at or before
- * the one at which this host's timer fired. Hosts derive the same, as long as they have the same pattern and time zone: set
- * `timezone`. A tick that fires so late that the next was due by then is that next one; `job.trigger()` by hand is the tick that
- * was due last. To run the job by hand, call your own function. The option `interval` counts from each host's own last run, so
- * that hosts do not agree: it is refused. It guarantees what `oncePerOccurrence` does, and no more.
+ * croner does not pass the time at which a tick was due. This package derives it from the job's schedule (`previousRuns`): the
+ * last time at or before the time at which this host's timer fired. Hosts with the same pattern and time zone derive the same
+ * time. Set `timezone`.
  *
- * Set croner's `catch`: without it, what the job throws ends the process. What Leasehold throws (an outage of the store) is then
- * reported to the `logger`, or as a process warning.
+ * If a tick fires so late that the next one was due by then, it counts as that next one. `job.trigger()` by hand counts as the
+ * tick that was due last. To run the job by hand, call your own function. The option `interval` is refused, because it counts
+ * from each host's own last run, so that hosts do not agree. The guarantees are those of `oncePerOccurrence`.
+ *
+ * Set croner's `catch`, because without it an error of the job ends the process. Without it, Leasehold reports its own errors (an
+ * outage of the store) to the `logger`, or as a process warning.
  *
  * @example
  * ```ts
@@ -57,7 +60,7 @@ function checkInterval<Context>(name: string, { options }: Cron<Context>): void 
 
 function dueOf<Context>(cron: Cron<Context>): Date {
   const firedMs = cron.currentRun()?.getTime() ?? systemClock.wallMs();
-  // oxlint-disable-next-line eslint/no-restricted-globals -- croner takes a Date, of which it looks at what is before
+  // oxlint-disable-next-line eslint/no-restricted-globals -- croner takes a Date, and returns the runs before it
   const [due] = cron.previousRuns(1, new Date(firedMs + 1));
   if (due) return due;
   throw new ConfigurationError(`The schedule '${cron.getPattern() ?? ""}' was never due.`);

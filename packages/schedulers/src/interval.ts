@@ -5,23 +5,24 @@ import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 export type { Closable, TickOptions } from "./tick.ts";
 
 export interface EveryOptions<Store extends LeaseStore = LeaseStore> extends TickOptions<Store> {
-  /** The time from one tick to the next, in milliseconds, the same on every host: a second to a day. */
+  /** The time from one tick to the next, in milliseconds, the same on every host. From a second to a day. */
   readonly periodMs: number;
-  /** Called with what a tick throws. @defaultValue it is reported to the `logger`, or as a process warning */
+  /** Called with an error that a tick throws. @defaultValue the error is reported to the `logger`, or as a process warning */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 const SHORTEST_PERIOD_MS = 1_000;
 const LONGEST_PERIOD_MS = 86_400_000;
-/** The longest time for which a wall clock that was set forward goes unnoticed. */
+/** The longest time for which this host does not notice that its wall clock was set forward. */
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Does a job every so often on one of all hosts that call this: "every 30 s, one of us". A tick is due where the time since 1970
- * is a multiple of `periodMs`, so that all hosts name it alike, however skewed their clocks are. It needs no scheduler.
+ * Does a job in a fixed period on one of all hosts that call this, for instance every 30 seconds. A tick is due when the time
+ * since 1970 is a multiple of `periodMs`. All hosts therefore give a tick the same name, with any difference of their clocks. No
+ * scheduler is needed.
  *
- * A tick that takes longer than the period goes on, and the next one begins beside it. It keeps the process alive until it is closed,
- * or its `signal` aborts. It guarantees what `oncePerOccurrence` does, and no more.
+ * If a tick takes longer than the period, it goes on, and the next one begins beside it. The timer keeps the process alive until
+ * `close()` is called or the `signal` aborts. The guarantees are those of `oncePerOccurrence`.
  *
  * @example
  * ```ts
@@ -58,7 +59,7 @@ class GridTimer {
   readonly #clock: Clock;
   readonly #periodMs: number;
   readonly #onTick: (dueMs: number) => void;
-  /** The tick that was called last: a timer that is early, or a clock that is set back, does not call it again. */
+  /** The tick that was called last. It is not called again if a timer fires early or the clock is set back to this tick. */
   #lastMs: number;
   #timer: Timer;
 
@@ -80,7 +81,7 @@ class GridTimer {
   }
 
   #next(): Timer {
-    // A timer stands still while a machine is suspended, and knows of no step of the wall clock.
+    // Limit the wait: a timer does not run while a machine is suspended, and does not notice a step of the wall clock.
     const inMs = Math.min(this.#dueMs + this.#periodMs - this.#clock.wallMs(), LONGEST_WAIT_MS);
     return this.#clock.setTimer(() => this.#fire(), inMs);
   }

@@ -6,23 +6,25 @@ import { Ticks, type TickOptions } from "./tick.ts";
 
 export type { TickOptions } from "./tick.ts";
 
-/** Nest's own options of the job. Its name is the schedule's, the same on every host. */
+/** Nest's own options of the job. The name is the name of the schedule, the same on every host. */
 export type NamedCronOptions = CronOptions & { readonly name: string };
 
-/** The options of the ticks, or what gives them: a function of the service, where its store is injected. */
+/** The options of the ticks, or a function of the service that returns them, for a store that Nest injects. */
 export type ServiceTickOptions<Service> = Omit<TickOptions, "name"> | ((service: Service) => Omit<TickOptions, "name">);
 
 const WHOSE = "OncePerTick";
 
 /**
- * Stands in the place of Nest's `@Cron`, with the same first two arguments, so that each tick is done once, however many hosts
- * run the service and however skewed their clocks are. The method gets the leadership.
+ * Replaces Nest's `@Cron`, with the same first two arguments, so that each tick is done once. Any number of hosts may run the
+ * service, with any difference of their clocks. The method gets the leadership.
  *
- * When a tick was due is derived from the job's schedule, as with `@leasehold/schedulers/cron`, on which Nest's scheduler
- * stands. Set `timeZone`, or two hosts that are configured differently have two schedules. Nest logs what the method throws.
- * `app.close()`, and with `enableShutdownHooks()` a signal, waits for the ticks under way in `onModuleDestroy`. Nest destroys a module before
- * those that it imports. So close a store of the same module in `onApplicationShutdown`. It guarantees what `oncePerOccurrence` does, and
- * no more.
+ * The time at which a tick was due is derived from the job's schedule, as in `@leasehold/schedulers/cron`. Nest's scheduler uses
+ * cron. Set `timeZone`, because otherwise two hosts that are configured differently have two schedules. Nest logs the errors of
+ * the method.
+ *
+ * `app.close()` waits in `onModuleDestroy` for the ticks that are running. With `enableShutdownHooks()` a signal does the same.
+ * Nest destroys a module before the modules that it imports. So close a store of the same module in `onApplicationShutdown`. The
+ * guarantees are those of `oncePerOccurrence`.
  *
  * @example
  * ```ts
@@ -31,8 +33,8 @@ const WHOSE = "OncePerTick";
  *   await this.closeBooks(leadership.occurrence, leadership.signal);
  * }
  * ```
- * @throws {ConfigurationError} for options that cannot work, where the class is defined. What only the service gives is checked
- *   at the first tick.
+ * @throws {ConfigurationError} for options that cannot work, where the class is defined. Options that a function of the service
+ * returns are checked at the first tick.
  */
 export function OncePerTick<Service extends object>(
   cronTime: Parameters<typeof Cron>[0],
@@ -63,8 +65,8 @@ export function OncePerTick<Service extends object>(
 }
 
 /**
- * Has Nest close a service's ticks in its first hook, and then call the service's own, if it has one. Nest destroys a module before those
- * that it imports.
+ * Adds an `onModuleDestroy` that closes a service's ticks, and then calls the service's own hook, if it has one. Nest destroys a
+ * module before the modules that it imports.
  */
 function closeBeforeShutdown<Service extends object>(
   target: Service,

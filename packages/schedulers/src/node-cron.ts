@@ -6,12 +6,12 @@ export { RunClaims, type RunClaimsOptions } from "./run-claims.ts";
 export type { Closable, TickOptions, TickOutcome } from "./tick.ts";
 
 /**
- * Wraps a job for node-cron, so that each tick is done once, however many hosts schedule it and however skewed their clocks are.
- * The tick is named by `context.date`, the time at which it was due.
+ * Wraps a job for node-cron, so that each tick is done once. Any number of hosts may schedule it, with any difference of their
+ * clocks. The tick's name contains `context.date`, the time at which it was due.
  *
- * It guarantees what `oncePerOccurrence` does, and no more. node-cron itself skips a tick that it is more than
- * `missedExecutionTolerance` late for; one that every host misses is missed. `task.execute()` is no tick, and is refused: to run
- * the job by hand, call your own function.
+ * The guarantees are those of `oncePerOccurrence`. node-cron itself skips a tick that is later than `missedExecutionTolerance`. A
+ * tick that every host misses is not done. `task.execute()` is refused, because it is no tick. To run the job by hand, call your
+ * own function.
  *
  * @example
  * ```ts

@@ -5,14 +5,15 @@ import { checkJob, Ticks, type Closable, type TickOptions, type TickOutcome } fr
 export type { Closable, TickOptions, TickOutcome } from "./tick.ts";
 
 /**
- * Wraps a job for node-schedule, so that each tick is done once, however many hosts schedule it and however skewed their clocks
- * are. The tick is named by the date that node-schedule passes, the time at which it was due.
+ * Wraps a job for node-schedule, so that each tick is done once. Any number of hosts may schedule it, with any difference of
+ * their clocks. The tick's name contains the date that node-schedule passes, the time at which it was due.
  *
- * Set `tz` in the rule, or two hosts that are configured differently have two schedules. `job.invoke()` is no tick, and is refused:
- * to run the job by hand, call your own function. It guarantees what `oncePerOccurrence` does, and no more.
+ * Set `tz` in the rule, because otherwise two hosts that are configured differently have two schedules. `job.invoke()` is
+ * refused, because it is no tick. To run the job by hand, call your own function. The guarantees are those of
+ * `oncePerOccurrence`.
  *
- * Listen to the job's `error`: without a listener, what the job throws ends the process. What Leasehold throws (an outage of the
- * store) is then reported to the `logger`, or as a process warning.
+ * Listen to the job's `error`, because without a listener an error of the job ends the process. Without a listener, Leasehold
+ * reports its own errors (an outage of the store) to the `logger`, or as a process warning.
  *
  * @example
  * ```ts

@@ -3,7 +3,10 @@ import { checkOptions, checkSchedule } from "@leasehold/core/provider";
 import type { RunCoordinator } from "node-cron";
 import { Ticks } from "./tick.ts";
 
-/** The options of {@link RunClaims}: node-cron gives the names, and for how long a claim outlives its host (`distributedLease`). */
+/**
+ * The options of {@link RunClaims}. node-cron passes the names, and as `distributedLease` the time for which others wait for a
+ * dead host.
+ */
 export type RunClaimsOptions<Store extends LeaseStore = LeaseStore> = Pick<
   ScheduleOptions<Store>,
   "store" | "retentionMs" | "candidateId" | "logger" | "clock"
@@ -17,25 +20,27 @@ const OPTIONS: Readonly<Record<keyof RunClaimsOptions, true>> = {
   clock: true,
 };
 
-/** A run that was allowed, and goes on. */
+/** A run that was allowed and has not ended. */
 interface Run {
   readonly end: () => void;
   readonly recorded: Promise<unknown>;
 }
 
 /**
- * A `RunCoordinator` of node-cron's: of all hosts, one gets `true` for each run of a task with `distributed: true`.
+ * A `RunCoordinator` for node-cron: of all hosts, one gets `true` for each run of a task with `distributed: true`.
  *
- * Prefer {@link oncePerTick}. node-cron calls `onComplete` after a run that failed as well, and tells neither what it threw nor
- * whether it threw: a failed run counts as done here, and no other host does it again. And a task learns nothing from a
- * coordinator: not that its claim is lost, so that another host may run beside it, nor when this process is to stop.
+ * Prefer {@link oncePerTick}, for two reasons. First, node-cron calls `onComplete` after a failed run too, and does not pass the
+ * error. A failed run therefore counts as done, and no other host does it again. Second, a coordinator cannot tell the task
+ * anything. The task does not learn that its claim is lost and another host may run beside it. It does not learn either when this
+ * process has to stop.
  *
- * The claim is renewed until the run has ended, however long it takes; `distributedLease` is only for how long others wait for a
- * host that died, and nobody runs that tick again. Name the task: the name is what hosts have in common.
+ * The claim is renewed until the run has ended, however long it takes. `distributedLease` is the time for which others wait for a
+ * host that died. No host runs that tick again. Name the task, because hosts recognise it by the name.
  *
  * @example
  * ```ts
- * cron.schedule("0 3 * * *", closeTheBooks, { name: "close-the-books", distributed: true, runCoordinator: new RunClaims({ store }) });
+ * cron.schedule("0 3 * * *", closeTheBooks, { name: "close-the-books", distributed: true, runCoordinator: new RunClaims({ store
+ * }) });
  * ```
  */
 export class RunClaims implements RunCoordinator {
@@ -49,14 +54,16 @@ export class RunClaims implements RunCoordinator {
     this.#options = options;
   }
 
-  /** Claims a run. @throws {StoreError} if the store cannot be asked: node-cron then skips the run. */
+  /** Claims a run. @throws {StoreError} if the store cannot be reached. node-cron then skips the run. */
   async shouldRun(key: string, ttlMs: number): Promise<boolean> {
     const { name, scheduledMs } = slotOf(key);
     const ticks = new Ticks("RunClaims", { ...this.#options, name, leaseDurationMs: ttlMs, whenInProgress: "return" });
     return await this.#claim(key, scheduledMs, ticks);
   }
 
-  /** Records that a run has ended, well or not. @throws {NotRecordedError} {LeaseLostError} as `oncePerOccurrence`. */
+  /**
+   * Records that a run has ended, with or without an error. @throws {NotRecordedError} {LeaseLostError} as `oncePerOccurrence`.
+   */
   async onComplete(key: string): Promise<void> {
     const run = this.#runs.get(key);
     this.#runs.delete(key);
@@ -72,13 +79,13 @@ export class RunClaims implements RunCoordinator {
       claimed.resolve(true);
       await ended.promise;
     });
-    // Once it is claimed, it is `onComplete` that tells of a failure.
+    // Once the run is claimed, `onComplete` reports a failure.
     recorded.then(() => claimed.resolve(false), claimed.reject);
     return await claimed.promise;
   }
 }
 
-/** As node-cron writes it: the task's name, a colon, and when the run was due. */
+/** node-cron's format of a key: the task's name, a colon, and the time at which the run was due. */
 const KEY = /^(.+):(\d{4}-\d{2}-\d{2}T[\d:.]+Z)$/s;
 
 function slotOf(key: string): { readonly name: string; readonly scheduledMs: number } {

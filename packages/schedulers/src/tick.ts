@@ -10,25 +10,26 @@ import {
 import { checkScheduledAt, checkSchedule, checkSignal, doOccurrence, sharedClock } from "@leasehold/core/provider";
 
 /**
- * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end, and does it
- * should the other fail or die: a scheduler does not deliver again. `whenInProgress: 'return'` leaves it to the other.
+ * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end. It does the tick if
+ * the other host fails or dies, because a scheduler does not deliver again. `whenInProgress: 'return'` leaves the tick to the other
+ * host.
  */
 export interface TickOptions<Store extends LeaseStore = LeaseStore> extends ScheduleOptions<Store> {
   /**
-   * Aborts when this process is to stop: pass what it aborts on SIGTERM. It ends a wait, aborts the signal of a task that works,
-   * and no tick begins after it.
+   * Aborts when this process has to stop: pass a signal that the process aborts on SIGTERM. It ends a wait and aborts the signal
+   * of a task that works. No tick begins after it.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of a tick on this host. `stopped`: the signal had aborted, or the ticks were closed, before it began. */
+/** The outcome of a tick on this host. `stopped`: the signal had aborted, or the ticks were closed, before the task began. */
 export type TickOutcome<T> = OccurrenceOutcome<T> | { readonly ran: false; readonly reason: "stopped" };
 
-/** A job's ticks on this host, which can be closed. */
+/** The ticks of a job on this host. They can be closed. */
 export interface Closable {
   /**
-   * Takes no further ticks, ends the waits for those of other hosts, and resolves once the jobs under way have settled. Their
-   * signals do not abort: for that, abort the `signal` of the options. Then close the store.
+   * Takes no further ticks, ends the waits for those of other hosts, and resolves once the running jobs have settled. The jobs'
+   * signals do not abort. To abort them, abort the `signal` of the options. Close the store after that.
    */
   close(): Promise<void>;
 }
@@ -40,7 +41,7 @@ export class Ticks<Store extends LeaseStore> implements Closable {
   readonly #schedule: ScheduleOptions<Store>;
   readonly #signal: AbortSignal | undefined;
   readonly #clock: Clock;
-  /** Those under way; each has a controller that ends it, until its task begins. */
+  /** The ticks that are running. Each has a controller that ends its wait, until its task begins. */
   readonly #underWay = new Map<Promise<unknown>, AbortController>();
   #isClosed = false;
 
@@ -54,7 +55,7 @@ export class Ticks<Store extends LeaseStore> implements Closable {
     this.#clock = sharedClock(schedule.store, schedule.clock);
   }
 
-  /** Does one tick: given when it was due, by its schedule. */
+  /** Does one tick. `scheduledAt` is the time at which it was due, by its schedule. */
   async run<T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>): Promise<TickOutcome<T>> {
     if (this.#isClosed || this.#signal?.aborted) return STOPPED;
     const { retentionMs } = this.#schedule;

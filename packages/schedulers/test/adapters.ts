@@ -10,7 +10,7 @@ import type * as nodeCron from "node-cron";
 import type * as nodeSchedule from "node-schedule";
 import type { Host } from "./host.ts";
 
-/** The work of a tick: told when it was due. */
+/** The work of a tick. It gets the time at which the tick was due. */
 export type Work = (scheduledMs: number, leadership?: ClaimedLeadership) => Promise<void> | void;
 
 export interface Job {
@@ -21,7 +21,7 @@ export interface Job {
   readonly options?: Partial<viaCron.TickOptions>;
 }
 
-/** Schedules a job on a host; returns what stops that. */
+/** Schedules a job on a host. Returns a function that stops the job. */
 export type Adapter = (host: Host, job: Job) => Promise<() => unknown>;
 
 function tickOptions({ store }: { readonly store: LeaseStore }, { name, options }: Job): viaCron.TickOptions {
@@ -80,7 +80,7 @@ export const viaWrappers = {
 
 type NestDecorate = (nest: typeof viaNestJs, prototype: object, descriptor: PropertyDescriptor) => void;
 
-/** A service whose method is decorated by hand: what the decorator's syntax would be compiled into. */
+/** A service whose method is decorated by hand, as the compiler does it for the decorator's syntax. */
 const NEST = `
   import "reflect-metadata";
   import { Injectable, Module } from "@nestjs/common";
@@ -99,7 +99,7 @@ const NEST = `
   }
 `;
 
-/** node-cron's own coordination, to which a run that failed is done. */
+/** node-cron's own coordination. It counts a failed run as done. */
 export const viaCoordinator: Adapter = async (host, job) => {
   const { schedule } = await host.load<typeof nodeCron>(NODE_CRON);
   const runCoordinator = new viaNodeCron.RunClaims({ store: host.store, logger: false });

@@ -5,7 +5,7 @@ import { Host } from "./host.ts";
 import { occurrenceService } from "./ticks.ts";
 
 const HOUR_MS = 3_600_000;
-/** Two hours before the clocks go forward and back, in zones whose hours are then an hour longer or shorter, and half an hour. */
+/** Two hours before the clocks change, forward and back. The zones change by an hour, or by half an hour. */
 const CHANGES = [
   ["America/New_York", "2026-03-08T05:00:00Z"],
   ["America/New_York", "2026-11-01T04:00:00Z"],
@@ -35,7 +35,7 @@ describe.each(adapters)("%s: when the clocks change,", (name, adapter) => {
               pattern,
               timeZone,
               work: (scheduledMs) => {
-                // By the clock of the host that does it: it has fired right when that was due.
+                // The host's clock shows the time at which the tick was due, right after it fired.
                 fired.push(`${new Date(scheduledMs).toISOString()} +${Math.floor((host.clock.wallMs() - scheduledMs) / 1_000)}`);
               },
             }),
@@ -44,7 +44,7 @@ describe.each(adapters)("%s: when the clocks change,", (name, adapter) => {
       await world.advance(4 * HOUR_MS);
       await Promise.all(stops.map(async (stop) => await stop()));
 
-      // node-cron skips a time of day that there is not.
+      // node-cron skips a time of day that does not exist.
       if (name !== "node-cron" || pattern.includes("*/")) expect(fired.length, pattern).toBeGreaterThan(0);
       expect(
         fired.filter((line) => !line.endsWith(" +0")),

@@ -7,7 +7,7 @@ import { ProcessClock, type ProcessClockOptions, type SimulatedRecordService, ty
 import { build } from "esbuild";
 
 const require = createRequire(import.meta.url);
-/** What packages of others may do without. */
+/** Packages that others import only if they are installed. */
 const OPTIONAL = ["@nestjs/microservices", "@nestjs/websockets", "@nestjs/platform-*", "class-validator", "class-transformer"];
 const OURS: Readonly<Record<string, unknown>> = { "@leasehold/core": core, "@leasehold/core/provider": provider };
 
@@ -16,7 +16,7 @@ const LATE_MS = 15;
 
 const bundles = new Map<string, Promise<string>>();
 
-/** One host in virtual time: scheduler packages as they are published run on its own clocks, and it has its own way to the store. */
+/** One host in virtual time. Published scheduler packages run on its own clocks, and it has its own connection to the store. */
 export class Host {
   readonly clock: ProcessClock;
   readonly store: core.LeaseStore;
@@ -30,7 +30,7 @@ export class Host {
     });
   }
 
-  /** Loads what `entry` exports, with this host's `Date` and timers in the place of the process's. */
+  /** Loads the exports of `entry`, with this host's `Date` and timers instead of the process's. */
   async load<Module>(entry: string): Promise<Module> {
     const bundle = bundles.get(entry) ?? bundled(entry);
     bundles.set(entry, bundle);
@@ -73,7 +73,7 @@ export class Host {
       }
     }
     return {
-      // As Node's: a millisecond at least, and late by some.
+      // Like Node's timers: at least a millisecond, and a little late.
       setTimeout: (callback: (...args: unknown[]) => void, delayMs = 1, ...args: unknown[]) => {
         const lateMs = clock.random() * LATE_MS;
         return new Timeout(clock.setTimer(() => callback(...args), Math.max(Math.trunc(delayMs), 1) + lateMs));
@@ -90,7 +90,7 @@ async function bundled(entry: string): Promise<string> {
     write: false,
     platform: "node",
     format: "cjs",
-    // Nothing has to be built.
+    // Resolve to sources, so that no build is needed.
     conditions: ["@leasehold/source"],
     external: [...Object.keys(OURS), ...OPTIONAL],
     define: { "import.meta.url": JSON.stringify(import.meta.url) },
@@ -98,7 +98,7 @@ async function bundled(entry: string): Promise<string> {
   return outputFiles[0]?.text ?? "";
 }
 
-/** A `Date` whose present is a clock's. */
+/** Returns a `Date` whose present time is a clock's. */
 function dateOf(clock: core.Clock): DateConstructor {
   return new Proxy(Date, {
     construct: (target, args: [], self) =>

@@ -11,7 +11,7 @@ const PERIOD_MS = 30_000;
 
 let world: VirtualClock;
 let service: SimulatedRecordService;
-/** The ticks that were done, by when they were due. */
+/** The ticks that were done, by the time at which they were due. */
 let done: number[];
 
 beforeEach(async () => {
@@ -46,7 +46,7 @@ describe("every", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test("is done by another host where the first one dies in the middle", async () => {
+  test("does a tick on another host if the first one dies during it", async () => {
     const [a, b] = [new Host(world, service), new Host(world, service, { wallOffsetMs: -200 })];
     start(a, () => new Promise(() => undefined));
     const other = start(b);
@@ -59,7 +59,7 @@ describe("every", () => {
     await world.runUntil(other.close());
   });
 
-  test("does no tick twice where the clock is set back, and stops with its signal", async () => {
+  test("does no tick twice if the clock is set back, and stops with its signal", async () => {
     const host = new Host(world, service);
     const stop = new AbortController();
     start(host, () => 0, { signal: stop.signal });
@@ -74,7 +74,7 @@ describe("every", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test("reports what a tick throws, and goes on", async () => {
+  test("reports an error of a tick, and continues", async () => {
     const logger = new Lines();
     const errors: unknown[] = [];
     const fails = () => Promise.reject(new Error("disk full"));
@@ -89,7 +89,7 @@ describe("every", () => {
     expect(errors).toEqual([new Error("disk full"), new Error("disk full")]);
   });
 
-  test("refuses periods that are none, and whatever oncePerTick refuses", () => {
+  test("refuses invalid periods, and the options that oncePerTick refuses", () => {
     const { store } = new Host(world, service);
     for (const periodMs of [undefined, 0, 30, 1_000.5, 86_400_001, "30s"]) {
       expect(() => every({ store, name: "n", periodMs: periodMs as never }, () => 0)).toThrow(ConfigurationError);
@@ -103,7 +103,7 @@ describe("every", () => {
 });
 
 describe("close", () => {
-  test("takes no further ticks, ends waits, and awaits the job under way, whose signal it leaves alone", async () => {
+  test("takes no further ticks, ends waits, and awaits the running job without aborting its signal", async () => {
     const [a, b] = [new Host(world, service), new Host(world, service)];
     const aborted: boolean[] = [];
     const [working, waiting] = [a, b].map((host) =>

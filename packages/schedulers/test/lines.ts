@@ -1,6 +1,6 @@
 import type { Logger } from "@leasehold/core";
 
-/** A logger that keeps what a person is to see. */
+/** A logger that keeps warnings. */
 export class Lines implements Logger {
   readonly warnings: string[] = [];
   debug(): void {}

@@ -11,25 +11,25 @@ const HOUR_MS = 3_600_000;
 let world: VirtualClock;
 let service: SimulatedRecordService;
 let done: Done;
-/** When the first tick is due. */
+/** The time at which the first tick is due. */
 let firstMs: number;
 
 beforeEach(async () => {
   world = new VirtualClock();
   service = occurrenceService(world);
   done = new Map();
-  // In the middle between two ticks.
+  // Start in the middle between two ticks.
   await world.advance(SECOND_MS / 2);
   firstMs = world.wallMs() + SECOND_MS / 2;
 });
 
-/** How often each tick was done, from the first, as digits. */
+/** Returns how often each tick was done, from the first, as digits. */
 function digits(count: number, everyMs = SECOND_MS): string {
   return Array.from({ length: count }, (_, tick) => done.get(firstMs + tick * everyMs) ?? 0).join("");
 }
 
 describe.each(Object.entries<Adapter>(viaWrappers))("%s:", (_, adapter) => {
-  test("ticks that one host misses, since its event loop is blocked, are done by the other", async () => {
+  test("ticks that one host misses because its event loop is blocked are done by the other", async () => {
     const [a, b] = [new Host(world, service), new Host(world, service, { wallOffsetMs: -300 })];
     await adapter(a, everySecond(a, done));
     await adapter(b, everySecond(b, done));
@@ -42,7 +42,7 @@ describe.each(Object.entries<Adapter>(viaWrappers))("%s:", (_, adapter) => {
     expect(digits(10)).toBe("1111111111");
   });
 
-  test("a host that was suspended for an hour does no tick again, and goes on with the present ones", async () => {
+  test("a host that was suspended for an hour repeats no tick, and continues with the present ones", async () => {
     const [a, b] = [new Host(world, service), new Host(world, service, { wallOffsetMs: -300 })];
     const everyMinute = (host: Host): Job => ({ ...everySecond(host, done), pattern: "0 * * * * *" });
     firstMs = Math.ceil(world.wallMs() / 60_000) * 60_000;
@@ -58,7 +58,7 @@ describe.each(Object.entries<Adapter>(viaWrappers))("%s:", (_, adapter) => {
     expect([...done.values()].filter((often) => often !== 1)).toEqual([]);
   });
 
-  test("a tick whose host dies in the middle is done by the other, which waits", async () => {
+  test("a tick whose host dies during it is done by the other host, which waits", async () => {
     const [a, b] = [new Host(world, service), new Host(world, service, { wallOffsetMs: -20 })];
     await adapter(a, everySecond(a, done));
     await adapter(b, everySecond(b, done));
@@ -87,7 +87,7 @@ describe.each(Object.entries<Adapter>(viaWrappers))("%s:", (_, adapter) => {
     expect(tried).toEqual(["a", "b"]);
   });
 
-  test("a tick is not begun once the signal has aborted, one that works is told, and one that waits returns", async () => {
+  test("after the signal aborts no tick begins, a running one aborts, and a waiting one returns", async () => {
     const stopping = new AbortController();
     const [a, b] = [new Host(world, service), new Host(world, service, { wallOffsetMs: -300 })];
     const log: string[] = [];
@@ -111,7 +111,7 @@ describe.each(Object.entries<Adapter>(viaWrappers))("%s:", (_, adapter) => {
     expect(log).toEqual(["begun", "SIGTERM"]);
   });
 
-  test("two schedules of one name that are due at one instant are one tick", async () => {
+  test("two schedules of one name that are due at the same time have one tick", async () => {
     const a = new Host(world, service);
     await adapter(a, everySecond(a, done));
     await adapter(a, everySecond(a, done));

@@ -5,10 +5,10 @@ import { describe, expect, test } from "vitest";
 import { Lines } from "./lines.ts";
 
 const NAME = "close-the-books";
-/** Lately: what is old may be forgotten. */
+/** A recent time, because the store may forget an old tick. */
 const DUE = new Date(Math.floor(Date.now() / 60_000) * 60_000);
 
-/** Calls a job as node-schedule 2 does: as a method of its Job, with the time at which it was due. */
+/** Calls a job as node-schedule 2 does: as a method of its Job, with the time at which the tick was due. */
 class Job extends EventEmitter {
   readonly job: (fireDate: Date) => unknown;
 
@@ -33,7 +33,7 @@ describe("oncePerTick of node-schedule", () => {
     expect(seen).toEqual([DUE.getTime()]);
   });
 
-  test("reports what Leasehold throws where nobody listens to errors; what the job throws is node-schedule's", async () => {
+  test("reports Leasehold's errors if no listener handles errors, and leaves the job's errors to node-schedule", async () => {
     const logger = new Lines();
     const fails = (): never => {
       throw new Error("disk full");

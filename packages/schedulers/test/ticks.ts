@@ -10,10 +10,10 @@ export function occurrenceService(world: VirtualClock): SimulatedRecordService {
   return new SimulatedRecordService(world, { storeClock: { toleranceMs: 0, exact: true } });
 }
 
-/** The ends of a job's work: how often, by when it was due. */
+/** The number of ends of a job's work, by the time at which each tick was due. */
 export type Done = Map<number, number>;
 
-/** A job of 80 ms, every second, as one host does it. */
+/** A job of 80 ms, every second, on one host. */
 export function everySecond(host: Host, done: Done): Job {
   return {
     name: "every-second",
@@ -28,16 +28,16 @@ export function everySecond(host: Host, done: Done): Job {
 export interface Ticks {
   readonly adapter: Adapter;
   readonly count: number;
-  /** By how much the clock of the second host is behind. */
+  /** The time by which the second host's clock is behind. */
   readonly apartMs: number;
 }
 
-/** Lets two hosts do so many ticks, a second apart, and expects that each was done once. */
+/** Lets two hosts do `count` ticks, a second apart, and expects that each was done once. */
 export async function expectEachOnce(world: VirtualClock, { adapter, count, apartMs }: Ticks): Promise<void> {
   const service = occurrenceService(world);
   const hosts = [new Host(world, service), new Host(world, service, { wallOffsetMs: -apartMs })];
   const done: Done = new Map();
-  // In the middle between two ticks.
+  // Start in the middle between two ticks.
   await world.advance(SECOND_MS / 2);
   const firstMs = world.wallMs() + SECOND_MS / 2;
   const stops = await Promise.all(hosts.map(async (host) => await adapter(host, everySecond(host, done))));

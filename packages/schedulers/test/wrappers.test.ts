@@ -31,7 +31,7 @@ const MAKERS: Record<string, (options: object, job?: unknown) => unknown> = {
 };
 
 describe.each(Object.entries(MAKERS))("oncePerTick of %s", (_, make) => {
-  test("refuses what cannot work before any tick", () => {
+  test("refuses invalid options before any tick", () => {
     const refuses = (options: object, message: string, job?: unknown): void => expect(() => make(options, job)).toThrow(message);
     refuses(undefined as never, "store is not a LeaseStore");
     refuses({ store }, "name must be a string");
@@ -58,7 +58,7 @@ describe("OncePerTick of NestJS", () => {
       descriptor ?? (Object.getOwnPropertyDescriptor(Books.prototype, "close") as PropertyDescriptor),
     );
 
-  test("refuses what cannot work where the class is defined", () => {
+  test("refuses invalid options where the class is defined", () => {
     expect(() => decorate({ store, retryMs: 1 })).toThrow("OncePerTick has no option 'retryMs'");
     expect(() => decorate({ store: {} })).toThrow("store is not a LeaseStore");
     expect(() => decorate({ store }, {})).toThrow("name must be a string");
@@ -91,7 +91,7 @@ describe("with the system's time,", () => {
     expect(seen).toEqual([DUE, DUE]);
   });
 
-  test("a tick is not begun once the signal has aborted, and one that waits ends; what a job throws is thrown", async () => {
+  test("after the signal aborts no tick begins and a waiting one ends; an error of the job is thrown", async () => {
     const stop = new AbortController();
     const shared = new MemoryLeaseStore();
     const work = ({ signal }: ClaimedLeadership): Promise<never> =>
@@ -109,13 +109,13 @@ describe("with the system's time,", () => {
     await expect(wrapped(context)).resolves.toEqual({ ran: false, reason: "stopped" });
   });
 
-  test("node-cron's execute() is refused: it is no tick", async () => {
+  test("node-cron's execute() is refused, because it is no tick", async () => {
     const wrapped = viaNodeCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, () => "closed");
     const context = { date: new Date(), execution: { id: "1", reason: "invoked" } } as TaskContext;
     await expect(wrapped(context)).rejects.toThrow("task.execute() is no tick of 'close-the-books'");
   });
 
-  test("cron's job with a context of its own is refused, since nothing tells its schedule", async () => {
+  test("cron's job with its own context is refused, because that context has no schedule", async () => {
     const errors: unknown[] = [];
     const job = CronJob.from({
       cronTime: "0 3 * * *",
@@ -131,7 +131,7 @@ describe("with the system's time,", () => {
     expect(String(errors[0])).toMatch(/Leave its option 'context' out/);
   });
 
-  test("cron's errorHandler hears what a job throws", async () => {
+  test("cron's errorHandler gets an error of the job", async () => {
     const errors: unknown[] = [];
     const job = CronJob.from({
       cronTime: "0 3 * * *",
@@ -146,7 +146,7 @@ describe("with the system's time,", () => {
     expect(errors).toEqual([new Error("disk full")]);
   });
 
-  test("cron's runOnInit does the tick before the start, unless it is done; fireOnTick by hand does the last one", async () => {
+  test("cron's runOnInit does the tick before the start unless it is done; fireOnTick by hand does the last one", async () => {
     const seen: string[] = [];
     const onTick = viaCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, (leadership) =>
       seen.push(scheduled(leadership)),
@@ -164,7 +164,7 @@ describe("with the system's time,", () => {
     expect(seen).toEqual(["2026-11-21T03:00:00.000Z", DUE]);
   });
 
-  test("NestJS's method gets the leadership; its service is asked for the options once, and Nest hears what it throws", async () => {
+  test("NestJS's method gets the leadership, its service returns the options once, and Nest gets its errors", async () => {
     const seen: string[] = [];
     const heard: unknown[] = [];
     class Books {
@@ -196,7 +196,7 @@ describe("with the system's time,", () => {
     expect(heard).toEqual([new Error("disk full"), new Error("disk full")]);
   });
 
-  test("NestJS waits for the tick under way before it destroys what the service imports, and then calls its own hook", async () => {
+  test("NestJS waits for the running tick before it destroys the service's imports, and then calls the service's hook", async () => {
     const seen: string[] = [];
     class Books {
       readonly store = new MemoryLeaseStore();
@@ -252,7 +252,7 @@ describe("with the system's time,", () => {
     expect(ran).toEqual([]);
   });
 
-  test("a date as cron's schedule is when it was due", async () => {
+  test("a date as cron's schedule is the time at which it was due", async () => {
     const seen: string[] = [];
     const job = CronJob.from({
       cronTime: new Date(DUE),
@@ -267,7 +267,7 @@ describe("with the system's time,", () => {
     expect(seen).toEqual([DUE]);
   });
 
-  test("a date of cron's that is past by then, by milliseconds, is done by one host, without a warning", async () => {
+  test("a date of cron's that has passed by milliseconds is done by one host, without a warning", async () => {
     const due = new Date(Date.parse(DUE) + 123);
     const logger = new Lines();
     const shared = new MemoryLeaseStore();
@@ -292,7 +292,7 @@ describe("with the system's time,", () => {
     expect(logger.warnings).toEqual([]);
   });
 
-  test("a schedule of cron's that never moves on is refused, rather than looked at for ever", () => {
+  test("a schedule of cron's that never advances is refused after a limited number of steps", () => {
     const cronTime = new CronTime("0 3 * * *", "Etc/UTC");
     const stuck = cronTime.getNextDateFrom(new Date(Date.parse(DUE) - 1_000));
     cronTime.getNextDateFrom = () => stuck;
@@ -302,7 +302,7 @@ describe("with the system's time,", () => {
     );
   });
 
-  test("croner's job gets the leadership and the job; a date as its pattern is when it was due", async () => {
+  test("croner's job gets the leadership and the job; a date as its pattern is the time at which it was due", async () => {
     const seen: unknown[] = [];
     const wrapped = viaCroner.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, (leadership, { name }) =>
       seen.push(scheduled(leadership), name),
@@ -314,7 +314,7 @@ describe("with the system's time,", () => {
     expect(seen).toEqual([DUE, "once"]);
   });
 
-  test("a date of croner's with milliseconds is not taken for the present time", async () => {
+  test("a date of croner's with milliseconds is not mistaken for the present time", async () => {
     const due = new Date(Date.parse(DUE) + 123);
     const logger = new Lines();
     const seen: unknown[] = [];
@@ -331,7 +331,7 @@ describe("with the system's time,", () => {
   test.each([
     ["2027-01-01T00:00:00Z", ""],
     ["0 0 31 2 *", "0 0 31 2 *"],
-  ])("a tick by hand of what was never due, %s, is none", async (pattern, named) => {
+  ])("a tick by hand of a schedule that was never due, %s, is refused", async (pattern, named) => {
     const options = { catch: (error: unknown) => void errors.push(error) };
     const errors: unknown[] = [];
     const job = new Cron(
@@ -363,7 +363,7 @@ describe("with the system's time,", () => {
   });
 
   test.each([1, 2, 10])(
-    "croner's interval of %i s is refused where hosts would not agree when a tick was due",
+    "croner's interval of %i s is refused if hosts would not agree on the time of a tick",
     async (interval) => {
       const errors: unknown[] = [];
       const ran: number[] = [];
@@ -381,7 +381,7 @@ describe("with the system's time,", () => {
     },
   );
 
-  test("what Leasehold throws does not end the process of a croner job without 'catch'; what the job throws is croner's", async () => {
+  test("an error of Leasehold does not end a croner job's process without 'catch'; the job's error is croner's", async () => {
     const logger = new Lines();
     const away: LeaseStore = new MemoryLeaseStore();
     Object.assign(away, { occurrences: () => Object.assign(new MemoryLeaseStore().occurrences("any"), { read: denied }) });
@@ -400,7 +400,7 @@ describe("with the system's time,", () => {
     await expect(failing(cron as never)).rejects.toThrow("disk full");
   });
 
-  test("the last time of a schedule is found, however long ago and however dense", () => {
+  test("the last time of a schedule is found, for any period and any age", () => {
     const due = (pattern: string, fired: string): string => {
       const cronTime = new CronTime(pattern, "Etc/UTC");
       return new Date(dueOf({ cronTime, lastDate: () => new Date(fired) })).toISOString();
@@ -440,7 +440,7 @@ describe("RunClaims, with node-cron's RunCoordinator:", () => {
     return viaCoordinator(host, { name: NAME, pattern: "* * * * * *", work });
   }
 
-  test("a run that failed counts as done, and no other host does it: prefer the wrapper", async () => {
+  test("a failed run counts as done, and no other host does it: prefer the wrapper", async () => {
     const tried: number[] = [];
     for (const wallOffsetMs of [0, -300]) {
       await every(new Host(world, service, { wallOffsetMs }), (scheduledMs) => {
@@ -471,7 +471,7 @@ describe("RunClaims, with node-cron's RunCoordinator:", () => {
     await expect(claims.onComplete("another:2026-01-01T00:00:00.000Z")).resolves.toBeUndefined();
   });
 
-  test("refuses options that cannot work, a key that is none of node-cron's, and a lease of no time", async () => {
+  test("refuses invalid options, a key that is not node-cron's, and a lease of no time", async () => {
     expect(() => new viaNodeCron.RunClaims({ store: {} } as never)).toThrow("store is not a LeaseStore");
     expect(() => new viaNodeCron.RunClaims({ store, name: NAME } as never)).toThrow("RunClaims has no option 'name'");
     const claims = new viaNodeCron.RunClaims({ store });

@@ -2,8 +2,8 @@ import { StoreError } from "@leasehold/core";
 import { FENCES, LEASES, numberOf, OCCURRENCES, textOf, type Row } from "./schema.ts";
 
 /**
- * The columns that no two rows of a table may share. Without that each of two candidates makes a row of its own, and leads: that the
- * columns are there says nothing of it.
+ * The columns of each table's unique key. Without that key each of two candidates could make a row of its own, and both would
+ * lead. A table can have all of the columns and still lack the key.
  */
 const KEYS: ReadonlyMap<string, readonly string[]> = new Map([
   [LEASES, ["election"]],
@@ -11,15 +11,16 @@ const KEYS: ReadonlyMap<string, readonly string[]> = new Map([
   [OCCURRENCES, ["election", "occurrence"]],
 ]);
 
-/** The tables that have a key, quoted for SQL. */
+/** The names of the tables that need a key, quoted for SQL. */
 export const TABLES: string = [...KEYS.keys()].map((table) => `'${table}'`).join(", ");
 
 /**
- * Checks the tables that a database has, each with its unique indexes.
+ * Checks that each table found in the database has its unique key, and that its engine has transactions.
  *
- * @param indexes a row for each index that is unique, of columns as they are, at once and for all rows: `table_name`, and its columns
- *   in alphabetical order as `key_columns`, with commas between. A table without one has a row with null.
- * @throws {StoreError} `STORE_REJECTED` for the first table without its key, with the statement that makes it.
+ * @param indexes a row for each unique index whose columns are plain, and that holds for all rows at every statement.
+ *   `table_name` names the table; `key_columns` has the index's columns in alphabetical order, with commas between. A table
+ *   without such an index has one row in which `key_columns` is null. On MySQL `engine` names the table's storage engine.
+ * @throws {StoreError} `STORE_REJECTED` for the first table that fails, with the statement that repairs it.
  */
 export function checkKeys(store: string, indexes: readonly Row[]): void {
   for (const [table, key] of KEYS) {
@@ -58,10 +59,10 @@ function rejected(store: string, message: string): StoreError {
   });
 }
 
-/** A setting of a server that loses acknowledged writes, in a sentence with its remedy. */
+/** A sentence about a setting of the server that may lose acknowledged writes, and its remedy. */
 export type Warning = string;
 
-/** Returns the settings of a server by their names, in lower case, from rows of a name and a value. */
+/** Returns the settings of a server by name, in lower case. Each row has a name and a value. */
 export function settingsOf(rows: readonly Row[]): ReadonlyMap<string, string> {
   return new Map(
     rows.map((row) => {

@@ -1,14 +1,20 @@
-/** The part of a pool that tells of new connections, where it does. */
+/** The part of a pool that announces new connections. Not every pool has it. */
 interface Announcing {
   on?(event: string, listener: (connection: object) => void): unknown;
 }
 
-/** The most connections that a pool may have made before it was listened to. A pool that hands out more unannounced ones announces none. */
+/**
+ * The number of connections without an announcement after which the pool counts as one that announces none. A pool may have made
+ * some before this process listened to it, but hardly more than this.
+ */
 const MOST_UNANNOUNCED = 100;
 
 const trusts = new WeakMap<object, PoolTrust>();
 
-/** Returns what this process knows of a pool's connections. All stores on that pool share it. */
+/**
+ * Returns the {@link PoolTrust} of a pool. All stores on that pool share it. @param newConnection the pool's event for a new
+ * connection.
+ */
 export function trustOf(pool: object, newConnection: string): PoolTrust {
   const known = trusts.get(pool);
   if (known) return known;
@@ -19,19 +25,19 @@ export function trustOf(pool: object, newConnection: string): PoolTrust {
 }
 
 /**
- * When each connection of one pool has last answered, and from when on it must have to be used. Connections die together, and
- * often without a word: a gateway forgot them, or their server became a replica.
+ * Records when each connection of one pool last answered, and how recent an answer must be for a connection to be used.
+ * Connections often die together and without an error: a gateway forgot them, or their server became a replica.
  */
 export class PoolTrust {
   readonly #lastAnswer = new WeakMap<object, number>();
   #announces = false;
-  /** Counts answers and sends. */
+  /** A counter of answers and sends. It orders them in place of a clock. */
   #instant = 0;
   #doubtedUntil = 0;
   #announced = 0;
   #unannounced = 0;
 
-  /** Hears of the pool's new connections, by an event of that name. */
+  /** Listens to the pool's event for a new connection. */
   listenTo(pool: Announcing, newConnection: string): void {
     this.#announces = typeof pool.on === "function";
     pool.on?.(newConnection, (connection) => {
@@ -48,17 +54,18 @@ export class PoolTrust {
     this.#lastAnswer.set(connection, this.instant());
   }
 
-  /** A call that was sent at that instant got no answer. */
+  /** Records that a call sent at that instant got no answer. */
   doubt(instant: number): void {
     this.#doubtedUntil = Math.max(this.#doubtedUntil, instant);
   }
 
-  /** Takes connections out of the pool until it has one that is trusted, and discards the others. */
+  /** Takes connections from the pool until one is trusted, and discards the others. */
   async get<C>(take: () => Promise<C>, keyOf: (connection: C) => object, discard: (connection: C) => void): Promise<C> {
     for (;;) {
       const announced = this.#announced;
       const connection = await take();
-      // A pool may announce other objects than it hands out: one that was made just now is new all the same.
+      // A pool may announce another object than the one that it hands out. A connection that was announced during `take` is new
+      // in any case.
       const isNew = announced !== this.#announced;
       const lastAnswer = this.#lastAnswer.get(keyOf(connection)) ?? this.#answerOfUnknown(isNew);
       if (isNew || lastAnswer >= this.#doubtedUntil) return connection;
@@ -66,7 +73,10 @@ export class PoolTrust {
     }
   }
 
-  /** A connection that was never announced is older than its pool's first store; but for a pool that announces none. */
+  /**
+   * Returns the last answer of a connection that has none recorded. If the pool announces connections, this one is older than the
+   * pool's first store, and is not trusted (0). If the pool announces none, the connection is trusted (`Infinity`).
+   */
   #answerOfUnknown(isNew: boolean): number {
     if (!isNew && this.#announced === 0 && (this.#unannounced += 1) > MOST_UNANNOUNCED) this.#announces = false;
     return this.#announces ? 0 : Infinity;

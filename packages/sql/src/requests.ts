@@ -2,43 +2,49 @@ import { isLeaseholdError, type Clock } from "@leasehold/core";
 import type { RecordRequestOptions } from "@leasehold/core/provider";
 import { toStoreError, type Meaning, type RequestLabel } from "./sql-errors.ts";
 
-/** A source of connections, which takes them back. */
+/** Lends connections and takes them back. */
 export interface Connections<Connection> {
   get(): Promise<Connection>;
-  /** Gives back a connection that has just answered. */
+  /** Gives back a connection whose call succeeded. */
   release(connection: Connection): void;
   /** Closes a connection. */
   discard(connection: Connection): void;
   /** Returns the present instant, for {@link doubt}. */
   instant(): number;
-  /** Has `get` return no connection whose last answer came before that instant. */
+  /** Makes `get` discard each connection whose last answer came before that instant. */
   doubt(instant: number): void;
-  /** Makes the server stop what it still does on a connection, by a statement on another one. */
+  /** Makes the server stop the statement that still runs on `connection`. The request for it is sent on the connection `by`. */
   cancel(connection: Connection, by: Connection): Promise<void>;
-  /** Tells in a sentence which sessions hold the locks that a connection waits for; `undefined` if it waits for none. */
+  /**
+   * Returns a sentence about the session that holds the lock for which `connection` waits; `undefined` if it waits for none. The
+   * question is sent on the connection `by`.
+   */
   blockersOf(connection: Connection, by: Connection): Promise<string | undefined>;
 }
 
-/** The longest time for a cancellation: it is of no use later, and must not keep connections from those who come next. */
+/** The longest time for a cancellation. A later one is of no use, and it would keep a connection from other calls. */
 const CANCEL_TIMEOUT_MS = 5_000;
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** The part of a write's time in which the server may wait for locks: what is left is for its answer. */
+/** The part of a write's time for which the server may wait for locks. The rest is for its answer. */
 const LOCK_WAIT_PART = 0.8;
 
-/** Returns how long the server may wait for the locks of a write that has so much time. */
+/**
+ * Returns for how many milliseconds the server may wait for the locks of a write. @param timeoutMs the time of the whole write.
+ */
 export function lockTimeoutMs({ timeoutMs = DEFAULT_TIMEOUT_MS }: Pick<RecordRequestOptions, "timeoutMs">): number {
   return Math.max(1, Math.round(timeoutMs * LOCK_WAIT_PART));
 }
 
 /**
- * All calls of one driver. Here alone is decided how long a call takes, what is cancelled, and which connection is kept:
+ * Sends all calls of one driver. This class alone decides how long a call takes, which calls are cancelled, and which connections
+ * are kept:
  *
- * - The signal ends a call even if the server says nothing.
+ * - The signal ends a call even if the server does not answer.
  * - A connection goes back to its pool only after success.
- * - After a call without an answer no later call uses a connection that may be as dead: each has one that is new, or that
- *   has answered since.
- * - A read that is given up is cancelled at the server. A write never is: it may be waiting for its replica, and PostgreSQL
- *   and MySQL show a commit whose wait was cancelled. Its waits for locks are bounded by its own statement instead.
+ * - After a call without an answer, later calls use only connections that are new or have answered since that call was sent.
+ *   Other connections may be dead as well.
+ * - A read that is given up is cancelled at the server. A write is never cancelled, because it may be waiting for its replica:
+ *   PostgreSQL and MySQL show a commit whose wait was cancelled. The write's own statement limits how long it waits for locks.
  */
 export class Requests<Connection> {
   readonly #connections: Connections<Connection>;
@@ -51,7 +57,7 @@ export class Requests<Connection> {
     this.#clock = clock;
   }
 
-  /** @throws {StoreError} whatever goes wrong. */
+  /** @throws {StoreError} for every failure of the driver. */
   async run<T>(label: RequestLabel, limits: RecordRequestOptions, act: (connection: Connection) => Promise<T>): Promise<T> {
     const { signal } = limits;
     let sent: { readonly on: Connection; readonly at: number } | undefined;
@@ -67,7 +73,7 @@ export class Requests<Connection> {
         return await act(connection);
       });
     } catch (error) {
-      // Without a connection nothing was sent.
+      // Without a connection nothing was sent, so that a write cannot have been applied.
       const failure = toStoreError(error, { ...label, writes: label.writes && sent !== undefined, blockers }, this.#meaningOf);
       if (sent && isSilence(signal.aborted ? (signal.reason as unknown) : failure)) this.#connections.doubt(sent.at);
       if (sent && signal.aborted && !label.writes) void this.#cancel(sent.on);
@@ -78,7 +84,10 @@ export class Requests<Connection> {
     }
   }
 
-  /** Acts on a connection of its own until the signal aborts. Throws what `act` or the driver throws. */
+  /**
+   * Calls `act` with a connection that no other call uses meanwhile. Rejects once the signal aborts, or with what `act` or the
+   * driver throws.
+   */
   async use<T>(signal: AbortSignal, act: (connection: Connection) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const abort = Promise.withResolvers<never>();
@@ -88,7 +97,7 @@ export class Requests<Connection> {
     try {
       const connecting = this.#connections.get();
       const connection = await Promise.race([connecting, abort.promise]).catch((error: unknown) => {
-        // One that comes too late goes back.
+        // A connection that comes after the abort goes back to the pool.
         if (signal.aborted) connecting.then((late) => this.#connections.release(late)).catch(() => undefined);
         throw error;
       });
@@ -105,22 +114,25 @@ export class Requests<Connection> {
     }
   }
 
-  /** Never rejects: whoever cancels has given up already. */
+  /** Cancels a statement at the server. Never rejects, because its caller has given the call up already. */
   async #cancel(connection: Connection): Promise<void> {
     const limit = new AbortController();
     const timer = this.#clock.setTimer(() => limit.abort(), CANCEL_TIMEOUT_MS);
-    // There may be no connection to be had: then the server ends the statement, or not.
+    // If no connection is free, the statement goes on until the server ends it.
     await this.use(limit.signal, (other) => this.#connections.cancel(connection, other)).catch(() => undefined);
     timer.cancel();
   }
 
-  /** Never rejects: an account may not be allowed to ask. */
+  /**
+   * Returns a sentence about the session that holds the lock; see {@link Connections.blockersOf}. Never rejects: the account may
+   * lack the right to ask.
+   */
   async #blockersOf(connection: Connection, over: AbortSignal): Promise<string | undefined> {
     return await this.use(over, (other) => this.#connections.blockersOf(connection, other)).catch(() => undefined);
   }
 }
 
-/** Reports whether the server gave no answer, or none of a server that takes writes. */
+/** Returns whether the error means no answer, or an answer of a server that takes no writes. */
 function isSilence(error: unknown): boolean {
   return isLeaseholdError(error, "STORE_TIMEOUT") || isLeaseholdError(error, "STORE_UNAVAILABLE");
 }

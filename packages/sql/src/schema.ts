@@ -1,23 +1,29 @@
 import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 
-/** Leases, and apart from them the fences, which renewals never touch. */
+/** The table of the leases. The fences have a table of their own, because renewals must never touch them. */
 export const LEASES = "leasehold_leases";
 export const FENCES = "leasehold_fences";
-/** On SQLite, what keeps a transaction of a stale leader from being committed. */
+/** SQLite only: the table whose foreign key keeps a stale leader's transaction from being committed. */
 export const GUARDS = "leasehold_guards";
-/** The occurrences of schedules: rows of the same columns, which may be deleted once they have expired. */
+/** The occurrences of schedules. Its rows have the same columns, and may be deleted once they have expired. */
 export const OCCURRENCES = "leasehold_occurrences";
 
-/** The version of a row before its first acquisition; no record ever has it. */
+/** The version of a row before its first acquisition. No record ever has it. */
 export const NO_VERSION = "";
 
 /**
- * The time at which the nonce was written, by the database's clock; the name of that clock (of its server, since the last
- * start); and the same time by the wall clock of the process that asked for it.
+ * The columns that record when the nonce was written:
+ *
+ * - `nonce_at`: the time by the database's clock.
+ * - `nonce_clock`: the name of that clock, which is the server since its last start.
+ * - `nonce_wall_ms`: the same time by the wall clock of the writing process, in milliseconds since the Unix epoch.
  */
 export const NONCE_COLUMNS: readonly string[] = ["nonce_at", "nonce_clock", "nonce_wall_ms"];
 
-/** The columns of a lease record, in the order of {@link columnValues}; `bars` is JSON text. Beside them are the key, `version` and {@link NONCE_COLUMNS}. */
+/**
+ * The columns of a lease record, in the order of {@link columnValues}. `bars` is JSON text. A row also has its key, `version` and
+ * {@link NONCE_COLUMNS}.
+ */
 export const COLUMNS: readonly string[] = [
   "schema_version",
   "term",
@@ -34,19 +40,25 @@ export const COLUMNS: readonly string[] = [
   "quorum",
 ];
 
-/** The columns with what users write freely, in which there may be a NUL. */
+/** The columns with text that users write freely. It may contain a NUL. */
 export const FREE_TEXT: readonly string[] = ["value", "broken_reason"];
 
-/** A table that keeps records as rows, with the keys for the names that the engine calls them by. */
+/** A table that stores records as rows, and maps the engine's names for records to keys. */
 export interface RecordTable {
   readonly name: string;
-  /** The columns of its primary key. */
+  /** The columns of the primary key. */
   readonly key: readonly string[];
-  /** Returns the values of these for a record of that name. */
+  /** Returns the values of the key's columns for the record of that name. */
   keyOf(name: string): readonly string[];
-  /** The table of the records' fences, written together with them; a record without one is its own fence. */
+  /**
+   * The table of the records' fences, which a fenced write changes together with the record. `undefined`: each record is its own
+   * fence.
+   */
   readonly fences: typeof FENCES | undefined;
-  /** The time for which a row is kept after its last write, written as `expires_at`; `undefined`: for good. */
+  /**
+   * The time for which a row is kept after its last write; the end of it is written as `expires_at`. `undefined`: rows are kept
+   * for ever.
+   */
   readonly retentionMs: number | undefined;
 }
 
@@ -58,7 +70,7 @@ export const LEASE_TABLE: RecordTable = {
   retentionMs: undefined,
 };
 
-/** Returns the table of the occurrences, as that of one election's. */
+/** Returns the table of the occurrences, limited to those of one election. */
 export function occurrenceTable(election: string, retentionMs: number): RecordTable {
   return {
     name: OCCURRENCES,
@@ -69,17 +81,22 @@ export function occurrenceTable(election: string, retentionMs: number): RecordTa
   };
 }
 
-/** Statements that fail where a table is there, but with the columns of another version: CREATE TABLE IF NOT EXISTS is silent then. */
+/**
+ * Statements that fail if a table exists with the columns of another version. CREATE TABLE IF NOT EXISTS does not notice that.
+ */
 export const LAYOUT_CHECKS: readonly string[] = [
   `SELECT election, ${["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ")} FROM ${LEASES} WHERE 1 = 0`,
   `SELECT election, term, term_id FROM ${FENCES} WHERE 1 = 0`,
   `SELECT election, occurrence, ${["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ")}, expires_at FROM ${OCCURRENCES} WHERE 1 = 0`,
 ];
 
-/** The columns by which the fence of a record without a fence's row is compared: nobody's once the record is vacated or broken. */
+/**
+ * The columns that a fence check compares when a record is its own fence. `term_id` is null, and so matches no leadership, once
+ * the record is vacated or broken.
+ */
 export const OWN_FENCE: string = "term, CASE WHEN broken_reason IS NULL THEN term_id END AS term_id";
 
-/** A value of one of {@link COLUMNS}, as a database takes it. */
+/** A value of one of the {@link COLUMNS}, in a form that each database takes. */
 export type ColumnValue = string | number | null;
 
 export function columnValues(record: LeaseRecord): ColumnValue[] {
@@ -101,21 +118,30 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
   ];
 }
 
-/** The term that an election's fence remembers. The parameter is the election, in each dialect's own notation. */
+/**
+ * Returns a statement that reads the term which an election's fence remembers. @param parameter the placeholder of the election,
+ * in the database's own notation.
+ */
 export function selectFenceTerm(parameter: string): string {
   return `SELECT term FROM ${FENCES} WHERE election = ${parameter}`;
 }
 
-/** What stands for a record that is gone, if its fence remembers a term. */
+/**
+ * Returns a substitute for a record that is gone. It has the term that the fence remembers. Returns `undefined` if there is no
+ * such term.
+ */
 export function lostRow(fence: Row | undefined): StoredRecord | undefined {
   const lostTerm = numberOf(fence?.["term"] ?? null) ?? 0;
   return lostTerm > 0 ? { data: undefined, version: NO_VERSION, lostTerm } : undefined;
 }
 
-/** A row as drivers give it: numbers may be text, and text may be bytes. */
+/** A row in the form that drivers return: numbers may be text, and text may be bytes. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Returns a row as the engine takes it, with the age of its nonce as `age_ms`; `undefined` before the first acquisition. */
+/**
+ * Converts a row to the engine's form. The column `age_ms` is the age of the nonce. Returns `undefined` before the first
+ * acquisition.
+ */
 export function stored(row: Row | undefined): StoredRecord | undefined {
   const version = textOf(row?.["version"]);
   if (!row || version === null || version === NO_VERSION) return undefined;
@@ -137,7 +163,7 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
     renewIntervalMs: numberOf(row["renew_interval_ms"]),
     ...(reason === null ? {} : { broken: { reason, id: textOf(row["broken_id"]) } }),
     ...(bars === null ? {} : { bars: parsed(bars) }),
-    // We write no other number.
+    // This store writes 1 or null only. The engine refuses any other number.
     ...(done === null ? {} : { done: done === 1 ? true : done }),
     ...(quorum === null ? {} : { quorum }),
   };
@@ -149,7 +175,7 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
   };
 }
 
-/** Returns the value of a JSON text; a text that is none stays one, which the engine refuses. */
+/** Returns the value of a JSON text. Returns a text that is not JSON unchanged: the engine refuses it. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -159,7 +185,7 @@ function parsed(text: string): unknown {
 }
 
 export function textOf(value: unknown): string | null {
-  // A text may begin with U+FEFF, which is a byte order mark only to whoever looks for one.
+  // A text may begin with U+FEFF. `TextDecoder` would remove it as a byte order mark.
   if (value instanceof Uint8Array) return new TextDecoder("utf-8", { ignoreBOM: true }).decode(value);
   return typeof value === "string" ? value : null;
 }

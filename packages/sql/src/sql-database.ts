@@ -1,25 +1,25 @@
 import type { Fenced, RecordRequestOptions, RecordStore } from "@leasehold/core/provider";
 import type { Warning } from "./layout.ts";
 
-/** Records that guard the transactions of their users. */
+/** A record store that can also guard transactions of its users. */
 export interface FencedRecordStore extends RecordStore {
-  /** Locks and checks the fence inside the caller's transaction. @throws {FencedError} */
+  /** Locks and checks the fence inside the caller's transaction. @throws {FencedError} if the leadership has ended. */
   fence(leadership: Fenced, connection: unknown): Promise<void>;
 }
 
-/** A database of one kind: its leases, and what else `SqlLeaseStore` needs. */
+/** The leases in a database of one kind, and everything else that `SqlLeaseStore` needs of that database. */
 export interface SqlDatabase extends FencedRecordStore {
-  /** The statements that create the tables, each safe to repeat. */
+  /** The statements that create the tables. Each is safe to repeat. */
   readonly migration: readonly string[];
   /** Creates the tables, unless they exist. */
   migrate(): Promise<void>;
   /**
-   * Checks that the tables keep candidates apart, and returns the settings of the server that lose acknowledged writes, a sentence each.
-   * @throws {StoreError} for tables that lack what leases rest on.
+   * Checks the unique keys of the tables. Returns a sentence for each setting of the server that may lose acknowledged writes.
+   * @throws {StoreError} for a table that lacks its key or has no transactions.
    */
   inspect(limits: RecordRequestOptions): Promise<readonly Warning[]>;
-  /** Returns the occurrences of one election, on the connections of this database. */
+  /** Returns the occurrences of one election. They use the connections of this database. */
   occurrences(election: string, retentionMs: number): FencedRecordStore;
-  /** Closes what the store has opened itself. */
+  /** Closes the files or the pool that the store has opened itself. */
   close(): Promise<void>;
 }

@@ -4,19 +4,19 @@ import { asSentence, discreet, wasNeverSent } from "@leasehold/core/provider";
 /** The meaning of a driver's error. */
 export interface Meaning {
   readonly code: StoreErrorCode;
-  /** It is certain that a write was not carried out. */
+  /** True if the write was certainly not carried out. */
   readonly notApplied: boolean;
-  /** Advice, where that is not the same for every database. */
+  /** Advice that replaces the general one of the code. It differs between databases. */
   readonly advice?: string;
 }
 
 export interface RequestLabel {
   readonly store: string;
   readonly operation: string;
-  /** The subject of the request; `undefined` where that is the tables. */
+  /** The election or occurrence of the request; `undefined` for a request about the tables. */
   readonly election: string | undefined;
   readonly writes: boolean;
-  /** Who held the locks that it waited for, in a sentence. */
+  /** A sentence about the session that held the locks for which the request waited. */
   readonly blockers?: string | undefined;
 }
 
@@ -27,10 +27,10 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Call migrate() once, or run the statements of store.migration yourself.",
 };
 
-/** Advice about a database that is not there. */
+/** Advice for a database that does not exist. */
 export const MISSING_DATABASE = " Create the database first, or correct its name; then call migrate() once.";
 
-/** Advice about a column that is not there. */
+/** Advice for a column that does not exist. */
 export const OTHER_LAYOUT =
   " The tables were made by another version: compare their columns with those of store.migration; add what is missing, or make them anew while nobody leads.";
 
@@ -38,8 +38,8 @@ const MIGRATION_RIGHTS =
   " migrate() needs the right to create tables and to read them; or have somebody run the statements of store.migration.";
 
 /**
- * Returns the error of a write on a connection that does not commit by itself: nobody else sees it, and it may still be undone. The caller
- * discards the connection, which undoes it now.
+ * Returns the error of a write inside a transaction that was already under way on the connection. The write is not committed:
+ * other sessions do not see it, and it may still be undone. The caller discards the connection, which undoes the write.
  */
 export function notCommitted({ store, operation, election }: Pick<RequestLabel, "store" | "operation" | "election">): StoreError {
   return new StoreError(
@@ -50,8 +50,8 @@ export function notCommitted({ store, operation, election }: Pick<RequestLabel, 
 }
 
 /**
- * Returns the error of a read on a connection that somebody left in a transaction: it may show what was there when that began. The
- * caller discards the connection.
+ * Returns the error of a read inside a transaction that a user of the pool left open on the connection. The read may show the
+ * state at the beginning of that transaction. The caller discards the connection.
  */
 export function readInTransaction({ store, election }: Pick<RequestLabel, "store" | "election">): StoreError {
   return new StoreError(
@@ -62,8 +62,8 @@ export function readInTransaction({ store, election }: Pick<RequestLabel, "store
 }
 
 /**
- * Returns the error of a write that the server acknowledged with a warning, as PostgreSQL does where the wait for the synchronous
- * standby was cancelled: the write shows, and a failover may lose it.
+ * Returns the error of a write that the server acknowledged with a warning. PostgreSQL does so if the wait for the synchronous
+ * standby was cancelled. The write is visible, and a failover may lose it.
  */
 export function acknowledgedWithWarning(
   { store, operation, election }: Pick<RequestLabel, "store" | "operation" | "election">,
@@ -76,14 +76,14 @@ export function acknowledgedWithWarning(
   );
 }
 
-/** Returns the error of a call on a store that was closed: one that opened again would leave open what nobody closes. */
+/** Returns the error of a call on a closed store. If the call opened files or a pool again, no later `close` would close them. */
 export function storeClosed(): ConfigurationError {
   return new ConfigurationError(
     "This SqlLeaseStore was closed. Close it after all of its electors, observers and watches have ended; to go on, make another one.",
   );
 }
 
-/** Returns a driver's error as one of ours, and an error of ours as it is. */
+/** Returns a driver's error as a `StoreError`. Returns an error of Leasehold unchanged. */
 export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (error: unknown) => Meaning | undefined): Error {
   if (isLeaseholdError(error)) return error;
   const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
@@ -92,7 +92,7 @@ export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (er
   const line = discreet(message);
   const what = typeof code === "string" && !line.includes(code) ? `${code}: ${line}` : line;
   const found = meaning.code === "STORE_CONFLICT" && blockers !== undefined ? ` ${blockers}` : undefined;
-  // Drivers hang the statement and its values on their errors, the nonce among them.
+  // The driver's own error is not the cause: drivers attach the statement and its values to it, and the nonce is among them.
   const cause = Object.assign(new Error(line), typeof code === "string" ? { code } : {});
   return new StoreError(
     meaning.code,
@@ -101,7 +101,7 @@ export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (er
   );
 }
 
-/** @throws {StoreError} whatever goes wrong while the tables are made. */
+/** @throws {StoreError} for every failure while the tables are created. */
 export async function migrating(
   store: string,
   meaningOf: (error: unknown) => Meaning | undefined,

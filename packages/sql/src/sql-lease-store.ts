@@ -15,20 +15,22 @@ import { SqlOccurrenceStore } from "./sql-occurrence-store.ts";
 import { SqliteDatabase } from "./sqlite/sqlite-database.ts";
 
 /**
- * Leases on rows of a SQL database: SQLite, MySQL, MariaDB or PostgreSQL; one row per election, and one for its fence.
+ * Leases in rows of a SQL database: SQLite, MySQL, MariaDB or PostgreSQL. Each election has one row, and one more for its fence.
  *
- * Assumes one primary that does not lose acknowledged writes: synchronous replication where it can fail over, a local
- * disk for SQLite. Electors judge expiry by what they observe; `tryRun`, and electors that ask for it, also by the
- * database's own clock, as far as the wall clocks of whoever wrote last and of this process agree with it.
+ * Assumes one primary that does not lose acknowledged writes. If it can fail over, replication must be synchronous; a SQLite file
+ * must be on a local disk.
  *
- * With a pool of yours, its connections are shared with your work: lease calls that wait for one in vain fail, and so
- * may the leadership. Give the store a URL, or keep connections to spare.
+ * Electors judge expiry by what they observe. `tryRun`, and electors that ask for it, also use the database's clock. They believe
+ * it only as far as the wall clocks of the last writer and of this process agree with it.
+ *
+ * If you give a pool, the store shares its connections with your work. A lease call that gets no free connection in time fails,
+ * and the leadership may be lost. Give the store a URL instead, or keep connections to spare.
  */
 export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
   readonly #database: SqlDatabase;
   readonly #clock: Clock;
 
-  /** @throws {ConfigurationError} unless exactly one database is given, and given well; nothing has been sent. */
+  /** Sends nothing. @throws {ConfigurationError} unless exactly one database is given, in a valid form. */
   constructor(options: SqlLeaseStoreOptions) {
     const clock = options?.clock ?? systemClock;
     const database = openDatabase(options, clock);
@@ -38,48 +40,54 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
   }
 
   /**
-   * As {@link LeaseStore.check}; and inspects what leases rest on: the keys of the tables, and the settings of the server by which it
-   * may lose acknowledged writes, which are `warnings` of the report. That takes a third request.
-   * @throws {StoreError} `STORE_REJECTED` for a table without its key, with the statement that makes it.
+   * Does what {@link LeaseStore.check} does, and {@link inspect}. The report's `warnings` are the settings of the server that may
+   * lose acknowledged writes. The inspection is a third request.
+   * @throws {StoreError} `STORE_REJECTED` for a table without its unique key. The message has the statement that makes it.
    */
   override async check(options: CheckOptions): Promise<CheckReport> {
     return { ...(await super.check(options)), warnings: await this.inspect(options) };
   }
 
-  /** As {@link LeaseStore.inspect}. */
+  /**
+   * Implements {@link LeaseStore.inspect}: checks the keys of the tables, and returns warnings about the settings of the server.
+   */
   async inspect(options: CheckOptions): Promise<readonly string[]> {
     const { election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
     const request = { clock: this.#clock, store: this.name, election, operation: "check", writes: false, timeoutMs, signal };
     return await sendRequest(request, (abandoned) => this.#database.inspect({ signal: abandoned, timeoutMs }));
   }
 
-  /** The statements that create the tables, for those who run their own migrations; each is safe to repeat. */
+  /** The statements that create the tables, for users who run their own migrations. Each is safe to repeat. */
   get migration(): readonly string[] {
     return this.#database.migration;
   }
 
-  /** Creates the tables, unless they exist; the account needs the right to. SQLite's are created by themselves. */
+  /**
+   * Creates the tables, unless they exist. The account needs the right to create tables. On SQLite the first use of the file
+   * creates them.
+   */
   async migrate(): Promise<void> {
     await this.#database.migrate();
   }
 
   /**
-   * Makes the caller's transaction depend on this leadership: call it on the connection right after the transaction
-   * began. It locks the election's fence, so that nobody can acquire, release or break the lease before the transaction
-   * ends; renewals do not touch it, so that a long transaction does not cost its leader the lease. Keep it short all the
-   * same: the next leader waits for it.
+   * Makes the caller's transaction depend on this leadership. Call it on the connection right after the transaction began.
    *
-   * @param connection of `mysql2/promise`, a client of `pg`, or a `DatabaseSync` on the store's file.
-   * @throws {FencedError} if the leadership has ended: roll back. {UnsupportedError} outside a transaction. Else what
-   *   the driver throws.
+   * It locks the election's fence. Until the transaction ends, no candidate or administrator can acquire, release or break the
+   * lease. Renewals do not touch the fence, so a long transaction does not cost its leader the lease. Keep it short all the same:
+   * the next leader waits for it.
+   *
+   * @param connection a connection of `mysql2/promise`, a client of `pg`, or a `DatabaseSync` on the store's file.
+   * @throws {FencedError} if the leadership has ended: roll back. {UnsupportedError} outside a transaction. Any error of the
+   *   driver is thrown unchanged.
    */
   async fence(leadership: Fenced, connection: unknown): Promise<void> {
     await this.#database.fence(leadership, connection);
   }
 
   /**
-   * Returns the occurrences of the election's schedule, on the connections of this store: {@link close} ends both. Nobody deletes
-   * an occurrence by itself; once its `expires_at` has passed, by the database's own clock, you may.
+   * Returns the occurrences of the election's schedule. They use the connections of this store, and {@link close} ends both. The
+   * store never deletes an occurrence. You may delete it once its `expires_at` has passed by the database's own clock.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): SqlOccurrenceStore {
     checkName("election", election);
@@ -88,8 +96,8 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
   }
 
   /**
-   * Closes what the store has opened itself: files, or its own pool. It may be called again. Every later request of the
-   * store, or of its occurrences, rejects with a {@link ConfigurationError}, also where the pool is yours and stays open.
+   * Closes the files or the pool that the store has opened itself. It may be called again. Every later request of the store and
+   * of its occurrences rejects with a {@link ConfigurationError}. This also holds if the pool is yours, which stays open.
    */
   async close(): Promise<void> {
     await this.#database.close();

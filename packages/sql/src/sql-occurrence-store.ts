@@ -2,7 +2,7 @@ import type { Clock } from "@leasehold/core";
 import { RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import type { FencedRecordStore } from "./sql-database.ts";
 
-/** The occurrences of one election's schedule, each a row of `leasehold_occurrences`; see `SqlLeaseStore.occurrences`. */
+/** The occurrences of one election's schedule. Each is a row of `leasehold_occurrences`; see `SqlLeaseStore.occurrences`. */
 export class SqlOccurrenceStore extends RecordOccurrenceStore {
   readonly #records: FencedRecordStore;
 
@@ -12,13 +12,14 @@ export class SqlOccurrenceStore extends RecordOccurrenceStore {
   }
 
   /**
-   * Makes the caller's transaction depend on this claim of an occurrence, as `SqlLeaseStore.fence` does on a leadership.
-   * It locks the occurrence's own row, which renewals write too: until the transaction ends, nobody can take the
-   * occurrence over, and its holder cannot renew it. Keep it much shorter than the claim.
+   * Makes the caller's transaction depend on this claim of an occurrence, as `SqlLeaseStore.fence` does for a leadership.
    *
-   * @param connection of `mysql2/promise`, or a client of `pg`.
-   * @throws {FencedError} if the claim has ended: roll back. {UnsupportedError} outside a transaction, and on SQLite,
-   *   where the occurrences are not in the file of the data. Else what the driver throws.
+   * It locks the occurrence's own row, which renewals write too. Until the transaction ends, no other candidate can take the
+   * occurrence over, and its holder cannot renew it. Keep the transaction much shorter than the claim.
+   *
+   * @param connection a connection of `mysql2/promise`, or a client of `pg`.
+   * @throws {FencedError} if the claim has ended: roll back. {UnsupportedError} outside a transaction. On SQLite it is always
+   *   thrown, because the occurrences are in another file than the data. Any error of the driver is thrown unchanged.
    */
   async fence(leadership: Fenced, connection: unknown): Promise<void> {
     await this.#records.fence(leadership, connection);

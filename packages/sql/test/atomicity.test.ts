@@ -7,13 +7,13 @@ import { ALL, describeDatabases, recordOf, SERVERS, type SqlWorld } from "./sql-
 import { disagreement } from "./two-rows.ts";
 
 const signal = new AbortController().signal;
-/** All that happens at random: a run goes on until each has happened. */
+/** The random operations. A run goes on until each of them has happened. */
 const OPERATIONS = ["acquire", "renew", "release", "break", "break now", "transfer", "killed"];
-/** For how long it goes on at least, and at most. */
+/** The least and the longest time of a run. */
 const AT_LEAST_MS = 2_000;
 const AT_MOST_MS = 90_000;
 
-/** What many stores of one process share, so that a server has enough connections for them. */
+/** Returns a pool that many stores of one process share, so that the server has enough connections for them. */
 function sharedPool(world: SqlWorld): unknown {
   if (world.kind === "sqlite") return world.place;
   if (world.kind === "mysql") {
@@ -27,7 +27,7 @@ function sharedPool(world: SqlWorld): unknown {
   return pool;
 }
 
-/** The numbers of a generator that gives the same ones for the same seed (mulberry32). */
+/** Returns a generator of numbers that are the same for the same seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -50,14 +50,14 @@ await describeDatabases(ALL, (test) => {
         const outcome = await rows
           .put(world.election, recordOf({ term }), { ifVersion: found?.version, keepsNonce: false, ...fence, signal })
           .catch((error: unknown) => {
-            // The database chose a victim, and nothing of it was carried out.
+            // The database chose this write as the victim of a deadlock, and carried out no part of it.
             expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
             return { stored: false };
           });
         if (outcome.stored) written += 1;
       }
     };
-    // The rows have to be there before anybody writes only one of them.
+    // Both rows must exist before a client writes only one of them.
     await world.rows(pool).put(world.election, recordOf({ term: 0 }), {
       ifVersion: undefined,
       keepsNonce: false,
@@ -70,7 +70,7 @@ await describeDatabases(ALL, (test) => {
 });
 
 await describeDatabases(SERVERS, (test) => {
-  test("lease and fence agree at every moment, whatever is done, and whichever connections are killed", async ({ world }) => {
+  test("lease and fence agree at every moment, after any operation and after any connection is killed", async ({ world }) => {
     const seed = Math.floor(Math.random() * 1e9);
     const random = randomOf(seed);
     const done: Record<string, number> = {};

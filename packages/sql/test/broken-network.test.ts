@@ -4,7 +4,7 @@ import { failureOf } from "@leasehold/test-kit/failure";
 import { describeDatabases, SERVERS } from "./sql-world.ts";
 
 await describeDatabases(SERVERS, (test) => {
-  test("a server that does not answer: the call ends in time, and the next one has a new connection", async ({ world }) => {
+  test("a call to a server that does not answer ends in time, and the next call has a new connection", async ({ world }) => {
     const { proxy, url } = await world.network();
     const store = world.store(url);
     const lease = await world.win(store);
@@ -21,7 +21,7 @@ await describeDatabases(SERVERS, (test) => {
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
   });
 
-  test("however long it lasts: no connection is kept from those who come next", async ({ world }) => {
+  test("a long outage keeps no connection from later calls", async ({ world }) => {
     const { proxy, url } = await world.network();
     const store = world.store(url);
     const lease = await world.win(store);
@@ -37,7 +37,7 @@ await describeDatabases(SERVERS, (test) => {
       });
   });
 
-  test("a server that is stopped where it stands, and goes on", async ({ world }) => {
+  test("a lease can be renewed after the server was frozen for a moment", async ({ world }) => {
     const store = world.store();
     const lease = await world.win(store);
     await world.daemon.pause();
@@ -52,7 +52,7 @@ await describeDatabases(SERVERS, (test) => {
     await expect.poll(() => world.busy()).toEqual([]);
   });
 
-  test("a reply that is lost after the commit: the acquisition is ours all the same", async ({ world }) => {
+  test("an acquisition whose reply is lost after the commit counts", async ({ world }) => {
     const { proxy, url } = await world.network();
     const store = world.store(url);
     await (await world.win(world.store()), world.store().break(world.election, { reason: "r", immediate: true }));
@@ -66,7 +66,7 @@ await describeDatabases(SERVERS, (test) => {
       timeoutMs: 3_000,
     });
     await proxy.waitForReplies();
-    // It is found by reading, once the first request has timed out, and written once more.
+    // A read after the first request's time-out shows the write. The elector then writes once more.
     await expect.poll(async () => (await world.leaseRow())?.["term"]).toBe(2);
     proxy.heal();
     const outcome = await acquisition;
@@ -74,7 +74,7 @@ await describeDatabases(SERVERS, (test) => {
     if (outcome.acquired) await expect(store.renew(outcome.lease, LIMITS)).resolves.toMatchObject({ held: true });
   });
 
-  test("a reply that is lost after the commit: the renewal counts once a later one is acknowledged, from that one's send", async ({
+  test("a renewal whose reply is lost after the commit counts once a later one is acknowledged, from that one's send", async ({
     world,
   }) => {
     const { proxy, url } = await world.network();
@@ -97,7 +97,7 @@ await describeDatabases(SERVERS, (test) => {
     expect(extendedMs).toBeGreaterThanOrEqual(sentMs);
   });
 
-  test("a connection that is reset in the middle of a statement", async ({ world }) => {
+  test("a connection that is reset in the middle of a statement fails that call only", async ({ world }) => {
     const { proxy, url } = await world.network();
     const store = world.store(url);
     const lease = await world.win(store);

@@ -1,4 +1,4 @@
-/** A PostgreSQL server that ends each connection as soon as it has let it in, in the same packet. */
+/** A PostgreSQL server that ends each connection as soon as it has accepted it, in the same packet. */
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { SqlLeaseStore } from "@leasehold/sql";

@@ -4,7 +4,7 @@ import { MySqlConnections, type MySqlPoolConnection } from "../src/mysql/mysql-p
 import { PostgresConnections, type PostgresPoolClient } from "../src/postgres/postgres-pool.ts";
 
 interface Server {
-  /** Runs a statement of ours under that number. */
+  /** True if the connection with that number runs a statement of the store. */
   readonly ours: boolean;
   readonly refuses?: boolean;
 }

@@ -8,10 +8,10 @@ import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
 import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
 import { ALL, describeDatabases, failOver, letPass, SERVERS, SqlWorld, stepClock } from "./sql-world.ts";
 
-/** By a clock that is so much ahead, a lease that was just granted has run out. */
+/** A clock that is this much ahead shows that a lease just granted has expired. */
 const AHEAD_MS = LEASE_MS + 1_000;
 
-/** A process without a memory is elected at once, by the database's clock. */
+/** Returns whether a process that has just started is elected at once, by the database's clock. */
 async function isElectedCold(world: SqlWorld, store: LeaseStore = world.store()): Promise<boolean> {
   const elector = new Elector({ store, election: world.election, candidateId: "cold" });
   return (await elector.tryRun(() => undefined)).elected;
@@ -21,13 +21,13 @@ async function coldState(world: SqlWorld, store: LeaseStore = world.store()): Pr
   return (await store.read(world.election, { expiry: "store-clock" }))?.state;
 }
 
-/** A process whose wall clock is ahead. */
+/** Returns a clock whose wall time is ahead. */
 function wallAhead(ms: number): Clock {
   return { ...systemClock, wallMs: () => systemClock.wallMs() + ms };
 }
 
 await describeDatabases(ALL, (test) => {
-  test("a leader is left alone after the database's clock was set forward", async ({ world }) => {
+  test("a leader keeps its lease after the database's clock is set forward", async ({ world }) => {
     const store = world.store();
     const lease = await world.win(store);
     await stepClock(world, AHEAD_MS);
@@ -36,7 +36,7 @@ await describeDatabases(ALL, (test) => {
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
   });
 
-  test("no age is told of what another server has written, or the same one before it was started again", async ({ world }) => {
+  test("a server tells no age of a nonce that another server wrote, or the same one before a restart", async ({ world }) => {
     await world.win(world.store());
     await letPass(world, AHEAD_MS);
     await failOver(world);
@@ -45,7 +45,7 @@ await describeDatabases(ALL, (test) => {
     expect(await isElectedCold(world)).toBe(false);
   });
 
-  test("whose holder is gone, it is taken over all the same, a lease after the first attempt", async ({ world }) => {
+  test("a lease of unknown age whose holder is gone is taken over one lease after the first attempt", async ({ world }) => {
     await world.win(world.store());
     await letPass(world, AHEAD_MS);
     await failOver(world);
@@ -56,7 +56,7 @@ await describeDatabases(ALL, (test) => {
     expect(await isElectedCold(world)).toBe(true);
   });
 
-  test("nor does a renewal on the new server help a clock that was another one's", async ({ world }) => {
+  test("a renewal on the new server makes the age known again", async ({ world }) => {
     const store = world.store();
     const lease = await world.win(store);
     await failOver(world);
@@ -68,7 +68,7 @@ await describeDatabases(ALL, (test) => {
   });
 
   test.for([AHEAD_MS, -AHEAD_MS])(
-    "a leader is left alone by a process whose wall clock is %d ms ahead",
+    "a process whose wall clock is %d ms ahead does not take a leader's lease",
     async (ms, { world }) => {
       await world.win(world.store());
 
@@ -76,7 +76,7 @@ await describeDatabases(ALL, (test) => {
     },
   );
 
-  test("a wall clock alone never frees a lease, and keeps one from being freed that has run out", async ({ world }) => {
+  test("a wall clock alone never frees a lease, and can keep an expired lease from being freed", async ({ world }) => {
     await world.win(world.store());
     await letPass(world, AHEAD_MS);
 
@@ -85,7 +85,7 @@ await describeDatabases(ALL, (test) => {
     expect(await isElectedCold(world)).toBe(false);
   });
 
-  test("what an administrator writes keeps the time, its clock, and the writer's wall clock", async ({ world }) => {
+  test("an administrator's write keeps the nonce's time, its clock, and the writer's wall clock", async ({ world }) => {
     await world.win(world.store());
     await letPass(world, AHEAD_MS);
     await failOver(world);
@@ -100,7 +100,7 @@ await describeDatabases(ALL, (test) => {
     await other[Symbol.asyncDispose]();
   });
 
-  test("a lease that the clock's tolerance would use up is refused", ({ world }) => {
+  test("a lease is refused if its margin is smaller than the clock's tolerance", ({ world }) => {
     const store = world.store();
     expect(store.capabilities.minLeaseMs).toBe(1_000);
     expect(store.occurrences(world.election, { retentionMs: 1 }).capabilities.minLeaseMs).toBe(1_000);
@@ -109,14 +109,14 @@ await describeDatabases(ALL, (test) => {
 });
 
 await describeDatabases(SERVERS, (test, kind) => {
-  test("a server to which a failover goes does not tell the age by the former one's clock", async ({ world }) => {
+  test("a replica that becomes the primary does not tell an age by the former primary's clock", async ({ world }) => {
     await world.win(world.store());
     await letPass(world, AHEAD_MS);
     await using daemon = await (kind === "mysql" ? startMariaDb() : startPostgres());
     await using there = new SqlWorld({ kind, daemon, place: () => daemon.url });
     const store = there.store();
     await store.migrate();
-    // Replication: the row, value by value.
+    // Replication copies the row, value by value.
     const { election: _, ...row } =
       (await world.run("SELECT * FROM leasehold_leases WHERE election = ?", [world.name()]))[0] ?? {};
     const columns = Object.keys(row);
@@ -132,7 +132,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 });
 
 await describeDatabases(["sqlite"], (test) => {
-  test("the time is the host's own since it was started, which nobody sets", async ({ world }) => {
+  test("the time is the host's time since its start, which cannot be set", async ({ world }) => {
     await world.win(world.store());
     const row = await world.leaseRow();
     expect(row?.["nonce_clock"]).toBe(hostClock.identity);
@@ -140,7 +140,7 @@ await describeDatabases(["sqlite"], (test) => {
     expect(Number(row?.["nonce_at"])).toBeGreaterThan(hostClock.nowMs() - 60_000);
   });
 
-  test("another host, or another run of this one, tells no age", async ({ world }) => {
+  test("another host, or another run of this host, tells no age", async ({ world }) => {
     await world.win(world.store());
     await letPass(world, AHEAD_MS);
     const on = (identity: string): RecordLeaseStore => {

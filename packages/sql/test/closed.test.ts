@@ -9,7 +9,7 @@ import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 type Calls = ReadonlyArray<readonly [name: string, call: () => Promise<unknown>]>;
 
-/** Every call that an elector, an observer or an administrator makes of a store. */
+/** Returns every call that an elector, an observer or an administrator makes to a store. */
 function callsOf(store: LeaseStore, lease: Lease): Calls {
   const { election } = lease;
   const elector = (): Elector => new Elector({ store, election });
@@ -34,7 +34,7 @@ function asKnown({ candidateId, leaseDurationMs }: Lease) {
   return { candidateId, leaseDurationMs, renewIntervalMs: leaseDurationMs / 3, ...LIMITS };
 }
 
-/** All of them, on a store that was closed while it held a lease and an occurrence. */
+/** Makes all of these calls on a store that was closed while it held a lease and an occurrence. */
 async function everyCall(world: SqlWorld, place: unknown = world.place): Promise<Calls> {
   const store = world.store(place);
   const occurrences = store.occurrences(world.election, { retentionMs: 60_000 });
@@ -50,7 +50,7 @@ async function everyCall(world: SqlWorld, place: unknown = world.place): Promise
     ["occurrences", async () => await store.occurrences("another", { retentionMs: 60_000 }).read("first")],
     ["migrate", async () => await store.migrate()],
     ["fence", async () => await store.fence(lease, session.connection)],
-    // SQLite fences no occurrence at all.
+    // SQLite cannot fence an occurrence.
     ...(world.kind === "sqlite" ? [] : [["fence", async () => await occurrences.fence(claim, session.connection)] as const]),
   ];
   return calls;
@@ -75,10 +75,10 @@ await describeDatabases(ALL, (test) => {
 });
 
 await describeDatabases(SERVERS, (test, kind) => {
-  test("nobody is left waiting for a connection of a pool that is closed", async ({ world }) => {
+  test("closing a pool ends every call that waits for one of its connections", async ({ world }) => {
     const store = world.store();
     await world.win(store);
-    // More than it has connections.
+    // More reads than the pool has connections.
     const reads = Array.from({ length: 20 }, () => store.read(world.election, { timeoutMs: 60_000 }));
     const settled = Promise.allSettled(reads);
     await Promise.race(reads);

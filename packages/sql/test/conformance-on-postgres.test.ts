@@ -19,7 +19,7 @@ await runOnServer("postgres", postgresMissing(), {
   },
 });
 
-/** A schema: a database of its own takes longer to make. */
+/** Opens a schema, because a database of its own takes longer to create. */
 async function openSchema({ port }: Postgres, admin: Pool, name: string): Promise<Database> {
   const urlVia = (viaPort: number): string =>
     `postgresql://postgres@127.0.0.1:${viaPort}/postgres?options=${encodeURIComponent(`-c search_path=${name}`)}`;

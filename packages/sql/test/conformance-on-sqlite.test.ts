@@ -32,7 +32,7 @@ runConformance(
   {
     name: "sqlite",
     leaseMs: LEASE_MS,
-    // A store that is locked out tries again every 10 ms.
+    // A store whose files are locked tries again every 10 ms.
     outageMs: 4 * LEASE_MS,
     rounds: SOME_ROUNDS,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
@@ -43,17 +43,17 @@ runConformance(
 );
 
 /**
- * Two files of its own, which each store opens for itself. The host's clock moves: every time of it that is stored is made
- * earlier, which is the same to a store.
+ * Two files that each store opens for itself. To move the host's clock, this makes every stored time of it earlier, which is the
+ * same for a store.
  */
 class SqlitePlace implements Place {
   readonly #path: string;
   readonly #time = new MovedTime({ advance: (ms) => Promise.resolve(this.#advance(ms)) });
   readonly #stores: SqlLeaseStore[] = [];
   #guarding: OpenStore | undefined;
-  /** Somebody has locked the leases. */
+  /** True while another process has locked the leases. */
   #isLocked = false;
-  /** How much time has passed since then. */
+  /** The simulated time that has passed since then. */
   #passedMs = 0;
 
   constructor(path: string) {
@@ -80,7 +80,7 @@ class SqlitePlace implements Place {
     await this.#time.pass(ms);
   }
 
-  /** Another process locks the leases, for all the others: to them they are there, and cannot be read. */
+  /** Locks the leases as another process would. The other processes find the file, but cannot read it. */
   interrupt(): Promise<AsyncDisposable> {
     const leases = new DatabaseSync(this.#leasesPath);
     leases.exec("BEGIN EXCLUSIVE");

@@ -15,7 +15,7 @@ const RECORD: LeaseRecord = recordOf({
   bars: [{ untilMs: 1.5, except: { candidateId: "to' \\" }, reason: "wörds\\ \0", id: "order" }],
 });
 
-/** Writes and reads what is hardest to write and read, through that pool. */
+/** Writes and reads the most difficult values through that pool. */
 async function roundTrip(world: SqlWorld, pool: unknown): Promise<void> {
   const rows = world.rows(pool);
   const election = `é👩‍🚀\\' ${world.election}`;
@@ -27,7 +27,7 @@ async function roundTrip(world: SqlWorld, pool: unknown): Promise<void> {
   const found = await rows.get(election, { signal, consistent: true });
   expect(found?.data).toStrictEqual(RECORD);
   const [min = NaN, max = NaN] = found?.nonceAgeMs ?? [];
-  // By whichever clock and time zone it is not an hour.
+  // The age is less than an hour, so no other clock or time zone was used.
   expect(min).toBeGreaterThanOrEqual(0);
   expect(max).toBeLessThan(60_000);
   expect(await world.fenceRow(election)).toMatchObject({ term: 1, term_id: null });
@@ -58,7 +58,7 @@ await describeDatabases(["mysql"], (test) => {
     await roundTrip(world, pool);
   });
 
-  test("a pool of mysql2 itself does", async ({ world }) => {
+  test("a pool of mysql2 without promises works", async ({ world }) => {
     const pool = createCallbackPool({ uri: world.place });
     world.onEnd(() => pool.promise().end());
     await roundTrip(world, pool);
@@ -84,7 +84,7 @@ await describeDatabases(["mysql"], (test) => {
   });
 
   describe("a session with autocommit off", () => {
-    /** A pool of one such connection. */
+    /** Returns a pool of one connection with autocommit off. */
     async function uncommitting(world: SqlWorld): Promise<ReturnType<typeof createPool>> {
       const pool = createPool({ uri: world.place, connectionLimit: 1 });
       world.onEnd(() => pool.end());
@@ -92,14 +92,14 @@ await describeDatabases(["mysql"], (test) => {
       return pool;
     }
 
-    test("is written on for good, and stays as it is", async ({ world }) => {
+    test("commits what the store writes, and keeps its setting", async ({ world }) => {
       const pool = await uncommitting(world);
       await roundTrip(world, pool);
       const [rows] = await pool.query("SELECT @@autocommit AS autocommit, @@in_transaction AS busy");
       expect(rows).toEqual([{ autocommit: 0, busy: 0 }]);
     });
 
-    test("reads what others have written since somebody's transaction began on it", async ({ world }) => {
+    test("reads what other sessions wrote since a transaction began on it", async ({ world }) => {
       const pool = await uncommitting(world);
       await pool.query("SELECT * FROM leasehold_leases");
       const lease = await world.win(world.store());
@@ -107,7 +107,7 @@ await describeDatabases(["mysql"], (test) => {
       await expect(world.store(pool).read(world.election)).resolves.toMatchObject({ term: lease.term, holder: "a" });
     });
 
-    test("does not commit what somebody had left on it", async ({ world }) => {
+    test("does not commit what was left on it", async ({ world }) => {
       await world.run("CREATE TABLE left_over (a INT) ENGINE = InnoDB");
       const pool = await uncommitting(world);
       await pool.query("INSERT INTO left_over VALUES (1)");
@@ -126,7 +126,7 @@ await describeDatabases(["mysql"], (test) => {
       await world.run("SELECT * FROM leasehold_leases WHERE election = ? FOR UPDATE NOWAIT", [world.name()]);
     });
 
-    test("locks nothing to prove that it may write, also if its process freezes in between", async ({ world }) => {
+    test("locks nothing for the proof that it may write, even if its process freezes in between", async ({ world }) => {
       await world.win(world.store());
       const pool = await uncommitting(world);
       let statements = 0;
@@ -147,7 +147,7 @@ await describeDatabases(["mysql"], (test) => {
       expect(statements).toBeGreaterThan(3);
     });
 
-    test("does not end run, in a pool of such and others", async ({ world }) => {
+    test("does not end run, in a pool with other connections", async ({ world }) => {
       const pool = createPool({ uri: world.place, connectionLimit: 2 });
       world.onEnd(() => pool.end());
       const both = [await pool.getConnection(), await pool.getConnection()];
@@ -224,7 +224,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       rows.put(world.election, recordOf(), { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" }, signal }),
     );
     expect(error).toMatchObject({ code: "STORE_REJECTED", operation: "put", mayHaveBeenApplied: false });
-    // Nor does it show old data: what was there when that transaction began.
+    // A read there does not show the old state at the beginning of that transaction either.
     await pool.query("BEGIN");
     if (kind === "postgres") await pool.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     await pool.query("SELECT * FROM leasehold_leases");
@@ -238,14 +238,14 @@ await describeDatabases(SERVERS, (test, kind) => {
       data: { termId: lease.termId },
     });
     await world.store().break(world.election, { reason: "r", immediate: true });
-    // And leaves no lock behind.
+    // It leaves no lock behind.
     await expect(world.win(world.store())).resolves.toMatchObject({ term: lease.term + 1 });
     await roundTrip(world, world.place);
   });
 
   if (kind === "mysql") return;
 
-  test("a pg before 8.21, which keeps to itself whether a write was committed, is heard", async ({ world }) => {
+  test("a pg before 8.21, which does not show whether a write was committed, is listened to", async ({ world }) => {
     class Older extends Client {
       declare getTransactionStatus: () => never;
     }
@@ -261,7 +261,7 @@ await describeDatabases(SERVERS, (test, kind) => {
   });
 
   test("a client that does not tell whether a write was committed is refused by its name", async ({ world }) => {
-    // As pg-native's: it has the method, and gives null.
+    // Like pg-native's client: it has the method, and returns null.
     class Mute extends Client {
       override getTransactionStatus(): null {
         return null;

@@ -10,12 +10,12 @@ import { failureOf } from "@leasehold/test-kit/failure";
 import { MySqlConnections, statement } from "../src/mysql/mysql-pool.ts";
 import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
-/** A pool as users have one, and what they can see of it. */
+/** A user's pool, and what the user can observe of it. */
 interface UsersPool {
   readonly pool: unknown;
-  /** Runs a statement on as many connections as it may have, all at once. */
+  /** Runs a statement on all of its connections at once. */
   query(sql: string): Promise<void>;
-  /** Takes a connection out of it. */
+  /** Takes a connection from the pool. The function that it returns gives the connection back. */
   take(): Promise<() => void>;
   counts(): { readonly all: number; readonly free: number; readonly waiting: number };
   end(): Promise<void>;
@@ -74,7 +74,7 @@ function usersPool(world: SqlWorld, max: number, place = world.place): UsersPool
   };
 }
 
-/** Gives back, at the latest at the test's end. */
+/** Gives back, and does so at the test's end at the latest. */
 function once(world: SqlWorld, giveBack: () => void): () => void {
   let given = false;
   const give = (): void => {
@@ -85,7 +85,7 @@ function once(world: SqlWorld, giveBack: () => void): () => void {
   return give;
 }
 
-/** How many sessions the server has, apart from the one that asks. */
+/** Returns how many sessions the server has besides this one. */
 async function sessions(world: SqlWorld): Promise<number> {
   const [row] = await world.run(
     world.kind === "mysql"
@@ -132,8 +132,8 @@ await describeDatabases(ALL, (test) => {
     await store.close();
   });
 
-  test("what the store has opened is closed with it", async ({ world }) => {
-    // The server may still be ending those of stores that were closed before.
+  test("closing the store closes the connections that it opened", async ({ world }) => {
+    // The server may still be ending the sessions of stores that were closed before.
     if (world.kind !== "sqlite") await expect.poll(() => sessions(world)).toBe(0);
     {
       await using store = new SqlLeaseStore({ [world.kind]: world.place });
@@ -145,7 +145,7 @@ await describeDatabases(ALL, (test) => {
 });
 
 await describeDatabases(SERVERS, (test, kind) => {
-  test("the user's pool serves, and is not closed", async ({ world }) => {
+  test("the store uses the user's pool, and does not close it", async ({ world }) => {
     const users = usersPool(world, 3);
     {
       await using store = new SqlLeaseStore({ [kind]: users.pool });
@@ -175,7 +175,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     expect(users.counts()).toMatchObject({ all: 1, free: 0 });
     giveBack();
     await expect.poll(() => users.counts()).toEqual({ all: 1, free: 1, waiting: 0 });
-    // Nothing of it was sent, and the same connection serves on.
+    // No part of that call was sent, and the same connection serves the next one.
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
     expect(users.counts()).toEqual({ all: 1, free: 1, waiting: 0 });
   });
@@ -210,10 +210,10 @@ await describeDatabases(SERVERS, (test, kind) => {
     const session = await world.session();
     await session.run("BEGIN");
     await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
-    // Either the server's limit of its wait for the lock comes first, or the end of the call.
+    // Either the server's limit for lock waits ends the call, or the call's own time.
     const code: unknown = expect.stringMatching(/^STORE_(CONFLICT|TIMEOUT)$/);
     await expect(store.renew(lease, { timeoutMs: 100 })).rejects.toMatchObject({ code });
-    // It does not wait at the server for long, nor comes true once the lock is free.
+    // The statement stops waiting at the server soon, and is not carried out when the lock is free.
     await expect.poll(() => world.busy()).toEqual([]);
     const { version } = (await world.leaseRow()) ?? {};
     await session.run("COMMIT");
@@ -234,7 +234,7 @@ await describeDatabases(SERVERS, (test, kind) => {
           )
         : ["SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leasehold'"];
     for (const sql of kill) await world.run(sql);
-    // One call may still get a connection that is broken, and then fails cleanly.
+    // One call may still get a broken connection, and then fails cleanly.
     const outcomes = [];
     for (let tries = 0; tries < 5; tries += 1) {
       outcomes.push(await store.renew(lease, LIMITS).catch((error: unknown) => error));
@@ -276,7 +276,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     await session.run("ROLLBACK");
   });
 
-  test("a store that is closed while it cancels a statement is closed without a stir", async ({ world }) => {
+  test("a store that is closed while it cancels a statement closes without an error", async ({ world }) => {
     const session = await world.session();
     if (kind === "postgres") await session.run("BEGIN");
     await session.run(
@@ -286,12 +286,13 @@ await describeDatabases(SERVERS, (test, kind) => {
     await Promise.all(
       stores.map(async (store, at) => {
         await expect(store.read(world.election, { timeoutMs: 60 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
-        // At whichever step its new connection is.
+        // At any step of the new connection for the cancellation.
         await delay(at);
         await store.close();
       }),
     );
-    // Each is cancelled, though its table stays locked; but for those whose store was closed before it could.
+    // Each statement is cancelled, although its table stays locked. The exception is a statement whose store was closed before
+    // that.
     await session.run(kind === "mysql" ? "UNLOCK TABLES" : "ROLLBACK");
     await expect.poll(() => world.busy()).toEqual([]);
   });
@@ -381,7 +382,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 });
 
 await describeDatabases(["mysql"], (test) => {
-  test("a pool that has been ended says so", async ({ world }) => {
+  test("a call on a pool that has been ended fails with an error that says so", async ({ world }) => {
     const pool = createPool({ uri: world.place });
     await pool.end();
     await expect(world.store(pool).read(world.election)).rejects.toMatchObject({

@@ -12,19 +12,19 @@ import { describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 const PASSWORD = "hush-hush-4711";
 
-/** A URL of somebody else's, or of something else. */
+/** Returns the world's URL with a change. */
 function urlOf(world: SqlWorld, change: (url: URL) => void): string {
   const url = new URL(world.place);
   change(url);
   return String(url);
 }
 
-/** Everything that somebody sees who prints the error with all that hangs on it. */
+/** Returns everything that is shown if the error is printed with all of its properties. */
 function shown(error: unknown): string {
   return `${inspect(error, { depth: 20, showHidden: true, getters: true })}\n${String(error)}\n${JSON.stringify(error)}`;
 }
 
-/** An account without rights, or with those given. */
+/** Returns the URL of an account without rights, or with the given ones. */
 async function account(world: SqlWorld, name: string, rights = ""): Promise<string> {
   const on = ["leasehold_leases", "leasehold_fences"];
   if (world.kind === "mysql") {
@@ -48,7 +48,7 @@ async function account(world: SqlWorld, name: string, rights = ""): Promise<stri
 interface Real {
   readonly code: StoreErrorCode;
   readonly says?: RegExp;
-  /** The store's place, after something was arranged there. */
+  /** Returns the store's place, after it has arranged the failure there. */
   readonly arrange: (world: SqlWorld) => Promise<string>;
 }
 
@@ -97,7 +97,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       expect(shown(error)).not.toContain(PASSWORD);
     }
     if (readable) await expect(store.read(world.election)).resolves.toBeUndefined();
-    // Also where the driver's own error is passed on.
+    // The same holds if the driver's own error is passed on.
     if (!readable) expect(shown(await failureOf(world.store(place).migrate()))).not.toContain(PASSWORD);
   });
 
@@ -122,7 +122,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     await world.win(world.store());
     await store.read(world.election);
     const lease = await world.win(store, { election: `${world.election} 2` });
-    // Of the whole server, for those who are no administrators.
+    // Makes the whole server read-only for accounts that are not administrators.
     await world.run(
       kind === "mysql" ? "SET GLOBAL read_only = 1" : "ALTER ROLE candidate SET default_transaction_read_only = on",
     );
@@ -165,7 +165,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     expect(shown(error)).not.toContain(PASSWORD);
   });
 
-  test("when the columns are not ours", async ({ world }) => {
+  test("when the columns are wrong", async ({ world }) => {
     await world.run(kind === "mysql" ? "CREATE DATABASE IF NOT EXISTS odd" : "CREATE SCHEMA IF NOT EXISTS odd");
     await world.run("DROP TABLE IF EXISTS odd.leasehold_leases");
     await world.run("CREATE TABLE odd.leasehold_leases (election VARCHAR(99))");
@@ -201,7 +201,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 
 type Case = readonly [given: object, code: StoreErrorCode, applied: boolean];
 
-/** A driver's error, with what drivers hang on theirs. */
+/** A driver's error, with the properties that drivers attach. */
 function driverError(given: object): Error {
   return Object.assign(
     new Error("it went wrong\nDETAIL: a-nonce"),
@@ -260,7 +260,7 @@ describe("what an error of pg means", () => {
       false,
     ]),
     [of("57014"), "STORE_TIMEOUT", true],
-    // What undoes a write where the fence is ahead; of another column or table it is not ours.
+    // A fence that is ahead undoes a write by this error. For another column or table the error is not the store's.
     [{ ...of("23502"), table: "leasehold_fences", column: "term" }, "STORE_CONFLICT", false],
     [{ ...of("23502"), table: "leasehold_fences", column: "tenant" }, "STORE_REJECTED", false],
     [{ ...of("23502"), table: "theirs", column: "term" }, "STORE_REJECTED", false],
@@ -283,7 +283,7 @@ describe("what an error of node:sqlite means", () => {
     ...[14, 270].map((errcode): Case => [of(errcode), "STORE_MISSING", false]),
     [of(26), "STORE_REJECTED", false],
     ...[1, 11].map((errcode): Case => [of(errcode), "STORE_UNAVAILABLE", false]),
-    // The disk has failed, and what it was to write may be there.
+    // The disk failed, and the write may be on it.
     ...[10, 13, 778, 266].map((errcode): Case => [of(errcode), "STORE_UNAVAILABLE", true]),
   ];
   plainTest.for(CASES)("%o is %s; carried out, perhaps: %s", (it) => check(sqliteMeaning, it));
@@ -334,7 +334,7 @@ plainTest("a migration that got no answer may have been carried out, and one tha
     mayHaveBeenApplied: false,
     message: expect.stringContaining("migrate() needs the right to create tables"),
   });
-  // Nobody is told to migrate who does.
+  // An error of migrate() does not advise to call migrate().
   const missing = migrating("mysql", mysqlMeaning, () => Promise.reject(Object.assign(new Error("no"), { errno: 1146 })));
   await expect(missing).rejects.toMatchObject({ code: "STORE_MISSING", message: "mysql: 'migrate' failed: no." });
   const nowhere = migrating("mysql", mysqlMeaning, () => Promise.reject(Object.assign(new Error("no"), { errno: 1049 })));

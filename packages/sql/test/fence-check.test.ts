@@ -1,4 +1,4 @@
-/** What becomes of a fence that was found, whatever the database. */
+/** The check of a fence that was found, for every database. */
 import { describe, expect, test } from "vitest";
 import { checkFence, fenceIsMissing, outranks } from "../src/fence.ts";
 import type { Row } from "../src/schema.ts";
@@ -6,7 +6,7 @@ import { recordOf } from "./sql-world.ts";
 
 const LED = { election: "e", term: 2, termId: "t" };
 
-/** What the error of a check says, or that it passed. */
+/** Returns the check's error, or that it passed. */
 function checked(found: Row | undefined): unknown {
   try {
     checkFence(LED, found);
@@ -22,20 +22,20 @@ test.for<[found: Row | undefined, says: unknown]>([
   [{ term: 3, term_id: "t" }, 3],
   [{ term: 2, term_id: "u" }, 2],
   [{ term: 2, term_id: null }, 2],
-  // A row that was made and never acquired.
+  // A row that was made, and never used for an acquisition.
   [{ term: null, term_id: null }, undefined],
   [undefined, undefined],
 ])("of %o a check says %s", ([found, says]) => {
   expect(checked(found)).toBe(says);
 });
 
-test("where the tables have not heard of the leadership, the error says which tables have not", () => {
+test("an error for a fence that is behind the leadership names the tables", () => {
   const why = /of another database than the lease, or of a quorum's member that was not sealed/;
   for (const found of [undefined, { term: 1, term_id: "t" }]) expect(() => checkFence(LED, found)).toThrow(why);
   for (const term of [2, 3]) expect(() => checkFence(LED, { term, term_id: null })).not.toThrow(why);
 });
 
-test("a fence gives way to a later term, and beside a quorum's record to any", () => {
+test("a later term replaces a fence, and with a quorum's record any term does", () => {
   const fence = { term: 7, termId: "t" };
   expect(outranks(recordOf({ term: 7 }), fence)).toBe(7);
   expect(outranks(recordOf({ schema: 4, term: 7, quorum: "{}" }), fence)).toBeGreaterThan(Number.MAX_SAFE_INTEGER);
@@ -52,7 +52,7 @@ describe("a write that changed nothing", () => {
     expect(fenceIsMissing("e", 5, "v", found)).toBe(missing);
   });
 
-  test.for([5, 6])("and found the fence of term %d already is an error that names it", (term) => {
+  test.for([5, 6])("is an error that names term %d, if the fence has it already", (term) => {
     expect(() => fenceIsMissing("e", 5, "v", { version: "v", fence_term: term })).toThrow(
       expect.objectContaining({ code: "TERM_REGRESSED", highestTermSeen: term }),
     );

@@ -9,12 +9,12 @@ import { ALL, describeDatabases, recordOf } from "./sql-world.ts";
 const { signal } = new AbortController();
 
 await describeDatabases(ALL, (test) => {
-  test("a fence whose row is gone is made again, and is the next leader's", async ({ world }) => {
+  test("a fence whose row is gone is made again for the next leader", async ({ world }) => {
     const store = world.store();
     await store.release(await world.win(store), LIMITS);
     await world.run("DELETE FROM leasehold_fences WHERE election = ?", [world.name()]);
 
-    // At the second try, where making it again takes one.
+    // The second try succeeds, if the first one only makes the row.
     const next = world.store();
     let outcome = await next.acquire(world.acquiring());
     if (!outcome.acquired) outcome = await next.acquire(world.acquiring());
@@ -24,7 +24,7 @@ await describeDatabases(ALL, (test) => {
   });
 
   describe("a fence that is ahead of the lease, which was restored or is another one", () => {
-    test("lets nobody lead, says so, and stays as it is, until an administrator names a later term", async ({ world }) => {
+    test("blocks every candidate with an error, and does not change, until minTerm sets a later term", async ({ world }) => {
       const store = world.store();
       await store.release(await world.win(store), LIMITS);
       await world.run("UPDATE leasehold_fences SET term = 5, term_id = 'somebody' WHERE election = ?", [world.name()]);
@@ -48,7 +48,7 @@ await describeDatabases(ALL, (test) => {
 });
 
 await describeDatabases(ALL, (test) => {
-  test("beside a quorum's record any fence gives way, also one of a later term: it may have been a loser's", async ({
+  test("a quorum's record replaces any fence, also one of a later term, because a loser may have written that", async ({
     world,
   }) => {
     const { records } = world.store();
@@ -68,7 +68,7 @@ await describeDatabases(ALL, (test) => {
 });
 
 await describeDatabases(["sqlite"], (test) => {
-  test("a file has one lease, by whichever of its names it is opened", async ({ world }) => {
+  test("a file has one lease, also if it is opened by several names", async ({ world }) => {
     const store = world.store();
     await world.win(store);
     const other = `${world.place}-other-name`;
@@ -79,7 +79,9 @@ await describeDatabases(["sqlite"], (test) => {
     expect(outcome).toMatchObject({ acquired: false, current: { holder: "a" } });
   });
 
-  test("leases that were deleted while their fences were kept go on above them, after one lease", async ({ world }) => {
+  test("after leases were deleted and their fences kept, the next term is above the fence, after one lease", async ({
+    world,
+  }) => {
     const store = world.store();
     await world.win(store);
     await rm(`${world.place}-leasehold`);
@@ -94,7 +96,7 @@ await describeDatabases(["sqlite"], (test) => {
 });
 
 await describeDatabases(["postgres"], (test) => {
-  test("a leader whose guarded transactions never pause does not keep an administrator from the fence", async ({ world }) => {
+  test("a leader that guards transactions without a pause does not keep an administrator from the fence", async ({ world }) => {
     const store = world.store();
     const lease = await world.win(store);
     const write = async (): Promise<void> => {

@@ -7,7 +7,7 @@ import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { ALL, describeDatabases, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
 
-/** Either the server's limit of its wait for the lock comes first, or the end of the call. */
+/** Either the server's limit for lock waits ends the call, or the call's own time. */
 const HELD_OFF_ERROR = { code: expect.stringMatching(/^STORE_(CONFLICT|TIMEOUT)$/) as unknown };
 
 interface Led {
@@ -15,7 +15,7 @@ interface Led {
   readonly lease: Lease;
 }
 
-/** A leader, and a table of the user's that it writes to. */
+/** Returns a leader, and makes a table of the user's that it writes to. */
 async function led(world: SqlWorld): Promise<Led> {
   const store = world.store();
   const lease = await world.win(store);
@@ -27,7 +27,7 @@ async function writes(world: SqlWorld): Promise<readonly unknown[]> {
   return (await world.run("SELECT who FROM writes WHERE election = ?", [world.election])).map(({ who }) => who);
 }
 
-/** A write of the user's, guarded by the leadership. @throws what `fence()` throws, rolled back. */
+/** Writes as the user, guarded by the leadership. @throws the error of `fence()`, after a rollback. */
 async function guardedWrite(world: SqlWorld, store: SqlLeaseStore, lease: Lease, begin = "BEGIN"): Promise<void> {
   const session = await world.session();
   if (begin !== "BEGIN") await session.run(begin);
@@ -42,7 +42,7 @@ async function guardedWrite(world: SqlWorld, store: SqlLeaseStore, lease: Lease,
   }
 }
 
-/** A transaction that has passed the fence and goes on. */
+/** Returns a transaction that has passed the fence and is still open. */
 async function guarding(world: SqlWorld, { store, lease }: Led): Promise<Session> {
   const session = await world.session();
   await session.run("BEGIN");
@@ -51,13 +51,13 @@ async function guarding(world: SqlWorld, { store, lease }: Led): Promise<Session
 }
 
 await describeDatabases(ALL, (test, kind) => {
-  test("a leader's write passes, as often as it leads", async ({ world }) => {
+  test("a leader's writes pass as long as it leads", async ({ world }) => {
     const { store, lease } = await led(world);
     await guardedWrite(world, store, lease);
     await store.renew(lease, LIMITS);
     await store.publish(lease, "value", LIMITS);
     await guardedWrite(world, store, lease);
-    // A store of another process knows it by term and termId alone.
+    // A store of another process knows the leadership only by its term and termId.
     await guardedWrite(world, world.store(), { ...lease });
     await expect(writes(world)).resolves.toEqual(["term 1", "term 1", "term 1"]);
   });
@@ -108,7 +108,7 @@ await describeDatabases(ALL, (test, kind) => {
       await expect(writes(world)).resolves.toEqual([]);
     });
 
-    test("outside a transaction, since nothing would be locked: that is no use of it", async ({ world }) => {
+    test("outside a transaction, because it would lock nothing", async ({ world }) => {
       const { store, lease } = await led(world);
       const session = await world.session();
       await expect(store.fence(lease, session.connection)).rejects.toBeInstanceOf(UnsupportedError);
@@ -131,7 +131,7 @@ await describeDatabases(ALL, (test, kind) => {
       await expect(writes(world)).resolves.toEqual(["fine"]);
     });
 
-    test("on something that is no connection", async ({ world }) => {
+    test("on an object that is not a connection", async ({ world }) => {
       const { store, lease } = await led(world);
       const half = [{ prepare: () => undefined }, { exec: () => undefined }];
       for (const connection of [undefined, null, {}, "BEGIN", 5, { query: "SELECT" }, { prepare: true }, ...half]) {
@@ -154,7 +154,7 @@ await describeDatabases(ALL, (test, kind) => {
       if (isAwaited) await fencing;
       await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "after"]).catch(() => undefined);
       await session.run("COMMIT").catch(() => undefined);
-      // A write outside of any transaction is nothing that a fence guards.
+      // A fence guards no write outside a transaction.
       await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "on its own"]).catch(() => undefined);
       await session.close();
       expect((await fencing)["code"]).toBe("FENCED");
@@ -162,7 +162,7 @@ await describeDatabases(ALL, (test, kind) => {
     });
   });
 
-  test("a transaction that is rolled back to before the fence and begun anew asks again", async ({ world }) => {
+  test("a transaction that begins again after a rollback is checked again", async ({ world }) => {
     const { store, lease } = await led(world);
     const session = await guarding(world, { store, lease });
     await session.rollback();
@@ -172,7 +172,7 @@ await describeDatabases(ALL, (test, kind) => {
     await session.rollback();
   });
 
-  test("the fence passes within a transaction as often as it is asked", async ({ world }) => {
+  test("the fence passes repeatedly within one transaction", async ({ world }) => {
     const { store, lease } = await led(world);
     const session = await guarding(world, { store, lease });
     await store.fence(lease, session.connection);
@@ -185,14 +185,14 @@ await describeDatabases(ALL, (test, kind) => {
   });
 
   describe("holds off until the transaction has ended", () => {
-    // Whoever breaks looks first, which is not held off, and takes a busy machine its time.
+    // A break begins with a read, which the fence does not hold off, and which takes time on a busy machine.
     const short = { timeoutMs: 1_500 };
     const HELD_OFF: Readonly<Record<string, (world: SqlWorld, led: Led) => Promise<unknown>>> = {
       "a release": async (_, { store, lease }) => store.release(lease, short),
       "a break": async (world) => world.store().break(world.election, { reason: "r", ...short }),
       "an immediate break": async (world) => world.store().break(world.election, { reason: "r", immediate: true, ...short }),
       "an acquisition": async (world) => {
-        // The lease has run out, and its leader is in a transaction all the same.
+        // The lease has run out, and its leader still has a transaction open.
         await world.run("UPDATE leasehold_leases SET lease_duration_ms = 1 WHERE election = ?", [world.name()]);
         const rival = world.store();
         await rival.read(world.election, { expiry: "store-clock" });
@@ -205,14 +205,14 @@ await describeDatabases(ALL, (test, kind) => {
       const session = await guarding(world, before);
       const outcome = await attempt(world, before).catch((error: unknown) => error);
       expect(outcome, name).toMatchObject(HELD_OFF_ERROR);
-      // Its wait at the server ends, too.
+      // Its wait at the server ends too.
       if (kind !== "sqlite") await expect.poll(() => world.busy()).toEqual([]);
       const { version } = (await world.leaseRow()) ?? {};
       await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "guarded"]);
       await session.run("COMMIT");
 
       await expect(writes(world)).resolves.toEqual(["guarded"]);
-      // Whatever waited for the lock would have had it before one that asks for it only now.
+      // A statement that still waited for the lock would get it before one that asks only now.
       const other = await world.session();
       await other.run("BEGIN");
       await other.run("UPDATE leasehold_fences SET term = term WHERE election = ?", [world.name()]);
@@ -221,7 +221,7 @@ await describeDatabases(ALL, (test, kind) => {
       expect(await world.fenceRow()).toMatchObject({ term: 1, term_id: before.lease.termId });
     });
 
-    test("and renewals go on even while somebody waits for the fence", async ({ world }) => {
+    test("renewals go on even while another session waits for the fence", async ({ world }) => {
       const before = await led(world);
       const session = await guarding(world, before);
       const breaking = world.store().break(world.election, { reason: "r", ...LIMITS });
@@ -238,7 +238,7 @@ await describeDatabases(ALL, (test, kind) => {
       const before = await led(world);
       const session = await guarding(world, before);
       const released = before.store.release(before.lease, LIMITS);
-      // Renewals of other elections and looks at this one go on meanwhile.
+      // Renewals of other elections and reads of this one go on meanwhile.
       await expect(world.store().read(world.election)).resolves.toMatchObject({ term: 1 });
       await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "guarded"]);
       await session.run("COMMIT");
@@ -275,7 +275,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       const session = await world.session();
       await session.run(setting(level));
       await session.run("BEGIN");
-      // Its view of all tables begins here.
+      // The transaction's snapshot of all tables begins here.
       await session.run("SELECT * FROM writes");
       await store.release(lease, LIMITS);
       const error = await failureOf(store.fence(lease, session.connection));
@@ -285,13 +285,13 @@ await describeDatabases(SERVERS, (test, kind) => {
     },
   );
 
-  test("two guarded transactions go side by side", async ({ world }) => {
+  test("two guarded transactions run side by side", async ({ world }) => {
     const before = await led(world);
     const [first, second] = [await guarding(world, before), await guarding(world, before)];
     await first.run("INSERT INTO writes VALUES (?, ?)", [world.election, "first"]);
     await second.run("INSERT INTO writes VALUES (?, ?)", [world.election, "second"]);
     await second.run("COMMIT");
-    // The first still holds everybody off.
+    // The first transaction still holds off all others.
     await expect(before.store.release(before.lease, { timeoutMs: 150 })).rejects.toMatchObject(HELD_OFF_ERROR);
     await expect.poll(() => world.busy()).toEqual([]);
     await first.run("COMMIT");
@@ -299,7 +299,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     await expect(before.store.release(before.lease, LIMITS)).resolves.toBe("released");
   });
 
-  test("a deadlock is the caller's, as the driver says it, and passes", async ({ world }) => {
+  test("a deadlock is the driver's error, and the transaction can be repeated", async ({ world }) => {
     const before = await led(world);
     const session = await guarding(world, before);
     const other = await world.session();
@@ -320,7 +320,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     await guardedWrite(world, before.store, before.lease);
   });
 
-  test("a statement that waits for the fence in vain fails as the driver says it", async ({ world }) => {
+  test("a statement that waits for the fence in vain fails with the driver's error", async ({ world }) => {
     const before = await led(world);
     const other = await world.session();
     await other.run("BEGIN");
@@ -361,9 +361,7 @@ await describeDatabases(SERVERS, (test, kind) => {
 });
 
 await describeDatabases(["mysql"], (test) => {
-  test("a fence in a deadlock ends the connection, since the server has ended the transaction: nothing commits by itself", async ({
-    world,
-  }) => {
+  test("a fence in a deadlock ends the connection, so that no later write commits by itself", async ({ world }) => {
     const { store, lease } = await led(world);
     const other = await world.session();
     await other.run("CREATE TABLE IF NOT EXISTS locked (election VARCHAR(100) PRIMARY KEY)");
@@ -397,7 +395,7 @@ await describeDatabases(["mysql"], (test) => {
     await expect(store.release(lease, LIMITS)).resolves.toBe("released");
   });
 
-  test("a connection that takes callbacks does as well", async ({ world }) => {
+  test("a connection with callbacks works too", async ({ world }) => {
     const { store, lease } = await led(world);
     const connection = createConnection(world.place);
     world.onEnd(async () => connection.destroy());

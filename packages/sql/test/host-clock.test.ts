@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 
 const readFileSync = vi.fn<() => string>();
 
-/** The clock of a host where the file with the name of its run reads like that. */
+/** Returns the clock of a host in which `read` reads the file with the name of its run. */
 async function clockWhere(read: () => string) {
   readFileSync.mockReset().mockImplementation(read);
   vi.resetModules();
@@ -20,14 +20,14 @@ afterEach(() => {
 test("a host's run has the name that Linux gives it, which is read once", async () => {
   const clock = await clockWhere(() => "a-run\n");
   expect(clock.identity).toBe("a-run");
-  // As when there is no file descriptor left.
+  // The same happens if the process has no file descriptor left.
   readFileSync.mockImplementation(() => {
     throw new Error("EMFILE");
   });
   expect(clock.identity).toBe("a-run");
 });
 
-test("where there is none, it has the host's name", async () => {
+test("without that name, the run has the host's name", async () => {
   const clock = await clockWhere(() => {
     throw new Error("ENOENT");
   });

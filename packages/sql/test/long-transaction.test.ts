@@ -18,15 +18,15 @@ await describeDatabases(ALL, (test, kind) => {
     await session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "long"]);
     const nonces = new Set<unknown>();
     const rival = world.store();
-    // A renewal that waited for the transaction would never be counted.
+    // A renewal that waited for the transaction would not finish, and the loop would not end.
     const hasRenewed = (): boolean => kind === "sqlite" || nonces.size > 2;
     for (const before = renewals; renewals < before + 4 || !hasRenewed();) {
       const attempt = await rival.acquire(world.acquiring({ candidateId: "b", expiry: "store-clock" }));
       expect(attempt.acquired).toBe(false);
-      // Not through a connection that waits for the lock of SQLite's file.
+      // Not on SQLite, where the connection would wait for the lock of the file.
       if (kind !== "sqlite") nonces.add((await world.leaseRow())?.["nonce"]);
       await rival.read(world.election, { expiry: "store-clock" });
-      // SQLite answers at once, and a loop of answers would leave no time for timers.
+      // SQLite answers at once, so that a loop of answers would leave no time for timers.
       await delay(20);
     }
     await session.run("COMMIT");

@@ -5,7 +5,7 @@ import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { ALL, describeDatabases, SERVERS, type Kind, type Session, type SqlWorld } from "./sql-world.ts";
 
-/** A place of its own on the server, with nothing in it. */
+/** Makes an empty place on the server, and returns it. */
 async function bare(world: SqlWorld, name: string): Promise<string> {
   const url = new URL(world.place);
   await world.run(world.kind === "mysql" ? `CREATE DATABASE ${name}` : `CREATE SCHEMA ${name}`);
@@ -14,7 +14,7 @@ async function bare(world: SqlWorld, name: string): Promise<string> {
   return String(url);
 }
 
-/** Every column that the server knows there, as it describes them. */
+/** Returns every column there, as the server describes it. */
 async function columns(world: SqlWorld, name: string): Promise<readonly unknown[]> {
   return await world.run(
     `SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, character_maximum_length, collation_name
@@ -22,10 +22,10 @@ async function columns(world: SqlWorld, name: string): Promise<readonly unknown[
   );
 }
 
-/** As an account with these rights on the tables, and no others. */
+/** Returns the URL of an account with these rights on the tables, and no others. */
 async function as(world: SqlWorld, name: string, rights: string): Promise<string> {
   const tables = ["leasehold_leases", "leasehold_fences", "leasehold_occurrences"];
-  // Accounts belong to the server, which other files use as well.
+  // Accounts belong to the whole server, which other test files use too.
   const account = `migration_${name}`;
   if (world.kind === "mysql") await world.run(`CREATE USER '${account}'@'%'`);
   else await world.run(`CREATE ROLE ${account} LOGIN`);
@@ -42,7 +42,7 @@ async function as(world: SqlWorld, name: string, rights: string): Promise<string
 }
 
 await describeDatabases(ALL, (test) => {
-  test("it can be repeated, and leaves what is there as it is", async ({ world }) => {
+  test("it can be repeated, and does not change existing tables", async ({ world }) => {
     const store = world.store();
     await store.migrate();
     const lease = await world.win(store);
@@ -58,7 +58,7 @@ await describeDatabases(ALL, (test) => {
 });
 
 await describeDatabases(ALL, (test, kind) => {
-  test("tables of another version are an error that says which column, and what to do", async ({ world }) => {
+  test("tables of another version are an error that names the column and the remedy", async ({ world }) => {
     const { migration } = world.store();
     const former = migration.map((statement) => statement.replace(/\n *nonce_clock [^\n]*/, ""));
     const place = kind === "sqlite" ? world.place : await bare(world, "former");
@@ -80,7 +80,7 @@ await describeDatabases(ALL, (test, kind) => {
 });
 
 const LEASES_KEY = "ALTER TABLE leasehold_leases DROP PRIMARY KEY";
-/** What a table may have in place of its key, by statements on a table as it should be. */
+/** Indexes that a table may have in place of its key, as statements on a correct table. */
 const OTHER_KEYS: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   mysql: {
     "no key": [LEASES_KEY],
@@ -161,7 +161,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     }
   });
 
-  test("the statements of store.migration, run by hand, make the very same", async ({ world }) => {
+  test("the statements of store.migration, run by hand, make the same tables", async ({ world }) => {
     const store = world.store(await bare(world, "by_itself"));
     await store.migrate();
     const session = await world.session(await bare(world, "by_hand"));
@@ -187,7 +187,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     await occurrences.fence(claim, session.connection);
     await session.run("COMMIT");
     await expect(occurrences.complete(claim, LIMITS)).resolves.toBe("released");
-    // Only migrate() needs more.
+    // Only `migrate()` needs more rights.
     if (kind === "postgres")
       expect(
         (await failureOf(world.store(await as(world, "reader", "SELECT")).acquire(world.acquiring({ election: "new" })))).message,
@@ -201,7 +201,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     await expect(store.break(world.election, { reason: "r" })).rejects.toMatchObject({ code: "STORE_DENIED" });
     if (store.watch) {
       const stop = new AbortController();
-      // The first wake-up comes once the watch stands.
+      // The first wake-up comes once the watch has begun.
       for await (const _ of store.watch(world.election, { signal: stop.signal })) stop.abort();
       expect(stop.signal.aborted).toBe(true);
     }

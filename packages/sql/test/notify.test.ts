@@ -5,7 +5,7 @@ import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { describeDatabases, type SqlWorld } from "./sql-world.ts";
 
-/** A watch, and its wake-ups so far. */
+/** Starts a watch, and records its wake-ups. */
 function watching(world: SqlWorld, store = world.store(), election = world.election) {
   const stop = new AbortController();
   const told: unknown[] = [];
@@ -25,7 +25,7 @@ async function listeners(world: SqlWorld): Promise<readonly unknown[]> {
 }
 
 await describeDatabases(["postgres"], (test) => {
-  test("capabilities tell that it pushes", ({ world }) => {
+  test("capabilities.watch says that it pushes", ({ world }) => {
     expect(world.store().capabilities).toMatchObject({ watch: "push" });
   });
 
@@ -65,7 +65,7 @@ await describeDatabases(["postgres"], (test) => {
     await woken();
   });
 
-  test("another election's changes wake nobody", async ({ world }) => {
+  test("another election's changes wake no watch", async ({ world }) => {
     const store = world.store();
     await world.win(store);
     await world.win(store, { election: `${world.election}-other` });
@@ -80,7 +80,7 @@ await describeDatabases(["postgres"], (test) => {
     expect(other.told).toHaveLength(2);
   });
 
-  test("one connection listens for all who watch, and is gone with the last of them", async ({ world }) => {
+  test("one connection listens for all watches, and is closed with the last of them", async ({ world }) => {
     const store = world.store();
     const watches = Array.from({ length: 20 }, (_, index) => watching(world, store, `${world.election}-${index % 5}`));
     await expect.poll(() => watches.every(({ told }) => told.length === 1)).toBe(true);
@@ -91,14 +91,14 @@ await describeDatabases(["postgres"], (test) => {
     watches[0]?.stop.abort();
     await watches[0]?.ended;
     await expect.poll(() => listeners(world)).toEqual([]);
-    // And comes again.
+    // A new watch listens again.
     const again = watching(world, store);
     await expect.poll(() => again.told.length).toBe(1);
     await world.win(world.store());
     await expect.poll(() => again.told.length).toBe(2);
   });
 
-  test("a watch whose connection is ended fails, and says so", async ({ world }) => {
+  test("a watch whose connection is ended fails with an error that says so", async ({ world }) => {
     const { told, ended } = watching(world);
     await expect.poll(() => told.length).toBe(1);
     for (const pid of await listeners(world)) await world.run("SELECT pg_terminate_backend(?::int)", [pid]);
@@ -110,14 +110,14 @@ await describeDatabases(["postgres"], (test) => {
     });
   });
 
-  test("also if something was told just before, and nobody had heard it yet", async ({ world }) => {
+  test("a watch fails also if a notification came just before and was not read yet", async ({ world }) => {
     const store = world.store();
     const stop = new AbortController();
     const watch = store.watch?.(world.election, { signal: stop.signal })[Symbol.asyncIterator]();
     await watch?.next();
     const [pid] = await listeners(world);
     await world.win(world.store());
-    // Whoever listens beside it has been told by now.
+    // A second listener has got the notification by now.
     await world.run("SELECT pg_terminate_backend(?::int)", [pid]);
     await expect.poll(() => listeners(world)).toEqual([]);
     const failure = (async () => {
@@ -133,7 +133,7 @@ await describeDatabases(["postgres"], (test) => {
     world.onEnd(() => pool.end());
     pool.on("connect", (client) => {
       const query = client.query.bind(client) as (statement: { readonly text: string }, ...rest: unknown[]) => unknown;
-      // As a standby does, on which everything else goes well.
+      // Only LISTEN is refused, as it can happen to a standby whose other statements succeed.
       const refusing = (statement: { readonly text: string }, ...rest: unknown[]): unknown =>
         query(statement.text.startsWith("LISTEN") ? { ...statement, text: "SELECT 1 / 0" } : statement, ...rest);
       Object.assign(client, { query: refusing });
@@ -147,7 +147,7 @@ await describeDatabases(["postgres"], (test) => {
     expect(pool.idleCount).toBe(pool.totalCount);
   });
 
-  test("a connection that ends when nobody watches any more disturbs nobody", async ({ world }) => {
+  test("a connection that ends after the last watch causes no error", async ({ world }) => {
     const { proxy, url } = await world.network();
     for (let round = 0; round < 5; round += 1) {
       const store = world.store(url);
@@ -170,8 +170,8 @@ await describeDatabases(["postgres"], (test) => {
     await expect.poll(() => listeners(world)).toEqual([]);
   });
 
-  test("a standby takes over when it is told of the release, long before its next look", async ({ world }) => {
-    // This test would end before the next look.
+  test("a standby that is notified of a release takes over long before its next poll", async ({ world }) => {
+    // The test would time out before the next poll.
     const options = { election: world.election, leaseDurationMs: 3_600_000, retryPeriodMs: 600_000, cooldownMs: 600_000 };
     const leader = new Elector({ ...options, store: world.store(), candidateId: "leader" });
     const standby = new Elector({ ...options, store: world.store(), candidateId: "standby" });
@@ -183,7 +183,7 @@ await describeDatabases(["postgres"], (test) => {
     expect(next.term).toBe(2);
   });
 
-  test("a standby whose listening is broken goes on, and listens again", async ({ world }) => {
+  test("a standby whose listening breaks continues, and listens again", async ({ world }) => {
     const options = { election: world.election, leaseDurationMs: 15_000, retryPeriodMs: 200 };
     const leader = new Elector({ ...options, store: world.store(), candidateId: "leader" });
     const standby = new Elector({ ...options, store: world.store(), candidateId: "standby" });
@@ -200,7 +200,7 @@ await describeDatabases(["postgres"], (test) => {
     expect(next.term).toBe(2);
   });
 
-  test("an observer hears of leaders", async ({ world }) => {
+  test("an observer is notified of leaders", async ({ world }) => {
     const observer = new Observer({ store: world.store(), election: world.election });
     const stop = new AbortController();
     const seen: Array<number | undefined> = [];

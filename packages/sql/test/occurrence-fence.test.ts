@@ -7,12 +7,12 @@ import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { describeDatabases, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
 
-/** Named like no other, since an election has this name, too. */
+/** A unique name, because an election has this name too. */
 const TICK = `nightly@${randomUUID()}T10:00:00.000Z`;
-/** Long enough for the look before a break, which nothing holds off, on a busy machine. */
+/** Long enough, on a busy machine, for the read before a break, which the fence does not hold off. */
 const SHORT = { timeoutMs: 1_500 };
 
-/** Either the server's limit of its wait for the lock comes first, or the end of the call. */
+/** Either the server's limit for lock waits ends the call, or the call's own time. */
 const HELD_OFF_ERROR = { code: expect.stringMatching(/^STORE_(CONFLICT|TIMEOUT)$/) as unknown };
 
 interface Claimed {
@@ -29,7 +29,7 @@ async function claimed(world: SqlWorld, leaseDurationMs = LEASE_MS): Promise<Cla
   return { occurrences, claim: await world.win(occurrences, { election: TICK, leaseDurationMs }) };
 }
 
-/** A transaction that has passed the fence and goes on. */
+/** Returns a transaction that has passed the fence and is still open. */
 async function guarding(world: SqlWorld, { occurrences, claim }: Claimed): Promise<Session> {
   const session = await world.session();
   await session.run("BEGIN");
@@ -37,7 +37,7 @@ async function guarding(world: SqlWorld, { occurrences, claim }: Claimed): Promi
   return session;
 }
 
-/** What a fence in a transaction of its own says: nothing, or what it throws. */
+/** Checks the fence in a transaction of its own. Returns its error, or nothing. */
 async function pass(world: SqlWorld, occurrences: SqlOccurrenceStore, claim: Lease): Promise<unknown> {
   const session = await world.session();
   await session.run("BEGIN");
@@ -47,7 +47,7 @@ async function pass(world: SqlWorld, occurrences: SqlOccurrenceStore, claim: Lea
 }
 
 await describeDatabases(SERVERS, (test, kind) => {
-  test("whoever has the claim passes, in whichever process", async ({ world }) => {
+  test("the claim's holder passes, also in another process", async ({ world }) => {
     const { occurrences, claim } = await claimed(world);
     expect(await pass(world, occurrences, claim)).toBeUndefined();
     await occurrences.renew(claim, LIMITS);
@@ -98,7 +98,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       expect(await pass(world, elsewhere, claim)).toBeInstanceOf(FencedError);
     });
 
-    test("outside a transaction, since nothing would be locked", async ({ world }) => {
+    test("outside a transaction, because it would lock nothing", async ({ world }) => {
       const { occurrences, claim } = await claimed(world);
       const session = await world.session();
       const error = await failureOf(occurrences.fence(claim, session.connection));
@@ -122,7 +122,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     };
 
     test.for(Object.entries(HELD_OFF))("%s, which is then not carried out late", async ([, attempt], { world }) => {
-      // It runs out soon, and its claimant is in a transaction all the same.
+      // The claim runs out soon, and its claimant still has a transaction open.
       const before = await claimed(world, 1_000);
       const session = await guarding(world, before);
       const state = async () => (await occurrencesOf(world).read(TICK, { expiry: "store-clock" }))?.state;
@@ -130,7 +130,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       await expect(attempt(world, before)).rejects.toMatchObject(HELD_OFF_ERROR);
       await expect.poll(() => world.busy()).toEqual([]);
       const { version } = (await world.occurrenceRow(TICK)) ?? {};
-      // Looks wait for nobody, and neither do other occurrences.
+      // Reads do not wait for the fence, nor do other occurrences.
       await expect(occurrencesOf(world).read(TICK)).resolves.toMatchObject({ term: 1 });
       await world.win(occurrencesOf(world), { election: "another" });
       await session.run("COMMIT");
@@ -148,7 +148,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     });
   });
 
-  test("two guarded transactions go side by side", async ({ world }) => {
+  test("two guarded transactions run side by side", async ({ world }) => {
     const before = await claimed(world);
     const [first, second] = [await guarding(world, before), await guarding(world, before)];
     await second.run("COMMIT");
@@ -166,7 +166,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       const scope = kind === "mysql" ? "SESSION" : "SESSION CHARACTERISTICS AS";
       await session.run(`SET ${scope} TRANSACTION ISOLATION LEVEL ${level}`);
       await session.run("BEGIN");
-      // Its view of all tables begins here.
+      // The transaction's snapshot of all tables begins here.
       await session.run("SELECT COUNT(*) FROM leasehold_leases WHERE election = 'x'");
       await occurrences.release(claim, LIMITS);
       const error = await failureOf(occurrences.fence(claim, session.connection));

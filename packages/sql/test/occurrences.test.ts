@@ -14,18 +14,18 @@ const RETENTION_MS = 3_600_000;
 
 const signal = new AbortController().signal;
 
-/** The occurrences of the world's election, as one more process knows them: not at all. */
+/** Returns the occurrences of the world's election in one more process, which has no memory of them. */
 function occurrencesOf(world: SqlWorld, election = world.election, retentionMs = RETENTION_MS): SqlOccurrenceStore {
   return world.store().occurrences(election, { retentionMs });
 }
 
-/** One attempt of a process that knows nothing, by the database's clock. */
+/** Makes one attempt in a process without memory, by the database's clock. */
 async function tryCold(world: SqlWorld, occurrence = TICK): Promise<unknown> {
   const elector = new Elector({ store: occurrencesOf(world), election: occurrence, candidateId: "cold" });
   return await elector.tryRun(({ term }) => term);
 }
 
-/** Where the row is by now, in milliseconds until it may be deleted. */
+/** Returns the milliseconds until the row may be deleted. */
 async function keptForMs(world: SqlWorld): Promise<number> {
   const leftMs = {
     sqlite: "expires_at - unixepoch('subsec') * 1000",
@@ -36,7 +36,7 @@ async function keptForMs(world: SqlWorld): Promise<number> {
   return Number(row?.["left_ms"]);
 }
 
-/** The statement that the README has operators schedule. */
+/** The statement that the README tells operators to schedule. */
 const DELETE: Readonly<Record<Kind, string>> = {
   sqlite: "DELETE FROM leasehold_occurrences WHERE expires_at < unixepoch() * 1000",
   mysql: "DELETE FROM leasehold_occurrences WHERE expires_at < UTC_TIMESTAMP()",
@@ -53,7 +53,7 @@ async function expire(world: SqlWorld, occurrence: string): Promise<void> {
 
 await describeDatabases(ALL, (test, kind) => {
   describe("an occurrence", () => {
-    test("that is done is refused to everybody for good", async ({ world }) => {
+    test("that is done is refused to every later attempt", async ({ world }) => {
       const first = occurrencesOf(world);
       const claim = await world.win(first, { election: TICK });
       await expect(first.complete(claim, LIMITS)).resolves.toBe("released");
@@ -68,7 +68,7 @@ await describeDatabases(ALL, (test, kind) => {
         });
       }
       await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: false });
-      // Until it is deleted, it is done; whether it has expired is not asked.
+      // It counts as done until it is deleted, even after it has expired.
       await expire(world, TICK);
       await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
       await expect(tryCold(world, NEXT)).resolves.toMatchObject({ elected: true, term: 1 });
@@ -82,7 +82,7 @@ await describeDatabases(ALL, (test, kind) => {
       await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2 });
     });
 
-    test("has a name that is told apart from every other, and so has its election", async ({ world }) => {
+    test("has a name that differs from every other name, and so has its election", async ({ world }) => {
       const occurrences = occurrencesOf(world);
       for (const name of ODD_NAMES) {
         await expect(occurrences.acquire(world.acquiring({ election: name, candidateId: name }))).resolves.toMatchObject({
@@ -101,7 +101,7 @@ await describeDatabases(ALL, (test, kind) => {
       await expect(cold.read("nAme")).resolves.toBeUndefined();
     });
 
-    test("keeps every part of its record, and nothing of the one before", async ({ world }) => {
+    test("stores every part of its record, and no part of the record before", async ({ world }) => {
       const rows = world.rows().occurrences(world.election, RETENTION_MS);
       const full: LeaseRecord = recordOf({
         value: "a\0b",
@@ -120,14 +120,14 @@ await describeDatabases(ALL, (test, kind) => {
         expect(found).toMatchObject({ data: record, version });
         expect(found?.data).toStrictEqual(record);
       }
-      // Only the write that names the version succeeds.
+      // Only a write with the right version succeeds.
       for (const ifVersion of [undefined, "", `${version} `]) {
         const attempt = rows.put(TICK, recordOf(), { ifVersion, keepsNonce: false, signal });
         await expect(attempt).resolves.toEqual({ stored: false });
       }
     });
 
-    test("whose row is no record is foreign, and stays as it is", async ({ world }) => {
+    test("whose row is not a record is foreign, and is not changed", async ({ world }) => {
       await world.win(occurrencesOf(world), { election: TICK });
       await world.run("UPDATE leasehold_occurrences SET done = 2 WHERE election = ?", [world.name()]);
       const before = await world.occurrenceRow(TICK);
@@ -145,7 +145,7 @@ await describeDatabases(ALL, (test, kind) => {
         const beganMs = performance.now();
         await write();
         const leftMs = await keptForMs(world);
-        // SQLite's clock tells whole milliseconds.
+        // SQLite's clock has whole milliseconds.
         expect(leftMs).toBeGreaterThan(RETENTION_MS - (performance.now() - beganMs) - 2);
         expect(leftMs).toBeLessThanOrEqual(RETENTION_MS + 2);
       };
@@ -161,10 +161,10 @@ await describeDatabases(ALL, (test, kind) => {
 
     test("for the retention from its first claim on, however short or long", async ({ world }) => {
       const keptMs = {
-        // SQLite tells the time of day by the host's wall clock, as the writer does, and ages by another one.
+        // SQLite takes the time of day from the host's wall clock, as the writer does. Ages come from another clock.
         sqlite: "expires_at - nonce_wall_ms",
         mysql: "TIMESTAMPDIFF(MICROSECOND, nonce_at, expires_at) / 1000",
-        // Which rounds to the microsecond.
+        // PostgreSQL rounds to the microsecond.
         postgres: "EXTRACT(EPOCH FROM expires_at - nonce_at) * 1000 + 0.0005",
       }[kind];
       for (const retentionMs of [1, 1.0001, 60_000.001, 2_147_483_647]) {
@@ -177,7 +177,7 @@ await describeDatabases(ALL, (test, kind) => {
       }
     });
 
-    test("until the operator's statement deletes it, which takes those that have expired alone", async ({ world }) => {
+    test("until the operator's statement deletes it, which deletes only expired ones", async ({ world }) => {
       const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
       expect(readme).toContain(`${DELETE[kind]};`);
 
@@ -192,7 +192,7 @@ await describeDatabases(ALL, (test, kind) => {
 
       expect(await world.occurrenceRow(TICK)).toBeUndefined();
       await expect(tryCold(world, NEXT)).resolves.toMatchObject({ elected: false });
-      // Nobody remembers that it was done.
+      // The store no longer knows that the occurrence was done.
       await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 1 });
       await expect(occurrences.acquire(world.acquiring({ election: TICK }))).resolves.toMatchObject({ acquired: false });
     });
@@ -217,8 +217,8 @@ await describeDatabases(ALL, (test, kind) => {
     expect(store).not.toHaveProperty("complete");
   });
 
-  test("an election without a name, or a retention that is none, is refused before anything is sent", ({ world }) => {
-    // There is nothing to be reached there.
+  test("an election without a name, or an invalid retention, is refused before anything is sent", ({ world }) => {
+    // No server answers at these places.
     const store: SqlLeaseStore = world.store(kind === "sqlite" ? "/nowhere/at/all.db" : `${kind}://nowhere.invalid/x`);
     for (const election of ["", "a\0b", "\ud800", "é".repeat(128), 5]) {
       expect(() => store.occurrences(election as string, { retentionMs: 5 })).toThrow(/election/);

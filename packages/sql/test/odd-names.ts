@@ -1,4 +1,4 @@
-/** Names that some database might take for one another. */
+/** Names that some database might treat as equal. */
 export const ODD_NAMES: readonly string[] = [
   "name",
   "Name",

@@ -1,10 +1,10 @@
-/** What keeps a store from being opened, whatever its database does. */
+/** Errors that prevent a store from being opened, with any database. */
 import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 const PASSWORD = "hush-hush-4711";
 
-test("a server's URL is no path of a file, and its password is not shown", () => {
+test("a server's URL is refused as the path of a file, and its password is not shown", () => {
   const open = (): unknown => new SqlLeaseStore({ sqlite: `mysql://me:${PASSWORD}@host/db` });
   expect(open).toThrow("sqlite is the URL of a server; pass the path of a database file, or use mysql or postgres.");
   expect(open).not.toThrow(PASSWORD);
@@ -41,7 +41,7 @@ test.for([
   }
 });
 
-test("options that the driver does not take are said to be that, without the URL", async () => {
+test("options that the driver refuses are an error without the URL", async () => {
   await using store = new SqlLeaseStore({ mysql: `mysql://me:${PASSWORD}@127.0.0.1:1/db?ssl=no-such-profile` });
   await expect(store.read("e")).rejects.toMatchObject({
     code: "CONFIGURATION",

@@ -6,12 +6,12 @@ import { describe, expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
-/** A store that notes each statement it sends. */
+/** Returns a store, and the statements that it sends. */
 function counting(world: SqlWorld) {
   const sent: string[] = [];
   const note = (statement: unknown): void => {
     const { text, sql } = statement as { readonly text?: string; readonly sql?: string };
-    // MariaDB's limit of a statement stands before it, in a comment.
+    // MariaDB's limit for a statement precedes it, in a comment.
     const command = (text ?? sql ?? String(statement)).replace(/^\/\*.*?\*\//, "");
     sent.push(command.trim().split(/\s/, 1)[0] ?? "");
   };
@@ -58,11 +58,11 @@ function counting(world: SqlWorld) {
 }
 
 await describeDatabases(SERVERS, (test, kind) => {
-  test("what each operation costs, in statements", async ({ world }) => {
+  test("each operation sends the documented number of statements", async ({ world }) => {
     const { store, during } = counting(world);
     const update = kind === "mysql" ? "UPDATE" : "WITH";
     const first = await during(() => store.acquire(world.acquiring()));
-    // The read finds nothing, and no fence that remembers a term. Then the keys are checked, and the rows are made.
+    // The first read finds no lease, and no fence that remembers a term. Then the keys are checked, and the rows are made.
     expect(first.slice(0, 2)).toEqual(["SELECT", "SELECT"]);
     expect(first.slice(2)).toEqual(kind === "mysql" ? ["SELECT", "INSERT", "INSERT", "UPDATE"] : ["SELECT", "WITH", "WITH"]);
     const lease = await world.win(world.store(), { election: "unused" });
@@ -84,25 +84,25 @@ await describeDatabases(SERVERS, (test, kind) => {
     expect(await during(() => store.release(mine, LIMITS))).toEqual([update]);
   });
 
-  test("what a claim of an occurrence costs, in statements", async ({ world }) => {
+  test("a claim of an occurrence sends the documented number of statements", async ({ world }) => {
     const { store, during } = counting(world);
     const occurrences = store.occurrences(world.election, { retentionMs: 60_000 });
     const claim = async () => world.win(occurrences, { election: "tick" });
     const claimed: { lease?: Lease } = {};
     const [insert, update] = kind === "mysql" ? ["INSERT", "UPDATE"] : ["WITH", "WITH"];
-    // The first one of a store checks the keys.
+    // The first claim of a store checks the keys.
     expect(await during(async () => (claimed.lease = await claim()))).toEqual(["SELECT", "SELECT", insert, update]);
     const lease = claimed.lease ?? expect.fail("It should have been claimed.");
     expect(await during(() => occurrences.renew(lease, LIMITS))).toEqual([update]);
     expect(await during(() => occurrences.complete(lease, LIMITS))).toEqual([update]);
   });
 
-  test("a standby's look is one statement, and writes nothing", async ({ world }) => {
+  test("a standby's poll is one statement, and writes nothing", async ({ world }) => {
     await world.win(world.store());
     const { store, during } = counting(world);
     await store.read(world.election);
     for (let looks = 0; looks < 3; looks += 1) expect(await during(() => store.read(world.election))).toEqual(["SELECT"]);
-    // What is known to be held is not even asked for.
+    // A lease that is known to be held needs no request.
     expect(await during(() => store.acquire(world.acquiring()))).toEqual([]);
   });
 });
@@ -122,7 +122,7 @@ await describeDatabases(ALL, (test) => {
       });
     });
 
-    test("am I leader: renew, or the elector's own word", async ({ world }) => {
+    test("am I leader: renew, or elector.isLeader", async ({ world }) => {
       const store = world.store();
       const lease = await world.win(store);
       await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
@@ -158,13 +158,13 @@ await describeDatabases(ALL, (test) => {
       });
       await expect(world.win(usurper, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
       await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false });
-      // By mistake, the successor is not broken.
+      // A mistaken second break does not end the successor's term.
       await expect(usurper.break(world.election, { reason: "again", ifTerm: 1, immediate: true })).resolves.toMatchObject({
         broken: false,
       });
     });
 
-    test("forced re-election: break, and whoever comes first once the lease has run out", async ({ world }) => {
+    test("forced re-election: break, and the first candidate after the lease has run out", async ({ world }) => {
       const store = world.store();
       const lease = await world.win(store);
       await expect(world.store().break(world.election, { reason: "forced re-election" })).resolves.toMatchObject({

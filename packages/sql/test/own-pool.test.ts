@@ -1,4 +1,4 @@
-/** The pool that a store opens for a URL, by what the driver sees of it. */
+/** The pool that a store opens for a URL, as the driver sees it. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
 import { MySqlConnections } from "../src/mysql/mysql-pool.ts";
@@ -6,14 +6,14 @@ import { PostgresConnections } from "../src/postgres/postgres-pool.ts";
 import { failureOf } from "@leasehold/test-kit/failure";
 
 interface Driver {
-  /** What each pool was opened with. */
+  /** The options that each pool was opened with. */
   readonly opened: object[];
   readonly ends: { count: number; readonly answer: PromiseWithResolvers<void> };
-  /** Whoever waits for a connection. */
+  /** The calls that wait for a connection. */
   readonly waiting: Array<PromiseWithResolvers<unknown>>;
 }
 
-/** Takes the place of both drivers. */
+/** Replaces both drivers. */
 function driver(): Driver {
   const it: Driver = { opened: [], ends: { count: 0, answer: Promise.withResolvers() }, waiting: [] };
   const wait = async (): Promise<unknown> => {
@@ -69,7 +69,7 @@ const KINDS = {
 } as const;
 
 describe.for(Object.entries(KINDS))("%s", ([kind, { connections: open, options }]) => {
-  test("is one for all calls, of so many connections, and waits so long for each", async () => {
+  test("is one pool for all calls, with a limited size and a limited time to connect", async () => {
     const { opened, waiting } = driver();
     const connections = open();
     for (let call = 0; call < 3; call += 1) void connections.get().catch(() => undefined);
@@ -89,19 +89,19 @@ describe.for(Object.entries(KINDS))("%s", ([kind, { connections: open, options }
       closed += 1;
     });
     await expect.poll(() => ends.count).toBe(1);
-    // All that is to happen by itself has happened.
+    // Lets all pending callbacks run.
     await new Promise((resolve) => void setImmediate(resolve));
     expect(closed).toBe(0);
 
     ends.answer.resolve();
-    // As the driver turns away whoever waits.
+    // The driver rejects the waiting calls like this.
     waiting[0]?.reject(new Error("Pool is closed."));
     await Promise.all(closing);
     expect(ends.count).toBe(1);
     await expect(reading).resolves.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("was closed") });
   });
 
-  test("gives nothing to a call that was on its way to it when the store was closed", async () => {
+  test("gives no connection to a call that was about to use it when the store was closed", async () => {
     const { ends, waiting } = driver();
     ends.answer.resolve();
     const connections = open();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { MySqlConnection } from "../src/mysql/mysql-pool.ts";
 import { inOwnTransaction } from "../src/mysql/own-transaction.ts";
 
-/** A connection that notes what it is sent, and on which one statement fails. */
+/** Returns a connection that records its statements, and on which one statement fails. */
 function connectionWhere(failing = ""): { readonly connection: MySqlConnection; readonly sent: string[] } {
   const sent: string[] = [];
   const query = async (options: object): Promise<readonly [unknown]> => {
@@ -14,8 +14,8 @@ function connectionWhere(failing = ""): { readonly connection: MySqlConnection; 
   return { connection: { threadId: 1, query }, sent };
 }
 
-describe("a transaction of one's own", () => {
-  test("undoes what was left, and is committed before its result is told", async () => {
+describe("an own transaction", () => {
+  test("undoes what was left on the connection, and is committed before its result is returned", async () => {
     const { connection, sent } = connectionWhere();
     const result = await inOwnTransaction(connection, async () => {
       sent.push("act");
@@ -24,7 +24,7 @@ describe("a transaction of one's own", () => {
     expect({ result, sent }).toEqual({ result: 5, sent: ["ROLLBACK", "act", "COMMIT"] });
   });
 
-  test("that fails is undone, since its locks would else stay on the connection", async () => {
+  test("that fails is rolled back, because its locks would stay on the connection", async () => {
     const { connection, sent } = connectionWhere();
     const failing = inOwnTransaction(connection, () => Promise.reject(new Error("the fence is ahead")));
     await expect(failing).rejects.toThrow("the fence is ahead");
@@ -37,7 +37,7 @@ describe("a transaction of one's own", () => {
     expect(sent).toEqual(["ROLLBACK", "COMMIT", "ROLLBACK"]);
   });
 
-  test("does not begin where what was left cannot be undone", async () => {
+  test("does not begin if what was left cannot be undone", async () => {
     const { connection, sent } = connectionWhere("ROLLBACK");
     const act = async (): Promise<void> => void sent.push("act");
     await expect(inOwnTransaction(connection, act)).rejects.toThrow("ROLLBACK failed");

@@ -5,7 +5,7 @@ import { Pool } from "pg";
 import { expect } from "vitest";
 import { describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
-/** A pool with one connection, which a process has for all that it does. */
+/** Returns a pool with one connection, which the process uses for everything. */
 function poolOfOne(world: SqlWorld): unknown {
   const pool =
     world.kind === "mysql"
@@ -55,7 +55,7 @@ await describeDatabases(SERVERS, (test, kind) => {
   });
 
   if (kind === "postgres")
-    test("it polls, which its capabilities and a warning tell", async ({ world }) => {
+    test("it polls, and its capabilities and a warning say so", async ({ world }) => {
       const store = world.store(poolOfOne(world));
       expect(store.watch).toBeUndefined();
       expect(store.capabilities).toMatchObject({ watch: "poll" });
@@ -78,7 +78,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     });
 
   if (kind === "postgres")
-    test("a pool that waits for a connection for ever is told of by check()", async ({ world }) => {
+    test("check() warns of a pool that waits for a connection for ever", async ({ world }) => {
       const warningsOf = async (options: object): Promise<unknown> => {
         const pool = new Pool({ connectionString: world.place, max: 2, ...options });
         world.onEnd(() => pool.end());

@@ -6,7 +6,7 @@ interface Connection {
   readonly id: string;
 }
 
-/** A pool of idle connections, which makes a new one where it has none. */
+/** Returns a pool of idle connections. It makes a new one if it has none. */
 function poolOf(idle: string[], { announces = true, hidesIdentity = false } = {}) {
   const events = new EventEmitter();
   const connections: Connection[] = idle.map((id) => ({ id }));
@@ -33,7 +33,7 @@ function poolOf(idle: string[], { announces = true, hidesIdentity = false } = {}
 }
 
 describe("after a call without an answer", () => {
-  test("no connection is used that was idle then, and the next one is new", async () => {
+  test("no connection that was idle then is used, and the next one is new", async () => {
     const { trust, get, discarded } = poolOf(["a", "b", "c"]);
     await expect(get()).resolves.toBe("c");
     trust.doubt(trust.instant());
@@ -41,7 +41,7 @@ describe("after a call without an answer", () => {
     expect(discarded).toEqual(["b", "a"]);
   });
 
-  test("a connection is used that has answered since that call was sent", async () => {
+  test("a connection that has answered since that call was sent is used", async () => {
     const { trust, get, discarded, connections } = poolOf([]);
     const [one, other] = [{ id: "a" }, { id: "b" }];
     trust.answered(one);
@@ -54,7 +54,7 @@ describe("after a call without an answer", () => {
     expect(discarded).toEqual(["a"]);
   });
 
-  test("a pool that takes listeners and announces nothing is not emptied for ever", async () => {
+  test("a pool that accepts listeners and announces nothing is not emptied for ever", async () => {
     const trust = new PoolTrust();
     trust.listenTo(new EventEmitter(), "connection");
     trust.doubt(trust.instant());
@@ -78,7 +78,7 @@ describe("after a call without an answer", () => {
     expect(discarded).toEqual(["a"]);
   });
 
-  test("a pool that announces nothing gives what it has, for nobody can tell what is new", async () => {
+  test("a pool that announces nothing gives any connection, because none is known to be new", async () => {
     const { trust, get, discarded } = poolOf(["a"], { announces: false });
     trust.doubt(trust.instant());
     await expect(get()).resolves.toBe("a");

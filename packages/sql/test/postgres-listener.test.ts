@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { PostgresListener } from "../src/postgres/postgres-listener.ts";
 import type { PostgresConnections, PostgresPoolClient } from "../src/postgres/postgres-pool.ts";
 
-/** A listener whose connections come when the test says so. */
+/** A listener whose connections come at the test's command. */
 class World {
   readonly clock = new VirtualClock();
   readonly statements: string[] = [];
@@ -41,7 +41,7 @@ class World {
     return this.#connecting.length;
   }
 
-  /** The client that listens tells of an event. */
+  /** Makes the listening client emit an event. */
   tell(event: string, value: unknown): void {
     for (const listener of this.#listeners.get(event) ?? []) listener(value as never);
   }
@@ -64,7 +64,7 @@ class World {
 }
 
 describe("a listener", () => {
-  test("that nobody needs any more before it has a connection gives it back as it is", async () => {
+  test("whose last watch ends before it has a connection gives that connection back unused", async () => {
     const world = new World();
     const { listening, leave } = world.join();
     leave();
@@ -76,7 +76,7 @@ describe("a listener", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("listens on one connection for all, which is given up with the last of them, once", async () => {
+  test("listens on one connection for all watches, and discards it once, with the last of them", async () => {
     const world = new World();
     const [one, other] = [world.join(), world.join()];
     expect(world.connections).toBe(1);
@@ -90,7 +90,7 @@ describe("a listener", () => {
     other.leave();
     expect(world.given).toEqual(["up"]);
 
-    // What becomes of its connection is nobody's business any more: others watch on another one.
+    // A later error of the old connection is ignored, because other watches use another one.
     world.join();
     expect(world.connections).toBe(1);
     world.tell("error", new Error("Connection terminated"));
@@ -98,7 +98,7 @@ describe("a listener", () => {
     expect(world.given).toEqual(["up"]);
   });
 
-  test("whose connection breaks fails all who watch, once, and gives it up", async () => {
+  test("whose connection breaks fails all watches once, and discards it", async () => {
     const world = new World();
     const [one, other] = [world.join(), world.join()];
     world.connect();
@@ -110,7 +110,7 @@ describe("a listener", () => {
     expect(world.given).toEqual(["up"]);
   });
 
-  test("that is closed fails all who watch, and gives its connection up, also if they do not leave", async () => {
+  test("that is closed fails all watches and discards its connection, even if the watches do not leave", async () => {
     const world = new World();
     const [one, other] = [world.join(), world.join()];
     world.connect();
@@ -120,7 +120,7 @@ describe("a listener", () => {
     expect(world.given).toEqual(["up"]);
   });
 
-  test("that gets no connection for ten seconds fails all who watch", async () => {
+  test("that gets no connection for ten seconds fails all watches", async () => {
     const world = new World();
     const { listening } = world.join();
     const failure = listening.catch((error: unknown) => error);

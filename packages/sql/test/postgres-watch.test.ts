@@ -1,10 +1,10 @@
-/** A watch of PostgreSQL's, by what the server is sent and when. */
+/** A watch on PostgreSQL: the statements that the server gets, and when. */
 import { EventEmitter, getEventListeners } from "node:events";
 import { systemClock, type Clock } from "@leasehold/core";
 import { expect, test } from "vitest";
 import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
 
-/** A server that answers LISTEN when the test says so, and knows no lease. */
+/** A server that answers LISTEN at the test's command, and has no lease. */
 function server(clock: Clock = systemClock, answers = (_text: string): boolean => true) {
   const sent: string[] = [];
   const listening = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ function server(clock: Clock = systemClock, answers = (_text: string): boolean =
   return { database, sent, listening, listener: listener.promise };
 }
 
-test("a watch wakes once every later change is sure to be told, and at each change after it, and asks nothing", async () => {
+test("a watch wakes once it is certain to be notified, and then at each change, without polls", async () => {
   const { database, sent, listening, listener } = server();
   const { signal } = new AbortController();
   const watch = database.watch!("e", { signal })[Symbol.asyncIterator]();
@@ -52,7 +52,7 @@ test("a watch wakes once every later change is sure to be told, and at each chan
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
-test("a watch that is ended wakes nobody any more", async () => {
+test("a watch that has ended does not wake again", async () => {
   const { database, sent, listening } = server();
   listening.resolve();
   const stop = new AbortController();

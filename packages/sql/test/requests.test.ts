@@ -8,7 +8,7 @@ import type { RequestLabel } from "../src/sql-errors.ts";
 const LABEL: RequestLabel = { store: "s", operation: "put", election: "e", writes: true };
 const READ: RequestLabel = { ...LABEL, operation: "get", writes: false };
 
-/** A clock whose timers run when the test says so, and for how long each was set. */
+/** Returns a clock whose timers run at the test's command, and the time of each timer. */
 function stoppedClock(): { readonly clock: Clock; readonly run: () => void; readonly timers: Map<() => void, number> } {
   const timers = new Map<() => void, number>();
   const setTimer: Clock["setTimer"] = (callback, delayMs) => {
@@ -18,7 +18,7 @@ function stoppedClock(): { readonly clock: Clock; readonly run: () => void; read
   return { clock: { ...systemClock, setTimer }, timers, run: () => [...timers.keys()].forEach((timer) => timer()) };
 }
 
-/** Connections by number, and what became of each. */
+/** Returns connections with numbers, and records what happens to each. */
 function numbered(cancel: () => Promise<void> = async () => undefined) {
   const fate: string[] = [];
   let count = 0;
@@ -43,7 +43,7 @@ function numbered(cancel: () => Promise<void> = async () => undefined) {
 const timeUp = (): StoreError =>
   new StoreError("STORE_TIMEOUT", "no answer", { store: "s", operation: "put", election: "e", mayHaveBeenApplied: true });
 
-/** A call on a server that does not answer, which is given up once it has a connection. */
+/** Makes a call to a server that does not answer, and gives it up once it has a connection. */
 async function givenUp(connections: Connections<number>, clock: Clock, label: RequestLabel, reason: Error): Promise<never> {
   const abort = new AbortController();
   return await new Requests(connections, () => undefined, clock).run(label, { signal: abort.signal }, async () => {
@@ -65,7 +65,7 @@ describe("a read that is given up", () => {
     expect(timers.size).toBe(0);
   });
 
-  test("whose cancellation is not answered either keeps no connection", async () => {
+  test("whose cancellation gets no answer keeps no connection", async () => {
     const { clock, run, timers } = stoppedClock();
     const { connections, fate } = numbered(async () => new Promise(() => undefined));
     await expect(givenUp(connections, clock, READ, new Error("given up"))).rejects.toThrow("given up");
@@ -92,7 +92,7 @@ test("a write that is given up is never cancelled: it may be waiting for its rep
   expect(timers.size).toBe(0);
 });
 
-test("a call that got no answer in time makes older connections doubtful; one that its caller gave up does not", async () => {
+test("a call without an answer in time makes older connections doubtful; a call that its caller gave up does not", async () => {
   const { clock } = stoppedClock();
   for (const [reason, doubts] of [
     [timeUp(), ["doubt until 7"]],
@@ -104,7 +104,7 @@ test("a call that got no answer in time makes older connections doubtful; one th
   }
 });
 
-test("a call whose signal has aborted before takes no connection", async () => {
+test("a call whose signal has already aborted takes no connection", async () => {
   const { connections, fate } = numbered();
   const calls = new Requests(connections, () => undefined, systemClock);
   const call = calls.run(LABEL, { signal: AbortSignal.abort(new Error("before")) }, async () => "never");
@@ -153,7 +153,7 @@ test("a signal that many calls share gathers no listeners", async () => {
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
-/** Connections that come when the test says so. */
+/** Returns connections that come at the test's command. */
 function late() {
   const { connections, fate } = numbered();
   const waiting: Array<PromiseWithResolvers<number>> = [];

@@ -52,7 +52,7 @@ async function get(rows: SqlDatabase, election: string): Promise<StoredRecord | 
   return await rows.get(election, { signal, consistent: true });
 }
 
-/** Writes a record, which must be stored; as the engine would, with the fence that belongs to it. */
+/** Writes a record as the engine does, with its fence. The write must succeed. */
 async function put(
   rows: SqlDatabase,
   world: SqlWorld,
@@ -80,7 +80,7 @@ await describeDatabases(ALL, (test) => {
     const record = recordOf(parts);
     const next = await put(rows, world, record, version);
 
-    // Another process sees it too, and what was there before has gone.
+    // Another process sees the record, and no part of the record before.
     const found = await get(world.rows(), world.election);
     expect(found?.data).toStrictEqual(record);
     expect(found?.version).toBe(next);
@@ -88,7 +88,7 @@ await describeDatabases(ALL, (test) => {
     expect(await world.fenceRow()).toMatchObject({ term: record.term, term_id: open ? record.termId : null });
   });
 
-  test("what cannot be told apart in some collation is told apart", async ({ world }) => {
+  test("names that are equal in some collation are different elections", async ({ world }) => {
     const rows = world.rows();
     for (const [index, name] of ODD_NAMES.entries()) {
       const record = recordOf({
@@ -121,7 +121,7 @@ await describeDatabases(ALL, (test) => {
     await expect(store.acquire(world.acquiring({ value: "v".repeat(65_537) }))).rejects.toMatchObject({ code: "CONFIGURATION" });
   });
 
-  test("every write changes the version, and only the one that names it succeeds", async ({ world }) => {
+  test("every write changes the version, and only a write that names the present version succeeds", async ({ world }) => {
     const rows = world.rows();
     const record = recordOf();
     const versions = [await put(rows, world, record)];
@@ -221,7 +221,7 @@ await describeDatabases(ALL, (test) => {
     });
   });
 
-  test("a leader whose row is deleted has lost the lease, and nobody brings it back", async ({ world }) => {
+  test("a leader whose row is deleted loses the lease, and does not write the row again", async ({ world }) => {
     const store = world.store();
     const lease = await world.win(store);
     await world.run("DELETE FROM leasehold_leases WHERE election = ?", [world.name()]);
@@ -230,12 +230,12 @@ await describeDatabases(ALL, (test) => {
     await expect(store.publish(lease, "v", LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
     await expect(store.release(lease, LIMITS)).resolves.toBe("not-held");
     expect(await world.leaseRow()).toBeUndefined();
-    // Its fence remembers the term: the next one is above it, once the lease of the former holder must have run out.
+    // The fence still has the term. The next term is above it, and begins once the former holder's lease must have run out.
     await expect(store.acquire(world.acquiring({ aboveTerm: 1 }))).resolves.toMatchObject({
       acquired: false,
       current: { state: "vacant", term: 1, bar: { kind: "hold" } },
     });
-    // It is there again, held, so that processes without a memory can wait as well.
+    // The row exists again and is held, so that processes without memory wait too.
     expect(await world.leaseRow()).toMatchObject({ term: 1, term_id: null });
     await expect(store.break(world.election, { reason: "its holder is dead", immediate: true })).resolves.toMatchObject({
       term: 1,
@@ -244,7 +244,7 @@ await describeDatabases(ALL, (test) => {
     expect(await world.fenceRow()).toMatchObject({ term: 2 });
   });
 
-  test("rows made by hand before the first acquisition are as if there were none", async ({ world }) => {
+  test("rows made by hand before the first acquisition count as missing", async ({ world }) => {
     await world.rows().migrate();
     await world.run("INSERT INTO leasehold_leases (election) VALUES (?)", [world.name()]);
     await world.run("INSERT INTO leasehold_fences (election) VALUES (?)", [world.name()]);

@@ -1,4 +1,4 @@
-/** The settings of servers that lose what they have acknowledged. */
+/** Settings by which servers lose acknowledged writes. */
 import { Elector, type Logger } from "@leasehold/core";
 import { describe, expect, test, vi } from "vitest";
 import { settingsOf } from "../src/layout.ts";
@@ -19,7 +19,7 @@ const mysql = (settings: Readonly<Record<string, string>>): string[] =>
   mysqlWarnings(new Map(Object.entries({ ...SAFE, ...settings })));
 
 describe("mysql", () => {
-  test("says nothing of settings that lose nothing", () => {
+  test("does not warn of settings that lose no write", () => {
     for (const settings of [{}, SEMI_SYNC, { innodb_flush_log_at_trx_commit: "3" }, { log_bin: "OFF", sync_binlog: "0" }]) {
       expect(mysql(settings)).toEqual([]);
     }
@@ -47,12 +47,12 @@ describe("mysql", () => {
   });
 });
 
-test("postgres warns of what makes no write durable", () => {
+test("postgres warns of settings by which no write is durable", () => {
   expect(postgresWarnings(new Map([["fsync", "on"]]))).toEqual([]);
   expect(postgresWarnings(new Map([["fsync", "off"]]))).toEqual([expect.stringMatching(/^fsync is off: .* Set it to on\.$/)]);
 });
 
-test("settings are read whatever their columns are called, as text or bytes", () => {
+test("settings are read as text or bytes, from columns of any name", () => {
   expect(settingsOf([{ Variable_name: "Sync_Binlog", Value: Buffer.from("1") }])).toEqual(new Map([["sync_binlog", "1"]]));
 });
 

@@ -9,13 +9,13 @@ import { runConformance, runConformanceUnless, SOME_ROUNDS } from "@leasehold/te
 import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 
-/** One database of a server, which nobody else uses. */
+/** One database of a server, for one test case alone. */
 export interface Database extends AsyncDisposable {
-  /** The port that its server listens on. */
+  /** The port on which its server listens. */
   readonly port: number;
-  /** A store of it with connections of its own, to the server or to what is in front of it at `port`. */
+  /** Returns a store with connections of its own to `port`: of the server, or of a proxy before it. */
   store(port: number, clock: Clock): SqlLeaseStore;
-  /** What leaders guard in it, once it has been made. */
+  /** Returns the store of the documents that leaders guard, once it has been made. */
   documents(): Promise<OpenStore>;
   /** Runs a statement about one table as an administrator; its parameters are question marks. */
   run(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
@@ -23,13 +23,13 @@ export interface Database extends AsyncDisposable {
   earlier(column: string, ms: number): string;
 }
 
-/** Each table with its times. A store compares these with the server's clock. */
+/** The columns with times of each table. A store compares these with the server's clock. */
 const TIMES: Readonly<Record<string, readonly string[]>> = {
   leasehold_leases: ["nonce_at"],
   leasehold_occurrences: ["nonce_at", "expires_at"],
 };
 
-/** A database of its own. Its clock moves: every time that is stored in it is made earlier, which is the same to a store. */
+/** A database for one test case. To move its clock, this makes every stored time earlier, which is the same for a store. */
 export class SqlPlace implements Place {
   readonly #database: Database;
   readonly #time: MovedTime;
@@ -110,14 +110,14 @@ export class SqlPlace implements Place {
   }
 }
 
-/** A server that the cases run on. */
+/** A server for the test cases. */
 export interface SqlServer {
-  /** Opens one more database in it. */
+  /** Opens another database in it. */
   open(name: string): Promise<Database>;
   stop(): Promise<void>;
 }
 
-/** Registers the suite for a kind of server in Vitest; each case has a database of its own. */
+/** Registers the suite for a kind of server in Vitest. Each case has its own database. */
 export async function runOnServer(
   name: string,
   missing: Promise<string | undefined>,
@@ -133,7 +133,7 @@ export async function runOnServer(
     runConformance(
       {
         name,
-        // The server's clock runs as well: no case may take so long on a busy machine.
+        // The server's clock runs too, so a case on a busy machine must not exceed this.
         leaseMs: 60_000,
         rounds: SOME_ROUNDS,
         requests: { acquire: 1, renew: 1, release: 1, look: 1 },

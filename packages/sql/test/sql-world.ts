@@ -27,13 +27,13 @@ export const SERVERS: readonly Kind[] = ["mysql", "postgres"];
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A connection as users have one of their own. */
+/** A user's own connection. */
 export interface Session {
-  /** What `fence()` takes. */
+  /** The connection in the form that `fence()` takes. */
   readonly connection: unknown;
-  /** Runs a statement; its parameters are question marks, whatever the database. */
+  /** Runs a statement. Its parameters are question marks on every database. */
   run(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
-  /** Ends the transaction, if the connection was not ended with it. */
+  /** Rolls the transaction back, unless the connection has been ended. */
   rollback(): Promise<void>;
   close(): Promise<void>;
 }
@@ -42,11 +42,11 @@ export interface Session {
 export interface Server {
   readonly kind: Kind;
   readonly daemon?: Daemon;
-  /** A URL, or the path of a file that this test alone uses. */
+  /** Returns a URL, or the path of a file that only this test uses. */
   place(): string;
 }
 
-/** One election of its own in a database, and all that a test opens. */
+/** One election for one test, with everything that the test opens. */
 export class SqlWorld implements AsyncDisposable {
   readonly kind: Kind;
   readonly server: Server;
@@ -62,20 +62,20 @@ export class SqlWorld implements AsyncDisposable {
     this.place = server.place();
   }
 
-  /** The server of it, to be paused. @throws where there is none. */
+  /** The database's server, which a test can pause. @throws if there is none. */
   get daemon(): Daemon {
     if (!this.server.daemon) throw new Error("SQLite has no server.");
     return this.server.daemon;
   }
 
-  /** The store of one more process. */
+  /** Returns the store of one more process. */
   store(place: unknown = this.place, clock: Clock = systemClock): SqlLeaseStore {
     const store = new SqlLeaseStore({ [this.kind]: place, clock } as SqlLeaseStoreOptions);
     this.onEnd(() => store.close());
     return store;
   }
 
-  /** An acquisition of the world's election. */
+  /** Returns a request to acquire the world's election. */
   acquiring(options: Partial<AcquireRequest> = {}): AcquireRequest {
     return acquiring({ election: this.election, ...options });
   }
@@ -85,7 +85,7 @@ export class SqlWorld implements AsyncDisposable {
     return await win(store, this.acquiring(options));
   }
 
-  /** What the store is made of: rows without the lease engine. */
+  /** Returns the store's rows, without the lease engine. */
   rows(place: unknown = this.place): SqlDatabase {
     const database = this.#rowsOf(place);
     this.onEnd(() => database.close());
@@ -97,7 +97,7 @@ export class SqlWorld implements AsyncDisposable {
     return this.kind === "mysql" ? new MySqlDatabase(place, systemClock) : new PostgresDatabase(place, systemClock);
   }
 
-  /** One more connection of the user's. */
+  /** Opens one more connection of the user's. */
   async session(place: string = this.place): Promise<Session> {
     const session = await openSession(this.kind, place);
     this.onEnd(() => session.close());
@@ -126,19 +126,19 @@ export class SqlWorld implements AsyncDisposable {
     return textual((await this.run(sql, [this.name(election), this.name(occurrence)]))[0]);
   }
 
-  /** A name as the database's column takes it. */
+  /** Returns a name in the form of the database's column. */
   name(election = this.election): unknown {
     return this.kind === "mysql" ? Buffer.from(election) : election;
   }
 
-  /** A network to the server that can fail, and the URL through it. */
+  /** Returns a network to the server that can fail, and the URL through it. */
   async network(): Promise<{ readonly proxy: TcpFaultProxy; readonly url: string }> {
     const proxy = await startTcpFaultProxy(this.daemon.port);
     this.onEnd(() => proxy.stop());
     return { proxy, url: this.place.replace(/:\d+\//, `:${proxy.port}/`) };
   }
 
-  /** The sessions of the server that run something at present, apart from the one that asks. */
+  /** Returns the sessions of the server that run a statement at present, except this one. */
   async busy(): Promise<readonly Row[]> {
     return this.kind === "mysql"
       ? await this.run(
@@ -158,7 +158,7 @@ export class SqlWorld implements AsyncDisposable {
   }
 }
 
-/** Declares the same tests for several databases; those that are missing are skipped. */
+/** Declares the same tests for several databases. Missing databases are skipped. */
 export async function describeDatabases(kinds: readonly Kind[], body: (test: SqlTest, kind: Kind) => void): Promise<void> {
   for (const kind of kinds) {
     const missing = kind !== "sqlite" && (await isMissing(kind === "mysql" ? mariaDbMissing() : postgresMissing()));
@@ -169,7 +169,7 @@ export async function describeDatabases(kinds: readonly Kind[], body: (test: Sql
   }
 }
 
-/** Each server is started once in a process, and serves one file after the other. */
+/** Each server is started once per process, and serves one test file after another. */
 const onServers = base
   .extend("sqlite", { scope: "worker" }, async ({}, { onCleanup }): Promise<Server> => {
     const folder = await memoryFolder("sqltest-");
@@ -257,7 +257,7 @@ export function postgresSession(client: Client): Session {
   };
 }
 
-/** A row with all bytes as text, and its term as a number, whatever the driver gives. */
+/** Converts a row's bytes to text, and its term to a number, for every driver. */
 function textual(row: Row | undefined): Row | undefined {
   return (
     row &&
@@ -270,13 +270,13 @@ function textual(row: Row | undefined): Row | undefined {
   );
 }
 
-/** Makes every nonce older by all clocks, as if so much time had passed. */
+/** Makes every nonce older by all clocks, as if that time had passed. */
 export async function letPass(world: SqlWorld, ms: number, table = "leasehold_leases"): Promise<void> {
   await stepClock(world, ms, table);
   await world.run(`UPDATE ${table} SET nonce_wall_ms = nonce_wall_ms - ${ms} WHERE election = ?`, [world.name()]);
 }
 
-/** Sets the database's clock forward, or back: seen from there, what was written before is older, or younger. */
+/** Sets the database's clock forward or back. Earlier writes then look older or younger. */
 export async function stepClock(world: SqlWorld, byMs: number, table = "leasehold_leases"): Promise<void> {
   const moved = {
     sqlite: `nonce_at - ${byMs}`,
@@ -286,7 +286,7 @@ export async function stepClock(world: SqlWorld, byMs: number, table = "leasehol
   await world.run(`UPDATE ${table} SET nonce_at = ${moved} WHERE election = ?`, [world.name()]);
 }
 
-/** Has the nonce written by a server that is gone, or before a restart. */
+/** Makes the nonce look as if another server had written it, or this one before a restart. */
 export async function failOver(world: SqlWorld, table = "leasehold_leases"): Promise<void> {
   const before = { sqlite: "'another boot'", mysql: "'another server'", postgres: "nonce_clock - interval '1 microsecond'" };
   await world.run(`UPDATE ${table} SET nonce_clock = ${before[world.kind]} WHERE election = ?`, [world.name()]);

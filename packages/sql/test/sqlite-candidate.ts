@@ -4,11 +4,11 @@ import { SqlLeaseStore } from "@leasehold/sql";
 import { inTransaction, openFile } from "@leasehold/test-kit/stores/sqlite-file";
 
 /**
- * A candidate that leads as long as it lives, and adds a row to the user's table in each guarded transaction:
+ * A candidate that leads while its process lives, and adds a row to the user's table in each guarded transaction. Arguments:
  * `<file> <election> <candidateId> <how often to resign, 0 for never>`.
  */
 const [file = "", election = "", candidateId = "", resigns = "0"] = process.argv.slice(2);
-// It must not outlive the test.
+// This process must not outlive the test.
 process.on("disconnect", () => process.exit());
 const store = new SqlLeaseStore({ sqlite: file });
 const elector = new Elector({ store, election, candidateId, leaseDurationMs: 4_000, retryPeriodMs: 100, cooldownMs: 0 });

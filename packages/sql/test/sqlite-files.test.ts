@@ -1,4 +1,4 @@
-/** The files that a SQLite store opens, by what Node is asked to do with them. */
+/** The files that a SQLite store opens, by the calls of Node's API. */
 import { link, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -14,7 +14,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 const { signal } = new AbortController();
 
-/** The file of the leases, as somebody else opens it. */
+/** Opens the file of the leases as another process does. */
 function leasesOf(world: SqlWorld): DatabaseSync {
   const leases = openFile(`${world.place}-leasehold`, 5_000);
   world.onEnd(async () => leases.close());
@@ -26,7 +26,7 @@ await describeDatabases(["sqlite"], (test) => {
     const exec = vi.spyOn(DatabaseSync.prototype, "exec");
     const store = world.store();
     await Promise.all([1, 2, 3].map(() => store.read(world.election)));
-    // However this SQLite was compiled: many a system's own has another default.
+    // The statement must be sent in any case, because the defaults of SQLite builds differ.
     const pragmas = exec.mock.calls.map(([sql]) => sql).filter((sql) => sql.startsWith("PRAGMA synchronous"));
     expect(pragmas).toEqual(["PRAGMA synchronous = FULL", "PRAGMA synchronous = FULL"]);
   });
@@ -40,13 +40,13 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(reading).resolves.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("was closed") });
   });
 
-  test("that could not be opened are left closed, and the next call tries again", async ({ world }) => {
+  test("that cannot be opened stay closed, and the next call tries again", async ({ world }) => {
     const close = vi.spyOn(DatabaseSync.prototype, "close");
     const folder = `${world.place}-folder`;
     const store = world.store(join(folder, "a.db"));
     await expect(store.read(world.election)).rejects.toMatchObject({ code: "STORE_MISSING" });
     await mkdir(folder);
-    // The data can be opened now; but the file of the leases is no database.
+    // The data can be opened now, but the file of the leases is not a database.
     await mkdir(join(folder, "a.db-leasehold"));
     await expect(store.read(world.election)).rejects.toMatchObject({ code: "STORE_MISSING" });
     expect(close).toHaveBeenCalledTimes(1);
@@ -55,7 +55,7 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(store.read(world.election)).resolves.toBeUndefined();
   });
 
-  test("are refused where the file has a second name, beside which there would be other leases", async ({ world }) => {
+  test("are refused if the file has a second name, which would have leases of its own", async ({ world }) => {
     const other = `${world.place}-hard-link`;
     const file = openFile(world.place);
     file.close();
@@ -69,7 +69,7 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(world.store().read(world.election)).resolves.toBeUndefined();
   });
 
-  test("hold no lock between calls, since the leases are never in WAL mode", async ({ world }) => {
+  test("hold no lock between calls, because the leases are never in WAL mode", async ({ world }) => {
     openFile(world.place).exec("PRAGMA journal_mode = WAL");
     const store = world.store();
     await store.release(await world.win(store), LIMITS);
@@ -78,7 +78,7 @@ await describeDatabases(["sqlite"], (test) => {
 
   describe("that were replaced while they were open", () => {
     test.for(["", "-leasehold", "-wal"])(
-      "fail one call, and are opened anew by the next: app.db%s",
+      "fail one call, and are opened again by the next: app.db%s",
       async (suffix, { world }) => {
         const application = openFile(world.place);
         world.onEnd(async () => application.close());
@@ -92,7 +92,7 @@ await describeDatabases(["sqlite"], (test) => {
           code: "STORE_UNAVAILABLE",
           message: expect.stringContaining(`.db${suffix}' was removed or replaced while it was open`),
         });
-        // The fence remembers the term of the lease that is gone.
+        // The fence still has the term of the lost lease.
         if (suffix === "-leasehold") {
           await expect(store.read(world.election)).resolves.toMatchObject({ state: "vacant", term: 1, bar: { kind: "hold" } });
         }
@@ -100,7 +100,7 @@ await describeDatabases(["sqlite"], (test) => {
       },
     );
 
-    test("fail every call where the handle is the application's", async ({ world }) => {
+    test("fail every call if the handle is the application's", async ({ world }) => {
       const application = openFile(world.place);
       world.onEnd(async () => application.close());
       const store = world.store(application);
@@ -116,7 +116,7 @@ await describeDatabases(["sqlite"], (test) => {
     });
   });
 
-  test("wait longer for locks in SQLite itself the longer they are kept, and stay as they were", async ({ world }) => {
+  test("wait in SQLite itself for longer with each try, and keep their settings", async ({ world }) => {
     const application = openFile(world.place, 123);
     world.onEnd(async () => application.close());
     const store = world.store(application);

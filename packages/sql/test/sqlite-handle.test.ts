@@ -1,4 +1,4 @@
-/** What a SQLite store does in the company of the application: by its handle, its locks, its libraries. */
+/** A SQLite store beside the application: its handle, its locks, its libraries. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFile, mkdir, rm } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { reachesState } from "@leasehold/test-kit/processes/process-state";
 import { openFile } from "@leasehold/test-kit/stores/sqlite-file";
 import { describeDatabases, type SqlWorld } from "./sql-world.ts";
 
-/** The application's own handle on the file of its data. */
+/** Returns the application's own handle on the file of its data. */
 function applicationOf(world: SqlWorld): DatabaseSync {
   const application = openFile(world.place, 5_000);
   application.exec("CREATE TABLE IF NOT EXISTS bills (n)");
@@ -49,7 +49,7 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(world.win(store)).resolves.toMatchObject({ term: 2 });
   });
 
-  test("a handle in memory, and what is no handle, are refused", async () => {
+  test("a handle in memory is refused, and so is an object that is not a handle", async () => {
     using memory = new DatabaseSync(":memory:");
     await using store = new SqlLeaseStore({ sqlite: memory });
     await expect(store.read("e")).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("in memory") });
@@ -68,7 +68,7 @@ await describeDatabases(["sqlite"], (test) => {
     application.exec("ROLLBACK");
   });
 
-  test("a lease whose fence cannot be committed is vacated, so that nobody leads with an old fence", async ({ world }) => {
+  test("a lease whose fence cannot be committed is vacated, so that no leader has an old fence", async ({ world }) => {
     const application = applicationOf(world);
     const store = world.store(application);
     await store.release(await world.win(store), LIMITS);
@@ -87,7 +87,7 @@ await describeDatabases(["sqlite"], (test) => {
     expect(await world.fenceRow()).toMatchObject({ term: 3 });
   });
 
-  test("a time-out names the process that was frozen inside of a transaction", async ({ world }) => {
+  test("a time-out names the process that was frozen inside a transaction", async ({ world }) => {
     const store = world.store();
     const lease = await world.win(store);
     const script = `const database = new (require("node:sqlite").DatabaseSync)(process.argv[1]);
@@ -103,7 +103,7 @@ database.exec("BEGIN IMMEDIATE"); process.kill(process.pid, "SIGSTOP");`;
     expect(error.message).toMatch(new RegExp(`is locked by process ${frozen.pid}, which is stopped\\.$`));
   });
 
-  test("an acquisition gets its turn while processes read the data without a gap", async ({ world }) => {
+  test("an acquisition succeeds while other processes read the data without a pause", async ({ world }) => {
     applicationOf(world);
     const script = `const database = new (require("node:sqlite").DatabaseSync)(process.argv[1]);
 database.exec("PRAGMA busy_timeout = 60000");
@@ -128,7 +128,7 @@ read();`;
     test("a path that another SQLite library has open in this process is refused before anything is written", async ({
       world,
     }) => {
-      // Any native module will do: its name is what tells.
+      // Any native module can serve here, because the check uses its name.
       const require = createRequire(import.meta.url);
       const prebuilds = join(dirname(require.resolve("classic-level/package.json")), "prebuilds/linux-x64");
       const folder = `${world.place}-library`;
@@ -136,7 +136,7 @@ read();`;
       world.onEnd(async () => rm(folder, { recursive: true }));
       await copyFile(join(prebuilds, "classic-level.node"), join(folder, "better_sqlite3.node"));
       require(join(folder, "better_sqlite3.node"));
-      // Where this process has not opened the file otherwise, a path is fine.
+      // A path is accepted if this process has not opened the file otherwise.
       const election = await world.store(`${world.place}-own`).read(world.election);
       expect(election).toBeUndefined();
 

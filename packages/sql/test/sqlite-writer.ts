@@ -1,8 +1,8 @@
 import { SqlLeaseStore } from "@leasehold/sql";
 
-/** A process that acquires and breaks without a pause, until it is killed: `<file> <election>`. */
+/** A process that acquires and breaks without a pause until it is killed. Arguments: `<file> <election>`. */
 const [file = "", election = ""] = process.argv.slice(2);
-// It must not outlive the test.
+// This process must not outlive the test.
 process.on("disconnect", () => process.exit());
 const store = new SqlLeaseStore({ sqlite: file });
 const request = { election, candidateId: "writer", leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 5_000 };
@@ -10,6 +10,6 @@ process.send?.("ready");
 for (;;) {
   await store.acquire(request);
   await store.break(election, { reason: "again", immediate: true });
-  // Else nothing would be heard of the parent's end.
+  // Without this turn the process would not notice its parent's end.
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -19,7 +19,7 @@ interface Won {
   readonly term: number;
 }
 
-/** Processes that compete for the world's election, and who of them won which term. */
+/** Processes that compete for the world's election, and the winner of each term. */
 class Candidates {
   readonly won: Won[] = [];
   readonly #world: SqlWorld;
@@ -41,7 +41,7 @@ class Candidates {
     await candidate.firstMessage();
   }
 
-  /** With SIGKILL. */
+  /** Kills a candidate with SIGKILL. */
   async kill(candidateId: string): Promise<void> {
     await this.#processes.get(candidateId)?.end();
   }
@@ -68,7 +68,7 @@ await describeDatabases(["sqlite"], (test) => {
       const candidates = new Candidates(world);
       await Promise.all(["a", "b", "c", "d"].map((name) => candidates.start(name)));
       const killed: string[] = [];
-      // A machine that stands still may end a term before that: then the next one leads.
+      // If the machine stalls, a term may end before its leader is killed. The next leader is killed then.
       const leader = (): Won | undefined => candidates.won.findLast(({ candidateId }) => !killed.includes(candidateId));
       let lastTerm = 0;
       while (killed.length < 2) {
@@ -83,10 +83,10 @@ await describeDatabases(["sqlite"], (test) => {
       }
       await expectHere.poll(() => leader()?.term).toBeGreaterThan(lastTerm);
       await candidates.end();
-      // No term was won twice.
+      // No two candidates won the same term.
       const won = candidates.won.map((one) => one.term);
       expectHere(new Set(won).size).toBe(won.length);
-      // Guarded writes come in the order of terms, and each term has one writer.
+      // The guarded writes are in the order of terms, and each term has one writer.
       const rows = database.prepare("SELECT term, who FROM writes ORDER BY id").all();
       const terms = rows.map(({ term }) => Number(term));
       expectHere(terms).toEqual(terms.toSorted((x, y) => x - y));
@@ -98,7 +98,7 @@ await describeDatabases(["sqlite"], (test) => {
   );
 
   test.concurrent.for(["DELETE", "WAL"])(
-    "a writer that is killed at any moment bars nobody, and opens the fence to nobody, in %s mode",
+    "a writer that is killed at any moment blocks no candidate, and opens the fence to none, in %s mode",
     { timeout: 600_000 },
     async (journal, { world, expect: expectHere }) => {
       prepared(world, journal);
@@ -112,12 +112,12 @@ await describeDatabases(["sqlite"], (test) => {
         await delay(50 + 50 * Math.random());
         await writer.end();
 
-        // What was under way is undone, or completed, by whoever opens the files next.
+        // The next process that opens the files undoes or completes the operation that was under way.
         const store = world.store();
         await store.read(world.election);
         const difference = await disagreement(world);
         const [lease = 0, fence = 0] = difference?.match(/\b\d+(?=:)/g)?.map(Number) ?? [];
-        // Never ahead: at most, the leases are those of an acquisition or a break that the fence has not heard of.
+        // The fence is never ahead. It may be behind by one acquisition or one break.
         expectHere(fence - lease, difference).toBeLessThanOrEqual(0);
         expectHere(lease - fence, difference).toBeLessThanOrEqual(1);
         await store.break(world.election, { reason: "r", immediate: true });
@@ -171,9 +171,9 @@ await describeDatabases(["sqlite"], (test) => {
     const ticking = setInterval(() => (ticks += 1), 5);
     await expect(store.release(lease, { timeoutMs: 500 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
     clearInterval(ticking);
-    // A wait that blocks leaves none, however busy the machine is.
+    // A blocking wait would leave no ticks, even on an idle machine.
     expect(ticks).toBeGreaterThan(3);
-    // Looks and renewals do not need that lock.
+    // Reads and renewals do not need that lock.
     await expect(store.read(world.election)).resolves.toMatchObject({ term: 1 });
     await other.run("ROLLBACK");
     await delay(50);
@@ -186,7 +186,7 @@ await describeDatabases(["sqlite"], (test) => {
     await world.store().migrate();
     database.exec("BEGIN EXCLUSIVE");
     const occurrences = world.store().occurrences(world.election, { retentionMs: 60_000 });
-    // Opening the files reads both; from then on only the one of the leases is needed.
+    // Opening the files reads both. Later calls need only the file of the leases.
     const opening = occurrences.read("tick");
     await delay(50);
     database.exec("COMMIT");
@@ -197,13 +197,13 @@ await describeDatabases(["sqlite"], (test) => {
     database.exec("ROLLBACK");
   });
 
-  test("a path that processes cannot share is refused at construction", () => {
+  test("the constructor refuses a path that processes cannot share", () => {
     for (const sqlite of ["", ":memory:", "file::memory:?cache=shared", "file:a.db", null, 5, {}]) {
       expect(() => new SqlLeaseStore({ sqlite: sqlite as string })).toThrow(ConfigurationError);
     }
   });
 
-  test("a folder that is not there, and a file that is no database, are errors that say so", async ({ world }) => {
+  test("a missing folder and a file that is not a database are errors that say so", async ({ world }) => {
     const nowhere = world.store(join(world.place, "no", "folder.db"));
     await expect(nowhere.read(world.election)).rejects.toMatchObject({ code: "STORE_MISSING", mayHaveBeenApplied: false });
     const file = `${world.place}.txt`;

@@ -1,4 +1,4 @@
-/** What the server is sent, and what is no longer sent, by what it answers. */
+/** The statements that the server gets for its answers, and those that it no longer gets. */
 import { EventEmitter } from "node:events";
 import { systemClock } from "@leasehold/core";
 import { describe, expect, test } from "vitest";
@@ -8,7 +8,9 @@ import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
 import type { SqlDatabase } from "../src/sql-database.ts";
 import { recordOf } from "./sql-world.ts";
 
-/** What the server says to a statement: rows, or how many were changed; throws where it refuses. */
+/**
+ * Returns the server's answer to a statement: rows, or the number of changed rows. Throws if the server refuses the statement.
+ */
 type Answer = (sql: string) => {
   readonly rows?: readonly object[];
   readonly changed?: number;
@@ -35,7 +37,7 @@ function mysqlServer(answer: Answer): Server {
     },
     release: () => void given.push("back"),
     destroy: () => void given.push("up"),
-    // The connection with callbacks beneath.
+    // The connection with callbacks, on which the other one is built.
     connection: {
       query: ({ sql }: { readonly sql: string }) => {
         sent.push(sql);
@@ -90,12 +92,12 @@ describe.for(Object.entries(KINDS))("%s", ([kind, { serverOf, open }]) => {
     const put = open(pool).put("e", recordOf(), { ifVersion: undefined, keepsNonce: false, signal: abort.signal });
     await expect(put).rejects.toThrow("given up");
     await new Promise((resolve) => void setImmediate(resolve));
-    // What makes the rows was under way.
+    // The statement that makes the rows was under way.
     expect(sent.length).toBeGreaterThan(0);
     expect(sent.filter((sql) => /\bUPDATE\b/.test(sql))).toEqual([]);
   });
 
-  test("a write that lost waits until the fence's row is made again, and says where that failed", async () => {
+  test("a write that lost waits until the fence's row is made again, and reports a failure of that", async () => {
     const found = { version: "v", fence_term: null };
     const server = (refuses: boolean): Server =>
       serverOf((sql) => {
@@ -109,7 +111,7 @@ describe.for(Object.entries(KINDS))("%s", ([kind, { serverOf, open }]) => {
     await expect(open(server(true).pool).put("e", recordOf({ term: 2 }), options)).rejects.toThrow("The disk is full.");
   });
 
-  test("a fence whose check for a transaction fails otherwise passes that on, as the driver says it", async () => {
+  test("a fence whose check for a transaction fails for another reason throws the driver's error", async () => {
     for (const failing of kind === "mysql" ? [/^SAVEPOINT/, /^RELEASE/] : [/^SAVEPOINT/]) {
       const { pool, connection } = serverOf((sql) => {
         if (failing.test(sql)) throw Object.assign(new Error("gone"), { code: "08006", errno: 2013 });
@@ -141,12 +143,12 @@ describe("mysql: a read on a connection that was left in a transaction", () => {
     return await reading.catch((error: unknown) => error);
   };
 
-  test("is refused: MariaDB shows it beside the row", async () => {
+  test("is refused on MariaDB, which shows it beside the row", async () => {
     const error = await read([{ autocommit: 1, in_transaction: 1 }], 2);
     expect(error).toMatchObject({ code: "STORE_REJECTED", operation: "get", mayHaveBeenApplied: false });
   });
 
-  test("is refused on MySQL, which tells when it is asked", async () => {
+  test("is refused on MySQL, which shows it in another statement", async () => {
     await expect(read([{ autocommit: 1 }], 3)).resolves.toMatchObject({ code: "STORE_REJECTED" });
     await expect(read([{ autocommit: 1 }], 2)).resolves.toBeUndefined();
   });
@@ -181,16 +183,19 @@ describe("postgres: a write that is acknowledged with a warning", () => {
   });
 });
 
-test.for(["23505", "42P07", "42710"])("postgres: a table that somebody makes meanwhile (%s) is there", async (code) => {
-  const { pool, sent } = postgresServer((sql) => {
-    if (sql.startsWith("CREATE")) throw Object.assign(new Error("It exists."), { code, severity: "ERROR" });
-    return {};
-  });
-  const database = new PostgresDatabase(pool, systemClock);
-  await database.migrate();
-  // And whether it has the columns is asked.
-  expect(sent.slice(-4, -1).every((sql) => sql.startsWith("SELECT election"))).toBe(true);
-});
+test.for(["23505", "42P07", "42710"])(
+  "postgres: a table that another process makes meanwhile (%s) counts as made",
+  async (code) => {
+    const { pool, sent } = postgresServer((sql) => {
+      if (sql.startsWith("CREATE")) throw Object.assign(new Error("It exists."), { code, severity: "ERROR" });
+      return {};
+    });
+    const database = new PostgresDatabase(pool, systemClock);
+    await database.migrate();
+    // The columns are checked then too.
+    expect(sent.slice(-4, -1).every((sql) => sql.startsWith("SELECT election"))).toBe(true);
+  },
+);
 
 test("postgres: a table that cannot be made is an error", async () => {
   const { pool } = postgresServer((sql) => {
@@ -200,7 +205,7 @@ test("postgres: a table that cannot be made is an error", async () => {
   expect(await failureOf(new PostgresDatabase(pool, systemClock).migrate())).toMatchObject({ code: "STORE_THROTTLED" });
 });
 
-test("postgres: a release and an administrator's write notify where they leave the fence as it is; a publication does not", async () => {
+test("postgres: a release and an administrator's write that leave the fence unchanged notify; a publication does not", async () => {
   const { pool, sent } = postgresServer(() => ({ changed: 1 }));
   const database = new PostgresDatabase(pool, systemClock);
   const put = { ifVersion: "v", keepsNonce: false, signal: new AbortController().signal };

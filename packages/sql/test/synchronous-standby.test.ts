@@ -1,4 +1,4 @@
-/** PostgreSQL with a synchronous standby that is cut off: no commit is acknowledged. */
+/** PostgreSQL with a synchronous standby that is cut off: the primary acknowledges no commit. */
 import { SqlLeaseStore } from "@leasehold/sql";
 import { Client, Pool } from "pg";
 import { describe, expect, test as base } from "vitest";
@@ -10,7 +10,7 @@ import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 
 /** A limit of ten times what an idle machine takes. */
 
-/** A primary whose standby acknowledges, until it is cut off. */
+/** A primary, and a standby that acknowledges until it is cut off. */
 const test = base.extend("pair", { scope: "file" }, async ({}, { onCleanup }) => {
   const opened = new AsyncDisposableStack();
   onCleanup(() => opened.disposeAsync());
@@ -51,7 +51,7 @@ const test = base.extend("pair", { scope: "file" }, async ({}, { onCleanup }) =>
 });
 
 describe.skipIf(await isMissing(postgresMissing()))("with a synchronous standby that is cut off", () => {
-  test("a renewal that is given up is not cancelled: it goes on waiting, and does not show", async ({ pair }) => {
+  test("a renewal that is given up is not cancelled: it still waits, and is not visible", async ({ pair }) => {
     await pair.attach();
     await using store = new SqlLeaseStore({ postgres: pair.url });
     const lease = await win(store, { election: "given-up" });
@@ -63,7 +63,7 @@ describe.skipIf(await isMissing(postgresMissing()))("with a synchronous standby 
     });
     const pid = await pair.waiting();
 
-    // The next one waits for its lock, and says who has it.
+    // The next renewal waits for the first one's lock, and its error names the holder.
     const error = await failureOf(store.renew(lease, { timeoutMs: 8_000 }));
     expect(error).toMatchObject({ code: "STORE_CONFLICT", mayHaveBeenApplied: false });
     expect(error.message).toContain(`process ${pid} holds`);
@@ -88,7 +88,7 @@ describe.skipIf(await isMissing(postgresMissing()))("with a synchronous standby 
       const renewal = failureOf(store.renew(lease, { timeoutMs: 60_000 }));
       await pair.admin.query("SELECT pg_cancel_backend($1)", [await pair.waiting()]);
       await expect(renewal).resolves.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
-      // It shows all the same.
+      // The write is visible although it is not acknowledged.
       expect(await pair.nonceOf(election)).not.toBe(before);
       await pair.attach();
       await pool.end();
@@ -107,7 +107,7 @@ describe.skipIf(await isMissing(postgresMissing()))("with a synchronous standby 
       await pair.waiting();
       await pair.attach();
       await expect(renewal).resolves.toMatchObject({ held: true });
-      // The setting of the connection stays as it was.
+      // The setting of the connection does not change.
       expect((await pool.query("SHOW synchronous_commit")).rows).toEqual([{ synchronous_commit: setting }]);
       await expect(store.release(lease, LIMITS)).resolves.toBe("released");
       await pool.end();

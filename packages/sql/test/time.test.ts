@@ -18,7 +18,7 @@ await describeDatabases(ALL, (test, kind) => {
   test("a record's age is by the database's clock", async ({ world }) => {
     const rows = world.rows();
     const beganMs = performance.now();
-    // Two clocks of this machine may differ a little within the time of a test.
+    // Two clocks of this machine may differ a little during a test.
     const sinceMs = (): number => performance.now() - beganMs + 50;
     await rows.put(world.election, recordOf(), {
       ifVersion: undefined,
@@ -33,7 +33,7 @@ await describeDatabases(ALL, (test, kind) => {
     const later = await ageOf(rows, world.election);
     expect(later).toBeGreaterThanOrEqual(3_600_000 + first);
     expect(later).toBeLessThan(3_600_000 + sinceMs());
-    // To the millisecond at least.
+    // Exact to a millisecond at least.
     await stepClock(world, 1 - 3_600_000);
     expect(await ageOf(rows, world.election)).toBeLessThan(1 + sinceMs());
   });
@@ -49,7 +49,7 @@ await describeDatabases(ALL, (test, kind) => {
         }
         const pool = createPool({ uri: world.place, connectionLimit: 1 });
         world.onEnd(() => pool.end());
-        // In turn on its one connection.
+        // The pool's one connection runs the statements in this order.
         void pool.query(`SET SESSION time_zone = '${zone}'`);
         return world.rows(pool);
       };
@@ -73,7 +73,7 @@ await describeDatabases(ALL, (test, kind) => {
     const { ageMs = [] } = (await store.read(world.election, { expiry: "store-clock" })) ?? {};
     expect(ageMs[0]).toBeGreaterThanOrEqual(0);
     expect(ageMs[0]).toBeLessThan(1_800_000);
-    // It stays so for this nonce: a clock that steps forward again is no better.
+    // This holds for the whole nonce, even if the clock steps forward again.
     await stepClock(world, 7_200_000);
     const again = await store.read(world.election, { expiry: "store-clock" });
     expect(again?.ageMs?.[0]).toBeLessThan(1_800_000);
@@ -90,7 +90,7 @@ await describeDatabases(ALL, (test, kind) => {
     await expect(store.acquire(request)).resolves.toMatchObject({ acquired: false });
   });
 
-  test("how long a lease is held back or reserved is judged by the database's clock too", async ({ world }) => {
+  test("a hold and a reservation also end by the database's clock", async ({ world }) => {
     const reservation = { group: "blue", durationMs: 60_000 };
     const store = world.store();
     await store.release(await world.win(store, { reservation }), { ...LIMITS, holdMs: 30_000 });
@@ -114,7 +114,7 @@ await describeDatabases(ALL, (test, kind) => {
 });
 
 await describeDatabases(SERVERS, (test) => {
-  test("capabilities say how far the clock is trusted", ({ world }) => {
+  test("capabilities.storeClock says how far the clock is trusted", ({ world }) => {
     const { storeClock, expiry, fence } = world.store().capabilities;
     expect({ storeClock, expiry, fence }).toEqual({
       storeClock: { toleranceMs: 100, exact: false, mayStep: true },

@@ -3,9 +3,9 @@ import type { Row, SqlWorld } from "./sql-world.ts";
 const BOTH = `SELECT l.term AS lease_term, l.term_id AS lease_term_id, l.broken_reason, f.term AS fence_term, f.term_id AS fence_term_id
   FROM leasehold_leases l LEFT JOIN leasehold_fences f ON f.election = l.election WHERE l.election = ? AND l.version <> ''`;
 
-/** In which way the two rows of an election, read at one moment, contradict one another; `undefined` if they do not. */
+/** Returns how the two rows of an election contradict each other, read at one moment; `undefined` if they agree. */
 export async function disagreement(world: SqlWorld): Promise<string | undefined> {
-  // One that reads both files has to lock them: each is a database of its own.
+  // A reader of both files has to lock them, because each is a database of its own.
   if (world.kind === "sqlite") await world.run("BEGIN IMMEDIATE");
   const [row] = await world.run(BOTH, [world.name()]);
   if (world.kind === "sqlite") await world.run("ROLLBACK");

@@ -6,7 +6,7 @@ import { lastOrderOf } from "./orders.ts";
 import { poll, pollToKeep, type Electorate } from "./poll.ts";
 import { Sightings } from "./sightings.ts";
 
-/** What an administrator can order of servers that vote: the end of a term, or its hand-over, which a majority keeps. */
+/** The orders of an administrator to servers that vote: to break a term, or to transfer it. A majority keeps an order. */
 export function administrationOf(server: Electorate): Administration {
   const { clock } = server;
   return new Administration({ name: "voting", clock, look: (election, limits) => look(server, clock, election, limits) });
@@ -16,9 +16,9 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
   const { signs, snapshot: sighted } = await sightedBy(server, clock, election, limits);
   if (!sighted) return undefined;
   const isBroken = signs.filter(({ broken }) => broken).length >= server.majority;
-  // Somebody may go by that who has not given the order.
+  // Another caller than the one that gave the order may rely on it. So the write counters of the servers are persisted.
   if (isBroken) await server.remember();
-  // Before a majority has an order to break, the leader may go on.
+  // Until a majority has the order to break, the leader may go on.
   const unbroken = signs.map((sign) => ({ ...sign, broken: undefined }));
   const snapshot = isBroken ? sighted : (snapshotOf(clock, election, unbroken) as LeaseSnapshot);
   return {
@@ -28,21 +28,21 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
       signs.filter(({ broken, handover }) => broken?.id === id || handover?.id === id).length >= server.majority,
     isClaiming: (candidateId) => signs.some(({ votedFor }) => votedFor === candidateId),
     carryOut: async (order) => {
-      // By the clock it is, as a rule, also later than one that only servers have which have not answered.
+      // By the clock, the number is usually higher than that of an order that only silent servers have.
       const number = Math.max(...signs.map(lastOrderOf), Math.floor(clock.wallMs())) + 1;
       return await carryOut(server, requestOf(election, snapshot.term, number, order), limits);
     },
   };
 }
 
-/** What a majority has heard of an election, now. */
+/** Asks all servers for an election's status now, and waits for a majority. */
 export async function sightedBy(
   server: Electorate,
   clock: Clock,
   election: string,
   { timeoutMs, signal }: OrderLimits,
 ): Promise<{
-  /** Those of the latest term. */
+  /** The statuses of the latest term. */
   readonly signs: readonly Sign[];
   readonly snapshot: LeaseSnapshot | undefined;
 }> {
@@ -54,7 +54,7 @@ export async function sightedBy(
   return { signs, snapshot: snapshotOf(clock, election, signs) };
 }
 
-/** What signs of one term come to. Its last order may be known to others than its last LEAD. */
+/** Merges the statuses of one term. Its last order and its last LEAD may be known to different servers. */
 function snapshotOf(clock: Clock, election: string, signs: readonly Sign[]): LeaseSnapshot | undefined {
   const sightings = new Sightings(clock);
   const last = signs.toSorted((one, other) => lastOrderOf(other) - lastOrderOf(one) || leftOf(other) - leftOf(one))[0];
@@ -62,7 +62,7 @@ function snapshotOf(clock: Clock, election: string, signs: readonly Sign[]): Lea
   return sightings.snapshot(election);
 }
 
-/** For how long nobody but one candidate is voted for. */
+/** The time for which the servers vote for one candidate only. */
 function leftOf({ handover }: Sign): number {
   return handover?.leftMs ?? 0;
 }

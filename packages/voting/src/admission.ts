@@ -3,37 +3,40 @@ import type { Told } from "./messages.ts";
 import { togetherOf, type Ordered } from "./orders.ts";
 
 /**
- * By then no claim that was under way at a server's loss counts votes any more: each stops a tenth before, by its own clock.
+ * Upper bound on how long a claim counts votes. Claims stop at 0.9 of it by their own clock. After it, no claim can still use a
+ * vote that a lost disk has forgotten.
  */
 export const LONGEST_CLAIM_MS = 10_000;
 
-/** What another server has told since this one was started. */
+/** The state that another server has reported since this server was started. */
 interface Heard extends Told {
-  /** The most that it has heard of this server's writes. */
+  /** The highest write counter of this server that the other one knows. */
   readonly seen: number;
-  /** When it was asked. */
+  /** The time at which this server asked for it. */
   readonly askedMs: number;
 }
 
-/** What a server begins again with after a loss. */
+/** The state with which a server begins again after a loss. */
 export interface Beginning {
   readonly ballots: KeptBallots;
-  /** Above every number of writes that others remember. */
+  /** Above every write counter of this server that the others know. */
   readonly writes: number;
 }
 
 /**
  * Decides when a server that was started may take part.
  *
- * One whose file is gone may have lost it. It waits for the longest lease that may stand, and until all others but a minority
- * have told it their terms: one of them is in every majority that has elected somebody. A claim that had its vote may still have
- * been under way: either everyone has told, the claimant too, or only what was asked once no such claim counts votes any
- * more is heeded. One whose file is whole may have been given an older one, and anyone may be the only one who
- * remembers: it asks them all, and otherwise waits for the longest lease.
+ * A server without a file may have lost it. It waits until the longest lease that may be valid has ended. It also waits until all
+ * others but a minority have reported their terms. One of them is in every majority that has elected a leader. A claim that had
+ * this server's vote may still be under way. So either all others must have reported, the claimant included. Or only reports
+ * count that were asked for after `LONGEST_CLAIM_MS`, when no such claim counts votes any more.
  *
- * One whose file is from another list waits until so many have told it their terms that it is a majority of this list with them,
- * and takes those in: one of them knows what a majority of that list has decided. A majority of the list after this one
- * need not have any server in it that does.
+ * A server with an intact file may have been given an older one. Any other server may be the only one that remembers more. So the
+ * server asks all others; if one does not answer, it waits for the longest lease.
+ *
+ * A server whose file is from another list waits for reports. It takes part once it and the reporting servers are a majority of
+ * this list. It takes the reported terms over: one of these servers knows what a majority of the former list has decided. A
+ * majority of the list after this one may have no such server in it.
  */
 export class Admission {
   readonly #servers: number;
@@ -43,8 +46,8 @@ export class Admission {
   readonly #isMoved: boolean;
 
   /**
-   * @param servers how many there are, this one included.
-   * @param isMoved whether its file is from another list.
+   * @param servers the number of servers, this one included.
+   * @param isMoved whether this server's file is from another list.
    */
   constructor(options: {
     readonly servers: number;
@@ -62,7 +65,7 @@ export class Admission {
     return this.#forgot;
   }
 
-  /** It has found that its file is older than what others remember of it. */
+  /** Records that this server's file is older than what others remember of it. */
   loses(nowMs: number): void {
     this.#forgot = true;
     this.#sinceMs = nowMs;
@@ -77,33 +80,36 @@ export class Admission {
     return this.#told.size === this.#servers - 1;
   }
 
-  /** Nobody that has told has voted. */
+  /** Every server that has reported is new, or has not voted. */
   get #isFirstStart(): boolean {
     return [...this.#told.values()].every(({ forgot, isFresh }) => forgot || isFresh);
   }
 
-  /** Those that can tell: beside one that has voted, another that has not begun has lost its file as well. */
+  /** The reports that are usable. Once any server has voted, one that has not begun must have lost its file and is left out. */
   get #telling(): ReadonlyMap<string, Heard> {
     if (this.#isFirstStart) return this.#told;
     return new Map([...this.#told].filter(([, { forgot }]) => !forgot));
   }
 
-  /** All others but a minority. */
+  /** The number of reports that are needed: of all others but a minority. */
   get #needed(): number {
     return Math.min(this.#servers - majorityOf(this.#servers) + 1, this.#servers - 1);
   }
 
-  /** Those of the others that know what they have decided. */
+  /** The reports of the servers that have their state. */
   get #knowing(): readonly Heard[] {
     return [...this.#told.values()].filter(({ forgot }) => !forgot);
   }
 
-  /** So many more have to tell one whose file is from another list, before it is a majority with them. */
+  /**
+   * The number of reports that a server with a file of another list still lacks. With them, it and the reporting servers are a
+   * majority.
+   */
   get #missing(): number {
     return this.#isMoved ? majorityOf(this.#servers) - 1 - this.#knowing.length : 0;
   }
 
-  /** A server whose file is whole may take part, as far as it can know. */
+  /** Reports whether a server with an intact file may take part, as far as it can know. */
   isIntact(longestLeaseMs: number, nowMs: number): boolean {
     if (this.#forgot || this.#missing > 0) return false;
     const told = [...this.#told.values()];
@@ -112,9 +118,9 @@ export class Admission {
   }
 
   /**
-   * What a server that does not take part yet waits for, in words for a person.
+   * Says, in words for a person, what a server that takes no part yet waits for.
    *
-   * @param others all other servers.
+   * @param others the names of all other servers.
    */
   waitsFor(others: readonly string[]): string {
     const unheard = others.filter((name) => !this.#told.has(name)).join(" and ");
@@ -133,7 +139,10 @@ export class Admission {
     return `${why}, nor does ${lost.join(" and ")}, and ${who} alone cannot tell them all. To begin anew by the clocks, ${how}.`;
   }
 
-  /** What one whose file is from another list goes on with: whatever it or the others know. Undefined where they know no more. */
+  /**
+   * The state with which a server with a file of another list goes on: all that it or the others know. Undefined if its own state
+   * already says that.
+   */
   movedOn(own: KeptBallots): KeptBallots | undefined {
     if (!this.#isMoved) return undefined;
     const told = this.#knowing;
@@ -144,7 +153,7 @@ export class Admission {
     for (const name of new Set([...before.keys(), ...told.flatMap(({ terms }) => Object.keys(terms))])) {
       const known = before.get(name) ?? { term: own.floor, votedFor: null, leaseDurationMs: 0 };
       const isNews = highest(name) > known.term;
-      // A lease may stand, of which this one knows nothing, also one of a term below those that it has voted in.
+      // A lease may be valid of which this server knows nothing. Its term may be below those that this server has voted in.
       const mayStand = told.some(({ terms }) => termIn(terms, name) !== undefined) && known.leaseDurationMs < longestMs;
       if (!isNews && !mayStand) continue;
       const present = isNews ? { term: highest(name), votedFor: null } : known;
@@ -160,8 +169,8 @@ export class Admission {
   }
 
   /**
-   * What one that has lost its file begins with; undefined until it may. Where none that has told has voted, it is a
-   * first start, and the clock tells from which term on anybody is voted for.
+   * The state with which a server that has lost its file begins; undefined until it may begin. If no server that has reported has
+   * voted, this is a first start. Then the clock gives the term above which the server votes.
    */
   beginning(nowMs: number, wallMs: number): Beginning | undefined {
     const told = [...this.#told.values()];
@@ -172,9 +181,9 @@ export class Admission {
     if (nowMs < this.#sinceMs + longestMs) return undefined;
     const ballots = new Map<string, Ballot>();
     for (const name of new Set(told.flatMap(({ terms }) => Object.keys(terms)))) {
-      // One that keeps it no more has known terms up to its floor.
+      // A server that has dropped the election knew terms up to its floor.
       const term = Math.max(...told.map(({ terms, floor }) => termIn(terms, name) ?? floor));
-      // Every lease that it may have acknowledged is over by now.
+      // Every lease that this server may have acknowledged has ended by now.
       ballots.set(name, { term, votedFor: null, leaseDurationMs: 0 });
     }
     const floor = Math.max(0, ...told.map((each) => each.floor));
@@ -190,8 +199,8 @@ export class Admission {
 }
 
 /**
- * Takes in what others have told of orders to the same terms: what a majority has kept is known to one of them, or to this server
- * itself.
+ * Adds the orders to the same terms that others have reported. An order that a majority has accepted is known to one of them, or
+ * to this server.
  */
 function takeOrders(ballots: Map<string, Ballot>, told: readonly Told[]): void {
   for (const [name, ballot] of ballots) {
@@ -206,7 +215,7 @@ function termIn(terms: Told["terms"], election: string): number | undefined {
   return Object.hasOwn(terms, election) ? terms[election] : undefined;
 }
 
-/** How many of so many servers are a majority. */
+/** The number of servers that are a majority of `servers`. */
 export function majorityOf(servers: number): number {
   return Math.floor(servers / 2) + 1;
 }

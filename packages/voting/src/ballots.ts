@@ -2,51 +2,63 @@ import { LONGEST_CLAIM_MS } from "./admission.ts";
 import type { Acknowledgement, Break, Elect, Handover, Lead, Release, Sign, Transfer, Vote } from "./messages.ts";
 import { lastOrderOf, verdictOn, type Ordered } from "./orders.ts";
 
-/** What a voter keeps of one election, on its disk before it answers. */
+/** A voter's state of one election. The voter writes a change of it to its disk before it answers. */
 export interface Ballot extends Ordered {
   readonly term: number;
-  /** The termId of the claim that has its one vote of that term; null where it has learnt of the term by a LEAD. */
+  /**
+   * The `termId` of the claim that has this voter's only vote of the term. Null if it has not voted in it, e.g. after another's
+   * LEAD.
+   */
   readonly votedFor: string | null;
-  /** The lease that may stand: after a start nobody is voted for, for so long. */
+  /** The lease that may still be valid. After a start, the voter votes for nobody for this time. */
   readonly leaseDurationMs: number;
 }
 
-/** All that a voter keeps. */
+/** The state of all elections that a voter keeps on its disk. */
 export interface KeptBallots {
-  /** An election that is not among these has this term: it was dropped, or is new. */
+  /** The term of each election that is not in `elections`: a new one, or one whose ballot was dropped. */
   readonly floor: number;
-  /** Nobody is voted for below this. A first start has it of the clock; it keeps no LEAD out. */
+  /**
+   * The voter votes only for terms above this one. A first start takes it from the clock. LEADs of lower terms are still
+   * accepted.
+   */
   readonly clockFloor: number;
-  /** Nothing was voted or heard since the clock gave that. */
+  /** The voter has neither voted nor accepted a LEAD since its first start. */
   readonly isFresh: boolean;
   readonly elections: Readonly<Record<string, Ballot>>;
 }
 
-/** What a voter has heard since it was started. */
+/** A voter's state of one election that is not on its disk. It begins anew at each start. */
 interface Memory {
   barredUntilMs: number;
   holdUntilMs: number;
-  /** Since when it has the order to hand over. */
+  /** The time at which the transfer order arrived. */
   orderedMs: number;
-  /** Whom it has voted for last, and when. */
+  /** This voter's last vote. */
   vote?: { readonly term: number; readonly candidateId: string; readonly atMs: number };
-  /** What `version` became when it last changed something that has to be kept. */
+  /** The value of `Ballots.version` after the last change of this election that must be on the disk. */
   version: number;
   lead?:
     | (Omit<Sign, "ageMs" | "holdMs"> & { readonly termId: string; readonly heardMs: number; readonly server: string })
     | undefined;
 }
 
-/** So many elections that are over are kept in full; of the others one number is. */
+/** The number of finished elections whose ballots are kept. Of all dropped ones only the highest term is kept, as `floor`. */
 const KEPT_ELECTIONS = 1_000;
-/** A leader that was not heard for its lease may be heard again, and a claim is under way for a while: over is what was so for so long. */
+/**
+ * An election is finished once nothing has blocked a vote, and no vote was cast, for this time. Until then a silent leader may
+ * send again, or a claim may be under way.
+ */
 const GRACE_MS = 60_000;
-/** One that goes further is kept for good: others are to have terms above those that were dropped. */
+/**
+ * A ballot with a higher term is never dropped. Every later term must be above the terms of dropped ballots, so there must be
+ * numbers above them.
+ */
 export const HIGHEST_DROPPED_TERM: number = 2 ** 52;
 
 /**
- * The rules by which one server votes: a pure state machine. The caller gives the time, by a monotonic clock, and sees to it
- * that what has changed is on the disk before anybody is answered.
+ * The rules by which one server votes: a state machine without input or output. The caller passes the time of a monotonic clock.
+ * The caller also writes each change to the disk before it sends an answer.
  */
 export class Ballots {
   readonly #ballots: Map<string, Ballot>;
@@ -55,9 +67,9 @@ export class Ballots {
   #floor: number;
   readonly #clockFloor: number;
   #isFresh: boolean;
-  /** Rises whenever something changes that has to be kept. */
+  /** Rises with each change that must be written to the disk. */
   version = 0;
-  /** What `version` became when an election was last dropped. */
+  /** The value of `version` when a ballot was last dropped. */
   #droppedVersion = 0;
 
   constructor(kept: KeptBallots, nowMs: number) {
@@ -68,26 +80,29 @@ export class Ballots {
     this.#startMs = nowMs;
   }
 
-  /** What is said of an election waits until this version is on the disk. */
+  /** The version that must be on the disk before the server answers about this election. */
   versionOf(election: string): number {
     return this.#memories.get(election)?.version ?? this.#droppedVersion;
   }
 
-  /** What has to be kept. */
+  /** The state that must be on the disk. */
   get kept(): KeptBallots {
     const elections = Object.fromEntries(this.#ballots);
     return { floor: this.#floor, clockFloor: this.#clockFloor, isFresh: this.#isFresh, elections };
   }
 
-  /** The orders to the present terms, also those that bar nobody any more: they have overtaken others. */
+  /**
+   * The orders to the present terms. An order that blocks no candidate any more is included, because it still overtakes earlier
+   * ones.
+   */
   get orders(): Readonly<Record<string, Ordered>> {
     const ordered = [...this.#ballots].filter(([, ballot]) => lastOrderOf(ballot) > 0);
     return Object.fromEntries(ordered.map(([election, { broken, handover }]) => [election, { broken, handover }]));
   }
 
   /**
-   * The longest lease that another server may have acknowledged. One that was released counts for a while: another server may
-   * have acknowledged the next one since.
+   * The longest lease that another server may have acknowledged, in milliseconds. A released lease counts until `GRACE_MS` after
+   * its end, because another server may have acknowledged the next lease meanwhile.
    */
   longestLeaseMs(nowMs: number): number {
     const standing = [...this.#ballots.values()].map(({ leaseDurationMs }) => leaseDurationMs);
@@ -98,12 +113,14 @@ export class Ballots {
     return Math.max(0, ...standing, ...released);
   }
 
-  /** The term that it has voted in, or has learnt of. */
+  /** The latest term that this voter has voted in or learnt of. */
   termOf(election: string): number {
     return this.#ballots.get(election)?.term ?? this.#floor;
   }
 
-  /** For how long nobody is voted for; or a candidate is not, whoever else may be. */
+  /**
+   * The time for which this voter votes for nobody. With `candidateId`: the time for which it does not vote for that candidate.
+   */
   waitMs(election: string, nowMs: number, candidateId?: string): number {
     const { barredUntilMs, holdUntilMs, orderedMs } = this.#memories.get(election) ?? this.#atStart(election);
     const freeMs = Math.max(barredUntilMs, holdUntilMs);
@@ -113,7 +130,7 @@ export class Ballots {
     return Math.max(untilMs - nowMs, 0);
   }
 
-  /** The server whose LEAD was heard last. */
+  /** The server of the last leader that this voter knows. */
   lastLeader(election: string): string | undefined {
     return this.#memories.get(election)?.lead?.server;
   }
@@ -146,7 +163,7 @@ export class Ballots {
     const broken = this.#ballotOf(election, term)?.broken;
     const refused =
       term < present || broken !== undefined || heard?.released === true || (heard !== undefined && heard.termId !== termId);
-    // Who has taken a newer one is barred for longer.
+    // An older LEAD changes nothing, because the newer one blocks for longer.
     const isNews = (heard?.number ?? 0) < number;
     if (!refused && isNews) {
       this.#take(election, { term, leaseDurationMs }, nowMs);
@@ -154,7 +171,7 @@ export class Ballots {
       memory.barredUntilMs = Math.max(memory.barredUntilMs, nowMs + leaseDurationMs);
       this.#putLast(election);
     }
-    // Whoever has voted for a later term in vain refuses the leader that there is, and hears of it all the same.
+    // The leader is recorded even if its LEAD is refused. This voter may have voted in a later term whose claim has failed.
     const isKnown = broken !== undefined || heard?.released === true || (last?.term ?? 0) > term;
     if (isNews && !isKnown && this.#ballots.has(election)) {
       const released = false;
@@ -175,7 +192,10 @@ export class Ballots {
     return { kind: "LEAD", taken: !refused, term: this.termOf(election), ...orders };
   }
 
-  /** Ends a term, which it must know: of another one nothing is kept. Whatever else bars candidates is lifted. */
+  /**
+   * Ends a term. Refuses the order if the term is not the present one, and then keeps nothing of it. Lifts the hold and a
+   * transfer as well; an immediate break also lifts the lease.
+   */
   break({ election, term, id, number, reason, immediate }: Break, nowMs: number): Acknowledgement {
     const ballot = this.#ballotOf(election, term);
     const broken = { id, number, reason, immediate };
@@ -192,13 +212,19 @@ export class Ballots {
     return answer;
   }
 
-  /** Nobody but one candidate is voted for after this term, for a while. It must know the term. */
+  /**
+   * Makes this voter vote for the named candidate only, for a while after this term. Refuses the order if the term is not the
+   * present one.
+   */
   transfer({ election, term, id, number, candidateId, timeoutMs }: Transfer, nowMs: number): Acknowledgement {
     const taken = this.#handOver(election, term, { id, number, candidateId, timeoutMs }, nowMs);
     return { kind: "TRANSFER", taken, term: this.termOf(election) };
   }
 
-  /** Ends the bar of its own term, also after a start, and of no other; LEADs of that term that are under way bar nobody. */
+  /**
+   * Ends the lease of its term, also after a start. A RELEASE of an earlier term than the present one lifts nothing. LEADs of the
+   * term that arrive later are refused.
+   */
   release(request: Release, from: string, nowMs: number): Acknowledgement {
     const { election, term, termId, number, leaseDurationMs, holdMs, handover } = request;
     const last = this.#memories.get(election)?.lead;
@@ -206,7 +232,7 @@ export class Ballots {
     if (term >= this.termOf(election)) {
       if (!heard?.released) {
         const ballot = this.#ballotOf(election, term);
-        // After a start nobody is voted for during the hold; the lease is over for good.
+        // The hold takes the place of the lease on the disk. So after a start, this voter waits for the hold only.
         if (ballot?.leaseDurationMs !== holdMs) {
           this.#keep(election, { ...(ballot ?? { term, votedFor: null }), leaseDurationMs: holdMs }, nowMs);
         }
@@ -217,7 +243,7 @@ export class Ballots {
       if (handover) this.#handOver(election, term, handover, nowMs);
     }
     if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
-      // Of a claim that has come to no LEAD here, its vote tells whose it was.
+      // If no LEAD of this term has arrived, this voter's vote tells the candidate.
       const { vote } = this.#memory(election);
       const { candidateId, heardMs } = heard ?? { candidateId: vote?.term === term ? vote.candidateId : "", heardMs: nowMs };
       const released = true;
@@ -245,12 +271,14 @@ export class Ballots {
     };
   }
 
-  /** The candidate that may come to lead by its vote: no claim takes longer. */
+  /** The candidate that may still win by this voter's vote. No claim takes longer than `LONGEST_CLAIM_MS`. */
   #votedForAfter(term: number, { vote }: Memory, nowMs: number): string | undefined {
     return vote && vote.term > term && nowMs < vote.atMs + LONGEST_CLAIM_MS ? vote.candidateId : undefined;
   }
 
-  /** Where there is an order to a term, it was led, though all of it was heard before a start, or by others. */
+  /**
+   * An order to a term proves that the term had a leader. Its LEADs may have arrived before this start, or at other servers only.
+   */
   #leadBefore(election: string): Memory["lead"] {
     const ballot = this.#ballots.get(election);
     if (!ballot || lastOrderOf(ballot) === 0) return undefined;
@@ -275,15 +303,15 @@ export class Ballots {
     return ballot?.term === term ? ballot : undefined;
   }
 
-  /** Nobody is voted for up to this term. */
+  /** This voter votes only for terms above this one. */
   #votedTo(election: string): number {
     return Math.max(this.termOf(election), this.#clockFloor);
   }
 
-  /** A term that somebody else has been given: it is known, and a lease may stand. */
+  /** Records a term that another server's LEAD has named, and the longest lease that may still be valid. */
   #take(election: string, { term, leaseDurationMs }: Pick<Ballot, "term" | "leaseDurationMs">, nowMs: number): void {
     const before = this.#ballots.get(election);
-    // A longer lease of an earlier term may still stand.
+    // A longer lease of an earlier term may still be valid.
     const standingMs = before && this.waitMs(election, nowMs) > 0 ? before.leaseDurationMs : 0;
     const isSame = before?.term === term;
     const longestMs = Math.max(leaseDurationMs, standingMs, isSame ? before.leaseDurationMs : 0);
@@ -302,7 +330,7 @@ export class Ballots {
     this.#dropOldest(nowMs);
   }
 
-  /** The ones that were used last come last. */
+  /** Moves an election to the end of the map, which is ordered by last use. */
   #putLast(election: string): void {
     const ballot = this.#ballots.get(election);
     if (!ballot) return;
@@ -314,7 +342,8 @@ export class Ballots {
     if (this.#ballots.size <= KEPT_ELECTIONS) return;
     const over = [...this.#ballots].filter(([name, { term }]) => term <= HIGHEST_DROPPED_TERM && this.#isOver(name, nowMs));
     for (const [name, ballot] of over.slice(0, Math.max(over.length - KEPT_ELECTIONS, 0))) {
-      // Nothing of a term that was given orders is taken, though these are forgotten: no LEAD where it was broken, and no earlier order.
+      // The orders are dropped with the ballot. A floor above the term makes this voter refuse the term's LEADs and earlier
+      // orders.
       this.#floor = Math.max(this.#floor, lastOrderOf(ballot) > 0 ? ballot.term + 1 : ballot.term);
       this.#droppedVersion = this.version;
       this.#ballots.delete(name);
@@ -335,7 +364,7 @@ export class Ballots {
     return memory;
   }
 
-  /** An election that an intact file lacks is new to it. */
+  /** An election without a ballot in an intact file is new to this voter. */
   #atStart(election: string): Memory {
     const leaseDurationMs = this.#ballots.get(election)?.leaseDurationMs ?? 0;
     return {

@@ -1,7 +1,7 @@
 import type { LeaseStoreCapabilities } from "@leasehold/core";
 
 export const NAME = "voting";
-/** The longest value that a leader can publish, in bytes of UTF-8: each LEAD carries it. */
+/** The longest value that a leader can publish, in bytes of UTF-8. Each LEAD carries the value. */
 export const MAX_VALUE_BYTES = 4_096;
 
 export const CAPABILITIES: Omit<LeaseStoreCapabilities, "maxLeaseMs"> = {

@@ -14,20 +14,27 @@ import { poll, type PollResult } from "./poll.ts";
 import { Reign } from "./reign.ts";
 import type { Server } from "./server.ts";
 
-/** No vote is counted later: its voter may have lost it, and have been let in again. */
+/**
+ * The time for which a claim counts votes. A later vote does not count, because its voter may have lost its disk and may vote
+ * again.
+ */
 const COUNTING_MS = LONGEST_CLAIM_MS * (1 - SAFETY_MARGIN);
 
-/** A term that a majority has voted for and acknowledged; or the votes that were refused, and whether the trial was won. */
+/**
+ * A term that a majority has voted for and acknowledged; or the votes of a lost claim. The candidate's next claim passes
+ * `hasFailed` on.
+ */
 export type ClaimOutcome =
   | { readonly won: true; readonly reign: Reign }
   | { readonly won: false; readonly hasFailed: boolean; readonly votes: ReadonlyMap<string, Vote> };
 
 /**
- * One attempt to be elected, in three round trips: a trial, which changes nothing; ELECT, which has the own server's vote
- * before anybody else hears of it; and the first LEAD. No vote is a lease.
+ * One attempt to be elected, in three round trips. The trial changes nothing on any disk. ELECT follows, with the vote of the own
+ * server first. The first LEAD comes last. Votes without an acknowledged LEAD give no lease.
  *
- * @param hasFailed whether the last claim has, as its outcome said or by an error.
- * @throws {StoreError} where no majority answers.
+ * @param hasFailed whether the last claim has failed, by its outcome or by an error.
+ * @throws {StoreError} if no majority answers.
+ * @throws {TermRegressedError} if the new term is not above `aboveTerm`.
  */
 export async function claim(server: Server, request: AcquireRequest, hasFailed: boolean): Promise<ClaimOutcome> {
   const trial = trialOf(server, request, hasFailed);
@@ -45,7 +52,7 @@ export async function claim(server: Server, request: AcquireRequest, hasFailed: 
     if (outcome.won) state = "won";
     return outcome;
   } finally {
-    // Other claims do not have to wait for one that has come to nothing.
+    // Withdraw the claim, so that other claims do not wait for it.
     if (state === "under way") {
       state = "over";
       granting.forEach(withdraw);
@@ -86,10 +93,10 @@ async function attempt(
   const { election, leaseDurationMs, timeoutMs, candidateId, value } = request;
   const { termId, hasFailed, holdMs } = asked;
   const { clock, pace } = server;
-  // Its own disk may hang as well as a network.
+  // The disk of the own server may hang, like a network.
   const within = <T>(operation: string, act: () => Promise<T>): Promise<T> =>
     sendRequest({ clock, store: "voting", election, operation, timeoutMs, writes: true }, act);
-  // A voter may be syncing something else before.
+  // A voter may have to finish another sync first.
   const graceMs = 2 * pace.answerMs;
   const trial = await poll(server, {
     request: asked,
@@ -113,7 +120,7 @@ async function attempt(
   const countingMs = Math.min(timeoutMs, COUNTING_MS);
   const ballot = await poll(server, { request: claimed, timeoutMs: countingMs, graceMs, isAnswer: isVote, isYes: isGranted });
   if (isLost(server, ballot)) return { won: false, hasFailed: true, votes: ballot.answers };
-  // A process that was frozen finds the votes before it finds its time limit.
+  // A frozen process may handle the votes before its timer, so the time is checked here as well.
   if (ballot.outcome === "open" || holderElapsedMs(clock, sentAt) > COUNTING_MS)
     throw unanswered(election, "ELECT", ballot, false);
 
@@ -121,25 +128,25 @@ async function attempt(
   const reign = new Reign(server, { election, term, termId, candidateId, leaseDurationMs }, value);
   const lead = await reign.lead(timeoutMs, graceMs);
   if (lead.outcome === "yes") return { won: true, reign };
-  // Whoever has taken it is barred for nothing.
+  // Free the servers that have accepted the LEAD: this term has no leader.
   void reign.release(0, timeoutMs);
   if (isLost(server, lead)) return { won: false, hasFailed: true, votes: ballot.answers };
   throw unanswered(election, "LEAD", lead, false);
 }
 
-/** Reports whether a majority has answered, and not granted. The others may be down: nothing is gained by waiting for them. */
+/** Reports whether a majority has answered and the poll is not won. The claim does not wait for the others: they may be down. */
 function isLost({ majority }: Server, { outcome, answers }: PollResult<Answer>): boolean {
   return outcome === "no" || (outcome === "open" && answers.size >= majority);
 }
 
-/** The failure of a call that no majority has answered. */
+/** The error of a request that no majority has answered. */
 export function unanswered(
   election: string,
   operation: string,
   { failures }: Pick<PollResult<Answer>, "failures">,
   mayHaveBeenApplied: boolean,
 ): LeaseholdError {
-  // A list of servers that cannot work is no outage.
+  // A wrong list of servers is a mistake rather than an outage.
   const misuse = failures.find((error) => isLeaseholdError(error, "CONFIGURATION"));
   if (misuse) return misuse;
   const reasons = failures.map((error) => toldError(error).message).join(" ");

@@ -4,13 +4,13 @@ import { ConfigurationError } from "@leasehold/core";
 const NAME = "lock";
 
 /**
- * Keeps every other process, and every other server of this one, out of a directory until the returned function is called or
- * this process ends, however it ends: the lock is the operating system's, on a file of SQLite's.
+ * Locks a directory against all other processes and against other servers of this process. The lock ends when the returned
+ * function is called, or when this process ends in any way. It is a lock of the operating system, on a file of SQLite.
  *
- * @throws {ConfigurationError} where another one has it.
+ * @throws {ConfigurationError} if another server has the lock.
  */
 export async function lockDirectory(directory: string): Promise<() => void> {
-  // Loaded when it is needed: Node warns about it where it is experimental.
+  // Loaded only when needed, because Node warns about it where it is experimental.
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(join(directory, NAME), { timeout: 0 });
   try {
@@ -25,7 +25,7 @@ export async function lockDirectory(directory: string): Promise<() => void> {
   return () => database.close();
 }
 
-/** SQLITE_BUSY, and its extended codes. */
+/** Recognises SQLITE_BUSY and its extended codes. */
 function isBusy(error: unknown): boolean {
   const { errcode } = error as { readonly errcode?: unknown };
   return typeof errcode === "number" && (errcode & 0xff) === 5;

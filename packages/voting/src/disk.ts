@@ -1,7 +1,7 @@
-/** The disk of one server: a text that is replaced as a whole. */
+/** The disk of one server. It holds one text, which is replaced as a whole. */
 export interface Disk {
-  /** What was written last; undefined where there is nothing, or nothing whole. */
+  /** The text that was written last; undefined if there is none, or if it is not intact. */
   read(): Promise<string | undefined>;
-  /** Resolves once it can no longer be lost. */
+  /** Resolves once the text can no longer be lost. */
   write(text: string): Promise<void>;
 }

@@ -6,13 +6,13 @@ import { MAX_PACKET_BYTES } from "./packet.ts";
 
 export const PATH = "/leasehold/voting";
 export const SIGNATURE = "x-leasehold-signature";
-/** The statuses by which a packet is dropped that nobody has signed, or not as it should be. */
+/** The HTTP statuses: `ok` for a signed answer, the others for a packet that is dropped without one. */
 export const STATUS = { ok: 200, malformed: 400, signature: 401, elsewhere: 404, oversized: 413 } as const;
 
 const MOST_CONNECTIONS = 1_024;
-/** The most connections on which nobody has shown the secret yet. The oldest one makes room for the next. */
+/** The most connections without a signed request. If there are more, the oldest one is closed. */
 const MOST_STRANGERS = 256;
-/** A packet that has not come in whole by then is dropped, and so is a connection without one. */
+/** The time within which a packet must arrive as a whole. Otherwise it is dropped; so is a connection without a packet. */
 const PACKET_TIMEOUT_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
 
@@ -21,19 +21,19 @@ export interface Posted {
   readonly signature: unknown;
 }
 
-/** An answer: a body with its signature, or the reason for which there is none. */
+/** An answer: a body with its signature, or the reason why there is none. */
 export type Response = { readonly body: string; readonly signature: string } | Exclude<keyof typeof STATUS, "ok">;
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Where the others connect by TLS. */
+  /** The key and certificate of a server that the others reach by TLS. */
   readonly tls: { readonly key: string | Buffer; readonly cert: string | Buffer } | undefined;
 }
 
-/** What a server does with what comes. */
+/** The functions by which a server handles requests. */
 export interface Handlers {
-  /** Reports whether somebody with the secret has signed a body of that length. What is not signed is not read. */
+  /** Reports whether somebody with the secret has signed a body of that length. An unsigned body is not read. */
   readonly isPromised: (signature: unknown, length: number) => boolean;
   readonly answer: (posted: Posted | "oversized" | "elsewhere" | "signature") => Promise<Response>;
 }
@@ -44,7 +44,7 @@ export async function listen({ host, port, tls }: ListenOptions, handlers: Handl
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     respond(request, strangers, handlers).then(
       (given) => send(response, given),
-      // The other side has hung up.
+      // The other side has closed the connection.
       () => response.destroy(),
     );
   };
@@ -66,7 +66,10 @@ export async function listen({ host, port, tls }: ListenOptions, handlers: Handl
   return server;
 }
 
-/** The connections on which nobody has shown the secret yet. By TLS, a request has another socket with the same address. */
+/**
+ * The connections without a signed request. By TLS, a request has another socket with the same address, so the address is the
+ * key.
+ */
 class Strangers {
   readonly #sockets = new Map<string, Socket>();
 
@@ -78,7 +81,7 @@ class Strangers {
     if (this.#sockets.size > MOST_STRANGERS) oldest?.destroy();
   }
 
-  /** Its first request was signed. */
+  /** Records that the connection has had a signed request. */
   isKnown(socket: Socket): void {
     this.#sockets.delete(keyOf(socket));
   }
@@ -101,7 +104,7 @@ async function respond(request: IncomingMessage, strangers: Strangers, { isPromi
 
 function send(response: ServerResponse, given: Response): void {
   if (typeof given === "string") {
-    // What is left of the body is not read.
+    // The rest of the body is not read.
     response.writeHead(STATUS[given], { Connection: "close" }).end(given);
     return;
   }
@@ -114,7 +117,7 @@ function send(response: ServerResponse, given: Response): void {
   response.end(body);
 }
 
-/** Reads all of a message; undefined where that is too long. */
+/** Reads the whole body of a message; undefined if it is too long. */
 export async function bodyOf(message: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(message.headers["content-length"] ?? 0) > MAX_PACKET_BYTES) return undefined;
   const chunks: Buffer[] = [];

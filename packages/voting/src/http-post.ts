@@ -3,9 +3,9 @@ import { Agent as TlsAgent, request as requestTls } from "node:https";
 import { discreet } from "@leasehold/core/provider";
 import { bodyOf, PATH, SIGNATURE, STATUS, type Posted } from "./http-listener.ts";
 
-/** A packet that got no answer, or none that counts; in words for a person. */
+/** Says in words for a person why a packet got no answer that counts. */
 export class NoAnswer extends Error {
-  /** Waiting does not mend it: somebody has to. */
+  /** A person has to correct something; waiting does not help. */
   readonly isMistake: boolean;
 
   constructor(message: string, isMistake: boolean) {
@@ -15,18 +15,18 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Posts packets to other servers, over connections that are kept. */
+/** Posts packets to other servers, over connections that are kept open. */
 export class Poster {
   readonly #agents: { readonly "http:": Agent; readonly "https:": Agent };
   readonly #answered = new Set<string>();
   #isClosed = false;
 
-  /** @param ca the authority of the servers' certificates, in PEM. @defaultValue those that Node trusts */
+  /** @param ca the authority that has issued the servers' certificates, in PEM. @defaultValue those that Node trusts */
   constructor(ca: string | Buffer | undefined) {
     this.#agents = { "http:": new Agent({ keepAlive: true }), "https:": new TlsAgent({ keepAlive: true, ca }) };
   }
 
-  /** @throws {NoAnswer} unless something has answered as a voting server does. */
+  /** @throws {NoAnswer} if no answer comes that a voting server would give. */
   async post(
     name: string,
     url: URL,
@@ -41,7 +41,7 @@ export class Poster {
     }
   }
 
-  /** Ends what is under way. */
+  /** Ends all requests that are under way. */
   close(): void {
     this.#isClosed = true;
     for (const agent of Object.values(this.#agents)) agent.destroy();
@@ -61,7 +61,7 @@ export class Poster {
     throw new NoAnswer(why, true);
   }
 
-  /** A connection that was kept may be closed by the other side at the very moment: then one more is made. */
+  /** Sends the request once more if it used a kept connection that the other side has just closed. */
   async #exchange(url: URL, body: string, signature: string, signal: AbortSignal): Promise<IncomingMessage> {
     const send = (): Promise<IncomingMessage> =>
       new Promise((resolve, reject) => {

@@ -13,7 +13,7 @@ import type { Troubles } from "./troubles.ts";
 
 type Receive = (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>;
 
-/** So long a server has to say which start it is. */
+/** The time that a server has to say which start it is. */
 const ASK_TIMEOUT_MS = 1_000;
 
 export interface HttpTransportOptions {
@@ -24,11 +24,13 @@ export interface HttpTransportOptions {
   readonly ca: string | Buffer | undefined;
   readonly clock: Clock;
   readonly troubles: Troubles;
-  /** Another server with the same list was met for the first time. */
+  /** Called when another server with the same list is met for the first time. */
   readonly onMet: (name: string) => void;
 }
 
-/** Carries messages between servers over HTTP, in packets that are signed, are for one start, and are taken once. */
+/**
+ * Carries messages between servers over HTTP. Its packets are signed, are for one start of the receiver, and are accepted once.
+ */
 export class HttpTransport implements Transport {
   readonly #options: HttpTransportOptions;
   readonly #names: readonly string[];
@@ -44,7 +46,7 @@ export class HttpTransport implements Transport {
   #id = 0;
   #receive: Receive | undefined;
   #listening: HttpServer | undefined;
-  /** Why this server does nothing any more. */
+  /** The reason for which this server has stopped. */
   #stopped: ConfigurationError | undefined;
 
   constructor(options: HttpTransportOptions) {
@@ -67,7 +69,7 @@ export class HttpTransport implements Transport {
     return await outbox.send(message, timeoutMs);
   }
 
-  /** @throws {ConfigurationError} where this server cannot listen, or another one is at its address. */
+  /** @throws {ConfigurationError} if this server cannot listen, or another one is at its address. */
   async listen(receive: Receive, start: string): Promise<void> {
     this.#start = start;
     this.#receive = receive;
@@ -93,7 +95,7 @@ export class HttpTransport implements Transport {
     await closed;
   }
 
-  /** Whoever is at the address of this server's name is the one that the others hear. */
+  /** Checks that this process is at the address of its own name. The others hear only the process at that address. */
   async #findOneself(): Promise<void> {
     const { server, servers, troubles } = this.#options;
     const at = `The address of '${server}', ${servers[server]?.origin},`;
@@ -111,7 +113,7 @@ export class HttpTransport implements Transport {
       );
     }
     const words = `${at} does not lead to this process: ${(why as Error).message}`;
-    // With others there are those who notice if it leads to another one later.
+    // With other servers, a warning is enough: they notice if the address leads to another process later.
     if (this.#names.length === 1) throw new ConfigurationError(words, { cause: why });
     troubles.tell(words);
   }
@@ -120,7 +122,7 @@ export class HttpTransport implements Transport {
     return await this.#askWho(name).catch(() => undefined);
   }
 
-  /** Asks who answers at an address: its start. */
+  /** Asks which start answers at an address. */
   async #askWho(name: string): Promise<string> {
     const { server, clock } = this.#options;
     const timeout = new AbortController();
@@ -143,7 +145,7 @@ export class HttpTransport implements Transport {
 
   async #sendPacket(messages: readonly Envelope<Request>[], signal: AbortSignal): Promise<Array<Envelope<Answer> | undefined>> {
     const contents = messages.map(({ content }) => content);
-    // The last one knows most of what was written and seen.
+    // The last message has the latest write counters.
     const { content: _, ...header } = messages.at(-1) as Envelope<Request>;
     const {
       servers: _servers,
@@ -155,7 +157,7 @@ export class HttpTransport implements Transport {
     return answers.map((content) => (content ? { ...of, content } : undefined));
   }
 
-  /** Sends one packet, and tells a person of what only a person can mend. */
+  /** Sends one packet. Warns about a failure at once if a person has to correct it; otherwise once the failure lasts. */
   async #exchange(header: Header, contents: readonly Request[], signal: AbortSignal): Promise<Reply> {
     const { to } = header;
     const { troubles, server } = this.#options;
@@ -192,7 +194,7 @@ export class HttpTransport implements Transport {
     return reply;
   }
 
-  /** What another server has against this one's packets. */
+  /** The error for a packet that another server has refused. */
   #refusedBy(name: string, url: URL, { from, servers }: Reply, refused: Refusal): Error {
     const { server } = this.#options;
     if (refused === "misdirected") {
@@ -219,7 +221,7 @@ export class HttpTransport implements Transport {
     return new NoAnswer(`${name} has taken this packet before.`, false);
   }
 
-  /** What another server has sent, or somebody who pretends to be one. */
+  /** Answers a request of another server, or of a process that pretends to be one. */
   async #answer(posted: Posted | "oversized" | "elsewhere" | "signature"): Promise<Response> {
     const { troubles } = this.#options;
     if (posted === "oversized") troubles.drops("oversized");
@@ -240,7 +242,7 @@ export class HttpTransport implements Transport {
       return this.#signed(packet, { refused, contents: [] });
     }
     const { id: _id, servers: _servers, contents, ...header } = packet;
-    // A message of a later version is dropped, and those beside it are not.
+    // A message of a later version is dropped; the messages beside it are not.
     for (const content of contents) if (!content) troubles.drops("malformed", packet.from);
     const answers = await Promise.all(
       contents.map(async (content) => (content ? await this.#receive?.({ ...header, content }) : undefined)),
@@ -260,7 +262,7 @@ export class HttpTransport implements Transport {
       troubles.tell(`the list of servers of ${from} ${difference}, compared with the one here: give all servers the same.`);
       return "lists";
     }
-    // Who is there, is told to everyone of the list.
+    // Every server of the list may ask which start is here.
     if (contents.length === 0) return undefined;
     if (this.#stopped || !this.#outboxes.has(from)) return "misdirected";
     if (!(await this.#live.isLive(from, start))) return "start";
@@ -268,7 +270,7 @@ export class HttpTransport implements Transport {
     return undefined;
   }
 
-  /** An observer's order is for one start of one server, and is taken once. What it reads may be repeated. */
+  /** An observer's order is for one start of one server, and is accepted once. An observer's reads may be repeated. */
   #refusalOfObserver({ to, toStart, start, id, contents }: Packet<Request | undefined>): Refusal | undefined {
     if (contents.every((content) => content?.kind === "READ")) return undefined;
     if (to !== this.#options.server) return "misdirected";

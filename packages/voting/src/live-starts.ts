@@ -1,8 +1,8 @@
 import { TakenIds } from "./taken-ids.ts";
 
 /**
- * Which start of each other server is the one to listen to: that which answers at its address. Of two processes with one name,
- * the one that is not at the address is heard by nobody.
+ * Knows the live start of each other server: the one that answers at the server's address. If two processes have one name, only
+ * the process at the address is heard.
  */
 export class LiveStarts {
   readonly #ask: (name: string) => Promise<string | undefined>;
@@ -10,24 +10,24 @@ export class LiveStarts {
   readonly #asking = new Map<string, Promise<string | undefined>>();
   readonly #taken = new TakenIds();
 
-  /** @param ask who answers at a server's address now; undefined for nobody. */
+  /** @param ask returns the start that answers at a server's address now; undefined if none answers. */
   constructor(ask: (name: string) => Promise<string | undefined>) {
     this.#ask = ask;
   }
 
-  /** Whether any other one has been met. */
+  /** Reports whether any other server has been met. */
   get any(): boolean {
     return this.#starts.size > 0;
   }
 
-  /** This start has answered a request of ours at the address of its name. */
+  /** Records that this start has answered a request of this server, at the address of its name. */
   answers(name: string, start: string): void {
     if (this.#starts.get(name) === start) return;
     this.#starts.set(name, start);
     this.#taken.forget(name);
   }
 
-  /** Reports whether this is the start that is at the address, and asks there if need be. */
+  /** Reports whether this start is the live one. Asks at the server's address if that is not known. */
   async isLive(name: string, start: string): Promise<boolean> {
     if (this.#starts.get(name) === start) return true;
     const asking = this.#asking.get(name) ?? this.#ask(name).finally(() => this.#asking.delete(name));
@@ -37,7 +37,7 @@ export class LiveStarts {
     return found === start;
   }
 
-  /** Reports whether a packet of the live start comes for the first time. */
+  /** Reports whether a packet of the live start arrives for the first time. */
   isNew(name: string, id: number): boolean {
     return this.#taken.isNew(name, id);
   }

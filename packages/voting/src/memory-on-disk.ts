@@ -1,11 +1,14 @@
 import type { Ballot, KeptBallots } from "./ballots.ts";
 import { isBroken, isHandover } from "./message-shapes.ts";
 
-/** What a server keeps. */
+/** The state that a server writes to its disk. */
 export interface Kept extends KeptBallots {
-  /** How often it has been written: the others remember the most that they have heard of, and so tell an older file. */
+  /**
+   * How often the state was written. The other servers remember the highest number that they have heard, and so recognise an
+   * older file.
+   */
   readonly writes: number;
-  /** The same number of each other server, the most that was heard of. */
+  /** The highest `writes` that this server has heard from each other server. */
   readonly seen: Readonly<Record<string, number>>;
 }
 
@@ -15,7 +18,7 @@ export function textOf(kept: Kept): string {
   return JSON.stringify({ schema: SCHEMA, ...kept });
 }
 
-/** What a file says, or `undefined` where that is not what was written: then it counts as lost. */
+/** Reads the text of a file. Returns undefined if it is not what was written; the state then counts as lost. */
 export function keptOf(text: string | undefined): Kept | undefined {
   if (text === undefined) return undefined;
   try {

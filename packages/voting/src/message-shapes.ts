@@ -24,7 +24,7 @@ import type { Ordered } from "./orders.ts";
 
 type Check = (value: unknown) => boolean;
 type Shape = Readonly<Record<string, Check>>;
-/** A check of every field: the compiler sees to it that none is forgotten. */
+/** One check for each field. The compiler reports a missing one. */
 type ShapeOf<T> = { readonly [Field in Exclude<keyof T, "kind">]-?: Check };
 
 export const isText: Check = (value) => typeof value === "string";
@@ -36,7 +36,7 @@ const optional =
   (value) =>
     value === undefined || check(value);
 
-/** Reports whether a value has all the fields of a shape. */
+/** Reports whether a value has all fields of a shape. */
 export function isRecordOf(value: unknown, shape: Shape): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(shape).every(([name, check]) => check((value as Record<string, unknown>)[name]));

@@ -1,6 +1,6 @@
 import type { Ordered } from "./orders.ts";
 
-/** A claim: may this candidate have this term? A `trial` is the pre-vote, which changes nothing anywhere. */
+/** A claim: asks for this voter's vote for a term. With `trial` it is the pre-vote, which changes nothing on any disk. */
 export interface Elect {
   readonly kind: "ELECT";
   readonly election: string;
@@ -9,74 +9,77 @@ export interface Elect {
   readonly termId: string;
   readonly candidateId: string;
   readonly leaseDurationMs: number;
-  /** The latest LEAD that the claimant's own server has heard. */
+  /** The latest LEAD that the claimant's own server knows. */
   readonly heard: Heard;
-  /** That LEAD was its own. */
+  /** The claimant's own server sent that LEAD. */
   readonly hasLed: boolean;
-  /** Its last claim came to nothing though it was not refused: so may this one, and others are preferred. */
+  /**
+   * The claimant's last claim failed by an error, or after it had won its trial. This claim may fail as well, so voters prefer
+   * others. A lost trial leaves the flag as it was.
+   */
   readonly hasFailed: boolean;
-  /** The longest that the answer to a trial may be held, in milliseconds. */
+  /** The longest time for which a voter may hold its answer to a trial, in milliseconds. */
   readonly holdMs: number;
   /**
-   * The time that the claim takes, as far as the claimant can know, in milliseconds: until then no other trial is granted. A trial
-   * with 0 withdraws the one before it.
+   * The claimant's estimate of how long its claim takes, in milliseconds. A voter that grants the claim grants no other trial for
+   * this time. A trial with 0 withdraws the claimant's earlier trial.
    */
   readonly claimMs: number;
 }
 
-/** The latest sign of a leader that a server has heard; zeros for none. */
+/** Identifies the latest LEAD that a server knows. Both numbers are zero if it knows none. */
 export interface Heard {
   readonly term: number;
   readonly number: number;
 }
 
-/** A leader's heartbeat. A voter that has taken it votes for nobody for the lease that it names. */
+/** A leader's heartbeat. A voter that accepts it votes for no candidate for `leaseDurationMs`. */
 export interface Lead {
   readonly kind: "LEAD";
   readonly election: string;
   readonly term: number;
   readonly termId: string;
-  /** Rises with each LEAD of a term: an older one extends nothing. */
+  /** Rises with each LEAD of a term. A LEAD with a lower number extends nothing. */
   readonly number: number;
   readonly candidateId: string;
   readonly value?: string | undefined;
   readonly leaseDurationMs: number;
 }
 
-/** A leader's validity has ended: what its LEADs have barred is free, but for the hold. */
+/** A leader reports that its validity has ended. Its LEADs block no candidate any more, except for the hold. */
 export interface Release {
   readonly kind: "RELEASE";
   readonly election: string;
   readonly term: number;
   readonly termId: string;
-  /** That of its last LEAD. */
+  /** The number of the term's last LEAD. */
   readonly number: number;
   readonly leaseDurationMs: number;
   readonly holdMs: number;
-  /** Whom it was asked to hand over to. */
+  /** The latest transfer order to this term that the leader knows. */
   readonly handover?: Handover | undefined;
 }
 
-/** An administrator ends a term: no LEAD of it is taken any more. */
+/** An administrator ends a term. A voter that has this order refuses all LEADs of the term. */
 export interface Break extends Broken {
   readonly kind: "BREAK";
   readonly election: string;
   readonly term: number;
 }
 
-/** An administrator asks the leader of a term to hand over. */
+/** An administrator orders a transfer from the leader of a term to a candidate. */
 export interface Transfer extends Handover {
   readonly kind: "TRANSFER";
   readonly election: string;
   readonly term: number;
 }
 
-/** By what an administrator's order to a term is told from others. */
+/** Identifies an administrator's order, and ranks it among the orders to the same term. */
 export interface OrderNumber {
   readonly id: string;
   /**
-   * Above that of every order to this term that its administrator has found, and the wall clock's milliseconds: a voter takes none
-   * that is not the latest.
+   * Higher than the number of every order to this term that the administrator has read. Higher than the milliseconds of the
+   * administrator's wall clock, too. A voter refuses an order that a later one has overtaken.
    */
   readonly number: number;
 }
@@ -84,29 +87,29 @@ export interface OrderNumber {
 /** The order that has ended a term. */
 export interface Broken extends OrderNumber {
   readonly reason: string;
-  /** What its LEADs have barred is free at once, though its leader may not know yet. */
+  /** The LEADs of the term stop blocking candidates at once, although the leader may not know of the break yet. */
   readonly immediate: boolean;
 }
 
-/** The order to hand a term over. */
+/** The order to transfer a term to a named candidate. */
 export interface Handover extends OrderNumber {
-  /** Nobody else is voted for, until so long after the lease and a hold are over. */
+  /** Voters vote for this candidate only, until `timeoutMs` after the lease and the hold have ended. */
   readonly candidateId: string;
   readonly timeoutMs: number;
 }
 
-/** Who leads? */
+/** Asks for the last leader that the server knows. */
 export interface Read {
   readonly kind: "READ";
   readonly election: string;
 }
 
-/** What has to be known to begin, or to begin again after a loss? */
+/** Asks for all that a server must know to take part. A server asks after each start, and after a loss of its state. */
 export interface Tell {
   readonly kind: "TELL";
 }
 
-/** Is the server there, and does it take part? Servers ask each other every few seconds. */
+/** Asks whether the server answers and takes part. Servers send it to each other every few seconds. */
 export interface Ping {
   readonly kind: "PING";
 }
@@ -119,22 +122,22 @@ export type Request = ElectionRequest | Tell | Ping;
 export interface Vote {
   readonly kind: "VOTE";
   readonly granted: boolean;
-  /** The voter's term. */
+  /** The voter votes only for terms above this one. */
   readonly term: number;
-  /** For how long it will go on refusing, as far as it knows. */
+  /** The time for which the voter goes on refusing this candidate, as far as it knows, in milliseconds. */
   readonly waitMs: number;
-  /** The leader that it has heard last. */
+  /** The status of the last leader that the voter knows. */
   readonly sign?: Sign | undefined;
 }
 
-/** The answer to LEAD, to RELEASE, to BREAK and to TRANSFER. */
+/** The answer to LEAD, RELEASE, BREAK and TRANSFER. */
 export interface Acknowledgement {
   readonly kind: "LEAD" | "RELEASE" | "BREAK" | "TRANSFER";
   readonly taken: boolean;
   readonly term: number;
-  /** Why no LEAD of that term is taken. */
+  /** The order that has ended the term of the LEAD. */
   readonly broken?: Broken | undefined;
-  /** Whom the leader of that term is asked to hand over to. */
+  /** The transfer order to the term of the LEAD. */
   readonly handover?: Handover | undefined;
 }
 
@@ -142,24 +145,24 @@ export interface Acknowledgement {
 export interface Sighted {
   readonly kind: "READ";
   readonly sign?: Sign | undefined;
-  /** The other servers that take no part, as it knows them. */
+  /** The other servers that take no part, as this server knows them. */
   readonly absent: readonly PeerState[];
 }
 
 /** The answer to TELL. */
 export interface Told {
   readonly kind: "TELL";
-  /** It has not begun: it is new, or has lost what it knew. */
+  /** The server has not begun: it is new, or it has lost its state. */
   readonly forgot: boolean;
-  /** It has begun, and neither voted nor taken a LEAD since. */
+  /** The server has begun, and has neither voted nor accepted a LEAD since. */
   readonly isFresh: boolean;
   readonly floor: number;
   readonly clockFloor: number;
-  /** The term of each election that it keeps; every other one's is at most the floor. */
+  /** The term of each election that the server keeps. The term of every other election is at most `floor`. */
   readonly terms: Readonly<Record<string, number>>;
-  /** The orders to those terms, where there were any. */
+  /** The orders to those terms. Elections without orders are left out. */
   readonly orders: Readonly<Record<string, Ordered>>;
-  /** The longest lease that it knows of. */
+  /** The longest lease that the server knows of, in milliseconds. */
   readonly longestLeaseMs: number;
 }
 
@@ -174,56 +177,59 @@ export interface PeerState {
 export interface Pong {
   readonly kind: "PING";
   readonly takesPart: boolean;
-  /** The time that a sync of its disk takes, in milliseconds. */
+  /** The time that a sync of the server's disk takes, in milliseconds. */
   readonly syncMs: number;
-  /** The other servers that take no part, as it knows them. */
+  /** The other servers that take no part, as this server knows them. */
   readonly absent: readonly PeerState[];
 }
 
-/** It may not say anything: it has lost its disk, or does not know yet whether it has. */
+/**
+ * The server does not answer the request. It takes no part, or the request is for another start of it, or the sender may not ask
+ * this.
+ */
 export interface Silent {
   readonly kind: "SILENT";
 }
 
 export type Answer = Vote | Acknowledgement | Sighted | Told | Pong | Silent;
 
-/** The last leader that a server has heard. */
+/** The status of an election's last leader, as one server knows it. */
 export interface Sign {
   readonly term: number;
   readonly number: number;
   readonly candidateId: string;
   readonly value?: string | undefined;
   readonly leaseDurationMs: number;
-  /** The time since its last LEAD arrived. */
+  /** The time since the leader's last LEAD arrived, in milliseconds. */
   readonly ageMs: number;
   readonly released: boolean;
-  /** What is left of a hold. */
+  /** The rest of the hold, in milliseconds. */
   readonly holdMs: number;
   readonly broken?: Broken | undefined;
   readonly handover?: HandoverLeft | undefined;
-  /** The candidate that it has voted for since, and that may still come to lead by that. */
+  /** The candidate that the server has voted for since. It may still win by that vote. */
   readonly votedFor?: string | undefined;
 }
 
-/** The order to hand a term over, and for how long nobody else is voted for. */
+/** A transfer order, and the time for which voters still vote for its candidate only. */
 export interface HandoverLeft extends Handover {
   readonly leftMs: number;
 }
 
-/** The name of whoever is no server. */
+/** The sender's name of a process that is not a server. */
 export const OBSERVER = "";
 
-/** What goes from one server to another, and back. */
+/** A message from one server to another, or the answer to it. */
 export interface Envelope<Content> {
-  /** The names of all servers, hashed: those whose lists differ do not work together. */
+  /** A hash of the names of all servers. Servers with different lists do not work together. */
   readonly cluster: string;
   readonly from: string;
   readonly to: string;
-  /** Random, one for each start of the sender. */
+  /** A random text, new at each start of the sender. */
   readonly start: string;
-  /** The receiver's start, as far as the sender knows it: a message for an earlier one is not carried out. */
+  /** The receiver's start, as far as the sender knows it. A server does not carry out a request for an earlier start. */
   readonly toStart: string | undefined;
-  /** How often the sender has written to its disk, and the most that it knows of the receiver. */
+  /** `writes`: how often the sender has written its state. `seen`: the highest `writes` of the receiver that the sender knows. */
   readonly writes: number;
   readonly seen: number;
   readonly content: Content;

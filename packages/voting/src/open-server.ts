@@ -13,14 +13,14 @@ import { Troubles } from "./troubles.ts";
 export interface OpenServer {
   readonly server: Server;
   readonly troubles: Troubles;
-  /** Ends it, and lets go of its directory. */
+  /** Closes the server and unlocks its directory. */
   readonly close: () => Promise<void>;
 }
 
 /**
  * Starts a server on a directory and a port of its own.
  *
- * @throws {ConfigurationError} for what a person has to mend. Nothing is left open then.
+ * @throws {ConfigurationError} for mistakes that a person has to correct. Nothing is left open then.
  */
 export async function openServer(options: VotingLeaseStoreOptions): Promise<OpenServer> {
   const { server: name, servers, secret, listen, ca, clock, stateDirectory } = resolveOptions(options);
@@ -50,12 +50,12 @@ export async function openServer(options: VotingLeaseStoreOptions): Promise<Open
   }
 }
 
-/** What a server has of its disk. */
+/** The open directory of a server. */
 interface Kept {
   readonly disk: Disk;
-  /** Another server with the same list was met. */
+  /** Records that another server with the same list was met. */
   readonly onMet: (name: string) => void;
-  /** The list is not the one that it has taken part with last. */
+  /** The server has not taken part with this list yet. */
   readonly isMoved: boolean;
   readonly onBegun: () => void;
   readonly close: () => Promise<void>;
@@ -76,7 +76,7 @@ async function openDirectory(directory: string, server: string, names: readonly 
     await disk.setRoster(roster);
     const keep = (changed: Partial<Roster>): void => {
       roster = { ...roster, ...changed };
-      // Where this fails, so does the next vote, which says so.
+      // If this fails, the next vote fails as well and reports it.
       disk.setRoster(roster).catch(() => undefined);
     };
     const onMet = (other: string): void => {
@@ -92,7 +92,7 @@ async function openDirectory(directory: string, server: string, names: readonly 
   }
 }
 
-/** Makes the directory if need be, and keeps others out of it. */
+/** Makes the directory if it is missing, and locks it. */
 async function ownDirectory(directory: string): Promise<() => void> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });

@@ -11,7 +11,7 @@ export interface VotingTls {
   readonly key: string | Buffer;
   /** This server's certificate, for the host of its own address. */
   readonly cert: string | Buffer;
-  /** The authority that the servers' certificates are from. @defaultValue those that Node trusts */
+  /** The authority that has issued the servers' certificates. @defaultValue those that Node trusts */
   readonly ca?: string | Buffer | undefined;
 }
 
@@ -19,27 +19,27 @@ export interface VotingLeaseStoreOptions {
   /** The name of this server: one of those in `servers`. */
   readonly server: string;
   /**
-   * Every server, by its name, with the address at which the others reach it, such as `http://10.0.0.1:7400`: one, three, five or seven,
-   * the same list on all of them, in any order.
+   * The address of every server by the server's name, such as `http://10.0.0.1:7400`. The other servers reach it there. Give one,
+   * three, five or seven servers, and the same list on all of them, in any order.
    */
   readonly servers: Readonly<Record<string, string>>;
   /**
-   * The text by which all servers sign: at least 16 characters that nobody can guess, the same on all of them. Of several, the first
-   * signs, and all are accepted. To change it without a pause, start all servers with `[old, new]`, then all with `[new, old]`, then all
-   * with the new one.
+   * The text by which all servers sign: at least 16 characters that are hard to guess. It is the same on all servers. Of several
+   * secrets, the first signs and all are accepted. To change the secret without a pause, start all servers with `[old, new]`.
+   * Then start all with `[new, old]`, and then all with the new one.
    */
   readonly secret: Secret;
   /**
-   * A directory on a local disk, for this server alone, where its votes are kept. It is made if it is missing. It must
-   * survive a restart: a server that has lost it takes part again only once most of the others have told it what they know.
+   * A directory on a local disk, for this server alone, in which its votes are kept. It is made if it is missing. It must survive
+   * a restart. A server that has lost it takes part again only once most of the others have reported their state.
    */
   readonly stateDirectory: string;
   /**
-   * The address of this machine to listen on; the port is that of the own entry in `servers`.
-   * @defaultValue loopback, where that is what the own entry in `servers` names
+   * The address of this machine to listen on. The port is that of this server's entry in `servers`.
+   * @defaultValue loopback, if this server's entry in `servers` names loopback
    */
   readonly host?: string | undefined;
-  /** With addresses of `https:`. */
+  /** Needed with addresses of `https:`, and refused with others. */
   readonly tls?: VotingTls | undefined;
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
@@ -57,13 +57,13 @@ const OPTIONS: Readonly<Record<keyof VotingLeaseStoreOptions, true>> = {
 
 const TLS_OPTIONS: Readonly<Record<keyof VotingTls, true>> = { key: true, cert: true, ca: true };
 
-/** The longest lease that there may be at all. */
+/** The longest lease of any election. */
 export const LONGEST_LEASE_MS = 3_600_000;
 const MOST_SERVERS = 7;
 const SHORTEST_SECRET = 16;
 const WHERE = "Give the scheme, the host and the port, such as http://10.0.0.1:7400.";
 
-/** Options that can work, as far as anybody can know without trying. */
+/** Options that can work, as far as can be known without trying them. */
 export interface Resolved {
   readonly server: string;
   readonly servers: Readonly<Record<string, URL>>;
@@ -74,7 +74,7 @@ export interface Resolved {
   readonly clock: Clock;
 }
 
-/** @throws {ConfigurationError} for options that cannot work; nothing was opened, and nothing sent. */
+/** @throws {ConfigurationError} for options that cannot work. Nothing was opened or sent. */
 export function resolveOptions(options: VotingLeaseStoreOptions): Resolved {
   checkOptions("VotingLeaseStore.open", options, OPTIONS);
   const { server, secret, stateDirectory, tls, clock = systemClock } = options;
@@ -130,7 +130,7 @@ function checkServerName(name: string): string {
   return name;
 }
 
-/** The address is not repeated: it may hold a password. */
+/** The error does not repeat the address, because it may hold a password. */
 export function checkAddress(whose: string, given: unknown): URL {
   const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -139,7 +139,7 @@ export function checkAddress(whose: string, given: unknown): URL {
   if (url.username !== "" || url.password !== "" || url.pathname !== "/" || url.search !== "" || url.hash !== "") {
     throw new ConfigurationError(`The address of the ${whose} has more in it than it may. ${WHERE}`);
   }
-  // A URL hides the port that its scheme implies.
+  // `URL` leaves out the default port of a scheme, so the given text is checked.
   if (!/:\d+\/?$/.test(given as string) || portOf(url) === 0) {
     throw new ConfigurationError(`The address of the ${whose} has no port. ${WHERE}`);
   }
@@ -170,12 +170,12 @@ function checkTls(tls: VotingTls | undefined, isHttps: boolean): void {
   try {
     createSecureContext({ ...tls });
   } catch {
-    // The message of OpenSSL may quote what was given.
+    // The message of OpenSSL may quote the options.
     throw new ConfigurationError("tls cannot be used: key, cert and ca must be PEM, and the key that of the certificate.");
   }
 }
 
-/** Nobody else is let in unless that was asked for. */
+/** Without `host`, the own address must be loopback, so that other machines can connect only if that was asked for. */
 function checkHost(host: unknown, server: string, { hostname, origin }: URL): string {
   if (host !== undefined) {
     if (typeof host === "string" && host !== "" && !/[/\s]/.test(host)) return host;

@@ -1,16 +1,17 @@
 import type { Broken, Handover } from "./messages.ts";
 
-/** What administrators have ordered of one term. */
+/** The orders of administrators to one term. */
 export interface Ordered {
-  /** It is ended. */
+  /** The break that has ended the term. */
   readonly broken?: Broken | undefined;
-  /** Another leader is asked for after it; a break since then has lifted that. */
+  /** The transfer of the term. A later break lifts it. */
   readonly handover?: Handover | undefined;
 }
 
 /**
- * The last break of a term and the last hand-over since that any of several servers keeps. What a majority keeps is in it; a break
- * that a majority has refused may be as well, where one of the others has taken it.
+ * Merges the orders to one term that several servers have: the last break, and the last transfer after it. An order that a
+ * majority has accepted is in the result. A break that a majority has refused may be in it as well, if one server has accepted
+ * it.
  */
 export function togetherOf(all: readonly Ordered[]): Ordered {
   let together: Ordered = {};
@@ -22,20 +23,22 @@ export function togetherOf(all: readonly Ordered[]): Ordered {
   return broken && handover && isLater(broken, handover) ? { broken } : together;
 }
 
-/** The number of the last order to a term; 0 where there was none. */
+/** The number of the last order to a term; 0 if there was none. */
 export function lastOrderOf(ordered: Ordered): number {
   return lastOf(ordered)?.number ?? 0;
 }
 
-/** Reports whether the last order of one is later than that of the other. */
+/** Reports whether the last order of `one` is later than the last order of `other`. */
 export function isOrderedLater(one: Ordered, other: Ordered): boolean {
   const order = lastOf(one);
   return order !== undefined && isLater(order, lastOf(other));
 }
 
 /**
- * What becomes of an order, by those to its term that have come before: one that was overtaken by a later one is refused, and one
- * that comes again changes nothing, unless it was overtaken and is given anew.
+ * Decides about an order by the orders to its term that the voter has.
+ * - `new`: it is later than the last one. An order that was overtaken and is given again with a higher number is new as well.
+ * - `known`: the voter has it already, so it changes nothing.
+ * - `refused`: a later order has overtaken it.
  */
 export function verdictOn(order: Broken | Handover, before: Ordered): "new" | "known" | "refused" {
   const last = lastOf(before);
@@ -43,18 +46,24 @@ export function verdictOn(order: Broken | Handover, before: Ordered): "new" | "k
   return before.broken?.id === order.id || before.handover?.id === order.id ? "known" : "refused";
 }
 
-/** A break lifts a hand-over: where there are both, that came later. */
+/** A break lifts an earlier transfer. If a term has both, the transfer came later. */
 function lastOf({ broken, handover }: Ordered): Broken | Handover | undefined {
   return handover ?? broken;
 }
 
-/** Two that have the same number were given without knowing of each other: voters hear them in any order, and must end up alike. */
+/**
+ * Orders with the same number were given without knowledge of each other. Voters receive them in any order and must end up alike,
+ * so the rank decides.
+ */
 function isLater(one: Broken | Handover, other: Broken | Handover | undefined): boolean {
   const number = other?.number ?? 0;
   return one.number === number ? rankOf(one) > rankOf(other) : one.number > number;
 }
 
-/** The fewer an order keeps out, the higher. Of two hand-overs the one that has come first counts, or no majority could rely on it. */
+/**
+ * An order ranks higher if it blocks fewer candidates. Two transfers rank alike, so the first one counts; otherwise no majority
+ * could rely on it.
+ */
 function rankOf(order: Broken | Handover | undefined): number {
   if (!order || !("immediate" in order)) return 0;
   return order.immediate ? 2 : 1;

@@ -1,11 +1,11 @@
 import type { Clock } from "@leasehold/core";
 import type { Answer, Envelope, Request } from "./messages.ts";
 
-/** So many packets to one server are under way at once; what comes then waits, and is one packet. */
+/** The most packets to one server that are under way at once. Later messages wait, and share one packet. */
 const PACKETS = 4;
-/** Answers to trials are held, so that they travel apart, and no heartbeat waits for them. */
+/** Answers to trials are held. So trials travel in packets of their own, and no heartbeat waits for them. */
 const TRIAL_PACKETS = 16;
-/** The most messages of one packet, and about how many characters they may have together. */
+/** The most messages of one packet, and about the most characters that they may have together. */
 const MOST_MESSAGES = 256;
 const MOST_CHARACTERS = 1_000_000;
 
@@ -15,15 +15,15 @@ interface Waiting {
   isOver: boolean;
 }
 
-/** Sends messages of one server to one other one as packets; see {@link Outbox}. */
+/** Sends messages from one server to another one as a packet; see {@link Outbox}. */
 export type SendPacket = (
   messages: readonly Envelope<Request>[],
   signal: AbortSignal,
 ) => Promise<ReadonlyArray<Envelope<Answer> | undefined>>;
 
 /**
- * The messages to one other server. The first ones go at once; those that come while a few packets are under way go together
- * with the next: so a thousand elections take no more connections than one.
+ * The messages to one other server. The first ones are sent at once. Messages that come while `PACKETS` packets are under way
+ * share the next one. So a thousand elections take no more connections than one.
  */
 export class Outbox {
   readonly #clock: Clock;
@@ -69,7 +69,7 @@ class Lane {
     this.#limit = limit;
   }
 
-  /** Nobody waits for a message any more: packets that nobody waits for are ended. */
+  /** Called when a message has timed out. Aborts each packet of which all messages are over. */
   gaveUp(): void {
     for (const { messages, abort } of this.#underWay) if (messages.every(({ isOver }) => isOver)) abort.abort();
   }
@@ -102,7 +102,7 @@ class Lane {
     }
   }
 
-  /** Those that go next: all for the same start of the receiver. */
+  /** Takes the messages that go next. All are for the same start of the receiver. */
   #next(): readonly Waiting[] {
     this.waiting = this.waiting.filter(({ isOver }) => !isOver);
     const [first] = this.waiting;

@@ -1,21 +1,24 @@
-/** The shortest time for which answers to trials are held. On a fast network, the event loops of busy processes differ by as much. */
+/**
+ * The shortest time for which answers to trials are held. On a fast network, the event loops of busy processes differ by this
+ * much.
+ */
 const SHORTEST_HOLD_MS = 50;
-/** Answers are expected to take so many times what round trips and syncs took before. */
+/** The expected times are this many times the measured ones. */
 const SPARE = 1.5;
-/** The number of times that are remembered. Their median counts: one slow answer says nothing of the next. */
+/** The number of measured times that are kept. Their median counts, because one slow answer says nothing about the next. */
 const REMEMBERED = 5;
 
-/** The times that round trips to the other servers and syncs take, as far as this server has seen. In milliseconds. */
+/** The times of round trips to the other servers and of disk syncs, as far as this server knows. In milliseconds. */
 export class Pace {
   readonly #roundTripsMs = new Map<string, number[]>();
   readonly #syncsMs = new Map<string, number[]>();
 
-  /** Another server has answered a request that needs no sync and is not held. */
+  /** Records that another server has answered a request that needs no sync and is not held. */
   answered(name: string, tookMs: number): void {
     remember(this.#roundTripsMs, name, tookMs);
   }
 
-  /** A server has synced its disk. */
+  /** Records how long a server's sync took. */
   synced(name: string, tookMs: number): void {
     remember(this.#syncsMs, name, tookMs);
   }
@@ -25,7 +28,9 @@ export class Pace {
     return median(this.#syncsMs.get(name) ?? []);
   }
 
-  /** The time for which answers to trials are held: trials that are sent within half a round trip of one another arrive in it. */
+  /**
+   * The time for which answers to trials are held. Trials that are sent within half a round trip of each other arrive within it.
+   */
   get holdMs(): number {
     return Math.max(SHORTEST_HOLD_MS, SPARE * longest(this.#roundTripsMs));
   }
@@ -35,7 +40,7 @@ export class Pace {
     return SPARE * (longest(this.#roundTripsMs) + longest(this.#syncsMs));
   }
 
-  /** The time from a trial to the first LEAD: the hold, three round trips, and a sync more than these have. */
+  /** The time from a trial to the first LEAD: the hold, three requests, and time for one more. */
   get claimMs(): number {
     return this.holdMs + 4 * this.answerMs;
   }
@@ -49,7 +54,7 @@ function longest(times: ReadonlyMap<string, readonly number[]>): number {
   return Math.max(0, ...[...times.values()].map(median));
 }
 
-/** Of two in the middle the longer one. */
+/** With an even number of times, returns the longer of the middle two. */
 function median(times: readonly number[]): number {
   return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0;
 }

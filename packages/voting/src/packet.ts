@@ -3,23 +3,23 @@ import type { Answer, Envelope, Request } from "./messages.ts";
 import { isAnswer, isCount, isRecordOf, isRequest, isText } from "./message-shapes.ts";
 import { areNames } from "./roster.ts";
 
-/** So long may a packet be, in bytes; a longer one is dropped before it is read. */
+/** The most bytes of a packet. A longer one is dropped before it is read. */
 export const MAX_PACKET_BYTES: number = 8 * 1024 * 1024;
 
-/** What all messages of one packet have in common. */
+/** The fields that are the same for all messages of one packet. */
 export type Header = Omit<Envelope<unknown>, "content">;
 
-/** What goes over the network at once: messages from one start of a server to one start of another. */
+/** Messages that travel together, from one start of a server to one start of another. */
 export interface Packet<Content> extends Header {
-  /** Rises with each packet of a start: it is taken once, and its answer bears it as well. */
+  /** Rises with each packet of a start. A packet is accepted once, and its answer has the same id. */
   readonly id: number;
-  /** All servers that the sender knows of, so that a difference can be named. */
+  /** All servers that the sender knows, so that a difference can be named. */
   readonly servers: readonly string[];
-  /** Empty where the sender only asks who is there. */
+  /** Empty if the sender only asks which start is there. */
   readonly contents: readonly Content[];
 }
 
-/** Why the messages of a packet were not looked at; the receiver says so in a packet that is signed as well. */
+/** The reason for which a packet was refused, and its messages were not read. The receiver says so in a signed packet. */
 export type Refusal = "lists" | "start" | "replay" | "misdirected";
 
 const REFUSALS: ReadonlySet<unknown> = new Set<Refusal>(["lists", "start", "replay", "misdirected"]);
@@ -30,10 +30,10 @@ export interface Reply extends Packet<Answer | null | undefined> {
   readonly refused?: Refusal | undefined;
 }
 
-/** One secret, or several while a new one takes the place of an old one: the first signs, and all are accepted. */
+/** One secret, or several while a new one replaces an old one. The first signs, and all are accepted. */
 export type Secret = string | readonly string[];
 
-/** Signs and checks what servers send one another, by the secret that they share. */
+/** Signs and checks the messages between servers, by the secret that they share. */
 export class Seal {
   readonly #secrets: readonly string[];
 
@@ -41,13 +41,19 @@ export class Seal {
     this.#secrets = typeof secret === "string" ? [secret] : secret;
   }
 
-  /** The digest of a body, and the signature of the digest and the length, so that both can be checked before the body is read. */
+  /**
+   * Returns the digest of a body, and a signature of the digest and the length. So a receiver can check the signature before it
+   * reads the body.
+   */
   sign(body: string | Buffer): string {
     const digest = digestOf(body);
     return `${digest}.${signatureOf(this.#secrets[0] ?? "", digest, Buffer.byteLength(body))}`;
   }
 
-  /** Reports whether somebody with the secret has signed a body of that length. Takes as long for nearly right as for wrong. */
+  /**
+   * Reports whether somebody with the secret has signed a body of that length. The time does not tell how nearly right a
+   * signature is.
+   */
   isPromised(signature: unknown, length: number): boolean {
     const [digest = "", given = ""] = typeof signature === "string" ? signature.split(".") : [];
     return this.#secrets.some((secret) => isEqual(given, signatureOf(secret, digest, length)));
@@ -73,8 +79,8 @@ function isEqual(given: string, expected: string): boolean {
 }
 
 /**
- * Reads a packet of requests; undefined where it is none. A message in it that this version does not know is undefined: the others
- * count all the same, so that servers of two versions work together.
+ * Reads a packet of requests; undefined if it is none. A message that this version does not know becomes undefined. The others of
+ * the packet still count, so that servers of two versions work together.
  */
 export function packetOf(body: Buffer): Packet<Request | undefined> | undefined {
   const packet = parsed(body);
@@ -82,7 +88,7 @@ export function packetOf(body: Buffer): Packet<Request | undefined> | undefined 
   return { ...packet, contents: packet.contents.map((content) => (isRequest(content) ? content : undefined)) };
 }
 
-/** Reads the answer to a packet; undefined where it is none. Answers that this version does not know are undefined. */
+/** Reads the answer to a packet; undefined if it is none. An answer that this version does not know becomes undefined. */
 export function replyOf(body: Buffer): Reply | undefined {
   const reply = parsed(body) as Reply | undefined;
   if (reply?.isReply !== true || (reply.refused !== undefined && !REFUSALS.has(reply.refused))) return undefined;

@@ -1,16 +1,16 @@
 import type { Clock, StoreMember } from "@leasehold/core";
 import type { Answer, PeerState } from "./messages.ts";
 
-/** What is said of a server that answers, and does not vote yet or any more. */
+/** The reason of a server that answers, and does not vote yet or any more. */
 export const TAKES_NO_PART = "it takes no part.";
 
 interface Peer {
-  /** What keeps it from taking part; undefined where it does. */
+  /** The reason why the server takes no part; undefined if it takes part. */
   readonly why: string | undefined;
   readonly sinceMs: number;
 }
 
-/** The other servers, as this one or another one has last known them: whether they take part, and since when. */
+/** The last known state of the other servers: whether each takes part, and since when. This server or another one observed it. */
 export class Peers {
   readonly #clock: Clock;
   readonly #peers = new Map<string, Peer>();
@@ -21,7 +21,7 @@ export class Peers {
     this.#startedMs = clock.monotonicMs();
   }
 
-  /** A server has answered, or not. */
+  /** Records an answer of a server, or that it gave none. */
   heard(name: string, answer: Answer | undefined): void {
     const takesPart = answer?.kind === "PING" ? answer.takesPart : answer !== undefined && answer.kind !== "SILENT";
     const why = takesPart ? undefined : answer ? TAKES_NO_PART : "it does not answer.";
@@ -29,7 +29,7 @@ export class Peers {
     if (!known || known.why !== why) this.#peers.set(name, { why, sinceMs: this.#clock.monotonicMs() });
   }
 
-  /** Another server says since when a third one has taken no part: it may know that for longer. */
+  /** Records the servers that another server reports as absent. The reporting server may have known it for longer. */
   told(absent: readonly PeerState[]): void {
     for (const { name, why, forMs } of absent) {
       const known = this.#peers.get(name);
@@ -39,7 +39,7 @@ export class Peers {
     }
   }
 
-  /** Those that take no part. */
+  /** The servers that take no part. */
   get absent(): readonly PeerState[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#peers].flatMap(([name, { why, sinceMs }]) =>
@@ -47,7 +47,7 @@ export class Peers {
     );
   }
 
-  /** The state of one server. One that was never asked counts. */
+  /** The state of one server. A server that was never asked counts. */
   member(name: string): StoreMember {
     const { why, sinceMs } = this.#peers.get(name) ?? { why: undefined, sinceMs: this.#startedMs };
     const forMs = this.#clock.monotonicMs() - sinceMs;

@@ -2,47 +2,48 @@ import type { Clock, Timer } from "@leasehold/core";
 import { sendRequest } from "@leasehold/core/provider";
 import type { Answer, ElectionRequest, Request } from "./messages.ts";
 
-/** Who can be asked: every server, by one of them or by somebody else. */
+/** All servers, for a server or an observer that asks them. */
 export interface Electorate {
-  /** The server that asks; of somebody else none. */
+  /** The name of the server that asks; `OBSERVER` if the process is not a server. */
   readonly name: string;
   readonly everyone: readonly string[];
   readonly majority: number;
   readonly clock: Clock;
-  /** Rejects where there is no answer in time. */
+  /** Rejects if no answer comes in time. */
   ask(to: string, request: Request, timeoutMs: number): Promise<Answer>;
-  /** Writes down what the others have told of their writes, where it has a disk. */
+  /** Persists the highest write counter heard from each server. Does nothing without a disk. */
   remember(): Promise<void>;
 }
 
-/** One request to every server, and what they say. */
+/** One request to every server, and how the answers count. */
 export interface PollOptions<A extends Answer> {
   readonly request: ElectionRequest;
   readonly timeoutMs: number;
-  /** The time, from the send, until the other answers count no more once those of a majority decide nothing. @defaultValue all of the time */
+  /** Milliseconds from the send. After them, the poll ends undecided once a majority has answered. @defaultValue `timeoutMs` */
   readonly graceMs?: number | undefined;
-  /** The answers are of no use any more after it aborts. */
+  /** The poll rejects when this signal aborts. */
   readonly signal?: AbortSignal | undefined;
-  /** Tells an answer that may be counted from silence. */
+  /** Reports whether an answer counts. Any other answer counts as a failure. */
   readonly isAnswer: (answer: Answer) => answer is A;
   readonly isYes: (answer: A) => boolean;
-  /** Called at once for each answer, also for those that come after the poll has been decided. */
+  /** Called at once for each answer that counts, also after the poll has ended. */
   readonly onAnswer?: ((server: string, answer: A) => void) | undefined;
 }
 
 /**
  * - `yes`: a majority has said yes.
  * - `no`: so many have said no that no majority can say yes any more.
- * - `open`: neither was so when the time was over, or the grace was and a majority had answered.
+ * - `open`: the poll ended undecided. The time was over, or all had answered or failed, or the grace was over and a majority had
+ *   answered.
  */
 export interface PollResult<A> {
   readonly outcome: "yes" | "no" | "open";
   readonly answers: ReadonlyMap<string, A>;
-  /** Why those did not answer that did not. */
+  /** The reasons of the servers that gave no answer that counts. */
   readonly failures: readonly unknown[];
 }
 
-/** What goes to another server is a request, and published as one. */
+/** `sendRequest` publishes a request to another server. A request to the own server is not published. */
 async function ask(server: Electorate, to: string, request: PollOptions<Answer>["request"], timeoutMs: number): Promise<Answer> {
   if (to === server.name) return await server.ask(to, request, timeoutMs);
   const { clock } = server;
@@ -52,14 +53,14 @@ async function ask(server: Electorate, to: string, request: PollOptions<Answer>[
 }
 
 /**
- * Asks every server to keep something. The own one keeps it before anybody else hears of it, and what the others have told of
- * their writes is written down in the end: of each server that counts another one remembers that, if it is given an older file.
+ * Asks every server to keep something on its disk. The own server keeps it before any other server hears of it. After a yes, the
+ * write counters of the other servers are persisted. By its counter, a server that is given an older file is recognised later.
  */
 export async function pollToKeep<A extends Answer>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
   const { request, timeoutMs } = options;
   const { clock, everyone, name } = server;
   const { kind: operation, election } = request;
-  // Its own disk may hang as well as a network.
+  // The disk of the own server may hang, like a network.
   const within = <T>(act: () => Promise<T>): Promise<T> =>
     sendRequest({ clock, store: "voting", election, operation, timeoutMs, writes: true }, act);
   if (everyone.includes(name)) await within(() => server.ask(name, request, timeoutMs));
@@ -68,7 +69,7 @@ export async function pollToKeep<A extends Answer>(server: Electorate, options: 
   return result;
 }
 
-/** Asks every server, and resolves as soon as it is decided. Each server counts once, by its name. */
+/** Asks every server, and resolves as soon as the result is decided. Each server counts once, by its name. */
 export async function poll<A extends Answer>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
   const { request, timeoutMs, graceMs = timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
   signal?.throwIfAborted();
@@ -88,10 +89,10 @@ export async function poll<A extends Answer>(server: Electorate, options: PollOp
       timer.cancel();
       grace?.cancel();
       signal?.removeEventListener("abort", callOff);
-      // What comes later is no part of the result.
+      // Answers that arrive later are not part of the result.
       resolve({ outcome, answers: new Map(answers), failures: [...failures] });
     };
-    // Its own disk and timers may hang as well.
+    // The disk and the timers of the own server may hang as well.
     const timer = server.clock.setTimer(() => end("open"), timeoutMs);
     const decide = (): void => {
       const yes = [...answers.values()].filter(isYes).length;

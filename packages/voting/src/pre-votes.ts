@@ -2,9 +2,9 @@ import type { Clock } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import type { Elect } from "./messages.ts";
 
-/** The number of elections whose pre-votes are kept before those that are over are let go. */
+/** With more pre-votes than this, the expired ones are removed. */
 const MOST_ELECTIONS = 1_000;
-/** No claim counts votes for longer, so no pre-vote stands for longer. */
+/** The longest time for which a pre-vote counts. No claim counts votes for longer. */
 const LONGEST_PRE_VOTE_MS = 10_000;
 
 interface Trial {
@@ -12,14 +12,14 @@ interface Trial {
   readonly from: string;
 }
 
-/** The trials of one election whose answers are held; in the end the best one is granted. */
+/** The held trials of one election. The best one is granted when the hold ends. */
 interface Choice {
   readonly trials: Trial[];
-  /** The termId of the best one; undefined where this voter has voted for another claim meanwhile. */
+  /** The `termId` of the best trial; undefined if another server's claim may be under way by then. */
   readonly granted: Promise<string | undefined>;
 }
 
-/** The claim that a voter has granted a trial or voted for last. */
+/** The last claim that this voter has voted for, or whose trial it has granted. */
 interface PreVote {
   readonly from: string;
   readonly termId: string;
@@ -27,11 +27,13 @@ interface PreVote {
 }
 
 /**
- * The preference of a voter, which is a delay and never a veto. Answers to trials are held for a moment, so that there is
- * something to choose among. The best one is granted: the latest LEAD heard, then the leader of that term, then the name. A claim
- * whose server's last one has failed comes after all others. All of it stands in the trials, so that voters that have received the
- * same ones prefer the same one. While a granted claim may be under way, no other one is granted: two majorities have a voter in
- * common, so that claims do not take each other's votes. Nothing of it is on the disk, and no safety rests on it.
+ * A voter's preference among candidates. It delays a candidate, and never excludes one. The voter holds its answers to trials for
+ * a moment, so that it can choose among several. It grants the best one: the latest LEAD heard, then the leader of that term,
+ * then the first server name. A claim with `hasFailed` comes after all others. All of this is part of the trials, so voters that
+ * receive the same trials prefer the same one.
+ *
+ * While a granted claim may be under way, the voter grants no other trial. Two majorities have a voter in common, so claims do
+ * not take each other's votes. The preference is not on the disk, and safety does not depend on it.
  */
 export class PreVotes {
   readonly #clock: Clock;
@@ -43,8 +45,9 @@ export class PreVotes {
   }
 
   /**
-   * Resolves with whether a trial is granted, after its hold.
-   * @param knownTerm the term of the last leader that this voter has heard. Only its server is answered without a hold.
+   * Resolves after the hold, and says whether the trial is granted.
+   * @param knownTerm the term of the last leader that this voter knows. The server of that leader alone is answered without a
+   * hold.
    */
   async grants(elect: Elect, from: string, knownTerm: number): Promise<boolean> {
     const { election } = elect;
@@ -55,7 +58,9 @@ export class PreVotes {
     return (await granted) === elect.termId;
   }
 
-  /** The voter has voted for a claim, or granted its trial: no other one is granted for the time that the claim names. */
+  /**
+   * Records that the voter has voted for a claim, or granted its trial. It then grants no other trial for the claim's `claimMs`.
+   */
   voted({ election, termId, claimMs }: Elect, from: string): void {
     const untilMs = this.#clock.monotonicMs() + Math.min(claimMs, LONGEST_PRE_VOTE_MS);
     this.#preVotes.delete(election);
@@ -64,17 +69,17 @@ export class PreVotes {
     for (const name of this.#preVotes.keys()) if (this.waitMs(name) <= 0) this.#preVotes.delete(name);
   }
 
-  /** A claimant gives up. */
+  /** Records that a claimant has given its claim up. */
   withdrawn(election: string, from: string): void {
     if (this.#preVotes.get(election)?.from === from) this.#preVotes.delete(election);
   }
 
-  /** The claim is over, since its leader was heard or has released. */
+  /** Records that the claim is over, because the LEAD or the RELEASE of its leader has arrived. */
   ended(election: string): void {
     this.#preVotes.delete(election);
   }
 
-  /** The time for which trials of a server are refused, because another one's claim may be under way. */
+  /** The time for which trials of `from` are refused, because another server's claim may be under way. */
   waitMs(election: string, from?: string): number {
     const preVote = this.#preVotes.get(election);
     if (!preVote || preVote.from === from) return 0;
@@ -99,7 +104,7 @@ export class PreVotes {
   }
 }
 
-/** Below zero where `one` is preferred. */
+/** Returns a negative number if `one` is preferred. */
 function compare(one: Trial, other: Trial): number {
   const [mine, others] = [rankOf(one), rankOf(other)];
   const at = mine.findIndex((value, index) => value !== others[index]);

@@ -4,32 +4,33 @@ import { isOrderedLater } from "./orders.ts";
 import { poll, pollToKeep, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
 
-/** What stays the same in the LEADs of one term. */
+/** The fields that are the same in all LEADs of one term. */
 export type Title = Omit<Lead, "kind" | "number" | "value">;
 
-/** So many LEADs are remembered by when they were sent: an answer to an older one would extend nothing any more. */
+/** The number of LEADs whose send times are kept. An acknowledgement of an older one would extend nothing. */
 const REMEMBERED = 32;
 
 /**
- * One term that a majority has voted for: its LEADs, and since when the lease counts. That is the send of the latest LEAD
- * that a majority has acknowledged: each server by the latest of its own acknowledgements.
+ * One term that a majority has voted for: its LEADs, and the instant from which its lease counts. The lease counts from the send
+ * of the latest LEAD that a majority has acknowledged. A server that acknowledged a later LEAD counts for the earlier ones as
+ * well.
  */
 export class Reign {
   readonly title: Title;
   value: string | undefined;
-  /** Nothing is sent any more. */
+  /** No LEAD of this term is sent any more. */
   isOver = false;
-  /** The latest order to hand over that any server has told of: one word is enough, since it is an administrator's. */
+  /** The latest transfer order that any server has reported. One report is enough, because only an administrator gives orders. */
   handover: Handover | undefined;
   readonly #server: Server;
   readonly #sent = new Map<number, Instant>();
-  /** The latest number that each server has acknowledged. */
+  /** The highest LEAD number that each server has acknowledged. */
   readonly #taken = new Map<string, number>();
-  /** The servers whose term is above this one: they never acknowledge it again. */
+  /** The servers that have a later term. They never acknowledge this term again. */
   readonly #lost = new Set<string>();
-  /** What an administrator has told servers that end the term. */
+  /** The break of this term that each server has reported. */
   readonly #broken = new Map<string, Broken>();
-  /** The servers that know that it was released while it was the last. */
+  /** The servers that answered the RELEASE while this term was their latest. */
   readonly #released = new Set<string>();
   #number = 0;
 
@@ -39,27 +40,27 @@ export class Reign {
     this.value = value;
   }
 
-  /** The number of its last LEAD. */
+  /** The number of this term's last LEAD. */
   get number(): number {
     return this.#number;
   }
 
-  /** Another term has begun: no majority can acknowledge this one any more. */
+  /** So many servers have a later term that no majority can acknowledge this one any more. */
   get isLost(): boolean {
     return this.#isEnough(this.#lost.size);
   }
 
-  /** A majority knows so. */
+  /** A majority has acknowledged the RELEASE. */
   get isReleased(): boolean {
     return this.#released.size >= this.#server.majority;
   }
 
-  /** The order that has ended it, as so many say that no majority can acknowledge it any more. */
+  /** The break that ended this term. Undefined while a majority can still acknowledge the term. */
   get broken(): Broken | undefined {
     return this.#isEnough(new Set([...this.#lost, ...this.#broken.keys()]).size) ? [...this.#broken.values()][0] : undefined;
   }
 
-  /** Some server has told of a break that came after the order to hand over. */
+  /** A server has reported a break that is later than the transfer order. */
   get #isLifted(): boolean {
     return [...this.#broken.values()].some((broken) => isOrderedLater({ broken }, { handover: this.handover }));
   }
@@ -68,14 +69,16 @@ export class Reign {
     return this.#server.everyone.length - against < this.#server.majority;
   }
 
-  /** From before the send that the lease counts from; undefined before a majority has acknowledged any. */
+  /**
+   * The instant from which the lease counts, taken before the LEAD was sent. Undefined until a majority has acknowledged a LEAD.
+   */
   get grantedAt(): Instant | undefined {
     const numbers = [...this.#taken.values()].toSorted((one, other) => other - one);
     const number = numbers[this.#server.majority - 1];
     return number === undefined ? undefined : this.#sent.get(number);
   }
 
-  /** Sends one LEAD to all, and waits for a majority, for all the time at most; for `graceMs`, see {@link poll}. */
+  /** Sends one LEAD to all servers, and waits for a majority, `timeoutMs` at most. For `graceMs`, see {@link poll}. */
   async lead(timeoutMs: number, graceMs?: number): Promise<PollResult<Acknowledgement>> {
     this.#number += 1;
     const number = this.#number;
@@ -98,14 +101,16 @@ export class Reign {
     });
   }
 
-  /** Frees what its LEADs have barred, but for whom it was asked to hand over to. Its validity has ended. */
+  /**
+   * Lifts the block of this term's LEADs; a hold and a transfer still block. Call it only after the term's validity has ended.
+   */
   async release(holdMs: number, timeoutMs: number): Promise<PollResult<Acknowledgement>> {
     this.isOver = true;
     const { election, term, termId, leaseDurationMs } = this.title;
     const handover = this.#isLifted ? undefined : this.handover && { handover: this.handover };
     const number = this.#number;
     const request = { kind: "RELEASE", election, term, termId, leaseDurationMs, number, holdMs, ...handover } as const;
-    // Without a hold, what is forgotten bars somebody for too long at most.
+    // Without a hold, a server that forgets the RELEASE only blocks candidates for too long.
     return await (holdMs > 0 ? pollToKeep : poll)(this.#server, {
       request,
       timeoutMs,

@@ -1,29 +1,29 @@
 import { createHash } from "node:crypto";
 import { ConfigurationError } from "@leasehold/core";
 
-/** Which servers there are, as one of them knows it. */
+/** The list of servers, as one of them knows it. */
 export interface Roster {
-  /** The server that keeps this. */
+  /** The server that keeps this roster. */
   readonly server: string;
   readonly names: readonly string[];
-  /** Those of the others that it has met with the same list. */
+  /** The other servers that it has met with the same list. */
   readonly met: readonly string[];
-  /** It has taken part with this list. */
+  /** The server has taken part with this list. */
   readonly hasBegun: boolean;
 }
 
-/** What two lists do not have in common. */
+/** The names by which two lists differ. */
 export interface Difference {
   readonly more: readonly string[];
   readonly less: readonly string[];
 }
 
-/** Returns what all names come to: servers that differ in it do not work together. */
+/** Returns a hash of all names. Servers with different hashes do not work together. */
 export function clusterOf(names: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(names.toSorted())).digest("hex");
 }
 
-/** What `names` have more and less than `others`. */
+/** Returns the names that only `names` has, and the names that only `others` has. */
 export function differenceOf(names: readonly string[], others: readonly string[]): Difference {
   return {
     more: names.filter((name) => !others.includes(name)),
@@ -31,21 +31,22 @@ export function differenceOf(names: readonly string[], others: readonly string[]
   };
 }
 
-/** By how many servers two lists differ. */
+/** The number of servers by which two lists differ. */
 export function distanceOf({ more, less }: Difference): number {
   return more.length + less.length;
 }
 
-/** A difference in words: "it has d, and not c". */
+/** A difference in words, such as "has d and lacks c". */
 export function inWords({ more, less }: Difference): string {
   const parts = [more.length > 0 ? `has ${more.join(", ")}` : "", less.length > 0 ? `lacks ${less.join(", ")}` : ""];
   return parts.filter(Boolean).join(" and ");
 }
 
 /**
- * What a server begins with, and whether its file knows nothing yet of what the others of this list know.
+ * Returns the roster with which a server begins. `isMoved` means that the server has a file, and has not taken part with this
+ * list yet. Its file may lack what the others of this list know.
  *
- * @throws {ConfigurationError} where it may not begin with this list; see {@link checkChange}.
+ * @throws {ConfigurationError} if the server may not begin with this list; see {@link checkChange}.
  */
 export function rosterAtStart(
   kept: Roster | undefined,
@@ -59,9 +60,9 @@ export function rosterAtStart(
 }
 
 /**
- * Checks that a server whose file is from another list may begin with this one: majorities of two lists that differ by one
- * server have one in common, and those of lists further apart need not. What was decided with the list before that of its file it
- * knows once it has taken part with that.
+ * Checks that a server whose file is from another list may begin with this one. Majorities of two lists that differ by one server
+ * have a server in common. Majorities of lists that differ by more may have none. The server must have taken part with the list
+ * of its file. Only then does it know what was decided with the list before that one.
  *
  * @throws {ConfigurationError} that says what has to be done first.
  */
@@ -87,7 +88,7 @@ function checkChange(kept: Roster, { server, names }: Pick<Roster, "server" | "n
   );
 }
 
-/** Reads a roster that was kept; undefined where that is none. */
+/** Parses a roster; undefined if the text is none. */
 export function asRoster(line: string): Roster | undefined {
   try {
     const { server, names, met, hasBegun } = JSON.parse(line) as Roster;

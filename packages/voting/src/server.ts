@@ -26,35 +26,37 @@ import { Peers, TAKES_NO_PART } from "./peers.ts";
 import { PreVotes } from "./pre-votes.ts";
 import type { Troubles } from "./troubles.ts";
 
-/** The wait before a server that does not take part yet asks the others once more, and how long each has to answer. */
+/** The wait before a server that takes no part yet asks the others again. And the time that each has to answer. */
 const ASK_AGAIN_MS = 250;
 const TELL_TIMEOUT_MS = 1_000;
-/** The wait before a write that has failed is made again, as a whole: until then nothing of it was said. */
+/** The wait before a failed write is repeated. The server is silent meanwhile. */
 const WRITE_AGAIN_MS = 1_000;
 const PING_EVERY_MS = 10_000;
 const PING_ABSENT_EVERY_MS = 2_000;
-/** The requests whose answers are held, or wait for a sync: they tell nothing of the way. */
+/** The requests whose answers are held, or wait for a sync. Their times do not measure the round trip. */
 const WAITS: ReadonlySet<Request["kind"]> = new Set(["ELECT", "RELEASE", "BREAK", "TRANSFER"]);
 const NOTHING = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
 
 export interface ServerOptions {
   readonly name: string;
-  /** All of them, in any order. */
+  /** The names of all servers, in any order. */
   readonly names: readonly string[];
-  /** What the names of all servers come to; see `clusterOf`. */
+  /** A hash of the names of all servers; see `clusterOf`. */
   readonly cluster: string;
   readonly clock: Clock;
   readonly disk: Disk;
   readonly transport: Transport;
-  /** What is on its disk is from another list of servers. */
+  /** The server has not taken part with this list yet. The state on its disk may be from another list. */
   readonly isMoved?: boolean | undefined;
-  /** It takes part with this list, and what it has to know for that is on its disk. */
+  /** Called once the server takes part with this list. All that it needs for that is on its disk by then. */
   readonly onBegun?: (() => void) | undefined;
-  /** Are told to a person. */
+  /** Receives warnings for a person. */
   readonly troubles?: Pick<Troubles, "tell" | "lasts" | "ends"> | undefined;
 }
 
-/** One server: votes by the rules of {@link Ballots}, once what it has to keep is on its disk, and asks the others. */
+/**
+ * One server. It votes by the rules of {@link Ballots}, and asks the other servers. It answers once its changes are on its disk.
+ */
 export class Server {
   readonly name: string;
   readonly others: readonly string[];
@@ -62,23 +64,23 @@ export class Server {
   readonly clock: Clock;
   readonly #options: ServerOptions;
   readonly #start: string;
-  /** The start of each other one that was met last, and how often it was another one than before. */
+  /** The latest known start of each other server, and how often that start has changed. */
   readonly #starts = new Map<string, string>();
   readonly #restarts = new Map<string, number>();
-  /** How often each other one has written, the most that was heard of; and the most that each remembers of this one. */
+  /** The highest write counter heard from each other server. And the highest counter of this server that each of them knows. */
   readonly #seen = new Map<string, number>();
   readonly #remembered = new Map<string, number>();
   readonly #watchers = new Set<(election: string) => void>();
   readonly #closed = new AbortController();
-  /** What round trips and syncs take. */
+  /** The times that round trips and syncs take. */
   readonly pace: Pace = new Pace();
   readonly #preVotes: PreVotes;
   readonly #peers: Peers;
   #ballots: Ballots;
   #admission: Admission;
-  /** It was found that it may take part; see {@link Admission}. */
+  /** The server may take part, as {@link Admission} has decided. */
   #takesPart = false;
-  /** Of what is on the disk or on its way there, and of what is certainly there. */
+  /** The counter of the latest write that has begun, and of the latest write that is certainly on the disk. */
   #writes = 0;
   #written = 0;
   #syncedVersion = 0;
@@ -100,7 +102,7 @@ export class Server {
     this.#peers = new Peers(clock);
   }
 
-  /** Reads the disk, and begins to listen. It takes part as soon as it may. */
+  /** Reads the disk and begins to listen. The server takes part as soon as it may; this does not wait for that. */
   async start(): Promise<void> {
     const kept = keptOf(await this.#options.disk.read());
     this.#ballots = new Ballots(kept ?? NOTHING, this.clock.monotonicMs());
@@ -122,14 +124,14 @@ export class Server {
     return this.#takesPart && !this.#isSilent;
   }
 
-  /** All servers, as this one knows them. */
+  /** The state of all servers, as this one knows it. */
   members(): readonly StoreMember[] {
     const counts = this.takesPart;
     const own = { name: this.name, store: "voting", counts, forMs: 0, waitsFor: counts ? undefined : TAKES_NO_PART };
     return [own, ...this.others.map((other) => this.#peers.member(other))];
   }
 
-  /** Until its disk takes what it has decided; or for good, once it is closed. */
+  /** The server is silent after a failed write until a write succeeds. It is silent for good once it is closed. */
   get #isSilent(): boolean {
     return this.#isBroken || this.#closed.signal.aborted;
   }
@@ -138,41 +140,41 @@ export class Server {
     return this.#ballots;
   }
 
-  /** Calls back whenever a LEAD, a RELEASE or an order of some election has arrived. Returns what ends that. */
+  /** Calls `watcher` whenever a LEAD, a RELEASE or an order of some election has arrived. Returns a function that ends this. */
   onSign(watcher: (election: string) => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Asks one server, which may be this one. Rejects where there is no answer in time. */
+  /** Asks one server, which may be this one. Rejects if no answer comes in time. */
   async ask(to: string, request: Request, timeoutMs: number): Promise<Answer> {
     if (this.#closed.signal.aborted) throw new Error("This server is closed.");
     if (to === this.name) return await this.#answer(request, this.name);
     const answer = await this.#send(to, request, timeoutMs);
     if (answer) return answer;
-    // It was started again meanwhile: now its present start is known.
+    // The server was started again meanwhile, and its present start is known now.
     const again = await this.#send(to, request, timeoutMs);
     if (again) return again;
     throw new Error(`${to} was started again and again.`);
   }
 
   /**
-   * Writes down what the others have told of their writes: whoever has a server's vote, or its word to keep a hold or an
-   * order, remembers that it has written, also after a start.
+   * Persists the highest write counter heard from each server. This server relies on a vote, a hold or an order that another one
+   * has written. By the counter it recognises an older file of the other one, also after a start.
    */
   async remember(): Promise<void> {
     this.#ballots.version += 1;
     await this.#synced(this.#ballots.version);
   }
 
-  /** What this server answers to another one; undefined where the message is not for it. */
+  /** Returns the answer to another server's message; undefined if the message is not for this server. */
   async receive(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
     const { cluster, from, to, start, toStart, content } = message;
     if (from === OBSERVER) return this.#envelope(OBSERVER, start, await this.#answerObserver(content));
     if (cluster !== this.#options.cluster || to !== this.name || !this.others.includes(from)) return undefined;
     this.#meet(message);
     if (toStart !== undefined && toStart !== this.#start) return this.#envelope(from, start, { kind: "SILENT" });
-    // What does not say for which start it is may be from before it: it only learns of the present one.
+    // A request that names no start of the receiver may be older than this start. Its sender only learns the present start.
     if (toStart === undefined && !isOfNoStart(content)) return this.#envelope(from, start, { kind: "SILENT" });
     return this.#envelope(from, start, await this.#answer(content, from));
   }
@@ -183,7 +185,7 @@ export class Server {
     await this.#writing.catch(() => undefined);
   }
 
-  /** Undefined: the message was for an earlier start of the receiver. */
+  /** Resolves with undefined if the receiver was started again, before the request arrived or while it was under way. */
   async #send(to: string, content: Request, timeoutMs: number): Promise<Answer | undefined> {
     const toStart = this.#starts.get(to);
     const restarts = this.#restarts.get(to);
@@ -195,10 +197,11 @@ export class Server {
     if (answer.toStart !== this.#start) throw new Error("The answer is to an earlier start.");
     if (!WAITS.has(content.kind)) this.pace.answered(to, this.clock.monotonicMs() - sentMs);
     const wasRestarted = this.#restarts.get(to) !== restarts;
-    // What it says counts nothing any more, nor has the present start lost anything by not knowing of it.
+    // The answer of an earlier start does not count. Its write counter is not recorded either, because the present start has lost
+    // nothing by not knowing of that write.
     if (wasRestarted && answer.start === toStart) return undefined;
     this.#meet(answer);
-    // What an earlier start has said does not count once the present one was told what there is: it may have forgotten that.
+    // The receiver was started again meanwhile. The answer does not count, because the present start may have forgotten it.
     if (wasRestarted) return undefined;
     return toStart === answer.start || isOfNoStart(content) ? answer.content : undefined;
   }
@@ -209,7 +212,7 @@ export class Server {
     return { cluster, from: this.name, to, start: this.#start, toStart, writes: this.#written, seen, content };
   }
 
-  /** Takes in what every message tells of its sender, and of what that remembers of this one. */
+  /** Records what a message says about its sender, and what the sender remembers of this server. */
   #meet({ from, start, writes, seen }: Envelope<unknown>): void {
     const known = this.#starts.get(from);
     if (known !== undefined && known !== start) this.#restarts.set(from, (this.#restarts.get(from) ?? 0) + 1);
@@ -219,7 +222,7 @@ export class Server {
     if (seen > this.#writes && !this.#admission.forgot) this.#lose();
   }
 
-  /** Its file was older than what it has answered by. */
+  /** Gives the file up, because another server remembers a later write than the file has. */
   #lose(): void {
     this.#admission.loses(this.clock.monotonicMs());
     const took = this.#takesPart;
@@ -228,7 +231,7 @@ export class Server {
     if (took) void this.#join();
   }
 
-  /** Somebody who is no server, and has the secret, may read and give orders, and has no vote. */
+  /** An observer has the secret and is not a server. It may read and give orders, and has no vote. */
   async #answerObserver(content: Request): Promise<Answer> {
     const mayAsk = content.kind === "READ" || content.kind === "BREAK" || content.kind === "TRANSFER";
     return mayAsk ? await this.#answer(content, OBSERVER) : { kind: "SILENT" };
@@ -239,7 +242,7 @@ export class Server {
     if (request.kind === "PING") return this.#pong();
     if (!this.takesPart) return { kind: "SILENT" };
     const answer = await this.#judge(request, from);
-    // Not for what other elections have changed: heartbeats would wait for votes.
+    // Wait for changes of this election only; otherwise heartbeats would wait for votes of other elections.
     await this.#synced(this.#ballots.versionOf(request.election));
     return this.takesPart ? answer : { kind: "SILENT" };
   }
@@ -270,7 +273,7 @@ export class Server {
     const vote = this.#ballots.elect(elect, nowMs);
     if (!vote.granted || elect.claimMs === 0) return vote;
     const isGranted = await this.#preVotes.grants(elect, from, this.#ballots.sign(election, nowMs)?.term ?? 0);
-    // It may have heard a leader meanwhile.
+    // A LEAD may have arrived during the hold.
     const laterMs = this.clock.monotonicMs();
     if (isGranted) return this.#ballots.elect(elect, laterMs);
     return this.#ballots.vote(elect, false, laterMs);
@@ -292,7 +295,7 @@ export class Server {
     return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, orders, longestLeaseMs };
   }
 
-  /** Resolves once all that this server had decided by then is on its disk. After a failure it is silent until a write succeeds. */
+  /** Resolves once all changes up to `version` are on the disk. Also resolves if the server is silent, or has lost its state. */
   async #synced(version: number): Promise<void> {
     while (!this.#isSilent && !this.#admission.forgot && this.#syncedVersion < version) {
       this.#writing = this.#isWriting ? this.#writing : this.#write();
@@ -319,18 +322,18 @@ export class Server {
     }
   }
 
-  /** Writes until that succeeds. Nothing was said that is not on the disk: the server is silent meanwhile. */
+  /** Repeats the write until it succeeds. The server is silent meanwhile, because it answers only by what is on the disk. */
   async #writeAgain(): Promise<void> {
     this.#isBroken = true;
     while (this.#isBroken && !this.#closed.signal.aborted) {
       await sleep(this.clock, WRITE_AGAIN_MS, this.#closed.signal).catch(() => undefined);
-      // One that has lost its file writes once it begins again.
+      // A server that has lost its file writes when it begins again.
       if (this.#admission.forgot) this.#isBroken = false;
       else if (!this.#closed.signal.aborted && !this.#isWriting) await (this.#writing = this.#write());
     }
   }
 
-  /** Asks the others until it may take part. */
+  /** Asks the others for their state until this server may take part. */
   async #join(): Promise<void> {
     const { signal } = this.#closed;
     while (!signal.aborted && !this.#takesPart) {
@@ -341,7 +344,7 @@ export class Server {
     }
   }
 
-  /** Asks the others every few seconds whether they are there. */
+  /** Asks the others every few seconds whether they answer and take part. */
   async #pingOthers(): Promise<void> {
     const { signal } = this.#closed;
     while (!signal.aborted) {
@@ -378,7 +381,7 @@ export class Server {
       if (answer?.kind !== "TELL") return;
       this.#admission.hears(other, answer, this.#remembered.get(other) ?? 0, askedMs);
     } catch {
-      // It is asked again.
+      // The next round asks it again.
     }
   }
 
@@ -401,16 +404,16 @@ export class Server {
   async #beginWith(ballots: Ballots): Promise<void> {
     const { version } = this.#ballots;
     this.#ballots = ballots;
-    // A write of what was before may still be under way.
+    // A write of the former state may still be under way, and must not count for the new state.
     this.#ballots.version = version + 1;
     this.#admission = this.#admit({ forgot: false });
     await this.#synced(this.#ballots.version);
-    // It may have found meanwhile that it has lost more.
+    // A message may have shown meanwhile that this server has lost more.
     this.#takesPart = !this.#admission.forgot;
   }
 }
 
-/** A request that any start of the receiver may answer. */
+/** Reports whether any start of the receiver may answer the request. */
 function isOfNoStart({ kind }: Request): boolean {
   return kind === "TELL" || kind === "PING";
 }

@@ -3,22 +3,22 @@ import { blockerOf } from "@leasehold/core/provider";
 import type { Sign } from "./messages.ts";
 import { isOrderedLater } from "./orders.ts";
 
-/** More elections than these are let go, the ones longest unheard of first. */
+/** With more elections than this, the one that was heard of longest ago is dropped. */
 const MOST_ELECTIONS = 10_000;
 
 interface Heard {
   readonly sign: Sign;
-  /** By the monotonic clock; the sign was heard before. */
+  /** A time of the monotonic clock after the status was received. */
   readonly atMs: number;
 }
 
-/** Of one term: the last order to it may be known to others than its last LEAD. */
+/** Of one term, the status with the latest LEAD and the status with the latest order. They may come from different servers. */
 interface Sighting {
   readonly latest: Heard;
   readonly ordered: Heard;
 }
 
-/** What this process has heard of leaders, whoever told it: the latest of each election. */
+/** The latest leader of each election that this process knows of, from its own server or from others. */
 export class Sightings {
   readonly #clock: Clock;
   readonly #sightings = new Map<string, Sighting>();
@@ -40,7 +40,7 @@ export class Sightings {
     if (this.#sightings.size > MOST_ELECTIONS) this.#sightings.delete(this.#sightings.keys().next().value ?? "");
   }
 
-  /** `undefined` where no leader was ever heard. */
+  /** Returns undefined if no leader was ever heard of. */
   snapshot(election: string): LeaseSnapshot | undefined {
     const sighting = this.#sightings.get(election);
     if (!sighting) return undefined;
@@ -61,7 +61,7 @@ export class Sightings {
       ...(isNobodys ? {} : { holder: candidateId, ageMs: [ageMs + sinceMs, Infinity] as const, leaseDurationMs }),
       ...(value === undefined || isNobodys ? {} : { value }),
       ...(bar === undefined ? {} : { bar }),
-      // Who is asked for after it may come, though it was broken before.
+      // If a transfer came after the break, no reason is given: the term ends for the transfer.
       ...(broken && !handover && !released ? { endingReason: broken.reason } : {}),
     };
   }
@@ -74,7 +74,10 @@ function isLater(one: Sign, other: Sign): boolean {
   return isOrderedLater(one, other);
 }
 
-/** Whether a sign tells of the last order; of the same one the latest LEAD tells for how long it has to last. */
+/**
+ * Reports whether a status has a later order. If the order is the same, the latest LEAD decides, because it tells best how long
+ * the order lasts.
+ */
 function isOrderHeard(sign: Sign, ordered: Sign, isLatest: boolean): boolean {
   if (sign.term !== ordered.term) return sign.term > ordered.term;
   return isOrderedLater(sign, ordered) || (isLatest && !isOrderedLater(ordered, sign));

@@ -1,4 +1,4 @@
-// For who brings a disk and a network of his own: the simulation of this repository.
+// Exports for a program that has its own disk and network: the simulation of this repository.
 export { Server, type ServerOptions } from "./server.ts";
 export type { Disk } from "./disk.ts";
 export type { Transport } from "./transport.ts";

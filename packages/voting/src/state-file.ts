@@ -5,37 +5,37 @@ import type { Disk } from "./disk.ts";
 import { asRoster, type Roster } from "./roster.ts";
 
 const NAME = "state";
-/** The file's first line, with the checksum of all that follows it. */
+/** The file's first line, with the checksum of all that follows. */
 const HEAD = /^leasehold-voting 1 ([0-9a-f]{64})\n/;
 
-/** What one server keeps, as a file. */
+/** The content of one server's file. */
 export interface State {
   readonly roster: Roster;
-  /** What its voter has written. */
+  /** The text that the voter has written. */
   readonly text: string;
 }
 
 /**
- * One file in a directory that this process has for itself. It is replaced as a whole, and each time is on the disk before
- * anybody hears of it: written beside, synced, renamed, and the directory synced. Writes that come while one is under way are
- * one write.
+ * One file in a directory that only this process uses. Each write replaces the whole file, and resolves once the new file is on
+ * the disk. The text is written beside the file, synced and renamed; then the directory is synced. Writes that are requested
+ * while one is under way become one write.
  */
 export class StateFile implements Disk {
   readonly #directory: string;
   readonly #tell: (message: string) => void;
   #roster: Roster | undefined;
   #text = "";
-  /** What is to be written next, and when it will have been. */
+  /** Resolves after the write that waits for the present one; undefined if none waits. */
   #next: Promise<void> | undefined;
   #present: Promise<void> = Promise.resolve();
 
-  /** @param tell is told what a person should know. */
+  /** @param tell receives messages for a person. */
   constructor(directory: string, tell: (message: string) => void) {
     this.#directory = directory;
     this.#tell = tell;
   }
 
-  /** Reads what was kept before this start; undefined where there is no such file, or it is not whole. */
+  /** Reads the state from before this start; undefined if there is no file, or if it is not intact. */
   async load(): Promise<State | undefined> {
     const bytes = await readFile(join(this.#directory, NAME)).catch((error: unknown) => {
       if ((error as { readonly code?: unknown }).code === "ENOENT") return undefined;
@@ -48,7 +48,7 @@ export class StateFile implements Disk {
     return state;
   }
 
-  /** Says whose file it is and whom that works with, beside what was kept. */
+  /** Sets the roster. Once the voter has written a text, the file is written again with the roster beside it. */
   async setRoster(roster: Roster): Promise<void> {
     this.#roster = roster;
     if (this.#text !== "") await this.#save();
@@ -95,7 +95,7 @@ function textOf({ roster, text }: State): string {
   return `leasehold-voting 1 ${checksum(body)}\n${body}`;
 }
 
-/** Returns what a file says, or undefined unless it is whole. */
+/** Parses a file; undefined if it is not intact. */
 function stateOf(content: string): State | undefined {
   const [head, expected] = HEAD.exec(content) ?? [];
   if (head === undefined) return undefined;
@@ -112,7 +112,7 @@ function checksum(text: string): string {
 
 async function replace(directory: string, content: string): Promise<void> {
   const [path, beside] = [join(directory, NAME), join(directory, `${NAME}.new`)];
-  // A file of its own for each write: of one whose sync has failed nobody knows what is on the disk.
+  // Use a new file for each write: after a failed sync, the content of the old one is unknown.
   await rm(beside, { force: true });
   const file = await open(beside, "wx", 0o600);
   try {
@@ -125,9 +125,9 @@ async function replace(directory: string, content: string): Promise<void> {
   await syncDirectory(directory);
 }
 
-/** So that the name leads to the new file after a power cut, too. */
+/** Syncs the directory, so that the name leads to the new file after a power cut as well. */
 async function syncDirectory(directory: string): Promise<void> {
-  // Windows syncs no directories, and keeps the order of what happens to names itself.
+  // Windows does not sync directories, and keeps the order of changes to names itself.
   if (process.platform === "win32") return;
   const handle = await open(directory, "r");
   try {

@@ -1,13 +1,13 @@
-/** So many packets may overtake one another on their way. */
+/** A packet counts as old if its id is this far below the highest one. */
 const WINDOW = 1_024;
-/** The senders whose packets are remembered; the one that was heard longest ago is let go first. */
+/** The number of senders whose packets are remembered. The sender that was heard longest ago is dropped first. */
 const MOST_SENDERS = 1_000;
 
-/** The packets of each sender that have been taken: none is taken again. */
+/** The packets that were taken from each sender. No packet is taken twice. */
 export class TakenIds {
   readonly #senders = new Map<string, { readonly ids: Set<number>; highest: number }>();
 
-  /** Reports whether a packet comes for the first time. One that many have overtaken counts as an old one. */
+  /** Reports whether a packet arrives for the first time. A packet that many others have overtaken counts as old. */
   isNew(sender: string, id: number): boolean {
     const taken = this.#senders.get(sender) ?? { ids: new Set(), highest: 0 };
     this.#senders.delete(sender);
@@ -22,7 +22,7 @@ export class TakenIds {
     return true;
   }
 
-  /** A sender begins to count anew. */
+  /** Forgets the packets of a sender, because it counts anew. */
   forget(sender: string): void {
     this.#senders.delete(sender);
   }

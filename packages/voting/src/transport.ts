@@ -1,13 +1,13 @@
 import type { Answer, Envelope, Request } from "./messages.ts";
 
-/** The way to the other servers. */
+/** Carries messages between this server and the others. */
 export interface Transport {
   /**
-   * Sends a message to another server, and resolves with what that answers. Rejects when there is no answer in time, or none
-   * that can be trusted.
+   * Sends a message to another server, and resolves with its answer. Rejects if no answer comes in time, or none that can be
+   * trusted.
    */
   send(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>>;
-  /** Begins to receive, for this start of the server. The answer is undefined where there is to be none. */
+  /** Begins to receive messages for this start of the server. `receive` resolves with undefined if no answer is to be sent. */
   listen(receive: (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>, start: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -6,30 +6,33 @@ import { StoreWarnings } from "@leasehold/core/provider";
 export const DROPPED_CHANNEL = "leasehold:voting-dropped";
 
 /**
- * Why a packet of another server, or of who pretends to be one, was dropped.
- * - `oversized`, `malformed`: too long, or none of ours.
+ * Why a packet was dropped. Its sender is another server, or pretends to be one.
+ * - `oversized`, `malformed`: too long, or no packet of this protocol.
  * - `signature`: not signed with this server's secret.
  * - `misdirected`: for another server.
- * - `lists`: its sender knows of other servers than this one does.
+ * - `lists`: its sender has another list of servers.
  * - `start`: another process is at the address of its sender's name.
- * - `replay`: it came before.
+ * - `replay`: it has arrived before.
  */
 export type DropReason = "oversized" | "malformed" | "signature" | "misdirected" | "lists" | "start" | "replay";
 
 export interface DroppedPacket {
-  /** The server that has dropped it. */
+  /** The server that dropped the packet. */
   readonly server: string;
   readonly reason: DropReason;
-  /** Whom it claims to be from; absent where that cannot be known. */
+  /** The server that the packet claims to be from; absent if that cannot be known. */
   readonly from?: string | undefined;
 }
 
-/** A person is told of the same at most so often. */
+/** The same warning is given at most once in this time. */
 const AGAIN_MS = 60_000;
-/** So long others may take to be started, before a person is told that they do not answer. */
+/** A problem must last for this time before a warning, because the other servers may still be starting. */
 const PATIENCE_MS = 5_000;
 
-/** What goes wrong between servers: counted, published, and told as the warnings of its store, each thing once a minute. */
+/**
+ * Handles problems between servers. Dropped packets are counted and published. Problems become warnings of the store, each at
+ * most once a minute.
+ */
 export class Troubles {
   readonly warnings: StoreWarnings = new StoreWarnings();
   readonly #clock: Clock;
@@ -44,7 +47,7 @@ export class Troubles {
     this.#server = server;
   }
 
-  /** How many packets were dropped, for each reason. */
+  /** The number of dropped packets, for each reason. */
   get dropped(): Readonly<Partial<Record<DropReason, number>>> {
     return Object.fromEntries(this.#dropped);
   }
@@ -54,22 +57,25 @@ export class Troubles {
     this.#channel.publish({ server: this.#server, reason, from } satisfies DroppedPacket);
   }
 
-  /** Tells a person at once. */
+  /** Gives a warning at once, except if the same one was given within `AGAIN_MS`. */
   tell(message: string): void {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs < (this.#toldMs.get(message) ?? -Infinity) + AGAIN_MS) return;
-    // Few differ, unless somebody makes them differ.
+    // Few messages differ, except if somebody makes them differ on purpose.
     if (this.#toldMs.size >= 100) this.#toldMs.clear();
     this.#toldMs.set(message, nowMs);
     this.warnings.warn("LEASEHOLD_VOTING", `Voting server ${this.#server}: ${message}`);
   }
 
-  /** What a server was in trouble for is over. */
+  /** Records that the problem of `name` has ended. */
   ends(name: string): void {
     this.#sinceMs.delete(name);
   }
 
-  /** A server does not answer, or take part: it is told once that lasts, since others may only not have been started yet. */
+  /**
+   * Gives a warning once the problem of `name` has lasted for `PATIENCE_MS`. Until then, other servers may only not have been
+   * started yet.
+   */
   lasts(name: string, message: string): void {
     const nowMs = this.#clock.monotonicMs();
     const sinceMs = this.#sinceMs.get(name) ?? nowMs;

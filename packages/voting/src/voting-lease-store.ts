@@ -48,13 +48,21 @@ import type { Server } from "./server.ts";
 import { Sightings } from "./sightings.ts";
 import type { DropReason, Troubles } from "./troubles.ts";
 
-/** What became of more last claims is forgotten: it only tells when to claim again, and who is preferred. */
+/**
+ * With more elections than this, the outcomes of last claims are forgotten. They only tell when to claim again, and which
+ * candidate is preferred.
+ */
 const MOST_CLAIMS = 1_000;
-/** Who has lost waits for so many times what its claim took, and for as much again at random. */
+/**
+ * After a lost claim, the wait is at least this share of the time that the claim took. A random part of the claim's time is
+ * added.
+ */
 const SHORTEST_PAUSE = 0.5;
 const NOTHING = { term: 0, number: 0 };
 
-/** A lease store whose service is the servers themselves: each listens, votes, and may compete in any number of elections. */
+/**
+ * A lease store whose service is the servers themselves. Each of them listens, votes, and may compete in any number of elections.
+ */
 export class VotingLeaseStore implements LeaseStore {
   readonly name: string = NAME;
   readonly capabilities: LeaseStoreCapabilities;
@@ -64,23 +72,25 @@ export class VotingLeaseStore implements LeaseStore {
   readonly #administration: Administration;
   readonly #reigns = new WeakMap<Lease, Reign>();
   readonly #claiming = new Set<string>();
-  /** Those that watch, who look again when a claim has ended. */
+  /** The watchers of this process, which are woken when a claim of this process has won. */
   readonly #wakers = new Set<(election: string) => void>();
-  /** The elections in which the last claim has failed, and not been refused: others are preferred until one is won. */
+  /**
+   * The elections in which this server's last claim has failed without a refusal. Voters prefer others until this server wins.
+   */
   readonly #failed = new Set<string>();
-  /** Not before then to claim again, as the votes of the last claim have said. */
+  /** The earliest time for the next claim, by the votes of the last one. */
   readonly #nextClaimMs = new Map<string, number>();
   #troubles: Troubles | undefined;
   #close: () => Promise<void>;
 
   /**
-   * Starts this process's server, and resolves once it listens. It takes part as soon as it may: at the very first start of all
-   * of them once every one is there, and else within a lease. This does not wait for that, or a server that is down would keep
-   * every other process from starting. Until a majority takes part, calls reject with `STORE_UNAVAILABLE`: an elector goes on
-   * trying, and whoever calls `read` has to try again.
+   * Starts this process's server, and resolves once it listens. The server takes part as soon as it may. At the very first start,
+   * this is once all servers are there; later it is within a lease. `open` does not wait for that, because one server that is
+   * down would then keep all others from starting. Until a majority takes part, calls reject with `STORE_UNAVAILABLE`. An elector
+   * goes on trying; a program that calls `read` has to try again.
    *
-   * @throws {ConfigurationError} for options that cannot work, a directory or a port that another process has, and a list of
-   * servers that differs by more than one from that of its last start. Nothing is left open then.
+   * @throws {ConfigurationError} for options that cannot work, and for a directory or a port that another process has. Also for a
+   * list of servers that differs by more than one from that of the last start. Nothing is left open then.
    *
    * @example
    * ```ts
@@ -101,7 +111,7 @@ export class VotingLeaseStore implements LeaseStore {
     return store;
   }
 
-  /** For who has made a server of his own: everyone else calls `open`. */
+  /** For programs that make their own `Server`. All others call `open`. */
   constructor(server: Server) {
     this.capabilities = { ...CAPABILITIES, maxLeaseMs: LONGEST_LEASE_MS };
     this.#server = server;
@@ -115,12 +125,12 @@ export class VotingLeaseStore implements LeaseStore {
     return this.#troubles?.warnings;
   }
 
-  /** All servers, and those that take no part, as this one knows them: it asks the others every ten seconds. */
+  /** The state of all servers, as this one knows it. It asks the others every ten seconds. */
   members(): readonly StoreMember[] {
     return this.#server.members();
   }
 
-  /** How many packets were dropped since the start, for each reason; each is published on {@link DROPPED_CHANNEL} too. */
+  /** The number of packets dropped since the start, for each reason. Each is published on {@link DROPPED_CHANNEL} as well. */
   get dropped(): Readonly<Partial<Record<DropReason, number>>> {
     return this.#troubles?.dropped ?? {};
   }
@@ -196,7 +206,7 @@ export class VotingLeaseStore implements LeaseStore {
     if (reign) reign.isOver = true;
   }
 
-  /** By the own server while its leader's lease lasts; else by a majority of them. */
+  /** Answers from the own server while its leader's lease lasts; otherwise asks all servers and waits for a majority. */
   async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
     options.signal?.throwIfAborted();
@@ -215,14 +225,16 @@ export class VotingLeaseStore implements LeaseStore {
     const nowMs = this.clock.monotonicMs();
     const ownMs = this.#server.ballots.waitMs(election, nowMs);
     const { state, ageMs = [0, 0], leaseDurationMs = 0 } = this.#seen(election) ?? {};
-    // By the own server it may be over while others still refuse; or not, where it has not heard of an order that lifted it.
+    // The own server's block may end while others still refuse. It may also last too long, if an order has lifted it elsewhere.
     if (ownMs > 0) return Math.min(ownMs, Math.max(leaseDurationMs, retryPeriodMs));
     if (state === "held") return Math.max(leaseDurationMs - ageMs[0], 1);
     const nextClaimMs = (this.#nextClaimMs.get(election) ?? 0) - nowMs;
     return nextClaimMs > 0 ? Math.min(nextClaimMs, retryPeriodMs) : retryPeriodMs;
   }
 
-  /** Wakes at what the own server hears of the election's term. A LEAD that renews or publishes says nothing new of that. */
+  /**
+   * Wakes when the own server hears something new about the election's term. A LEAD that only renews or publishes does not wake.
+   */
   async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<void> {
     let changed = Promise.withResolvers<void>();
     const wake = (): void => changed.resolve();
@@ -248,7 +260,7 @@ export class VotingLeaseStore implements LeaseStore {
   }
 
   async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
-    // Nobody votes for a term of zero.
+    // No server votes for term zero.
     const vain = {
       kind: "ELECT",
       election,
@@ -274,7 +286,7 @@ export class VotingLeaseStore implements LeaseStore {
     return await this.#administration.break(election, options);
   }
 
-  /** @throws {UnsupportedError} always: the servers give each other the terms. */
+  /** @throws {UnsupportedError} always: the servers raise terms by themselves. */
   async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
     checkName("election", election);
     throw new UnsupportedError(
@@ -296,7 +308,7 @@ export class VotingLeaseStore implements LeaseStore {
     return await this.#administration.transfer(election, candidateId, options);
   }
 
-  /** Ends this server's part: it does not listen or vote any more, and its directory and port are free. */
+  /** Ends this server: it stops listening and voting, and frees its directory and port. */
   async close(): Promise<void> {
     await this.#close();
   }
@@ -327,8 +339,9 @@ export class VotingLeaseStore implements LeaseStore {
     } finally {
       if (this.#failed.size > MOST_CLAIMS) this.#failed.clear();
       if (hasFailed) this.#failed.add(election);
-      // The others of this process learn of its own LEAD once the winner has heard of its win. A lost claim wakes nobody: its own
-      // campaign would begin again at once, without the random wait that keeps two voters from refusing each other for ever.
+      // A won claim wakes the other candidates of this process, after the winner has heard of its win. A lost claim wakes none,
+      // because its own campaign would begin again at once. It would then skip the random wait, which keeps two voters from
+      // refusing each other for ever.
       this.clock.setTimer(() => {
         this.#claiming.delete(election);
         if (hasWon) this.#wakers.forEach((wake) => wake(election));
@@ -337,8 +350,9 @@ export class VotingLeaseStore implements LeaseStore {
   }
 
   /**
-   * Nobody can be elected before a majority grants: by the end of so many of the waits. Where they wait for nothing, others have
-   * claimed as well, and losers wait at random: a winner leads in two round trips.
+   * Sets the time of the next claim. No candidate can be elected before a majority grants. So the claim waits until enough of the
+   * refusing voters are free again. If they are free already, other candidates have claimed as well. Then losers wait at random,
+   * and a winner leads in two round trips.
    */
   #refused(election: string, votes: ReadonlyMap<string, Vote>, tookMs: number): void {
     const waits: number[] = [];
@@ -353,7 +367,10 @@ export class VotingLeaseStore implements LeaseStore {
     this.#nextClaimMs.set(election, this.clock.monotonicMs() + waitMs);
   }
 
-  /** Whoever refuses for the sake of a leader that has released, as the own server knows: its RELEASE is on the way there. */
+  /**
+   * Reports whether a voter refuses for a leader that has released, as the own server knows. The RELEASE is on its way to that
+   * voter.
+   */
   #isReleased(election: string, sign: Sign | undefined): boolean {
     const own = this.#server.ballots.sign(election, this.clock.monotonicMs());
     return own?.released === true && own.term === sign?.term && !sign.released;

@@ -31,17 +31,17 @@ import type { Electorate } from "./poll.ts";
 export interface VotingObserverOptions {
   /** The addresses of all servers, such as `http://10.0.0.1:7400`, in any order. */
   readonly servers: readonly string[];
-  /** The secret of the servers; or several, of which the first signs, and all are accepted. */
+  /** The secret of the servers. Of several, the first signs, and all are accepted. */
   readonly secret: Secret;
-  /** The authority that the servers' certificates are from, as PEM. @defaultValue those that Node trusts */
+  /** The authority that has issued the servers' certificates, as PEM. @defaultValue those that Node trusts */
   readonly ca?: string | Buffer | undefined;
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * For processes that are no servers: says who leads, as a majority of the servers confirms it, breaks terms and hands them over. It
- * has no vote, and is no candidate.
+ * For processes that are not servers. Reports the leader that a majority of the servers confirms; breaks and transfers terms. It
+ * has no vote, and is not a candidate.
  *
  * @throws {ConfigurationError} for options that cannot work. Nothing is sent.
  *
@@ -82,12 +82,12 @@ export class VotingObserver implements LeaseStore {
     this.#administration = administrationOf(this.#electorate);
   }
 
-  /** All servers, and those that take no part, as the last answers have told. */
+  /** The state of all servers, by their last answers. */
   members(): readonly StoreMember[] {
     return this.#line.members();
   }
 
-  /** What only a minority of the servers has heard is `unknown`: it may be an election that is under way. */
+  /** Reports `unknown` if only a minority of the servers knows the latest term: an election may be under way. */
   async read(
     election: string,
     { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: ReadOptions = {},
@@ -102,7 +102,7 @@ export class VotingObserver implements LeaseStore {
     return retryPeriodMs;
   }
 
-  /** @throws {UnsupportedError} where a majority answers: who is no server cannot lead. */
+  /** @throws {UnsupportedError} if a majority answers: a process that is not a server cannot lead. */
   async check({ election, timeoutMs, signal }: CheckOptions): Promise<CheckReport> {
     const look = (): Promise<LeaseSnapshot | undefined> => this.read(election, { timeoutMs, signal });
     return await timedCheck(this.clock, look, notHere);
@@ -112,7 +112,7 @@ export class VotingObserver implements LeaseStore {
     return await this.#administration.break(election, options);
   }
 
-  /** @throws {UnsupportedError} always: the servers give each other the terms. */
+  /** @throws {UnsupportedError} always: the servers raise terms by themselves. */
   async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
     checkName("election", election);
     throw new UnsupportedError(
@@ -134,7 +134,7 @@ export class VotingObserver implements LeaseStore {
     return await this.#administration.transfer(election, candidateId, options);
   }
 
-  /** @throws {UnsupportedError} always: only a process that is a server is a candidate. */
+  /** @throws {UnsupportedError} always: only a server is a candidate. */
   acquire(): Promise<never> {
     return notHere();
   }
@@ -168,13 +168,13 @@ function notHere(): Promise<never> {
   );
 }
 
-/** The way from somebody who is no server to all servers. */
+/** Carries an observer's requests to all servers. */
 class Line {
   readonly #urls: ReadonlyMap<string, URL>;
   readonly #seal: Seal;
   readonly #poster: Poster;
   readonly #start: string;
-  /** Which server has answered at each address, and which start of it. */
+  /** The server, and its start, that has answered at each address. */
   readonly #found = new Map<string, { readonly name: string; readonly start: string }>();
   readonly #clock: Clock;
   readonly peers: Peers;
@@ -189,7 +189,7 @@ class Line {
     this.peers = new Peers(clock);
   }
 
-  /** All servers. One that has never answered has the name that another one tells, or else its address. */
+  /** The state of all servers. A server that has never answered has the name that another one reports, or else its address. */
   members(): readonly StoreMember[] {
     const names = new Set([...this.#found.values(), ...this.peers.absent].map(({ name }) => name));
     const unheard = [...this.#urls.keys()].filter((address) => !this.#found.has(address));
@@ -228,7 +228,7 @@ class Line {
     return reply;
   }
 
-  /** A majority is one of all servers, each counted once. */
+  /** Checks that the addresses are those of all servers, each once. Only so is a majority of the addresses one of the servers. */
   #check(address: string, name: string, start: string, servers: readonly string[]): void {
     if (servers.length !== this.#urls.size) {
       const names = servers.join(", ");

@@ -1,4 +1,4 @@
-/** When a server that was started may take part, and with what, by what others tell it. */
+/** When a started server may take part, and with which state, by the reports of the others. */
 import { describe, expect, test } from "vitest";
 import { Admission, LONGEST_CLAIM_MS, majorityOf } from "../src/admission.ts";
 import type { Broken, Handover, Told } from "../src/messages.ts";
@@ -24,11 +24,11 @@ test.each([
   [4, 3],
   [5, 3],
   [7, 4],
-])("of %d servers %d are a majority", (servers, majority) => {
+])("of %d servers, %d are a majority", (servers, majority) => {
   expect(majorityOf(servers)).toBe(majority);
 });
 
-describe("one whose file is from another list", () => {
+describe("a server whose file is from another list", () => {
   const moved = (servers: number): Admission => new Admission({ servers, startMs: 1_000, forgot: false, isMoved: true });
   const OWN = { floor: 4, clockFloor: 1, isFresh: false, elections: { e: { term: 7, votedFor: "t", leaseDurationMs: 500 } } };
 
@@ -38,7 +38,7 @@ describe("one whose file is from another list", () => {
     [3, 1],
     [4, 2],
     [5, 2],
-  ])("of %d servers takes part once %d others have told it, which know what they have decided", (servers, needed) => {
+  ])("of %d servers takes part once %d others with their state have reported", (servers, needed) => {
     const admission = moved(servers);
     for (const name of ["b", "c"].slice(0, needed)) {
       expect(admission.isIntact(0, 60_000)).toBe(false);
@@ -50,7 +50,7 @@ describe("one whose file is from another list", () => {
     expect(admission.isIntact(0, 60_000)).toBe(true);
   });
 
-  test("goes on with whatever it or the others know, and bars of what they know for the longest lease", () => {
+  test("goes on with all that it or the others know, and blocks the others' elections for the longest lease", () => {
     const admission = moved(5);
     admission.hears("b", { ...TOLD, floor: 5, terms: { e: 8, f: 4, g: 6 }, longestLeaseMs: 9_000 }, 0, 1_000);
     admission.hears("c", { ...TOLD, floor: 3, clockFloor: 2, terms: { e: 6, constructor: 5 } }, 0, 1_000);
@@ -59,12 +59,12 @@ describe("one whose file is from another list", () => {
       floor: 5,
       clockFloor: 2,
       isFresh: false,
-      // f was dropped here, at a later term than the others know: its lease may stand all the same.
+      // This server has dropped f at a later term than the others know. The lease of f may be valid all the same.
       elections: { e: { term: 8, ...news }, f: { term: 4, ...news }, g: { term: 6, ...news }, constructor: { term: 5, ...news } },
     });
   });
 
-  test("bars also of a term below its own: it may have voted in vain since, or for longer where its own lease is", () => {
+  test("blocks also for a lease of an earlier term than its own, and for its own lease if that is longer", () => {
     const admission = moved(5);
     admission.hears("b", { ...TOLD, terms: { e: 3 }, longestLeaseMs: 9_000 }, 0, 1_000);
     expect(admission.movedOn(OWN)?.elections).toEqual({ e: { term: 7, votedFor: "t", leaseDurationMs: 9_000 } });
@@ -72,13 +72,13 @@ describe("one whose file is from another list", () => {
     expect(admission.movedOn(OWN)?.elections).toEqual({ e: { term: 8, votedFor: null, leaseDurationMs: 500 } });
   });
 
-  test("takes an election that others have dropped for as late as their floor", () => {
+  test("takes an election that others have dropped to be at their floor", () => {
     const admission = moved(2);
     admission.hears("b", { ...TOLD, floor: 9 }, 0, 1_000);
     expect(admission.movedOn(OWN)).toMatchObject({ floor: 9, elections: { e: { term: 9, votedFor: null } } });
   });
 
-  test("takes in orders to the terms that it knows, and to those that are news", () => {
+  test("takes over orders to terms that it knows, and to new ones", () => {
     const admission = moved(5);
     admission.hears(
       "b",
@@ -97,13 +97,13 @@ describe("one whose file is from another list", () => {
     expect(admission.movedOn(known)).toBeUndefined();
   });
 
-  test("takes in an order where that is all the news", () => {
+  test("takes over an order that is the only news", () => {
     const admission = moved(2);
     admission.hears("b", { ...TOLD, terms: { e: 7 }, orders: { e: { broken: BROKEN } } }, 0, 1_000);
     expect(admission.movedOn(OWN)).toEqual({ ...OWN, elections: { e: { ...OWN.elections.e, broken: BROKEN } } });
   });
 
-  test("goes on with what it has where nobody knows more, as one does whose list is the same", () => {
+  test("goes on with its own state if no other server knows more, and also if its list is the same", () => {
     const admission = moved(2);
     admission.hears("b", { ...TOLD, floor: 4, clockFloor: 1, terms: { e: 7, f: 3 } }, 0, 1_000);
     expect(admission.movedOn(OWN)).toBeUndefined();
@@ -113,8 +113,8 @@ describe("one whose file is from another list", () => {
   });
 });
 
-describe("one whose file is whole", () => {
-  test("takes part once all others have told, or the longest lease that anybody knows of has passed", () => {
+describe("a server with an intact file", () => {
+  test("takes part once all others have reported, or the longest known lease has passed", () => {
     const admission = start(3, false);
     expect(admission.forgot).toBe(false);
     expect([5_999, 6_000].map((nowMs) => admission.isIntact(5_000, nowMs))).toEqual([false, true]);
@@ -126,7 +126,7 @@ describe("one whose file is whole", () => {
     expect(admission.isIntact(5_000, 1_000)).toBe(true);
   });
 
-  test("and is not where others remember more: then it has lost it, and what was told before is told again", () => {
+  test("loses its state if another server remembers more, and then needs all reports again", () => {
     const admission = start(2, false);
     admission.hears("b", TOLD, 3, 1_000);
     admission.loses(2_000);
@@ -136,8 +136,8 @@ describe("one whose file is whole", () => {
   });
 });
 
-describe("one that has lost its file", () => {
-  test("begins once all have told, and the longest lease has passed that may stand", () => {
+describe("a server that has lost its file", () => {
+  test("begins once all others have reported and the longest lease that may be valid has passed", () => {
     const admission = start(3);
     admission.hears("b", { ...TOLD, longestLeaseMs: 5_000, terms: { e: 4, f: 1 }, floor: 2, clockFloor: 9 }, 7, 1_000);
     expect(admission.beginning(999_999, 5_000)).toBeUndefined();
@@ -155,7 +155,7 @@ describe("one that has lost its file", () => {
     });
   });
 
-  test("begins with the orders to the term that it begins with, as if it had heard all of them, and with no other", () => {
+  test("begins with all orders to the term that it begins with, and with no others", () => {
     const begins = (...orders: ReadonlyArray<Told["orders"][string]>): unknown => {
       const admission = start(3);
       for (const [at, name] of ["b", "c"].entries())
@@ -179,7 +179,7 @@ describe("one that has lost its file", () => {
       [undefined, HANDOVER],
       [undefined, HANDOVER],
     ]);
-    // What came later stands, and a break lifts what came before it.
+    // The later order counts; a break lifts an earlier transfer.
     expect(begins({ broken: BROKEN }, { handover: HANDOVER })).toEqual([
       [BROKEN, HANDOVER],
       [undefined, HANDOVER],
@@ -195,26 +195,26 @@ describe("one that has lost its file", () => {
     ]);
   });
 
-  test("takes an election that one has dropped for as late as its floor, whatever another one says that has missed that", () => {
+  test("takes an election that one server has dropped to be at that server's floor, even if another one reports less", () => {
     const admission = start(3);
     admission.hears("b", { ...TOLD, floor: 7 }, 0, 1_000);
     admission.hears("c", { ...TOLD, terms: { e: 4 }, orders: { e: { broken: BROKEN } } }, 0, 1_000);
     expect(admission.beginning(1_000, 0)?.ballots.elections["e"]).toEqual({ term: 7, votedFor: null, leaseDurationMs: 0 });
   });
 
-  test("needs all others but a minority, and what they say once no claim counts its vote any more", () => {
+  test("needs all others but a minority, asked after every claim with its vote has stopped counting", () => {
     const admission = start(5);
     for (const [at, name] of ["b", "c", "d"].entries()) {
       expect(admission.beginning(999_999, 0)).toBeUndefined();
       admission.hears(name, TOLD, at, 1_000 + LONGEST_CLAIM_MS);
     }
     expect(admission.beginning(999_999, 0)).toMatchObject({ writes: 3 });
-    // Asked a moment earlier, one of them might not know yet what was voted.
+    // A server that was asked a moment earlier might not know the latest votes yet.
     admission.hears("d", TOLD, 2, 999 + LONGEST_CLAIM_MS);
     expect(admission.beginning(999_999, 0)).toBeUndefined();
   });
 
-  test("does not count others that have lost theirs, unless nobody has voted: then the clock says from where", () => {
+  test("does not count others without state, except if no server has voted; then the clock gives the floor", () => {
     const admission = start(3);
     admission.hears("b", { ...TOLD, forgot: true }, 0, 1_000);
     admission.hears("c", { ...TOLD, isFresh: true }, 0, 1_000);

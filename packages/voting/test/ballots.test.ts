@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { Ballots } from "../src/ballots.ts";
 import { again, breakOf, elect, EMPTY, lead, LEASE, release } from "./one-election.ts";
 
-describe("one vote a term", () => {
-  test("is for one claim, also after a start, and is repeated to that one", () => {
+describe("one vote in each term", () => {
+  test("is for one claim, also after a start, and is repeated for that claim", () => {
     const ballots = new Ballots(EMPTY, 0);
     expect(ballots.elect(elect(1, "x"), 0).granted).toBe(true);
     expect(ballots.elect(elect(1, "x"), 0).granted).toBe(true);
@@ -16,7 +16,7 @@ describe("one vote a term", () => {
     expect(restarted.elect(elect(2, "y"), 5_000).granted).toBe(true);
   });
 
-  test("is kept before it is told, and a trial changes nothing", () => {
+  test("is on the disk before the answer, and a trial changes nothing", () => {
     const ballots = new Ballots(EMPTY, 0);
     expect(ballots.elect(elect(9, "x", true), 0).granted).toBe(true);
     expect(ballots.version).toBe(0);
@@ -25,7 +25,7 @@ describe("one vote a term", () => {
     expect(ballots.version).toBe(1);
   });
 
-  test("is no lease: it bars nobody from a later term", () => {
+  test("is not a lease: it does not block a later term", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.elect(elect(1, "x"), 0);
     expect(ballots.elect(elect(2, "y"), 0).granted).toBe(true);
@@ -33,7 +33,7 @@ describe("one vote a term", () => {
 });
 
 describe("a LEAD", () => {
-  test("bars others for its lease, and tells them for how long", () => {
+  test("blocks other candidates for its lease, and tells them for how long", () => {
     const ballots = new Ballots(EMPTY, 0);
     expect(ballots.lead(lead(1, 1), "a", 100).taken).toBe(true);
     expect(ballots.elect(elect(2, "y"), 500)).toMatchObject({ granted: false, waitMs: 600, term: 1 });
@@ -41,7 +41,7 @@ describe("a LEAD", () => {
     expect(ballots.elect(elect(2, "y"), 1_100).granted).toBe(true);
   });
 
-  test("of an older number extends nothing; one of a lower term is refused, one of a higher taken", () => {
+  test("with an older number extends nothing; one of a lower term is refused, one of a higher term accepted", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(2, 2), "a", 0);
     ballots.lead(lead(2, 1), "a", 900);
@@ -51,7 +51,7 @@ describe("a LEAD", () => {
     expect(ballots.lead(lead(2, 3), "a", 900).taken).toBe(false);
   });
 
-  test("of a term below a vote in vain is refused, and heard of, and so is its RELEASE", () => {
+  test("of a term below a failed vote is refused but recorded, and so is its RELEASE", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.elect(elect(5, "x"), 0);
     expect(ballots.lead(lead(4, 1), "b", 10).taken).toBe(false);
@@ -63,7 +63,7 @@ describe("a LEAD", () => {
     expect(ballots.termOf("e")).toBe(5);
   });
 
-  test("bars also after a start, for the lease that was kept with its first acknowledgement", () => {
+  test("blocks after a start as well, for the lease that was kept with its first acknowledgement", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(4, 1), "a", 0);
     expect(ballots.version).toBe(1);
@@ -75,21 +75,21 @@ describe("a LEAD", () => {
     expect(restarted.lead(lead(3, 9), "b", 1_400).taken).toBe(false);
   });
 
-  test("of a longer lease that may still stand is not forgotten for a shorter one", () => {
+  test("with a shorter lease does not replace a longer lease that may still be valid", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(1, 1, 5_000), "a", 0);
     ballots.lead(lead(2, 1), "b", 10);
     expect(again(ballots, 20).waitMs("e", 20)).toBe(5_000);
   });
 
-  test("of an election that an intact file lacks is new: nobody waits", () => {
+  test("of an election that an intact file lacks is new: nothing blocks a vote", () => {
     const ballots = new Ballots({ ...EMPTY, elections: { other: { term: 3, votedFor: null, leaseDurationMs: 9_000 } } }, 0);
     expect(ballots.elect(elect(1, "x"), 0).granted).toBe(true);
   });
 });
 
 describe("a RELEASE", () => {
-  test("lifts the bar of its own term, and LEADs under way bar nobody", () => {
+  test("lifts the block of its own term, and later LEADs of that term block no candidate", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(1, 1), "a", 0);
     ballots.release(release(1, 2), "a", 10);
@@ -97,14 +97,14 @@ describe("a RELEASE", () => {
     expect(ballots.elect(elect(2, "y"), 20).granted).toBe(true);
   });
 
-  test("does not lift that of a later one", () => {
+  test("does not lift the block of a later term", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(2, 1), "b", 0);
     ballots.release(release(1, 5), "a", 10);
     expect(ballots.waitMs("e", 10)).toBe(990);
   });
 
-  test("bars for its hold, once, also after a start", () => {
+  test("blocks for its hold, once, also after a start", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(1, 1), "a", 0);
     ballots.release(release(1, 1, 3_000), "a", 10);
@@ -114,7 +114,7 @@ describe("a RELEASE", () => {
   });
 });
 
-test("a lease that was released blocks nobody after a start, and counts for others no longer than the next one may stand", () => {
+test("a released lease does not block after a start, and counts for others no longer than the next one may be valid", () => {
   const ballots = new Ballots(EMPTY, 0);
   ballots.lead(lead(1, 1), "a", 0);
   expect(ballots.longestLeaseMs(0)).toBe(LEASE);
@@ -125,7 +125,7 @@ test("a lease that was released blocks nobody after a start, and counts for othe
   expect(ballots.longestLeaseMs(LEASE + 60_000)).toBe(0);
 });
 
-test("what the clock has given bars votes up to it, and no LEAD", () => {
+test("the term of the clock blocks votes up to it, and blocks no LEAD", () => {
   const ballots = new Ballots({ ...EMPTY, clockFloor: 100, isFresh: true }, 0);
   expect(ballots.elect(elect(100, "x"), 0)).toMatchObject({ granted: false, term: 100 });
   expect(ballots.lead(lead(7, 1), "a", 0).taken).toBe(true);
@@ -133,7 +133,7 @@ test("what the clock has given bars votes up to it, and no LEAD", () => {
 });
 
 describe("a BREAK", () => {
-  test("ends its own term alone: no LEAD of it is taken, nor heard of, also after a start, and the bar stays", () => {
+  test("ends only its own term: its LEADs are refused and not recorded, also after a start, and the block stays", () => {
     const ballots = new Ballots(EMPTY, 0);
     ballots.lead(lead(4, 1), "a", 0);
     expect(ballots.break(breakOf(3), 0).taken).toBe(false);
@@ -149,7 +149,7 @@ describe("a BREAK", () => {
     expect(ballots.sign("e", 1_300)?.broken).toBeUndefined();
   });
 
-  test("lifts a hold; an immediate one the bar too, also after a start", () => {
+  test("lifts a hold; an immediate break lifts the block as well, also after a start", () => {
     const held = new Ballots(EMPTY, 0);
     held.lead(lead(4, 1), "a", 0);
     held.release(release(4, 1, 60_000), "a", 10);

@@ -1,4 +1,4 @@
-/** A list of servers that gets shorter, one server at a time, while somebody leads. */
+/** A list of servers that gets shorter, one server at a time, while a server leads. */
 import { expect, test } from "vitest";
 import { textOf } from "../src/memory-on-disk.ts";
 import { clusterOf } from "../src/roster.ts";
@@ -18,7 +18,7 @@ async function move(cluster: Cluster, list: string, movers: string): Promise<voi
   await cluster.clock.advance(2_000);
 }
 
-test("what the list before the last one has decided is known to each server that goes on to the next", async () => {
+test("a server that goes on to the next list knows what the list before the last one has decided", async () => {
   const cluster = new Cluster(5);
   await cluster.start();
   cluster.away.add("a").add("b");
@@ -26,9 +26,9 @@ test("what the list before the last one has decided is known to each server that
   if (!last.acquired) expect.fail("It was not elected.");
   cluster.away.clear();
 
-  // e is to go, and goes on leading for its lease.
+  // The next list is without e, which goes on leading for its lease.
   await move(cluster, "abcd", "abcd");
-  // d is to go, and c does not come back at once.
+  // The next list is without d, and c does not come back at once.
   await cluster.server("c").close();
   await move(cluster, "abc", "ab");
   const store = new VotingLeaseStore(cluster.server("a"));
@@ -41,9 +41,9 @@ test("what the list before the last one has decided is known to each server that
 });
 
 test.each([
-  ["has dropped it at a later one", { floor: 5 }],
-  ["has voted in a later one, in vain", { elections: { e: { term: 5, votedFor: "t", leaseDurationMs: 1_000 } } }],
-])("so is that a lease of an earlier term may stand, to one that %s", async (_, known) => {
+  ["has dropped the election at a later term", { floor: 5 }],
+  ["has voted in a later term, in vain", { elections: { e: { term: 5, votedFor: "t", leaseDurationMs: 1_000 } } }],
+])("a lease of an earlier term may be valid, and blocks a server that %s", async (_, known) => {
   const cluster = new Cluster();
   const nothing = { writes: 1, seen: {}, floor: 0, clockFloor: 0, isFresh: false, elections: {} };
   for (const name of cluster.names) cluster.disks.set(name, textOf({ ...nothing, ...(name === "b" ? known : {}) }));
@@ -53,7 +53,7 @@ test.each([
   expect(led).toMatchObject({ acquired: true, lease: { term: 1 } });
   cluster.away.clear();
 
-  // c is to go, and goes on leading for its lease; then so is a.
+  // The next list is without c, which goes on leading for its lease. The list after it is without a.
   await move(cluster, "ab", "ab");
   await cluster.server("a").close();
   await move(cluster, "b", "b");
@@ -64,7 +64,7 @@ test.each([
   expect(await cluster.clock.runUntil(store.acquire(REQUEST))).toMatchObject({ acquired: true });
 });
 
-test("a server with another list waits until it is a majority with those that have told it what they know, and says so", async () => {
+test("a server with another list waits until it and the reporting servers are a majority, and says so", async () => {
   const cluster = new Cluster(5);
   await cluster.start();
   const waits: string[] = [];

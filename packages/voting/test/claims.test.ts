@@ -1,4 +1,4 @@
-/** Who wins where several claim at once, and when who has lost claims again. */
+/** The winner of several claims at once, and the time at which a loser claims again. */
 import { expect, test } from "vitest";
 import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
 import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
@@ -14,14 +14,14 @@ const request = (candidateId: string) => ({
   timeoutMs: 300,
 });
 
-/** Servers that have started, with a store each. */
+/** Started servers, with a store each. */
 async function startedWith(count: number): Promise<{ cluster: Cluster; stores: Map<string, VotingLeaseStore> }> {
   const cluster = new Cluster(count);
   await cluster.start();
   return { cluster, stores: new Map(cluster.names.map((name) => [name, new VotingLeaseStore(cluster.server(name))])) };
 }
 
-/** Those that have won, of claims that begin at one instant. One that fails has not. */
+/** Returns the winners of claims that begin at one instant. A claim that rejects has not won. */
 async function winners(cluster: Cluster, stores: Map<string, VotingLeaseStore>, names: readonly string[]): Promise<string[]> {
   const claims = names.map(async (name) => {
     const outcome = await stores
@@ -33,11 +33,11 @@ async function winners(cluster: Cluster, stores: Map<string, VotingLeaseStore>, 
   return (await cluster.clock.runUntil(Promise.all(claims))).flat();
 }
 
-test("a claim that its own server alone has granted, too early, splits no votes after it", async () => {
+test("a claim that only its own server has granted, too early, does not split later votes", async () => {
   const { cluster, stores } = await startedWith(3);
   const leading = await cluster.clock.runUntil(stores.get("c")!.acquire(request("c")));
   if (!leading.acquired) expect.fail("It was not elected.");
-  // The last LEAD of c comes to b a tenth of a second later than to a.
+  // The last LEAD of c reaches b a tenth of a second later than a.
   cluster.away.add("b");
   await cluster.clock.runUntil(stores.get("c")!.renew(leading.lease, { timeoutMs: 300 }));
   await cluster.clock.advance(100);
@@ -50,9 +50,9 @@ test("a claim that its own server alone has granted, too early, splits no votes 
   expect(await winners(cluster, stores, ["a", "b"])).toEqual(["a"]);
 });
 
-test("who has lost to one that does not lead claims again after a pause that is drawn, not after a whole retry period", async () => {
+test("a loser whose winner does not lead claims again after a random wait, before a whole retry period", async () => {
   const { cluster, stores } = await startedWith(3);
-  // It wins the trial, and cannot keep its own vote.
+  // The server a wins the trial, but cannot keep its own vote.
   cluster.broken.add("a");
   expect(await winners(cluster, stores, ["a", "b", "c"])).toEqual([]);
   const waits = ["b", "c"].map((name) => stores.get(name)!.nextLookMs("e", RETRY_MS));
@@ -63,7 +63,7 @@ test("who has lost to one that does not lead claims again after a pause that is 
   expect(await winners(cluster, stores, ["a", "b", "c"])).toEqual(["b"]);
 });
 
-test("who is refused by servers that a RELEASE has not reached yet claims again soon", async () => {
+test("a candidate refused by servers that a RELEASE has not reached yet claims again soon", async () => {
   const { cluster, stores } = await startedWith(5);
   const leading = await cluster.clock.runUntil(stores.get("a")!.acquire(request("a")));
   if (!leading.acquired) expect.fail("It was not elected.");
@@ -79,7 +79,7 @@ test("who is refused by servers that a RELEASE has not reached yet claims again 
   expect(stores.get("b")!.nextLookMs("e", RETRY_MS)).toBeLessThan(200);
 });
 
-test("who has learned from others alone that somebody leads claims once that lease is over", async () => {
+test("a candidate that knows a leader from other servers only claims once that lease has ended", async () => {
   const { cluster, stores } = await startedWith(3);
   cluster.away.add("a");
   expect(await winners(cluster, stores, ["b"])).toEqual(["b"]);
@@ -93,7 +93,7 @@ test("who has learned from others alone that somebody leads claims once that lea
   expect(store.nextLookMs("e", RETRY_MS)).toBe(waitMs - 1_000);
 });
 
-test("who has won is not held back any more by what it was refused before", async () => {
+test("a winner is not held back by the wait of an earlier refusal", async () => {
   const { cluster, stores } = await startedWith(3);
   const [a, b] = [stores.get("a")!, stores.get("b")!];
   const leading = await cluster.clock.runUntil(b.acquire(request("b")));
@@ -108,7 +108,7 @@ test("who has won is not held back any more by what it was refused before", asyn
   expect(a.nextLookMs("e", 2 * LEASE_MS)).toBe(2 * LEASE_MS);
 });
 
-test("a release is not held, where a majority answers it and one of these knows a later term", async () => {
+test("a release is not-held if a majority answers it and one of these servers knows a later term", async () => {
   const { cluster, stores } = await startedWith(3);
   const leading = await cluster.clock.runUntil(stores.get("a")!.acquire(request("a")));
   if (!leading.acquired) expect.fail("It was not elected.");
@@ -120,7 +120,7 @@ test("a release is not held, where a majority answers it and one of these knows 
   expect(await cluster.clock.runUntil(stores.get("a")!.release(leading.lease, { timeoutMs: 300 }))).toBe("not-held");
 });
 
-test("a server whose claims fail, because no answer comes back to it, is preferred to nobody until it has led", async () => {
+test("a server whose claims fail because no answers reach it comes after others until it has led", async () => {
   const { cluster, stores } = await startedWith(3);
   cluster.deaf.add("a");
   expect(await winners(cluster, stores, ["a", "b"])).toEqual([]);
@@ -128,7 +128,7 @@ test("a server whose claims fail, because no answer comes back to it, is preferr
   expect(await winners(cluster, stores, ["a", "b"])).toEqual(["b"]);
 });
 
-test("a read that nobody answers is called off at once", async () => {
+test("a read without answers ends at once when it is cancelled", async () => {
   const { cluster, stores } = await startedWith(3);
   cluster.away.add("b").add("c");
   const stopping = new AbortController();
@@ -138,7 +138,7 @@ test("a read that nobody answers is called off at once", async () => {
   await expect(read).rejects.toBe(reason);
 });
 
-/** Messages of some kinds are lost. */
+/** Loses messages of some kinds. */
 class Losing extends Cluster {
   readonly lost = new Set<string>();
 
@@ -160,7 +160,7 @@ test.each<
   ["LEAD", "LEAD", true, (store, lease) => store.renew(lease, { timeoutMs: 300 })],
   ["RELEASE", "RELEASE", true, (store, lease) => store.release(lease, { timeoutMs: 300 })],
   ["READ", "READ", false, (store) => store.break("e", { reason: "why", ifTerm: 1 })],
-])("where every %s is lost, no majority has answered %s, and that it may have been applied is %s", async (...row) => {
+])("if every %s is lost, no majority has answered %s, and mayHaveBeenApplied is %s", async (...row) => {
   const [lost, operation, mayHaveBeenApplied, call] = row;
   const cluster = new Losing(3);
   await cluster.start();
@@ -176,7 +176,7 @@ test.each<
   });
 });
 
-test("a minTerm above which no later term would fit is refused before anything is sent", async () => {
+test("a minTerm that leaves no room for later terms is refused before anything is sent", async () => {
   const { cluster, stores } = await startedWith(3);
   const acquire = (minTerm: number) => cluster.clock.runUntil(stores.get("a")!.acquire({ ...request("a"), minTerm }));
   await expect(acquire(Number.MAX_SAFE_INTEGER)).rejects.toMatchObject({ code: "CONFIGURATION" });
@@ -184,7 +184,7 @@ test("a minTerm above which no later term would fit is refused before anything i
   expect(await acquire(2 ** 52)).toMatchObject({ acquired: true, lease: { term: 2 ** 52 } });
 });
 
-test("a term is claimed only above the one that it has to be above", async () => {
+test("a term at or below aboveTerm is not claimed", async () => {
   const { cluster, stores } = await startedWith(3);
   const store = stores.get("a")!;
   const acquire = (limits: object): Promise<AcquireOutcome> =>
@@ -201,15 +201,18 @@ test("a term is claimed only above the one that it has to be above", async () =>
 test.each([
   [300, 50],
   [100, 25],
-])("answers to a trial are held for 50 ms, and no longer than a quarter of the time: of %d ms %d", async (timeoutMs, heldMs) => {
-  const { cluster, stores } = await startedWith(3);
-  const begunMs = cluster.clock.monotonicMs();
-  await cluster.clock.runUntil(stores.get("a")!.acquire({ ...request("a"), timeoutMs }));
-  // Three round trips.
-  expect(cluster.clock.monotonicMs() - begunMs).toBeCloseTo(heldMs + 3 * 2 * cluster.latencyMs, 0);
-});
+])(
+  "answers to a trial are held for 50 ms, and no longer than a quarter of the time limit: with %d ms, %d ms",
+  async (timeoutMs, heldMs) => {
+    const { cluster, stores } = await startedWith(3);
+    const begunMs = cluster.clock.monotonicMs();
+    await cluster.clock.runUntil(stores.get("a")!.acquire({ ...request("a"), timeoutMs }));
+    // The claim takes the hold and three round trips.
+    expect(cluster.clock.monotonicMs() - begunMs).toBeCloseTo(heldMs + 3 * 2 * cluster.latencyMs, 0);
+  },
+);
 
-test("who is refused for the sake of a broken term, of which others alone know, claims again once that is over", async () => {
+test("a candidate refused for a broken term that only others know claims again once the block has ended", async () => {
   const { cluster, stores } = await startedWith(3);
   const [a, b] = [stores.get("a")!, stores.get("b")!];
   cluster.away.add("a");
@@ -225,7 +228,7 @@ test("who is refused for the sake of a broken term, of which others alone know, 
   expect(waitMs).toBeLessThan(LEASE_MS);
 });
 
-/** Nobody but the own server grants a trial. */
+/** Only the own server grants a trial. */
 class Refusing extends Cluster {
   protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
     const answer = await super.carry(message);
@@ -233,13 +236,13 @@ class Refusing extends Cluster {
   }
 }
 
-/** One election more than those whose last claims are remembered, and the one that makes all of them forgotten. */
+/** Two elections more than `MOST_CLAIMS`. The last one makes the store forget all last claims. */
 const TOO_MANY = Array.from({ length: 1_002 }, (_, index) => `e${index}`);
 
 test.each([
   ["a thousand and one", TOO_MANY.length - 1, [true, true]],
   ["more", TOO_MANY.length, [false, true]],
-] as const)("that claims were refused is remembered of %s, or of the latest alone", async (_, count, remembered) => {
+] as const)("refused claims are remembered of %s, or of the latest alone", async (_, count, remembered) => {
   const cluster = new Refusing(3);
   await cluster.start();
   const store = new VotingLeaseStore(cluster.server("a"));
@@ -252,7 +255,7 @@ test.each([
 test.each([
   ["a thousand and one", TOO_MANY.length - 1, [true, true]],
   ["more", TOO_MANY.length, [false, true]],
-] as const)("that claims have failed is remembered of %s, or of the latest alone", async (_, count, remembered) => {
+] as const)("failed claims are remembered of %s, or of the latest alone", async (_, count, remembered) => {
   const cluster = new Losing(3);
   await cluster.start();
   const store = new VotingLeaseStore(cluster.server("a"));

@@ -11,22 +11,22 @@ import {
   type Transport,
 } from "../src/simulation.ts";
 
-/** Servers in virtual time, whose messages take a millisecond each way at first, and whose disks are there. */
+/** Servers in virtual time. At first, messages take a millisecond each way, and the disks work. */
 export class Cluster {
   readonly clock: VirtualClock = new VirtualClock(7);
   readonly names: readonly string[];
   readonly servers = new Map<string, Server>();
   readonly disks = new Map<string, string | undefined>();
-  /** The disks that fail, those that hang; the servers that cannot be reached, and those that no answer comes back to. */
+  /** Disks that fail, and disks that hang. Then servers that cannot be reached, and servers that get no answers. */
   readonly broken = new Set<string>();
   readonly hanging = new Set<string>();
   readonly away = new Set<string>();
   readonly deaf = new Set<string>();
-  /** What else a server is given when it starts. */
+  /** Further options for a server that starts. */
   others: (name: string) => Partial<ServerOptions> = () => ({});
-  /** What a message takes, either way. */
+  /** The time that a message takes, each way. */
   latencyMs = 1;
-  /** Everything that was sent from one server to another, but for pings. */
+  /** All requests from one server to another, without pings. */
   readonly sent: Envelope<Request>[] = [];
   readonly #receivers = new Map<string, (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>>();
 
@@ -34,7 +34,7 @@ export class Cluster {
     this.names = Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index));
   }
 
-  /** Starts all of them, and waits until they take part. */
+  /** Starts all servers, and waits until they take part. */
   async start(): Promise<void> {
     for (const name of this.names) this.startOne(name);
     await this.clock.advance(1_000);
@@ -71,12 +71,12 @@ export class Cluster {
     return server;
   }
 
-  /** Delivers a message, perhaps not for the first time. */
+  /** Delivers a message, perhaps once more. */
   async deliver(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
     return await this.#receivers.get(message.to)?.(message);
   }
 
-  /** Carries a message to its receiver, and gives the answer; never where either is lost. */
+  /** Carries a message to its receiver, and returns the answer; undefined if one of them is lost. */
   protected async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
     const { to, from } = message;
     if (this.away.has(to) || this.away.has(from)) return undefined;
@@ -99,7 +99,7 @@ export class Cluster {
   }
 }
 
-/** The same clock, whose wall clock is off by so much. */
+/** The same clock, with its wall clock off by `byMs`. */
 export function shifted(clock: Clock, byMs: () => number): Clock {
   return {
     monotonicMs: () => clock.monotonicMs(),

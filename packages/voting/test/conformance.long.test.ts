@@ -1,4 +1,4 @@
-/** The cases that every store passes, over three servers on ports of loopback, with directories. */
+/** The conformance cases, over three servers on ports of loopback, with directories. */
 import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
 import { LoopbackPlace } from "./loopback-place.ts";
 import { votingSubject } from "./voting-subject.ts";
@@ -9,7 +9,7 @@ runConformance(
   {
     name: "voting (loopback)",
     leaseMs: 60_000,
-    // A thousand take place in virtual time.
+    // Virtual time has a thousand rounds.
     rounds: 100,
     requests,
     lacks: { ...lacks, duplicates: "a packet is taken once; the tests of the transport have it" },

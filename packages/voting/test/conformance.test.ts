@@ -1,4 +1,4 @@
-/** The cases that every store passes, over servers in one process: as many as may be, and as few. */
+/** The conformance cases, over the most and the fewest servers in one process. */
 import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
 import { VotingPlace } from "./voting-place.ts";
 import { votingSubject } from "./voting-subject.ts";

@@ -1,4 +1,4 @@
-/** Elections that are over, of which a voter keeps a thousand: what it knows of the others is one number. */
+/** Finished elections. A voter keeps a thousand of them, and one number for all others. */
 import { expect, test } from "vitest";
 import { Admission } from "../src/admission.ts";
 import { Ballots } from "../src/ballots.ts";
@@ -6,10 +6,10 @@ import { keptOf, textOf } from "../src/memory-on-disk.ts";
 import type { Told } from "../src/messages.ts";
 import { breakOf, elect, EMPTY, lead, LEASE, release, transfer } from "./one-election.ts";
 
-/** After so long an election is over that nobody was heard of. */
+/** An election is finished after this time without a message about it. */
 const GRACE_MS = 60_000;
 
-/** Votes in so many others, and once more when those are over. */
+/** Votes in `count` other elections, and once more when these are finished. */
 function crowd(ballots: Ballots, nowMs: number, term = 2, count = 1_000): void {
   for (let index = 0; index < count; index += 1) ballots.elect({ ...elect(term, "y"), election: `next${index}` }, nowMs);
   ballots.elect({ ...elect(term, "y"), election: "last" }, nowMs + GRACE_MS);
@@ -29,7 +29,7 @@ function toldBy({ kept, orders }: Ballots): Told {
   };
 }
 
-test("of those more than a thousand are one number", () => {
+test("finished elections above a thousand become one number", () => {
   const ballots = new Ballots(EMPTY, 0);
   for (let index = 1; index <= 1_200; index += 1) ballots.elect({ ...elect(index, "x"), election: `e${index}` }, index);
   expect(Object.keys(ballots.kept.elections).length).toBe(1_200);
@@ -39,12 +39,12 @@ test("of those more than a thousand are one number", () => {
   expect(floor).toBe(200);
   expect(ballots.elect({ ...elect(200, "y"), election: "e7" }, 100_000).granted).toBe(false);
   expect(ballots.elect({ ...elect(201, "y"), election: "e7" }, 100_000).granted).toBe(true);
-  // A LEAD of a term below that is refused, and not remembered either.
+  // The voter refuses a LEAD of a lower term, and does not record it.
   expect(ballots.lead({ ...lead(3, 1), election: "e9" }, "a", 100_000).taken).toBe(false);
   expect(ballots.sign("e9", 100_000)).toBeUndefined();
 });
 
-test("one that is not over displaces none, and no vote is said before what displaces it is on the disk", () => {
+test("an unfinished election displaces none, and no vote is answered before its displacement is on the disk", () => {
   const ballots = new Ballots(EMPTY, 0);
   ballots.elect({ ...elect(5, "x"), election: "voted" }, 0);
   for (let index = 0; index < 1_200; index += 1) ballots.lead({ ...lead(4, 1), election: `led${index}` }, "a", 1);
@@ -58,14 +58,14 @@ test("one that is not over displaces none, and no vote is said before what displ
   expect(voted.versionOf("voted")).toBe(voted.version);
 });
 
-test("a claim is under way for a while after its vote: its first LEAD is taken, however many others are voted in", () => {
+test("a claim stays under way for a while after its vote: its first LEAD is accepted despite many other votes", () => {
   const ballots = new Ballots(EMPTY, 0);
   ballots.elect(elect(2, "t2"), 0);
   for (let index = 0; index < 2_000; index += 1) ballots.elect({ ...elect(4, "y"), election: `next${index}` }, 1);
   expect(ballots.lead(lead(2, 1), "a", 10_000).taken).toBe(true);
 });
 
-test("a leader that was not heard for its lease is heard again: whoever was cut off, or frozen, has not dropped it", () => {
+test("a leader that was silent for its lease may be heard again: a voter that was cut off or frozen has not dropped it", () => {
   const ballots = new Ballots(EMPTY, 0);
   const nameOf = (index: number): string => `led${index}`;
   const termOf = (index: number): number => 1 + ((index * 7) % 10);
@@ -80,7 +80,7 @@ test("a leader that was not heard for its lease is heard again: whoever was cut 
   expect(leads(2, after)).not.toContain(false);
 });
 
-test("those are dropped first that were not heard of for longest, led or not", () => {
+test("elections that were heard of longest ago are dropped first, led or not", () => {
   const ballots = new Ballots(EMPTY, 0);
   ballots.lead(lead(1, 1), "a", 0);
   for (let index = 0; index < 1_000; index += 1) ballots.elect({ ...elect(4, "y"), election: `next${index}` }, 1);
@@ -90,7 +90,7 @@ test("those are dropped first that were not heard of for longest, led or not", (
   expect(Object.keys(ballots.kept.elections)).not.toContain("next0");
 });
 
-test("a term that was broken is ended also where that was dropped", () => {
+test("a broken term stays broken after its election was dropped", () => {
   const ballots = new Ballots(EMPTY, 0);
   ballots.lead(lead(4, 1), "a", 0);
   ballots.break(breakOf(4, true), 0);
@@ -99,7 +99,7 @@ test("a term that was broken is ended also where that was dropped", () => {
   expect(ballots.lead(lead(4, 2), "a", 100_000).taken).toBe(false);
 });
 
-test("a hand-over that was overtaken is told to nobody by who has missed that, though the later one was dropped", () => {
+test("an overtaken transfer does not return from a server that missed the later one, though that one was dropped", () => {
   const [one, other] = [new Ballots(EMPTY, 0), new Ballots(EMPTY, 0)];
   for (const voter of [one, other]) {
     voter.lead(lead(7, 1), "a", 0);
@@ -115,7 +115,7 @@ test("a hand-over that was overtaken is told to nobody by who has missed that, t
   expect(admission.beginning(0, 0)?.ballots.elections["e"]).toEqual({ term: 8, votedFor: null, leaseDurationMs: 0 });
 });
 
-test("one that goes as far as terms do is dropped by nobody: every other one would have to go further", () => {
+test("an election at the highest terms is never dropped, because every other one would have to exceed it", () => {
   const ballots = new Ballots(EMPTY, 0);
   ballots.lead(lead(Number.MAX_SAFE_INTEGER, 1), "a", 0);
   ballots.break(breakOf(Number.MAX_SAFE_INTEGER, true), 0);

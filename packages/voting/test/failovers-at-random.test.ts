@@ -1,10 +1,10 @@
-/** Failovers of servers that vote, at random; `npm run simulate -- --failovers` plays as many runs as one likes. */
+/** Random failovers of servers that vote. `npm run simulate -- --failovers` plays any number of runs. */
 import { expect, test } from "vitest";
 import { playFailover } from "./random-failovers.ts";
 
 const RUNS = 150;
 
-test(`somebody leads within the time that timing() gives, and goes on, in ${RUNS} failovers`, { timeout: 120_000 }, async () => {
+test(`a server leads within the time that timing() gives, and goes on, in ${RUNS} failovers`, { timeout: 120_000 }, async () => {
   const faults = new Set<string>();
   for (let seed = 1; seed <= RUNS; seed += 1) {
     const run = await playFailover(seed);
@@ -14,7 +14,7 @@ test(`somebody leads within the time that timing() gives, and goes on, in ${RUNS
   expect([...faults].toSorted()).toEqual(["dies", "is started again", "stops"]);
 });
 
-test("a failover is the same whenever it has the same seed", async () => {
+test("a failover with the same seed is the same", async () => {
   const [one, again, quiet] = [
     await playFailover(7, { history: true }),
     await playFailover(7, { history: true }),

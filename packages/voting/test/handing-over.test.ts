@@ -1,23 +1,23 @@
-/** What a voter makes of the order to hand a term over: until its time is over, it votes for one candidate alone. */
+/** A voter with a transfer order votes for one candidate only, until the order has timed out. */
 import { expect, test } from "vitest";
 import { Ballots } from "../src/ballots.ts";
 import { again, breakOf, elect, EMPTY, lead, LEASE, release, transfer } from "./one-election.ts";
 
 const TIMEOUT = 10_000;
 
-/** A voter of whom term 4 is led, since 0. */
+/** A voter that knows of a leader of term 4, since time 0. */
 function led(): Ballots {
   const ballots = new Ballots(EMPTY, 0);
   ballots.lead(lead(4, 1), "a", 0);
   return ballots;
 }
 
-/** Whether it would vote for them in the term after that. */
+/** Reports whether the voter would vote for each candidate in the next term. */
 function votesFor(ballots: Ballots, nowMs: number, ...candidates: readonly string[]): readonly boolean[] {
   return candidates.map((id) => ballots.elect(elect(5, id, true, id), nowMs).granted);
 }
 
-test("nobody but the one that was named is voted for, until so long after the lease is over", () => {
+test("a voter votes only for the named candidate, until the timeout after the lease", () => {
   const ballots = led();
   expect(ballots.transfer(transfer(4, "named"), 100)).toEqual({ kind: "TRANSFER", taken: true, term: 4 });
   expect(votesFor(ballots, LEASE - 1, "named", "other")).toEqual([false, false]);
@@ -29,7 +29,7 @@ test("nobody but the one that was named is voted for, until so long after the le
   expect(ballots.elect(elect(5, "n", false, "named"), LEASE)).toMatchObject({ granted: true });
 });
 
-test("the leader is told by each LEAD, which is taken all the same, and the time counts from the last one's lease", () => {
+test("the answer to each LEAD names the order, the LEAD is accepted, and the time counts from the last lease", () => {
   const ballots = led();
   expect(ballots.lead(lead(4, 2), "a", 50)).toEqual({ kind: "LEAD", taken: true, term: 4 });
   ballots.transfer(transfer(4, "named"), 100);
@@ -41,7 +41,7 @@ test("the leader is told by each LEAD, which is taken all the same, and the time
   expect(votesFor(ballots, 1_900 + TIMEOUT, "other")).toEqual([true]);
 });
 
-test("where nobody leads it counts from the order, and the same order again does not count anew", () => {
+test("without a leader the time counts from the order, and the same order again does not restart it", () => {
   const ballots = led();
   ballots.release(release(4, 1), "a", 100);
   ballots.transfer(transfer(4, "named"), 5_000);
@@ -50,7 +50,7 @@ test("where nobody leads it counts from the order, and the same order again does
   expect(votesFor(ballots, 5_000 + TIMEOUT, "other")).toEqual([true]);
 });
 
-test("another term's is refused, and a newer term, voted for or led, ends it", () => {
+test("an order to another term is refused, and a vote or a LEAD of a newer term ends an order", () => {
   for (const [end, at] of [
     [(ballots: Ballots) => ballots.elect(elect(5, "n", false, "named"), LEASE), LEASE],
     [(ballots: Ballots) => ballots.lead(lead(5, 1), "b", 500), 500 + LEASE],
@@ -65,7 +65,7 @@ test("another term's is refused, and a newer term, voted for or led, ends it", (
   expect(new Ballots(EMPTY, 0).transfer(transfer(0, "named"), 0).taken).toBe(false);
 });
 
-test("the latest order counts: one that it has overtaken is refused, whenever it comes", () => {
+test("the latest order counts: an order that it has overtaken is refused whenever it arrives", () => {
   const ballots = led();
   ballots.transfer(transfer(4, "first", 1), 0);
   expect(ballots.transfer(transfer(4, "second", 2), 0).taken).toBe(true);
@@ -76,7 +76,7 @@ test("the latest order counts: one that it has overtaken is refused, whenever it
   }
 });
 
-test("a break lifts it, also for a start, and for an order that it has overtaken; a later one stands, and ends no break", () => {
+test("a break lifts a transfer, also after a start; a later transfer counts, and does not end the break", () => {
   for (const immediate of [false, true]) {
     const ballots = led();
     ballots.transfer(transfer(4, "named", 2), 10);
@@ -94,7 +94,7 @@ test("a break lifts it, also for a start, and for an order that it has overtaken
   }
 });
 
-test("a break that has come before it, and is given anew after it, lifts it", () => {
+test("a break that came before a transfer, and is given again after it, lifts the transfer", () => {
   const ballots = led();
   ballots.break(breakOf(4), 10);
   ballots.transfer(transfer(4, "named", 2), 20);
@@ -102,7 +102,7 @@ test("a break that has come before it, and is given anew after it, lifts it", ()
   for (const voter of [ballots, again(ballots, 40)]) expect(votesFor(voter, 40 + LEASE, "other")).toEqual([true]);
 });
 
-test("of orders that have the same number a break counts, first one that is immediate; of two hand-overs the first to come", () => {
+test("of orders with the same number a break counts, an immediate one first; of two transfers the first to arrive", () => {
   const handOver = (ballots: Ballots): unknown => ballots.transfer(transfer(4, "named"), 10);
   const breakIt = (ballots: Ballots): unknown => ballots.break(breakOf(4), 10);
   for (const orders of [
@@ -130,7 +130,7 @@ test("of orders that have the same number a break counts, first one that is imme
   expect(ballots.transfer(transfer(4, "other"), 10).taken).toBe(false);
 });
 
-test("whom it has voted for since is told for as long as a claim may take, unless a leader of that term was heard", () => {
+test("the status names the candidate of a later vote while its claim may last, except if that term's leader was heard", () => {
   const ballots = led();
   ballots.transfer(transfer(4, "named"), 0);
   ballots.elect(elect(5, "n", true, "named"), LEASE);
@@ -142,7 +142,7 @@ test("whom it has voted for since is told for as long as a claim may take, unles
   expect(ballots.sign("e", LEASE + 60)).not.toHaveProperty("votedFor");
 });
 
-test("after a start it counts anew, from after the lease, and it is known that there was a leader", () => {
+test("after a start the time counts anew, after the lease, and the status says that there was a leader", () => {
   const ballots = led();
   ballots.transfer(transfer(4, "named"), 0);
   const restarted = again(ballots, 9_000);
@@ -152,7 +152,7 @@ test("after a start it counts anew, from after the lease, and it is known that t
   });
   expect(votesFor(restarted, 9_000 + LEASE, "named", "other")).toEqual([true, false]);
   expect(votesFor(restarted, 9_000 + LEASE + TIMEOUT, "other")).toEqual([true]);
-  // What is late of a term before it hides it from nobody.
+  // A late LEAD of an earlier term does not hide the order.
   restarted.lead(lead(3, 7), "b", 9_300);
   expect(restarted.sign("e", 9_300)?.term).toBe(4);
   const broken = led();
@@ -161,7 +161,7 @@ test("after a start it counts anew, from after the lease, and it is known that t
   expect(again(led(), 100).sign("e", 100)).toBeUndefined();
 });
 
-test("a RELEASE bears it to who has not had it: the time counts from then, once, and not after a later order", () => {
+test("a RELEASE carries the order to a voter without it: the time counts from then, once, and not after a later order", () => {
   const { kind: _, election: __, term: ___, ...handover } = transfer(4, "named");
   const released = { ...release(4, 1), handover };
   const ballots = led();
@@ -186,7 +186,7 @@ test("a RELEASE bears it to who has not had it: the time counts from then, once,
   expect(voted.elect(elect(6, "y", true, "other"), LEASE).granted).toBe(true);
 });
 
-test("a hold keeps the named one out, too, and the time counts from its end", () => {
+test("a hold blocks the named candidate too, and the time counts from its end", () => {
   const ballots = led();
   ballots.release(release(4, 1, 3_000), "a", 0);
   ballots.transfer(transfer(4, "named"), 100);
@@ -194,14 +194,14 @@ test("a hold keeps the named one out, too, and the time counts from its end", ()
   expect(votesFor(ballots, 3_000, "named", "other")).toEqual([true, false]);
   expect(votesFor(ballots, 3_000 + TIMEOUT - 1, "other")).toEqual([false]);
 
-  // A hold that is longer than the lease is kept, and so are the orders.
+  // The voter keeps a hold that is longer than the lease, and keeps the orders.
   const asked = led();
   asked.transfer(transfer(4, "named"), 0);
   asked.release(release(4, 1, 3_000), "a", 0);
   expect(votesFor(asked, 3_000, "named", "other")).toEqual([true, false]);
 });
 
-test("who has lost it is told of it for good, as of a break: it has overtaken others", () => {
+test("a server that has lost a transfer is told of it for good, as of a break, because it has overtaken others", () => {
   const ballots = led();
   expect(ballots.orders).toEqual({});
   ballots.break(breakOf(4, false, 1), 0);
@@ -211,7 +211,7 @@ test("who has lost it is told of it for good, as of a break: it has overtaken ot
   expect(ballots.orders).toEqual({ e: { broken, handover } });
 });
 
-test("one that is handed over is not over yet: it is none of those that are dropped", () => {
+test("an election with a transfer order is not finished, so it is not dropped", () => {
   const ballots = led();
   ballots.transfer(transfer(4, "named", 1, 600_000), 0);
   for (let index = 0; index < 1_000; index += 1) ballots.elect({ ...elect(2, "y"), election: `next${index}` }, LEASE);

@@ -2,72 +2,72 @@ import type { VirtualClock } from "@leasehold/core/testing";
 import type { Transfer } from "../src/messages.ts";
 import type { Answer, Envelope, Request } from "../src/simulation.ts";
 
-/** An order to hand over, as it was sent for the first time. */
+/** A transfer order, as it was sent for the first time. */
 interface Asked extends Pick<Transfer, "id" | "number" | "term" | "candidateId" | "timeoutMs"> {
   readonly sentMs: number;
-  /** Who has said that it keeps it. */
+  /** The servers that have said that they keep the order. */
   readonly keepers: Set<string>;
 }
 
 /**
- * Until when nobody leads but whom an administrator has named, as a majority has promised by keeping the last order to hand over;
- * by the true time. It is told of every message.
+ * The time, in true time, until which only the named candidate may lead. A majority has promised it by keeping the last transfer
+ * order. The class sees every message.
  */
 export class HandoverPromise {
-  /** How often a majority has kept one. */
+  /** The number of orders that a majority has kept. */
   kept = 0;
   readonly #time: VirtualClock;
   readonly #fastestRate: number;
   #asked: Asked | undefined;
-  /** As soon as a majority keeps it. */
+  /** Set once a majority keeps the order. */
   #untilMs: number | undefined;
-  /** Orders of which nothing is judged any more, though they may be given again. */
+  /** Orders that are not judged any more, although they may be given again. */
   readonly #void = new Set<string>();
   /** The highest number of an order to each term. */
   readonly #numbers = new Map<number, number>();
-  /** The highest term that each candidate has asked votes for. */
+  /** The highest term for which each candidate has asked votes. */
   readonly #claimed = new Map<string, number>();
-  /** RELEASE bears it. */
+  /** A RELEASE has carried the order. */
   #isPassedOn = false;
 
-  /** @param fastestRate how much faster than the true time any voter's clock runs, at most. */
+  /** @param fastestRate the highest rate of any voter's clock, relative to the true time. */
   constructor(time: VirtualClock, fastestRate: number) {
     this.#time = time;
     this.#fastestRate = fastestRate;
   }
 
-  /** A message leaves, which may be carried out at any time from now on, or never. */
+  /** Records that a message is sent. It may be carried out at any time from now on, or never. */
   sends(request: Request): void {
     const asked = this.#asked;
     if (request.kind === "TRANSFER" && request.id !== asked?.id) {
-      // Which of the two counts only the voters know, until a majority has this one.
+      // Until a majority has this order, only the voters know which of the two counts.
       this.forgets();
-      // An order that was given before it, and has no lower number, may still arrive.
+      // An earlier order with the same number or a higher one may still arrive.
       if ((this.#numbers.get(request.term) ?? 0) >= request.number) this.#void.add(request.id);
-      // So may a claim of the one that is named.
+      // A claim of the named candidate may still arrive as well.
       if ((this.#claimed.get(request.candidateId) ?? 0) > request.term) this.#void.add(request.id);
-      // Who has had it before counts from then.
+      // A voter that already had the order counts from then.
       if (!this.#void.has(request.id)) this.#asked = { ...request, sentMs: this.#time.monotonicMs(), keepers: new Set() };
     }
     if (request.kind === "BREAK" || request.kind === "TRANSFER") {
       this.#numbers.set(request.term, Math.max(this.#numbers.get(request.term) ?? 0, request.number));
     }
     if (request.kind === "BREAK" && request.term === asked?.term) this.forgets();
-    // A vote for the one that was named ends it, whether or not that one comes to lead.
+    // A vote for the named candidate ends the order, even if this candidate never leads.
     if (request.kind === "ELECT" && !request.trial) {
       this.#claimed.set(request.candidateId, Math.max(this.#claimed.get(request.candidateId) ?? 0, request.term));
       if (request.candidateId === asked?.candidateId) this.forgets();
     }
     const borne = request.kind === "RELEASE" ? request.handover : undefined;
     if (borne && borne.id === asked?.id) this.#isPassedOn = true;
-    // One that its administrator's own server alone had, whose clock was ahead.
+    // This order reached only its administrator's own server, whose clock was ahead.
     else if (borne && asked && borne.number > asked.number) this.forgets();
   }
 
   /**
-   * A server answers.
+   * Records a server's answer.
    *
-   * @param ownKeeps whether whoever asked is a server that keeps the order as well.
+   * @param ownKeeps the asking server keeps the order as well.
    */
   answers({ to, content }: Envelope<Request>, answer: Answer, majority: number, ownKeeps: boolean): void {
     const asked = this.#asked;
@@ -78,13 +78,13 @@ export class HandoverPromise {
     this.#untilMs = this.#endSince(asked, asked.sentMs);
   }
 
-  /** A majority has the RELEASE of that term, which left then: if it bears the order, the time counts from it. */
+  /** A majority has the RELEASE of that term, sent at `sentMs`. If it carries the order, the time counts from then. */
   released(term: number, sentMs: number): void {
     const asked = this.#asked;
     if (asked?.term === term && this.#isPassedOn && this.#untilMs !== undefined) this.#untilMs = this.#endSince(asked, sentMs);
   }
 
-  /** Some server may have lost what it was told, and a claim that came to nothing have hidden it from it; or there are others. */
+  /** Stops judging the order. A server may have lost it, a failed claim may have hidden it, or there is another order. */
   forgets(): void {
     if (this.#asked) this.#void.add(this.#asked.id);
     this.#asked = undefined;
@@ -92,7 +92,7 @@ export class HandoverPromise {
     this.#isPassedOn = false;
   }
 
-  /** Somebody leads a term, whose first LEAD left then. Returns for whom it should have been kept. */
+  /** Records a leader, whose first LEAD was sent at `sentMs`. Returns the candidate for whom the term had to be kept. */
   leads(term: number, candidateId: string, sentMs: number): string | undefined {
     const asked = this.#asked;
     if (!asked || term <= asked.term) return undefined;

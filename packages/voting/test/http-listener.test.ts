@@ -1,4 +1,4 @@
-/** What a server reads of those who connect, whoever they are. */
+/** The requests that a server reads, and those that it refuses unread. */
 import { once } from "node:events";
 import { Agent, request, type IncomingMessage, type Server } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
@@ -8,26 +8,26 @@ import { bodyOf, listen, type Handlers } from "../src/http-listener.ts";
 
 const LONGEST = 8 * 1_024 * 1_024;
 
-/** A message that comes in pieces of so many bytes, and may say how long it is. */
+/** A message that arrives in pieces of these sizes, and may state its length. */
 function messageOf(pieces: readonly number[], said?: number): IncomingMessage {
   const headers = said === undefined ? {} : { "content-length": String(said) };
   return Object.assign(Readable.from(pieces.map((bytes) => Buffer.alloc(bytes))), { headers }) as unknown as IncomingMessage;
 }
 
 test.each<[what: string, pieces: readonly number[], said: number | undefined, read: number | undefined]>([
-  ["nothing", [], 0, 0],
-  ["eight MiB, as it says", [LONGEST], LONGEST, LONGEST],
-  ["eight MiB that say nothing", [1, LONGEST - 1], undefined, LONGEST],
-  ["one that says that it is longer", [1], LONGEST + 1, undefined],
-  ["one that is longer", [LONGEST, 1], undefined, undefined],
-  ["one that is longer than it says", [LONGEST, 1], 1, undefined],
-])("of %s", async (_, pieces, said, read) => {
+  ["an empty body", [], 0, 0],
+  ["eight MiB, as stated", [LONGEST], LONGEST, LONGEST],
+  ["eight MiB, without a stated length", [1, LONGEST - 1], undefined, LONGEST],
+  ["a longer stated length", [1], LONGEST + 1, undefined],
+  ["a longer body", [LONGEST, 1], undefined, undefined],
+  ["a body longer than stated", [LONGEST, 1], 1, undefined],
+])("a body is read up to eight MiB: %s", async (_, pieces, said, read) => {
   expect((await bodyOf(messageOf(pieces, said)))?.length).toBe(read);
 });
 
 const NOBODY = { isPromised: () => false, answer: () => Promise.resolve("signature" as const) };
 
-/** Listens on a free port of loopback, for the time of a test. */
+/** Listens on a free port of loopback for the time of a test. */
 async function listening(handlers: Handlers): Promise<{ server: Server; port: number }> {
   const server = await listen({ host: "127.0.0.1", port: 0, tls: undefined }, handlers);
   onTestFinished(() => {
@@ -37,7 +37,7 @@ async function listening(handlers: Handlers): Promise<{ server: Server; port: nu
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-test("what nobody with the secret has signed is answered before its body is read, and hung up", async () => {
+test("an unsigned request is answered before its body is read, and its connection is closed", async () => {
   const { port } = await listening(NOBODY);
   const socket = connect(port, "127.0.0.1");
   socket.write(`POST /leasehold/voting HTTP/1.1\r\nHost: x\r\nContent-Length: ${LONGEST}\r\n\r\n`);
@@ -47,7 +47,7 @@ test("what nobody with the secret has signed is answered before its body is read
   await once(socket, "close");
 });
 
-test("a signature that does not name the length is none", async () => {
+test("a signature that does not cover the length is invalid", async () => {
   const lengths: number[] = [];
   const isPromised = (_: unknown, length: number): boolean => lengths.push(length) > 1;
   const { port } = await listening({
@@ -60,7 +60,7 @@ test("a signature that does not name the length is none", async () => {
   expect(new Set(lengths)).toEqual(new Set([1, 3]));
 });
 
-test("of connections on which nobody has shown the secret the oldest makes room, and those with the secret stay", async () => {
+test("of the connections without a signed request the oldest is closed, and those with one stay", async () => {
   const { server, port } = await listening({
     isPromised: () => true,
     answer: () => Promise.resolve({ body: "{}", signature: "s" }),
@@ -88,7 +88,7 @@ test("of connections on which nobody has shown the secret the oldest makes room,
   expect(server.listening).toBe(true);
 });
 
-test("a connection is bounded in time, and so are all of them in number", async () => {
+test("a connection has a time limit, and the number of connections is limited", async () => {
   const { server } = await listening(NOBODY);
   const { requestTimeout, headersTimeout, keepAliveTimeout, maxConnections } = server;
   expect({ requestTimeout, headersTimeout, keepAliveTimeout, maxConnections }).toEqual({

@@ -1,11 +1,11 @@
-/** What becomes of a packet on its way to another server and back. */
+/** A packet on its way to another server, and its answer on the way back. */
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { expect, onTestFinished, test } from "vitest";
 import { Poster, secretsDiffer } from "../src/http-post.ts";
 
-/** Answers one packet after the other on connections that are kept, and goes on counting. */
+/** Answers packets one after the other on kept connections, and goes on counting. */
 async function serverThat(answers: readonly string[]): Promise<{ url: URL; count: () => number }> {
   let count = 0;
   const server = createServer((socket) => {
@@ -38,7 +38,7 @@ async function postTwice(answers: readonly string[]): Promise<{ second: Promise<
   return { second, count };
 }
 
-test("a packet is sent once more where the connection that was kept for it was closed", async () => {
+test("a packet is sent once more if its kept connection was closed", async () => {
   const { second, count } = await postTwice([OK, "hangs up", OK]);
   expect(await second).toMatchObject({ body: Buffer.from("{}") });
   expect(count()).toBe(3);
@@ -50,7 +50,7 @@ test("a packet that was answered by nonsense is not sent again", async () => {
   expect(count()).toBe(2);
 });
 
-/** What becomes of a packet to a server that answers so, over `scheme`, where nobody waits for longer than `ms`. */
+/** Posts a packet over `scheme` to a server with these answers, and returns the failure. Waits for `ms` at most. */
 async function failureOf(answers: readonly string[], { scheme = "http", ms = 60_000 } = {}): Promise<unknown> {
   const { url } = await serverThat(answers);
   const poster = new Poster(undefined);
@@ -74,11 +74,11 @@ test.each<[what: string, isMistake: boolean, words: string, failure: () => Promi
   ["a packet that it does not know", true, "have the same version", () => failureOf(answerOf(400, "malformed"))],
   ["another program", true, "is no voting server (HTTP 400)", () => failureOf(answerOf(400, "Bad Request"))],
   ["nothing where it should be", true, "is no voting server (HTTP 404)", () => failureOf(answerOf(404, "malformed"))],
-])("of %s a person hears at once, where only a person can mend it, which is %s", async (_what, isMistake, words, failure) => {
+])("the failure for %s is a mistake that a person has to correct: %s", async (_what, isMistake, words, failure) => {
   expect(await failure()).toMatchObject({ name: "NoAnswer", isMistake, message: expect.stringContaining(words) });
 });
 
-test("what is under way on a kept connection ends with the poster, and is not sent once more", async () => {
+test("a request under way on a kept connection ends with the poster, and is not sent once more", async () => {
   const { url, count } = await serverThat([OK]);
   const poster = new Poster(undefined);
   const post = (): Promise<unknown> => poster.post("b", url, { body: "{}", signature: "s" }, new AbortController().signal);
@@ -90,7 +90,7 @@ test("what is under way on a kept connection ends with the poster, and is not se
   expect(await second).toMatchObject({ name: "NoAnswer" });
 });
 
-test("that nobody listens, or is found, may pass", async () => {
+test("a refused connection or an unknown host may pass", async () => {
   const poster = new Poster(undefined);
   onTestFinished(() => poster.close());
   const signal = new AbortController().signal;
@@ -106,6 +106,6 @@ test("that nobody listens, or is found, may pass", async () => {
   }
 });
 
-test("a failure says what it is", () => {
+test("a failure has a name", () => {
   expect(String(secretsDiffer("b"))).toBe("NoAnswer: b signs with another secret than this server: give all of them the same.");
 });

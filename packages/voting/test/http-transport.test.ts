@@ -1,4 +1,4 @@
-/** What one server makes of the packets of another, and of who pretends to be one. */
+/** One server's handling of the packets of another server, and of a process that pretends to be one. */
 import { once } from "node:events";
 import { createServer, type Server as HttpServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -17,11 +17,11 @@ const TELL: Request = { kind: "TELL" };
 
 const sign = (body: string): string => new Seal(SECRET).sign(body);
 
-/** A server `b` that says who it is, and nothing else. */
+/** A server `b` that only says which start it is. */
 class Stranger {
-  /** Who it says that it is. */
+  /** The start that it names. */
   start = "b1";
-  /** What else it answers. */
+  /** The other fields of its answers. */
   says: Partial<Reply> = {};
   readonly #servers: Servers;
   readonly #http: HttpServer;
@@ -82,19 +82,19 @@ async function strangerAndStore(): Promise<{ stranger: Stranger; store: VotingLe
   return { stranger, servers, store: await servers.open("a") };
 }
 
-test("a packet is taken once, and one that was overtaken by others is taken as well", async () => {
+test("a packet is accepted once, also after others have overtaken it", async () => {
   const { stranger, store } = await strangerAndStore();
   const [first, second] = [stranger.packet([TELL]), stranger.packet([TELL])];
   expect(await stranger.post(second)).toMatchObject({ contents: [{ kind: "TELL" }] });
   expect(await stranger.post(first)).toMatchObject({ contents: [{ kind: "TELL" }], id: first.id, toStart: "b1" });
   expect(await stranger.post(first)).toMatchObject({ refused: "replay", contents: [] });
   expect(await stranger.post(stranger.packet([TELL], { id: 5_000 }))).toMatchObject({ contents: [{ kind: "TELL" }] });
-  // Nobody knows any more whether it has come before.
+  // The id is too old to tell whether the packet has arrived before.
   expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ refused: "replay" });
   expect(store.dropped).toEqual({ replay: 2 });
 });
 
-test("the start that is at the address is heard, and no other one: neither an earlier one nor a second process", async () => {
+test("only the start at the address is heard, and neither an earlier start nor a second process", async () => {
   const { stranger, store } = await strangerAndStore();
   const captured = stranger.packet([TELL]);
   expect(await stranger.post(captured)).toMatchObject({ contents: [{ kind: "TELL" }] });
@@ -103,14 +103,14 @@ test("the start that is at the address is heard, and no other one: neither an ea
   expect(await stranger.post(captured)).toMatchObject({ refused: "start" });
   expect(await stranger.post(stranger.packet([TELL], { start: "b3" }))).toMatchObject({ refused: "start" });
 
-  // Where nobody answers, nobody new is heard.
+  // If no server answers at the address, no new start is heard.
   await stranger.leave();
   expect(await stranger.post(stranger.packet([TELL], { start: "b3" }))).toMatchObject({ refused: "start" });
   expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ contents: [{ kind: "TELL" }] });
   expect(store.dropped).toEqual({ start: 3 });
 });
 
-test("ELECT and LEAD for an earlier start, or for none, get nothing but the present one", async () => {
+test("ELECT and LEAD for an earlier start, or for none, only learn the present start", async () => {
   const { stranger, store, servers } = await strangerAndStore();
   const { start } = await stranger.post(stranger.packet([TELL]));
   const heard = { term: 0, number: 0 };
@@ -128,7 +128,7 @@ test("ELECT and LEAD for an earlier start, or for none, get nothing but the pres
   }
 });
 
-test("what is for another server, of another list, or from none of the list is refused", async () => {
+test("a packet for another server, of another list, or from a server outside the list is refused", async () => {
   const { stranger, store } = await strangerAndStore();
   expect(await stranger.post(stranger.packet([TELL], { to: "b" }))).toMatchObject({ refused: "misdirected", from: "a" });
   expect(await stranger.post(stranger.packet([TELL], { from: "c" }))).toMatchObject({ refused: "misdirected" });
@@ -139,7 +139,7 @@ test("what is for another server, of another list, or from none of the list is r
   expect(store.dropped).toEqual({ misdirected: 3, lists: 1 });
 });
 
-/** Virtual time stands still: what is told then is told at once, and not once it has lasted. */
+/** Virtual time stands still. So only warnings that are given at once appear, and none that has to last. */
 async function besides(says: Partial<Reply>): Promise<{ stranger: Stranger; store: VotingLeaseStore; heard: readonly string[] }> {
   const heard = warnings();
   const servers = await Servers.of(NAMES);
@@ -153,7 +153,7 @@ function listsOf(...servers: readonly string[]): Partial<Reply> {
   return { refused: "lists", servers, cluster: clusterOf(servers) };
 }
 
-test("one that is told of a list two servers away by everyone stops, and one that has met somebody, or is one away, does not", async () => {
+test("a server stops if all others have a list two servers away, but not if it has met one or is one away", async () => {
   const stopped = await besides(listsOf("b", "c"));
   await vi.waitFor(() => expect(stopped.store.read("e")).rejects.toMatchObject({ code: "CONFIGURATION" }), eventually);
 
@@ -172,7 +172,7 @@ test("one that is told of a list two servers away by everyone stops, and one tha
   await vi.waitFor(() => expect(met.heard.join("\n")).toContain(words), eventually);
 });
 
-test("an answer that is none to what was asked, or another server's, is nobody's word", async () => {
+test("an answer to another request, or of another server, does not count", async () => {
   const { stranger } = await besides({});
   const others: readonly Partial<Reply>[] = [
     { id: 999_999 },
@@ -182,7 +182,7 @@ test("an answer that is none to what was asked, or another server's, is nobody's
     { cluster: "another" },
   ];
   for (const [nth, says] of others.entries()) {
-    // A start that a knows nothing of yet: it asks who is at the address.
+    // The server a does not know this start yet, so it asks at the address.
     const start = `unknown ${nth}`;
     stranger.start = start;
     stranger.says = says;
@@ -192,12 +192,12 @@ test("an answer that is none to what was asked, or another server's, is nobody's
   expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ contents: [{ kind: "TELL" }] });
 });
 
-test("a server at another's address is named at once", async () => {
+test("a server at another server's address is named at once", async () => {
   const { heard } = await besides({ from: "c" });
   await vi.waitFor(() => expect(heard.join("\n")).toContain("is 'c' rather than 'b': correct the addresses."), eventually);
 });
 
-test("a message of a kind that is not known is dropped, and those beside it are answered", async () => {
+test("a message of an unknown kind is dropped, and the messages beside it are answered", async () => {
   const { stranger, store } = await strangerAndStore();
   const news = { kind: "NEWS", of: "a later version" } as unknown as Request;
   expect(await stranger.post(stranger.packet([TELL, news, TELL]))).toMatchObject({
@@ -206,7 +206,7 @@ test("a message of a kind that is not known is dropped, and those beside it are 
   expect(store.dropped).toEqual({ malformed: 1 });
 });
 
-test("an observer's order is for one start of one server, and is taken once; what it reads may be repeated", async () => {
+test("an observer's order is for one start of one server and is accepted once; its reads may be repeated", async () => {
   const { stranger, store } = await strangerAndStore();
   const { start } = await stranger.post(stranger.packet([TELL]));
   const of = { cluster: "", from: "", start: "an observer", servers: [] };
@@ -228,12 +228,12 @@ test("an observer's order is for one start of one server, and is taken once; wha
   expect(store.dropped).toEqual({ replay: 1, start: 1, misdirected: 1 });
 });
 
-test("an answer tells what its server remembers of the one that asks", async () => {
+test("an answer has the highest write counter that its server remembers of the asker", async () => {
   const { stranger } = await strangerAndStore();
   expect(await stranger.post(stranger.packet([TELL, TELL], { writes: 5 }))).toMatchObject({ seen: 5 });
 });
 
-test("a server has met with its list whomever it answers, though it has sent nothing itself", async () => {
+test("a server has met each server with its list that it answers, though it has sent nothing itself", async () => {
   const servers = await Servers.of(NAMES);
   const stranger = await Stranger.beside(servers);
   const urls = Object.fromEntries(Object.entries(servers.addresses).map(([name, address]) => [name, new URL(address)]));
@@ -250,7 +250,7 @@ test("a server has met with its list whomever it answers, though it has sent not
     return Promise.resolve({ ...message, from: "a", to: "b", content: { kind: "SILENT" } });
   }, "a1");
 
-  // Who answers to another list there is met by nobody, and gets no answer.
+  // A server that answers with another list is not met, and gets no answer.
   stranger.says = listsOf("a", "b", "c");
   expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ refused: "start" });
   expect(met).toEqual([]);
@@ -259,7 +259,7 @@ test("a server has met with its list whomever it answers, though it has sent not
   expect(metBefore).toEqual([["b"]]);
 });
 
-test("whoever is at its own address has a second to say who that is, and then this server goes on", async () => {
+test("the process at the own address has a second to say which start it is; then this server goes on", async () => {
   const heard = warnings();
   const servers = await Servers.of(NAMES);
   const { hostname, port } = new URL(servers.addresses["a"] ?? "");
@@ -282,13 +282,13 @@ test("whoever is at its own address has a second to say who that is, and then th
   );
 });
 
-test("one that another does not hear says so at once", async () => {
+test("a server that another one does not hear warns at once", async () => {
   const { heard } = await besides({ refused: "start" });
   await vi.waitFor(() => expect(heard.join("\n")).toContain("b does not hear this process"), eventually);
 });
 
 test.each([["with others", ["a", "b", "c"]] as const, ["alone", ["a"]] as const])(
-  "of one name twice, %s, the later does not start",
+  "of two servers with one name, %s, the later one does not start",
   async (_, names) => {
     const servers = await Servers.of(names);
     const [store] = await servers.openAll();
@@ -298,7 +298,7 @@ test.each([["with others", ["a", "b", "c"]] as const, ["alone", ["a"]] as const]
   },
 );
 
-test("of one name twice, the one that is not at the address is heard by nobody, and says so", async () => {
+test("of two servers with one name, the one that is not at the address is not heard, and warns", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c"]);
   const astray = await servers.open("a", { host: "127.0.0.2", stateDirectory: servers.directory("second") });
@@ -314,7 +314,7 @@ test("of one name twice, the one that is not at the address is heard by nobody, 
   expect(await stores[0]?.renew(lease, REQUEST)).toMatchObject({ held: true });
 });
 
-test("a process that is alone, and is not at its own address, does not start", async () => {
+test("a server without others that is not at its own address does not start", async () => {
   const servers = await Servers.of(["a"]);
   await expect(servers.open("a", { host: "127.0.0.2" })).rejects.toThrow("does not lead to this process: nobody listens for a");
 });

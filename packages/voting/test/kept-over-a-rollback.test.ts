@@ -1,4 +1,4 @@
-/** What a majority of servers keeps, a hold or an order, is kept though one of them finds an older file when it is started, or none. */
+/** A majority keeps a hold or an order, although one server starts with an older file, or with none. */
 import { expect, test } from "vitest";
 import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
 import { VotingLeaseStore } from "../src/simulation.ts";
@@ -9,7 +9,7 @@ const LEASE_MS = 6_000;
 const HOLD_MS = 20_000;
 const HANDOVER_MS = 30_000;
 
-/** Three servers, of which a leads, and c is away. */
+/** Three servers: a leads, and c is away. */
 async function led(): Promise<{ cluster: Cluster; store: (name: string) => VotingLeaseStore; lease: Lease }> {
   const cluster = new Cluster();
   await cluster.start();
@@ -20,7 +20,7 @@ async function led(): Promise<{ cluster: Cluster; store: (name: string) => Votin
   return { cluster, store, lease: outcome.acquired ? outcome.lease : expect.fail() };
 }
 
-/** Ends one, and starts it with the file that it had once, and another one with its own: all are there to tell it. */
+/** Restarts one server with an older file, and another one with its own file. Then all servers are there to report. */
 async function rollBack(cluster: Cluster, name: string, file: string | undefined, other?: string): Promise<void> {
   const restarted = other === undefined ? [name] : [name, other];
   for (const each of restarted) await cluster.server(each).close();
@@ -30,8 +30,8 @@ async function rollBack(cluster: Cluster, name: string, file: string | undefined
 }
 
 for (const victim of ["b", "c"]) {
-  // Those that have the order are b, who gives it, and c.
-  test(`an order to break that a majority keeps ends the term, though ${victim} is given the file of before`, async () => {
+  // The servers with the order are b, which gives it, and c.
+  test(`a break that a majority keeps ends the term, though ${victim} is given the former file`, async () => {
     const { cluster, store, lease } = await led();
     const older = cluster.disks.get(victim);
     cluster.away.add("a");
@@ -49,8 +49,8 @@ for (const victim of ["b", "c"]) {
 }
 
 for (const victim of ["a", "b"]) {
-  // Those that have the hold are a, who releases with it, and b.
-  test(`a hold that a majority keeps keeps everybody out, though ${victim} is given the file of before`, async () => {
+  // The servers with the hold are a, which releases with it, and b.
+  test(`a hold that a majority keeps blocks all candidates, though ${victim} is given the former file`, async () => {
     const { cluster, store, lease } = await led();
     const older = cluster.disks.get(victim);
     cluster.away.add("c");
@@ -69,7 +69,7 @@ for (const victim of ["a", "b"]) {
   });
 }
 
-test("an order to break at once ends the term, though one that had not heard of it had lost its file, and then one that had", async () => {
+test("an immediate break ends the term, though a server without it and then one with it lose their files", async () => {
   const { cluster, store, lease } = await led();
   await cluster.server("c").close();
   const order = { reason: "tested", immediate: true, ...TIMEOUT };
@@ -81,7 +81,7 @@ test("an order to break at once ends the term, though one that had not heard of 
   await expect(renewed).resolves.toMatchObject({ held: false });
 });
 
-test("an order to hand over keeps out all but whom it names, though one of two that have it has lost its file", async () => {
+test("a transfer blocks all but the named candidate, though one of two servers with the order has lost its file", async () => {
   const { cluster, store, lease } = await led();
   await cluster.clock.runUntil(store("a").release(lease, TIMEOUT));
   cluster.away.add("c");
@@ -90,7 +90,7 @@ test("an order to hand over keeps out all but whom it names, though one of two t
   await cluster.clock.advance(1_000);
   cluster.away.clear();
   await rollBack(cluster, "b", undefined);
-  // Until the lease is over that c knows of.
+  // Wait until the lease that c knows has ended.
   await cluster.clock.advance(LEASE_MS);
   expect(cluster.server("b").takesPart).toBe(true);
   const claim = (by: VotingLeaseStore, candidateId: string): Promise<AcquireOutcome | undefined> => {

@@ -1,8 +1,8 @@
-/** Which start of another server is listened to, and which of its packets. */
+/** The start of another server that counts, and its packets that count. */
 import { expect, test } from "vitest";
 import { LiveStarts } from "../src/live-starts.ts";
 
-/** Who is at each server's address; asked so often. */
+/** The start at each server's address, and the number of requests for it. */
 function world(present: Record<string, string | undefined>) {
   const asked: string[] = [];
   const starts = new LiveStarts(async (name) => {
@@ -12,7 +12,7 @@ function world(present: Record<string, string | undefined>) {
   return { asked, starts, present };
 }
 
-test("the one at the address is listened to, and asked for there once", async () => {
+test("the start at the address is heard, and is asked for once", async () => {
   const { asked, starts } = world({ b: "one" });
   expect(starts.any).toBe(false);
   await expect(Promise.all([starts.isLive("b", "one"), starts.isLive("b", "other")])).resolves.toEqual([true, false]);
@@ -22,7 +22,7 @@ test("the one at the address is listened to, and asked for there once", async ()
   expect(asked).toEqual(["b"]);
 });
 
-test("another one is asked for again each time, and takes its place where it is there", async () => {
+test("another start is asked for each time, and replaces the live one if it is at the address", async () => {
   const { asked, starts, present } = world({ b: undefined });
   await expect(starts.isLive("b", "one")).resolves.toBe(false);
   expect(starts.any).toBe(false);
@@ -34,7 +34,7 @@ test("another one is asked for again each time, and takes its place where it is 
   expect(asked).toHaveLength(4);
 });
 
-test("a packet is taken once, however they overtake one another, and one that many have overtaken not at all", () => {
+test("a packet is accepted once in any order, and not at all if many others have overtaken it", () => {
   const { starts } = world({});
   expect([1, 2, 5, 3, 5, 1, 4].map((id) => starts.isNew("b", id))).toEqual([true, true, true, true, false, false, true]);
   expect(starts.isNew("c", 1)).toBe(true);
@@ -44,13 +44,13 @@ test("a packet is taken once, however they overtake one another, and one that ma
   expect(starts.isNew("b", 2_000 - 1_023)).toBe(false);
 });
 
-test("of very many packets each is taken once, also after the old ones were let go", () => {
+test("each of very many packets is accepted once, also after old ids were dropped", () => {
   const { starts } = world({});
   for (let id = 1; id <= 5_000; id += 1) expect(starts.isNew("b", id)).toBe(true);
   for (let id = 1; id <= 5_000; id += 1) expect(starts.isNew("b", id)).toBe(false);
 });
 
-test("a new start's packets begin anew, and those of the same one do not", () => {
+test("the packets of a new start count anew, and those of the same start do not", () => {
   const { starts } = world({});
   starts.answers("b", "one");
   expect(starts.isNew("b", 7)).toBe(true);

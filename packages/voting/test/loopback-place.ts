@@ -11,18 +11,18 @@ import { openServer, type OpenServer } from "../src/open-server.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 type Name = (typeof NAMES)[number];
-/** The one whose network may fail. */
+/** The server whose network may fail. */
 const UNRELIABLE = "c";
 const LOOK_MS = 2;
 
 /**
- * Three servers on ports of loopback, with directories of their own, whose time is moved. All that goes between one of them and the
- * others passes a network that can fail.
+ * Three servers on ports of loopback, with directories of their own, in moved time. All messages between one of them and the
+ * others pass a network that can fail.
  */
 export class LoopbackPlace implements Place {
   readonly #folder: string;
   readonly #ports: Readonly<Record<Name, number>>;
-  /** To a and b, and to the unreliable one. */
+  /** The networks to a and b, and to the unreliable server. */
   readonly #networks: Readonly<Record<Name, TcpNetwork>>;
   readonly #open = new Map<Name, OpenServer>();
   readonly #unused: Name[] = [...NAMES];
@@ -30,7 +30,7 @@ export class LoopbackPlace implements Place {
   #again = 0;
   #requestsUnderWay = 0;
   #isFair = true;
-  /** The servers' time, which is that of their processes. */
+  /** The time of the servers and of their processes. */
   readonly #time = new MovedTime({ advance: () => Promise.resolve() });
 
   private constructor(folder: string, ports: Readonly<Record<Name, number>>, networks: Readonly<Record<Name, TcpNetwork>>) {
@@ -60,7 +60,7 @@ export class LoopbackPlace implements Place {
     return Promise.resolve(store);
   }
 
-  /** One server is started again, with a clock of its own. */
+  /** Starts one server again, with a clock of its own. */
   async connectWith(clock: Clock): Promise<LeaseStore> {
     const name = this.#unused.pop();
     if (name === undefined) throw new Error("Every server has a process already.");
@@ -87,8 +87,8 @@ export class LoopbackPlace implements Place {
   }
 
   /**
-   * A call is over once the requests are that it does not wait for. Until then time is not moved. Where the network fails, one of the
-   * unreliable server may take long; the two others are a majority.
+   * A call ends once the requests have ended for which it does not wait; until then time is not moved. If the network fails, a
+   * request of the unreliable server may take long. The two others are a majority.
    */
   #store(name: Name): LeaseStore {
     const quietly = async <T>(call: Promise<T>): Promise<T> => {
@@ -134,7 +134,7 @@ export class LoopbackPlace implements Place {
     this.#open.set(server, open);
   }
 
-  /** Where one finds another. */
+  /** The port at which one server reaches another. */
   #portFor(from: Name, to: Name): number {
     const isDirect = from === to || (from !== UNRELIABLE && to !== UNRELIABLE);
     return isDirect ? this.#ports[to] : this.#networks[to].port;
@@ -148,12 +148,12 @@ export class LoopbackPlace implements Place {
     return this.#time.awaiting(endsSoon ? undefined : Promise.resolve());
   }
 
-  /** Resolves once every request has ended, unless they may take long. */
+  /** Resolves once every request has ended. Does not wait while requests may take long. */
   async #quiet(): Promise<void> {
     while (this.#isFair && this.#requestsUnderWay > 0) await delay(LOOK_MS);
   }
 
-  /** What befalls all networks at once. */
+  /** Faults of all networks at once. */
   #faults(): Faults {
     const { a, b, c } = this.#networks;
     const all = async (isFair: boolean, act: (network: TcpNetwork) => Promise<void>): Promise<void> => {
@@ -168,7 +168,7 @@ export class LoopbackPlace implements Place {
         this.#isFair = false;
         const outward = await Promise.all([a.hold(), b.hold()]);
         const inward = await c.hold();
-        // What it sends, it sends to both.
+        // The unreliable server sends each request to both others.
         const arrived = Promise.all(outward.map((held) => held.arrived)).then(() => undefined);
         return { arrived, letGo: async () => void (await Promise.all([...outward, inward].map((held) => held.letGo()))) };
       },

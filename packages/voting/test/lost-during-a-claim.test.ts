@@ -1,4 +1,4 @@
-/** A server loses what it kept while its vote counts still, or its word that it has taken a LEAD. */
+/** A server loses its state while its vote still counts, or while its acknowledgement of a LEAD does. */
 import { expect, test } from "vitest";
 import type { AcquireOutcome } from "@leasehold/core/provider";
 import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
@@ -6,7 +6,7 @@ import { Cluster, shifted } from "./cluster.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 20_000 };
 
-/** Servers among which a message may be lost, or wait until it is let go. */
+/** Servers whose messages may be lost, or wait until `letGo`. */
 class Delayed extends Cluster {
   fate: (message: Envelope<Request>) => "arrives" | "waits" | "is answered late" | "is lost" = () => "arrives";
   readonly #letGo = Promise.withResolvers<void>();
@@ -24,7 +24,7 @@ class Delayed extends Cluster {
     return answer;
   }
 
-  /** @param loss what happens to its disk meanwhile. */
+  /** @param loss what happens to the server's disk meanwhile. */
   async restart(name: string, loss: () => void = () => {}): Promise<void> {
     await this.server(name).close();
     loss();
@@ -37,9 +37,9 @@ class Delayed extends Cluster {
 }
 
 /**
- * Five servers, of which c has claimed a term: a has voted for it, and the ELECTs to the others are on their way.
+ * Five servers: c has claimed a term, a has voted for it, and the ELECTs to the others are under way.
  *
- * @param suspendedMs for how long c was, of which its monotonic clock knows nothing.
+ * @param suspendedMs for how long c was suspended, which its monotonic clock does not show.
  */
 async function underWay(
   suspendedMs: () => number = () => 0,
@@ -47,7 +47,7 @@ async function underWay(
   const cluster = new Delayed(5);
   cluster.others = (name) => (name === "c" ? { clock: shifted(cluster.clock, suspendedMs) } : {});
   await cluster.start();
-  // So that it is no first start any more.
+  // After this election, a later start is not a first start any more.
   const before = new VotingLeaseStore(cluster.server("b"));
   const request = { ...REQUEST, election: "before", leaseDurationMs: 200, timeoutMs: 100 };
   await cluster.clock.runUntil(before.acquire(request));
@@ -59,21 +59,21 @@ async function underWay(
     (name) => cluster.server(name).ballots.termOf("e") > cluster.server("b").ballots.termOf("e"),
   );
   expect(votedFor).toEqual(["a", "c"]);
-  // From now on nobody reaches c.
+  // From now on no message reaches c, and none comes from it.
   cluster.fate = ({ from, to }) => (from === "c" || to === "c" ? "is lost" : "arrives");
   return { cluster, claim };
 }
 
-test("one that has lost its disk votes for nobody else in the term of a claim that is under way", async () => {
+test("a server that has lost its disk does not vote for another candidate in the term of a claim under way", async () => {
   const { cluster, claim } = await underWay();
   await cluster.restart("a", () => cluster.disks.delete("a"));
   await cluster.clock.advance(2_000);
 
-  // Another server claims, which b does not hear of.
+  // Another server claims; its messages to b are lost.
   const { fate } = cluster;
   cluster.fate = (message) => ([message.from, message.to].join() === "d,b" ? "is lost" : fate(message));
   const rival = await cluster.clock.runUntil(cluster.claim("d", 300));
-  // A third one is started again; c is back, and its ELECT reaches b alone.
+  // A third server is started again. Then c is back, and its ELECT reaches b alone.
   cluster.fate = ({ content }) => (content.kind === "ELECT" ? "is lost" : "arrives");
   await cluster.restart("e");
   await cluster.clock.advance(1_000);
@@ -84,19 +84,19 @@ test("one that has lost its disk votes for nobody else in the term of a claim th
   expect(terms).toHaveLength(1);
 });
 
-test("one that has lost its disk is back once no such claim counts votes any more, though the claimant is not", async () => {
+test("a server that has lost its disk takes part once no claim can count its vote, though the claimant is away", async () => {
   const { cluster, claim } = await underWay();
   await cluster.restart("a", () => cluster.disks.delete("a"));
   await cluster.clock.advance(9_500);
   expect(await claim).toBeUndefined();
   expect(cluster.server("a").takesPart).toBe(false);
-  // It asks again once c has had its second to answer.
+  // The server a asks again once c has had its second to answer.
   await cluster.clock.advance(2_000);
   expect(cluster.server("a").takesPart).toBe(true);
   expect(await cluster.clock.runUntil(cluster.claim("d", 300))).toMatchObject({ acquired: true });
 });
 
-test("votes that a candidate finds when it thaws are not counted", async () => {
+test("a candidate does not count votes that it finds after a freeze", async () => {
   let suspendedMs = 0;
   const { cluster, claim } = await underWay(() => suspendedMs);
   suspendedMs = 10_000;
@@ -107,7 +107,7 @@ test("votes that a candidate finds when it thaws are not counted", async () => {
   expect(await claim).toBeUndefined();
 });
 
-test("one with an older file does not vote for another beside a leader that alone remembers it, and is cut off", async () => {
+test("a server with an older file does not vote beside a leader that alone remembers it and is cut off", async () => {
   const cluster = new Delayed(5);
   await cluster.start();
   const older = cluster.disks.get("a");
@@ -127,11 +127,11 @@ test("one with an older file does not vote for another beside a leader that alon
   });
 });
 
-test("what a server said before it was given an older file does not count any more, though it arrives only afterwards", async () => {
+test("an answer from before a server was given an older file does not count when it arrives later", async () => {
   const cluster = new Delayed(3);
   await cluster.start();
   const before = cluster.disks.get("c");
-  // Of b it has the vote, and of c the word that it has taken the LEAD.
+  // The candidate a has the vote of b, and the acknowledgement of c.
   cluster.fate = ({ from, to, content }) => {
     if (from !== "a") return "arrives";
     if (to === "c" && content.kind === "LEAD") return "is answered late";
@@ -141,7 +141,7 @@ test("what a server said before it was given an older file does not count any mo
   const claim = cluster.claim("a", 20_000);
   await cluster.clock.advance(100);
   expect(cluster.server("c").ballots.waitMs("e", cluster.clock.monotonicMs())).toBeGreaterThan(0);
-  // All others tell it what they know, and a knows nothing yet of what c has taken.
+  // All others report to c, and a does not know yet what c has acknowledged.
   await cluster.restart("c", () => cluster.disks.set("c", before));
   await cluster.clock.advance(1_000);
   expect(cluster.server("c").takesPart).toBe(true);
@@ -152,11 +152,11 @@ test("what a server said before it was given an older file does not count any mo
   expect((await cluster.clock.runUntil(claim))?.acquired).not.toBe(true);
 });
 
-test("a message of an earlier start that comes late keeps nobody out", async () => {
+test("a late message of an earlier start blocks no candidate", async () => {
   const cluster = new Delayed(3);
   await cluster.start();
   const old = cluster.sent.find(({ from, to }) => from === "c" && to === "a") as Envelope<Request>;
-  // Whoever gets it has met nobody but the present start.
+  // The receiver has met the present start only.
   await cluster.restart("a");
   await cluster.restart("c");
   await cluster.clock.advance(1_000);
@@ -167,11 +167,11 @@ test("a message of an earlier start that comes late keeps nobody out", async () 
   expect((await cluster.clock.runUntil(cluster.claim("a", 5_000)))?.acquired).toBe(true);
 });
 
-test("one that was let in with an older file has lost nothing by an answer of before that nobody counts", async () => {
+test("a server that took part again with an older file has lost nothing by an uncounted answer from before", async () => {
   const cluster = new Delayed(3);
   await cluster.start();
   const older = cluster.disks.get("c");
-  // Nobody has heard of what c has written when it is given the older file.
+  // No other server has heard of c's write when c is given the older file.
   cluster.fate = ({ from, to }) => (from === "a" && to === "c" ? "is answered late" : to === "b" ? "is lost" : "arrives");
   const elect = {
     kind: "ELECT",
@@ -196,6 +196,6 @@ test("one that was let in with an older file has lost nothing by an answer of be
   cluster.letGo();
   await cluster.clock.runUntil(vote);
   await cluster.clock.advance(1_000);
-  // Else it has to be told once more.
+  // Otherwise the others would have to report once more.
   expect(asked()).toBe(before);
 });

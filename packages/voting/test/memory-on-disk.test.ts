@@ -1,11 +1,11 @@
-/** What a server has written, and what counts as lost. */
+/** The state that a server has written, and texts that count as lost. */
 import { expect, test } from "vitest";
 import { keptOf, textOf, type Kept } from "../src/memory-on-disk.ts";
 
 const BALLOT = { term: 3, votedFor: "a", leaseDurationMs: 15_000 };
 const KEPT: Kept = { writes: 2, floor: 1, clockFloor: 0, isFresh: false, elections: { e: BALLOT }, seen: { b: 7 } };
 
-test("what was written is read as it was", () => {
+test("a written state is read unchanged", () => {
   expect(keptOf(textOf(KEPT))).toEqual(KEPT);
   const broken = { id: "one", number: 1, reason: "why not", immediate: false };
   const handover = { id: "another", number: 2, candidateId: "c", timeoutMs: 30_000 };
@@ -18,12 +18,12 @@ test("what was written is read as it was", () => {
 test.for<readonly [string, object]>([
   ["no term", { term: undefined }],
   ["a term below 0", { term: -1 }],
-  ["a vote for what is no name", { votedFor: 1 }],
+  ["a vote that is not a text", { votedFor: 1 }],
   ["no vote", { votedFor: undefined }],
   ["no lease", { leaseDurationMs: undefined }],
   ["an order to break that cannot be read", { broken: "it hangs" }],
-  ["an order to hand over to nobody", { handover: { id: "i", number: 1, timeoutMs: 30_000 } }],
-])("of a file that has an election with %s nothing is believed", ([, wrong]) => {
+  ["a transfer order without a candidate", { handover: { id: "i", number: 1, timeoutMs: 30_000 } }],
+])("a file that has an election with %s counts as lost", ([, wrong]) => {
   const text = JSON.stringify({ schema: 1, ...KEPT, elections: { e: { ...BALLOT, ...wrong } } });
   expect(keptOf(text)).toBeUndefined();
 });

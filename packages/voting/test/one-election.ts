@@ -53,5 +53,5 @@ export const transfer = (term: number, candidateId: string, number = 1, timeoutM
   candidateId,
   timeoutMs,
 });
-/** The same voter, started again from what it has kept. */
+/** The same voter, started again with the state that it has kept. */
 export const again = (ballots: Ballots, nowMs: number): Ballots => new Ballots(structuredClone(ballots.kept), nowMs);

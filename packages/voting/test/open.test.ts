@@ -1,4 +1,4 @@
-/** Servers over HTTP, as users open them, and what goes wrong when they are set up. */
+/** Servers over HTTP, as users open them, and mistakes of their setup. */
 import { readFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
@@ -13,7 +13,7 @@ import { StateFile } from "../src/state-file.ts";
 import { Seal } from "../src/packet.ts";
 import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./servers.ts";
 
-test("three servers elect one of themselves, and again after all were restarted, with a higher term", async () => {
+test("three servers elect one of themselves, and after a restart of all again, with a higher term", async () => {
   const servers = await Servers.of(["a", "b", "c"]);
   const stores = await servers.openAll();
   const request = { ...REQUEST, leaseDurationMs: 2_000 };
@@ -29,7 +29,7 @@ test("three servers elect one of themselves, and again after all were restarted,
   expect(next.term).toBe(lease.term + 1);
 });
 
-test("a server opens though no other one is there, and is asked in vain until a majority takes part", async () => {
+test("a server opens alone, and its calls fail until a majority takes part", async () => {
   const servers = await Servers.of(["a", "b", "c"]);
   const first = await servers.open("a");
   await expect(first.read("e")).rejects.toMatchObject({
@@ -48,7 +48,7 @@ test("one server alone, and two, elect as well", async () => {
   }
 });
 
-test("an even number of servers is said to be no more than one less", async () => {
+test("an even number of servers is warned about, because it survives no more losses than one less", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b"]);
   await servers.openAll();
@@ -58,7 +58,7 @@ test("an even number of servers is said to be no more than one less", async () =
   );
 });
 
-test("a port that is taken, and a directory that is in use, are told at once, and leave nothing open", async () => {
+test("a port or a directory in use is refused at once, and nothing is left open", async () => {
   const servers = await Servers.of(["a"]);
   const { port } = new URL(servers.addresses["a"] ?? "");
   const blocker = createServer().listen(Number(port), "127.0.0.1");
@@ -73,7 +73,7 @@ test("a port that is taken, and a directory that is in use, are told at once, an
   await (await servers.open("a")).close();
 });
 
-test("a server that is closed lets go of its directory once nothing is written there any more", async () => {
+test("a closed server unlocks its directory once its last write has ended", async () => {
   const servers = await Servers.of(["a"]);
   const store = await servers.open("a");
   const writing = Promise.withResolvers<void>();
@@ -88,7 +88,7 @@ test("a server that is closed lets go of its directory once nothing is written t
   (await lockDirectory(servers.directory("a")))();
 });
 
-test.skipIf(await isMissing(opensslMissing()))("https: with certificates that an authority of one's own has signed", async () => {
+test.skipIf(await isMissing(opensslMissing()))("https: works with certificates of a private authority", async () => {
   const certificates = await makeCertificates(await memoryFolder("leasehold-voting-tls-"));
   const [key, cert, ca] = await Promise.all(
     [certificates.server.key, certificates.server.cert, certificates.ca].map((path) => readFile(path, "utf8")),
@@ -97,14 +97,14 @@ test.skipIf(await isMissing(opensslMissing()))("https: with certificates that an
   const stores = await servers.openAll({ tls: { key: key ?? "", cert: cert ?? "", ca } });
   await elected(stores[0] as VotingLeaseStore);
 
-  // Somebody who does not trust them.
+  // A client that does not trust the servers.
   const heard = warnings();
   await stores[2]?.close();
   const stranger = await servers.open("c", { tls: { key: key ?? "", cert: cert ?? "" } });
   await vi.waitFor(() => expect(heard.join("\n")).toMatch(/certificate of a at https:.* is not trusted/), eventually);
   await stranger.close();
 
-  // Somebody who thinks that it is http.
+  // A client that uses http: by mistake.
   const plain = Object.fromEntries(Object.entries(servers.addresses).map(([name, url]) => [name, url.replace("https", "http")]));
   await servers.open("c", { servers: plain });
   await vi.waitFor(() => expect(heard.join("\n")).toMatch(/a at http:.* Is it a server of https: rather/), eventually);
@@ -115,7 +115,7 @@ interface Sent {
   readonly text: string;
 }
 
-/** Sends what another server might. */
+/** Sends a packet as another server might. */
 async function post(servers: Servers, to: string, body: string, signature?: string): Promise<Sent> {
   const response = await fetch(`${servers.addresses[to]}/leasehold/voting`, {
     method: "POST",
@@ -125,7 +125,7 @@ async function post(servers: Servers, to: string, body: string, signature?: stri
   return { status: response.status, text: await response.text() };
 }
 
-/** Sends all of a packet but its end. */
+/** Sends all of a packet except its end. */
 async function slowly(servers: Servers, to: string, bytes: number): Promise<Socket> {
   const { port, hostname } = new URL(servers.addresses[to] ?? "");
   const socket = connect(Number(port), hostname);
@@ -136,7 +136,7 @@ async function slowly(servers: Servers, to: string, bytes: number): Promise<Sock
   return socket;
 }
 
-test("what is forged, malformed, oversized or for another path is dropped, counted and published", async () => {
+test("a packet that is forged, malformed, oversized or for another path is dropped, counted and published", async () => {
   const servers = await Servers.of(["a"]);
   const store = await servers.open("a");
   const published: DroppedPacket[] = [];
@@ -152,7 +152,7 @@ test("what is forged, malformed, oversized or for another path is dropped, count
   expect((await fetch(`${servers.addresses["a"]}/other`)).status).toBe(404);
   expect(store.dropped).toEqual({ signature: 2, malformed: 2, oversized: 1 });
 
-  // What nobody has signed is not read, so that it takes no room from what somebody has.
+  // An unsigned body is not read, so it takes no room from signed ones.
   const sockets = await Promise.all(Array.from({ length: 10 }, () => slowly(servers, "a", 7 * 1024 * 1024)));
   await vi.waitFor(() => expect(store.dropped.signature).toBe(12), eventually);
   for (const socket of sockets) socket.destroy();
@@ -166,7 +166,7 @@ test("what is forged, malformed, oversized or for another path is dropped, count
   expect(published.every(({ server }) => server === "a")).toBe(true);
 });
 
-test("secrets that differ are told on both sides, and neither is shown", async () => {
+test("secrets that differ are reported on both sides, and neither is shown", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b"]);
   const a = await servers.open("a");
@@ -177,7 +177,7 @@ test("secrets that differ are told on both sides, and neither is shown", async (
   await expect(a.acquire(REQUEST)).rejects.toThrow(/b signs with another secret than this server: give all of them the same\./);
 });
 
-test("servers that nobody has started are named, and where they should be", async () => {
+test("the warning names servers that are not started, and their addresses", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c"]);
   const a = await servers.open("a");
@@ -186,7 +186,7 @@ test("servers that nobody has started are named, and where they should be", asyn
   expect(heard.filter((line) => line.includes("nobody listens for c at"))).toHaveLength(1);
 });
 
-test("addresses that were exchanged are told", async () => {
+test("exchanged addresses are reported", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c"]);
   const { a = "", b = "", c = "" } = servers.addresses;
@@ -195,7 +195,7 @@ test("addresses that were exchanged are told", async () => {
   await vi.waitFor(() => expect(heard.join("\n")).toContain(`the server at ${c} is 'c' rather than 'b'`), eventually);
 });
 
-test("lists that differ by one server do not work together, and the difference is named", async () => {
+test("servers whose lists differ by one server do not work together, and report the difference", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c"]);
   const { a = "", b = "" } = servers.addresses;
@@ -207,7 +207,7 @@ test("lists that differ by one server do not work together, and the difference i
   }, eventually);
 });
 
-test("a server whose list is further from that of another one stops, and says why", async () => {
+test("a server whose list differs by more from another server's stops, and says why", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c", "d"]);
   const { a = "", b = "", c = "", d = "" } = servers.addresses;
@@ -224,7 +224,7 @@ test("a server whose list is further from that of another one stops, and says wh
   expect(heard.join("\n")).toContain("the list of servers of d has d and lacks a");
 });
 
-test("of two that go on with the old list and two with the new, those alone elect that are a majority of theirs", async () => {
+test("of two servers with the old list and two with the new one, only those that are a majority of theirs elect", async () => {
   const servers = await Servers.of(["a", "b", "c", "d"]);
   const { a = "", b = "", c = "", d = "" } = servers.addresses;
   const old = { servers: { a, b, c } };
@@ -244,7 +244,7 @@ test("of two that go on with the old list and two with the new, those alone elec
   await elected(third as VotingLeaseStore, { ...REQUEST, election: "other" });
 });
 
-test("a server that was started with a list two servers away is refused at its start", async () => {
+test("a server with a list two servers away is refused at its start", async () => {
   const servers = await Servers.of(["a", "b", "c"]);
   const { a = "", b = "", c = "" } = servers.addresses;
   const store = await servers.open("a", { servers: { a } });
@@ -256,6 +256,6 @@ test("a server that was started with a list two servers away is refused at its s
   await elected(two[0] as VotingLeaseStore);
   await Promise.all(two.map((each) => each.close()));
   const three = await Promise.all(["a", "b", "c"].map((name) => servers.open(name, { servers: { a, b, c } })));
-  // The new one waits for the longest lease of before, since it may have had a part in it.
+  // The new server waits for the longest lease of the others, because it may have taken part in it.
   await elected(three[0] as VotingLeaseStore, { ...REQUEST, election: "f" });
 });

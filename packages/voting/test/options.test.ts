@@ -1,4 +1,4 @@
-/** What is refused before anything is opened or sent. */
+/** Options that are refused before anything is opened or sent. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ test.each([
   expect(existsSync(nowhere)).toBe(false);
 });
 
-test("who says nothing of a host is listened to on loopback alone", () => {
+test("without host, a server listens on loopback only", () => {
   expect(resolveOptions(RIGHT).listen.host).toBe("127.0.0.1");
   expect(resolveOptions({ ...RIGHT, servers: { a: "http://localhost:80" } }).listen).toMatchObject({
     host: "localhost",
@@ -74,17 +74,17 @@ test.each([
   expect(() => resolveOptions({ ...RIGHT, servers: { a: address } })).toThrow("has more in it than it may");
 });
 
-test.each(["", " ", "10.0.0.1 ", "10.0.0.1/24", 5 as never])("%j is no host to listen on", (host) => {
+test.each(["", " ", "10.0.0.1 ", "10.0.0.1/24", 5 as never])("%j is not a host to listen on", (host) => {
   expect(() => resolveOptions({ ...RIGHT, host })).toThrow("host must be an address of this machine");
 });
 
-test.each([undefined, null, "a", 5])("%j is no list of servers, and no directory is one that is no text", (given) => {
+test.each([undefined, null, "a", 5])("%j is not a list of servers, and not a directory", (given) => {
   expect(() => resolveOptions({ ...RIGHT, servers: given as never })).toThrow("servers must be an object");
   if (given !== "a")
     expect(() => resolveOptions({ ...RIGHT, stateDirectory: given as never })).toThrow("stateDirectory is missing");
 });
 
-test("what is just enough is taken as it is given", () => {
+test("options at their limits are accepted unchanged", () => {
   const seven = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`s${index}`, `http://127.0.0.1:${7_400 + index}`]));
   const resolved = resolveOptions({ ...RIGHT, server: "s3", servers: seven, secret: "x".repeat(16) });
   expect(Object.keys(resolved.servers)).toEqual(Object.keys(seven));

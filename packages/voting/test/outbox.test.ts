@@ -1,4 +1,4 @@
-/** How messages to one server go together as packets. */
+/** Messages to one server share packets. */
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import type { Answer, Elect, Envelope, Request } from "../src/messages.ts";
@@ -40,10 +40,10 @@ function world() {
     answer.catch(() => undefined);
     return answer;
   };
-  /** How many messages each packet has. */
+  /** The number of messages of each packet. */
   const sizes = (): number[] => sent.map(({ messages }) => messages.length);
   const settle = async (): Promise<void> => await clock.advance(0);
-  /** Answers a packet, each message by its own content's election. */
+  /** Answers a packet, each message by its own election. */
   const answer = async (at: number): Promise<void> => {
     const { messages, reply } = sent[at]!;
     reply.resolve(messages.map((message) => ({ ...message, content: { kind: "SILENT" } as const, cluster: text(message) })));
@@ -56,7 +56,7 @@ function text({ content }: Envelope<Request>): string {
   return "election" in content ? content.election : "";
 }
 
-test("what is sent at one time goes together, and each has its own answer", async () => {
+test("messages that are sent at one time share a packet, and each has its own answer", async () => {
   const { send, sizes, settle, answer, clock } = world();
   const answers = ["x", "y", "z"].map((election) => send(read(election)));
   await settle();
@@ -66,7 +66,7 @@ test("what is sent at one time goes together, and each has its own answer", asyn
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("four packets are under way at most, and what waits for the next one goes together", async () => {
+test("at most four packets are under way, and waiting messages share the next one", async () => {
   const { send, sizes, settle, answer } = world();
   for (let at = 0; at < 7; at += 1) {
     void send(read(`${at}`));
@@ -77,7 +77,7 @@ test("four packets are under way at most, and what waits for the next one goes t
   expect(sizes()).toEqual([1, 1, 1, 1, 3]);
 });
 
-test("trials travel apart, sixteen packets at most, and keep nothing else waiting", async () => {
+test("trials travel separately, in sixteen packets at most, and delay no other message", async () => {
   const { send, sizes, settle } = world();
   for (let at = 0; at < 17; at += 1) {
     void send(TRIAL);
@@ -90,7 +90,7 @@ test("trials travel apart, sixteen packets at most, and keep nothing else waitin
   expect(sizes().slice(16)).toEqual([2]);
 });
 
-test("a packet is for one start of the receiver, and of no more than 256 messages and a million characters", async () => {
+test("a packet is for one start of the receiver, with at most 256 messages and a million characters", async () => {
   const { send, sizes, settle, sent } = world();
   for (const toStart of ["s", "s", "t", "t", "t"]) void send(read("e"), { toStart });
   await settle();
@@ -109,7 +109,7 @@ test("a packet is for one start of the receiver, and of no more than 256 message
 });
 
 describe("a message", () => {
-  test("that is not answered in time fails, and its packet is ended once nobody waits for it", async () => {
+  test("without an answer in time fails, and its packet is aborted once all its messages are over", async () => {
     const { clock, send, sent } = world();
     const [short, long] = [send(read("x"), { timeoutMs: 100 }), send(read("y"), { timeoutMs: 200 })];
     await clock.advance(100);
@@ -120,7 +120,7 @@ describe("a message", () => {
     expect(sent[0]?.signal.aborted).toBe(true);
   });
 
-  test("that nobody waits for any more is not sent", async () => {
+  test("that has timed out is not sent", async () => {
     const { clock, send, sizes, settle, answer } = world();
     for (let at = 0; at < 4; at += 1) {
       void send(read("e"));
@@ -132,7 +132,7 @@ describe("a message", () => {
     expect(sizes()).toEqual([1, 1, 1, 1]);
   });
 
-  test("whose answer is missing, or whose packet fails, says so, and the next ones go on", async () => {
+  test("whose answer is missing, or whose packet fails, rejects with the reason, and the next ones go on", async () => {
     const { send, sent, settle, sizes } = world();
     const [first, second] = [send(read("x")), send(TRIAL)];
     await settle();

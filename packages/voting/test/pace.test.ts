@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { Pace } from "../src/pace.ts";
 
-test("holds answers for 50 ms, and for one and a half of the longest round trip where that is more", () => {
+test("holds answers for 50 ms, or for one and a half of the longest round trip if that is more", () => {
   const pace = new Pace();
   expect(pace.holdMs).toBe(50);
   pace.answered("b", 2);
@@ -11,7 +11,7 @@ test("holds answers for 50 ms, and for one and a half of the longest round trip 
   expect(pace.holdMs).toBe(300);
 });
 
-test("goes by the median of the last five times", () => {
+test("uses the median of the last five times", () => {
   const pace = new Pace();
   for (const ms of [100, 100, 900, 120, 120]) pace.answered("b", ms);
   expect(pace.holdMs).toBe(180);
@@ -19,7 +19,7 @@ test("goes by the median of the last five times", () => {
   expect(pace.holdMs).toBe(300);
 });
 
-test("expects of a claim its hold, and of each answer a round trip and the slowest sync, with room to spare", () => {
+test("expects for a claim its hold, and for each answer a round trip and the slowest sync, with room to spare", () => {
   const pace = new Pace();
   pace.answered("b", 100);
   pace.synced("a", 10);

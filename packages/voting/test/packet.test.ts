@@ -1,4 +1,4 @@
-/** What servers sign and take of one another's packets. */
+/** The packets that servers sign, and the packets that they accept. */
 import { describe, expect, test } from "vitest";
 import { packetOf, replyOf, Seal } from "../src/packet.ts";
 
@@ -38,7 +38,7 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, orders: {}, longestLeaseMs: 0 },
   SILENT: {},
 };
-/** What may be left out, and what it is where it is not. */
+/** The optional fields, with an example of each. */
 type Optional = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 const OF_REQUESTS: Optional = { LEAD: { value: "v" }, RELEASE: { handover: HANDOVER } };
 const OF_ANSWERS: Optional = {
@@ -48,7 +48,7 @@ const OF_ANSWERS: Optional = {
   READ: { sign: SIGN },
 };
 
-/** Undefined also where the one message in it is dropped. */
+/** Undefined also if the only message of the packet is dropped. */
 const whole = <P extends { readonly contents: readonly unknown[] }>(packet: P | undefined): P | undefined =>
   packet?.contents.includes(undefined) === true ? undefined : packet;
 const request = (content: unknown, header: object = {}) =>
@@ -61,7 +61,7 @@ describe.each([
   ["answer", ANSWERS, OF_ANSWERS, reply],
 ] as const)("a %s", (_, kinds, optional, read) => {
   test.each(Object.entries(kinds))(
-    "%s is taken with all of its fields, and without one or with another type of it not",
+    "%s is accepted with all of its fields, and refused if one is missing or has another type",
     (kind, fields) => {
       const message = { kind, ...fields };
       expect(read(message)?.contents).toEqual([message]);
@@ -76,21 +76,21 @@ describe.each([
     },
   );
 
-  test.each(Object.entries(optional))("%s may have what it need not have, but not another type of it", (kind, parts) => {
+  test.each(Object.entries(optional))("%s may have its optional fields, but not with another type", (kind, parts) => {
     for (const [name, value] of Object.entries(parts)) {
       expect(read({ kind, ...kinds[kind], [name]: value }), name).toBeDefined();
       expect(read({ kind, ...kinds[kind], [name]: 5 }), name).toBeUndefined();
     }
   });
 
-  test("of no kind that there is is not taken", () => {
+  test("of an unknown kind is refused", () => {
     for (const content of [null, 5, "ELECT", {}, { kind: 5 }, { kind: "toString" }, { kind: "NEWS" }]) {
       if (content === null && read === reply) continue;
       expect(read(content), JSON.stringify(content)).toBeUndefined();
     }
   });
 
-  test("comes with a whole header", () => {
+  test("needs a whole header", () => {
     const content = { kind: "READ", election: "e", absent: [] };
     for (const name of Object.keys(HEADER)) expect(read(content, { [name]: undefined }), name).toBeUndefined();
     expect(read(content, { toStart: "t" })).toMatchObject({ toStart: "t" });
@@ -100,13 +100,13 @@ describe.each([
   });
 });
 
-test("a sign is taken with all of its fields", () => {
+test("a status is accepted with all of its fields", () => {
   for (const name of Object.keys(SIGN)) {
     expect(reply({ kind: "READ", absent: [], sign: { ...SIGN, [name]: undefined } }), name).toBeUndefined();
   }
 });
 
-test("counts are whole and not below nothing, and times may be parts of milliseconds", () => {
+test("counts are whole and at least zero, and times may be fractions of milliseconds", () => {
   const lead = { kind: "LEAD", ...REQUESTS["LEAD"] };
   for (const number of [0, 1, Number.MAX_SAFE_INTEGER]) expect(request({ ...lead, number })).toBeDefined();
   for (const number of [-1, 0.5, 2 ** 53]) expect(request({ ...lead, number })).toBeUndefined();
@@ -117,7 +117,7 @@ test("counts are whole and not below nothing, and times may be parts of millisec
   expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: {} })).toBeDefined();
 });
 
-test("orders that are told are orders, each with all of its fields", () => {
+test("reported orders must have all of their fields", () => {
   const tells = (orders: unknown): unknown => reply({ kind: "TELL", ...ANSWERS["TELL"], orders });
   for (const orders of [{}, { e: {} }, { e: { broken: BROKEN } }, { e: { broken: BROKEN, handover: HANDOVER } }])
     expect(tells(orders)).toBeDefined();
@@ -126,7 +126,7 @@ test("orders that are told are orders, each with all of its fields", () => {
     expect(tells(orders)).toBeUndefined();
 });
 
-test("a request is no reply and a reply no request, and what cannot be read is neither", () => {
+test("a request is not a reply, a reply is not a request, and an unreadable packet is neither", () => {
   const content = { kind: "READ", election: "e" };
   expect(request(content, { isReply: true })).toBeUndefined();
   expect(reply({ kind: "SILENT" }, { isReply: false })).toBeUndefined();
@@ -136,7 +136,7 @@ test("a request is no reply and a reply no request, and what cannot be read is n
   }
 });
 
-test("a reply may have nothing to say to a request, and say why it looked at none", () => {
+test("a reply may have no answer to a request, and may say why it was refused", () => {
   expect(reply(null)?.contents).toEqual([null]);
   for (const refused of ["lists", "start", "replay", "misdirected"]) expect(reply(null, { refused })).toMatchObject({ refused });
   expect(reply(null, { refused: "weather" })).toBeUndefined();
@@ -149,13 +149,13 @@ test("of several secrets the first signs, and all are accepted", () => {
   expect([before, after].map((seal) => seal.isOurs(body, during.sign(body)))).toEqual([false, true]);
 });
 
-test("a signature names the length of its body", () => {
+test("a signature covers the length of its body", () => {
   const seal = new Seal("our secret");
   expect(seal.isPromised(seal.sign("body"), 4)).toBe(true);
   for (const length of [3, 5, NaN]) expect(seal.isPromised(seal.sign("body"), length)).toBe(false);
 });
 
-test("messages that are not known are dropped from a packet, and the others stay", () => {
+test("unknown messages are dropped from a packet, and the others stay", () => {
   const read = { kind: "READ", election: "e" };
   expect(packetOf(Buffer.from(JSON.stringify({ ...HEADER, contents: [read, { kind: "NEWS" }, read] })))?.contents).toEqual([
     read,
@@ -164,7 +164,7 @@ test("messages that are not known are dropped from a packet, and the others stay
   ]);
 });
 
-test("a seal is one secret's alone, and of one body", () => {
+test("a seal is valid for one secret and one body only", () => {
   const [ours, theirs] = [new Seal("our secret"), new Seal("their secret")];
   const body = Buffer.from("body");
   expect(ours.isOurs(body, ours.sign("body"))).toBe(true);

@@ -1,11 +1,11 @@
-/** The other servers, as one of them knows them. */
+/** The state of the other servers, as one of them knows it. */
 import { expect, test } from "vitest";
 import { VirtualClock } from "@leasehold/core/testing";
 import { Peers } from "../src/peers.ts";
 
 const PONG = { kind: "PING", takesPart: true, syncMs: 1, absent: [] } as const;
 
-test("a server is absent while it does not answer or takes no part, since it was first found so", async () => {
+test("a server is absent while it does not answer or takes no part, since this was first observed", async () => {
   const clock = new VirtualClock();
   const peers = new Peers(clock);
   peers.heard("b", PONG);
@@ -22,7 +22,7 @@ test("a server is absent while it does not answer or takes no part, since it was
   expect(peers.absent).toEqual([]);
 });
 
-test("another server may know for longer that one is absent, and is not believed of one that has answered here", () => {
+test("another server may report a longer absence, but not of a server that has answered here", () => {
   const peers = new Peers(new VirtualClock());
   peers.heard("b", undefined);
   peers.heard("c", PONG);

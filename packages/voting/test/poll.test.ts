@@ -1,4 +1,4 @@
-/** When a request to all servers is decided. */
+/** The instant at which a request to all servers is decided. */
 import { getEventListeners } from "node:events";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
@@ -55,10 +55,10 @@ function world(everyone: readonly string[], signal?: AbortSignal, graceMs?: numb
   return { clock, asked, heard, state, polling, say };
 }
 
-describe("of three servers", () => {
+describe("a poll of three servers", () => {
   const names = ["a", "b", "c"];
 
-  test("one that is down is waited for until the grace is over, once the others have decided nothing", async () => {
+  test("waits for a server that is down until the grace is over, once the others have decided nothing", async () => {
     const { clock, state, say } = world(names, undefined, 200);
     await clock.advance(50);
     await say("a", YES);
@@ -69,7 +69,7 @@ describe("of three servers", () => {
     expect(state.result?.outcome).toBe("open");
   });
 
-  test("two that say yes decide it, at once, and what comes later is heard all the same", async () => {
+  test("is decided at once by two that say yes, and still receives later answers", async () => {
     const { clock, asked, heard, state, say } = world(names);
     expect([...asked.keys()]).toEqual(names);
     await say("a", YES);
@@ -83,7 +83,7 @@ describe("of three servers", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("two that say no do, and one of each with one that fails leaves it open", async () => {
+  test("is decided by two that say no, and is open after one yes, one no and one failure", async () => {
     const no = world(names);
     await no.say("a", NO);
     expect(no.state.result).toBeUndefined();
@@ -99,7 +99,7 @@ describe("of three servers", () => {
     expect(open.clock.pendingTimers).toBe(0);
   });
 
-  test("one that takes no part has not answered", async () => {
+  test("does not count a server that takes no part", async () => {
     const { state, heard, say } = world(names);
     await say("a", { kind: "SILENT" });
     await say("b", YES);
@@ -114,7 +114,7 @@ describe("of three servers", () => {
     });
   });
 
-  test("it is open when the time is over, though its own server hangs", async () => {
+  test("is open when the time is over, though its own server hangs", async () => {
     const { clock, state, say } = world(names);
     await say("b", YES);
     await clock.advance(999);
@@ -124,18 +124,18 @@ describe("of three servers", () => {
   });
 });
 
-test("one server alone decides", async () => {
+test("one server alone decides a poll", async () => {
   const { state, say } = world(["a"]);
   await say("a", NO);
   expect(state.result).toMatchObject({ outcome: "no" });
 });
 
-test("a signal that aborts ends it with its reason, and one that does not keeps no listener", async () => {
+test("an aborted signal ends a poll with its reason, and a finished poll leaves no listener", async () => {
   const abort = new AbortController();
   const { clock, polling } = world(["a", "b", "c"], abort.signal);
   abort.abort(new Error("enough"));
   await expect(polling).rejects.toThrow("enough");
-  // That of its request to another server is still limited by itself.
+  // The request to another server still has its own time limit.
   await clock.advance(1_000);
   expect(clock.pendingTimers).toBe(0);
   const before = world(["a", "b", "c"], AbortSignal.abort(new Error("before")));
@@ -148,7 +148,7 @@ test("a signal that aborts ends it with its reason, and one that does not keeps 
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
-test("what every server is to keep is kept once the own one has written down what the others have told", async () => {
+test("a request to all servers is kept once the own server has persisted the others' write counters", async () => {
   const clock = new VirtualClock();
   const remembered = Promise.withResolvers<void>();
   const done: string[] = [];
@@ -173,7 +173,7 @@ test("what every server is to keep is kept once the own one has written down wha
     isYes: () => true,
   }).then(({ outcome }) => done.push(outcome));
   await clock.advance(500);
-  // The own one keeps it before anybody else hears of it.
+  // The own server keeps it before any other server hears of it.
   expect(done).toEqual(["a", "a", "b", "c", "remember"]);
   remembered.resolve();
   await kept;

@@ -1,4 +1,4 @@
-/** The claim that a voter prefers, and for how long it grants no other one. */
+/** The claim that a voter prefers, and the time for which it grants no other one. */
 import { expect, test } from "vitest";
 import { VirtualClock } from "@leasehold/core/testing";
 import type { Elect } from "../src/messages.ts";
@@ -22,7 +22,7 @@ const trial = (termId: string, of: Partial<Elect> = {}): Elect => ({
 });
 const heard = (term: number, number: number): Partial<Elect> => ({ heard: { term, number } });
 
-/** The servers whose trials one voter grants, of trials that arrive at one instant in this order. */
+/** Returns the servers whose trials one voter grants. The trials arrive at one instant, in this order. */
 async function granted(
   clock: VirtualClock,
   preVotes: PreVotes,
@@ -71,7 +71,7 @@ test("grants no other server's trial while the claim that it has granted may be 
   expect(await granted(clock, preVotes, { a: {} })).toEqual(["a"]);
 });
 
-test("grants no other server's held trial after a vote, until that claim is over", async () => {
+test("grants no other server's held trial after a vote, until that claim has ended", async () => {
   const clock = new VirtualClock();
   const preVotes = new PreVotes(clock);
   const held = granted(clock, preVotes, { a: {} });

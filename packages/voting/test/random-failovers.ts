@@ -7,13 +7,13 @@ import { Server, VotingLeaseStore, type Answer, type Envelope, type Request } fr
 import { CAPABILITIES } from "../src/capabilities.ts";
 
 const NAMES = ["a", "b", "c", "d", "e"];
-/** A message or a sync takes its time, and by up to so much more, unless the servers are in lockstep. */
+/** A message or a sync takes up to this share longer than its time, except if the servers are in lockstep. */
 const JITTER = 0.1;
-/** The longest from a start until the server asks the others again, which it does at first. */
+/** The longest time from a start until the server has asked the others twice. */
 const JOINS_WITHIN_MS = 1_250;
 const STEP_MS = 10;
 
-/** How the leader's server goes; the others go on. */
+/** The fault of the leader's server. The others go on. */
 type Event = "dies" | "is started again" | "stops";
 
 interface Process {
@@ -29,10 +29,11 @@ interface Leading {
 }
 
 /**
- * Plays one failover of servers that vote, with real electors, in virtual time. Nothing is lost, and nothing is wrong but what is
- * drawn: round trips and syncs of any length for which `timing()` gives its promises, servers in lockstep, a server that is down,
- * several elections per server, lists in another order on each server. The leader dies, is started again within seconds, or stops:
- * somebody has to lead within the time that `timing()` gives, and to go on. The seed decides everything.
+ * Plays one failover of servers that vote, with real electors, in virtual time. No message is lost, and only drawn things vary.
+ * These are round trips and syncs of any length for which `timing()` makes its promises, and servers in lockstep. Others are a
+ * server that is down, several elections per server, and lists in another order on each server. The leader dies, is started again
+ * within seconds, or stops. Then a server must lead within the time that `timing()` gives, and must go on leading. The seed
+ * decides everything.
  */
 export async function playFailover(seed: number, options: { readonly history?: boolean } = {}): Promise<RandomRun> {
   const failover = new RandomFailover(seed, options.history === true);
@@ -55,7 +56,7 @@ class RandomFailover {
   readonly #disks = new Map<string, string>();
   readonly #processes = new Map<string, Process>();
   readonly #leading: Leading[] = [];
-  /** The server that never answers any more, and those that refuse connections. */
+  /** The server that never answers again. Other servers that are down refuse connections. */
   #dead: string | undefined;
   readonly #history: string[] | undefined;
   #requests = 0;
@@ -74,7 +75,7 @@ class RandomFailover {
     this.#drawTimes();
   }
 
-  /** A round trip and a sync, together, take as long as `timing()` allows at most. */
+  /** A round trip and a sync together take no longer than `timing()` allows. */
   #drawTimes(): void {
     const random = this.#random;
     const mostMs = (this.#timing.roundTripMs * 0.95) / (1 + JITTER);
@@ -118,9 +119,9 @@ class RandomFailover {
     await this.#befalls(this.#leaderOf(this.#elections[0] as string) as string);
   }
 
-  /** One of the others is down, so that a majority of three is all that is left. */
+  /** Kills one of the others, so that only a majority of three is left. */
   async #takesOneAway(leader: string): Promise<void> {
-    // Of three servers, one that dies for good takes the majority with it.
+    // With three servers, a leader that dies for good would take the majority with it.
     if (this.#names.length === 3 && this.#event !== "is started again") return;
     const name = this.#random.pick(this.#names.filter((each) => each !== leader));
     this.#kill(name, "is down");
@@ -148,7 +149,7 @@ class RandomFailover {
     await this.#everybodyLeads("a lease later", 0);
   }
 
-  /** Every election has a leader within the time, which is not the one that was told to stop. */
+  /** Checks that every election gets a leader in time, other than the server that was told to stop. */
   async #everybodyLeads(when: string, withinMs: number, except?: string): Promise<void> {
     const sinceMs = this.#time.monotonicMs();
     for (const election of this.#elections) {

@@ -8,28 +8,28 @@ import { VotersJudge, type Reign } from "./voters-judge.ts";
 import { ALL_SPLITS, cutBy, type Split } from "./voters-splits.ts";
 import { VotersWorld } from "./voters-world.ts";
 
-/** The lease of most claims, and the measure of what is late. */
+/** The lease of most claims, and the unit of delays. */
 const LEASE_MS = 3_000;
 const PAUSES_MS = [0, 1, 10, 50, 300, 300, 1_000, 1_000, 3_000];
-/** For how long a server with an older file reaches the others: longer than any lease. */
+/** The time for which a server with an older file reaches the others. It is longer than any lease. */
 const ASKS_FOR_MS = 120_000;
 const ORDERS = 30;
-/** So many claims are made in the end before nobody is to lead at all; and so many seconds waited for orders of before. */
+/** The most claims at the end before the run counts as leaderless, and the most seconds of waiting for earlier orders. */
 const LAST_CLAIMS = 100;
 const LAST_WAITS = 90;
 const FEWEST_SERVERS = 3;
 const MOST_SERVERS = 7;
 
-/** What one run came to. */
+/** The result of one run. */
 export interface Played extends RandomRun {
-  /** How often something was promised that has to be kept. */
+  /** The number of promises that had to be kept. */
   readonly promises: VotersJudge["promises"] & { readonly handovers: number };
 }
 
 /**
- * Plays one run: servers without electors, in virtual time. They claim, renew, release, break and hand over, and are killed, wiped, rolled
- * back, frozen, split, and given other lists; messages are lost, late, repeated and reordered. Then all is well, and somebody has to
- * lead. The seed decides everything.
+ * Plays one run of servers without electors, in virtual time. They claim, renew, release, break and transfer. They are killed,
+ * wiped, rolled back, frozen, split, and given other lists. Messages are lost, late, repeated and reordered. Then all faults end,
+ * and a server must lead. The seed decides everything.
  */
 export async function playVoters(seed: number, options: { readonly history?: boolean } = {}): Promise<Played> {
   const voters = new RandomVoters(seed, options.history === true);
@@ -47,9 +47,9 @@ class RandomVoters {
   /** The list that every server is to have. */
   #names: readonly string[];
   #named: number;
-  /** Those that have lost what they knew, or are new, and have not taken part since. */
+  /** Servers that have lost their state, or are new, and have not taken part since. */
   readonly #lost = new Set<string>();
-  /** The one that was last given an older file. */
+  /** The server that was last given an older file. */
   #older: string | undefined;
   #violation: Broken | undefined;
   readonly #history: string[] | undefined;
@@ -119,7 +119,7 @@ class RandomVoters {
     await this.#seeLeader();
   }
 
-  /** Nothing of it runs any more. */
+  /** Ends the run and all its processes. */
   end(): void {
     this.#world.killAll();
   }
@@ -146,7 +146,7 @@ class RandomVoters {
   #answers(message: Envelope<Request>, answer: Answer): void {
     const { from, content } = message;
     const { server } = this.#world.host(from) ?? {};
-    // One whose disk is full has not kept it.
+    // A server with a full disk has not kept the order.
     const own = server?.takesPart === true ? server.ballots.kept.elections[ELECTION]?.handover?.id : undefined;
     const ownKeeps = content.kind === "TRANSFER" && content.id === own;
     this.#judge.handover.answers(message, answer, majorityOf(this.#names.length), ownKeeps);
@@ -179,7 +179,7 @@ class RandomVoters {
     this.#claimants.transfer(name, this.#random.chance(0.3) ? "nobody" : this.#random.pick(this.#names));
   }
 
-  /** A process is killed, and started again at once or later: with its disk, without, or with an older one. */
+  /** Kills a process and starts it again, at once or later. Its disk is as before, empty, or an older one. */
   #crashes(name: string): void {
     if (this.#hasToTell(name)) return;
     const world = this.#world;
@@ -198,7 +198,7 @@ class RandomVoters {
     else this.#time.setTimer(() => this.#startsAgain(name), this.#random.between(0, 2) * LEASE_MS);
   }
 
-  /** Whoever may remember what was lost is cut off, at times. */
+  /** Sometimes cuts off a server that may remember the lost state. */
   #losesMore(name: string): void {
     this.#lost.add(name);
     const leader = this.#claimants.leader?.host.name;
@@ -210,8 +210,8 @@ class RandomVoters {
   }
 
   /**
-   * One server at a time loses what it knew, and no list changes meanwhile. Where it is given an older file, all others are there
-   * to tell it: what nobody can tell goes unnoticed.
+   * One server at a time loses its state, and no list changes meanwhile. If it is given an older file, all others are there to
+   * report. A loss that no other server can report would go unnoticed.
    */
   #lossOf(name: string): "kept" | "wiped" | "older" {
     const loss = this.#random.pick(["kept", "kept", "wiped", "older"] as const);
@@ -220,7 +220,7 @@ class RandomVoters {
     return loss === "older" && (!areAllThere || !this.#world.hasPast(name)) ? "kept" : loss;
   }
 
-  /** Another one has an older file, and may not know it yet. */
+  /** Another server has an older file, and may not know it yet. */
   #hasToTell(name: string): boolean {
     return this.#older !== undefined && this.#older !== name && !this.#world.takesPart(this.#older);
   }
@@ -230,7 +230,7 @@ class RandomVoters {
     return this.#lost.size > 0;
   }
 
-  /** A process stops for a while; at times its monotonic clock does, too. */
+  /** Freezes a process for a while. Sometimes its monotonic clock stops as well. */
   #freezes(name: string): void {
     const clock = this.#world.running(name)?.clock;
     if (!clock || this.#hasToTell(name)) return;
@@ -256,12 +256,12 @@ class RandomVoters {
     this.#world.fillDisk(name);
   }
 
-  /** Some server has not got the newest list yet. */
+  /** Some server does not have the newest list yet. */
   get #isMoving(): boolean {
     return this.#names.some((name) => this.#world.listOf(name) !== this.#names);
   }
 
-  /** The list of servers changes by one; or some more servers are started with the newest list. */
+  /** Changes the list by one server, or starts some more servers with the newest list. */
   #changesList(): void {
     if (!this.#isMoving) {
       if (this.#hasLost) return;
@@ -282,13 +282,13 @@ class RandomVoters {
     } else {
       const gone = this.#random.pick(this.#names);
       this.#names = this.#names.filter((name) => name !== gone);
-      // It may be stopped after the others were started without it.
+      // The removed server may be stopped after the others were started without it.
       this.#time.setTimer(() => this.#world.remove(gone), this.#random.pick([0, 1, 5]) * LEASE_MS);
     }
     this.#note("lists", `are to be ${this.#names.join("")}`);
   }
 
-  /** Starts a server with the newest list, unless it may not have that yet. */
+  /** Starts a server with the newest list, if it may have this list already. */
   #move(name: string): void {
     this.#judge.handover.forgets();
     try {
@@ -298,7 +298,7 @@ class RandomVoters {
     }
   }
 
-  /** A server runs, with the newest list or, where it has not met all others with the one before, with that. */
+  /** Makes a server run with the newest list. If it has not met all others with the former list, it runs with that one. */
   #comesBack(name: string): void {
     const isMoved = this.#world.listOf(name) === this.#names;
     if (!isMoved) this.#move(name);
@@ -308,7 +308,7 @@ class RandomVoters {
     this.#world.start(name);
   }
 
-  /** All is well again: somebody leads before long, and goes on. */
+  /** All faults have ended. Checks that a server leads before long, and goes on. */
   async #seeLeader(): Promise<void> {
     this.#note("world", "all is calm");
     const world = this.#world;
@@ -320,16 +320,16 @@ class RandomVoters {
       for (const name of this.#names) this.#comesBack(name);
       await this.#pass(1_000);
     }
-    // Whom nobody has answered who has the next list now, stays behind; nobody may be a majority then.
+    // A server stays behind if no server with the next list has answered it. Then there may be no majority.
     if (this.#isMoving) return this.#count("left behind by a list");
     const idle = (): readonly string[] => this.#names.filter((name) => !world.takesPart(name));
     const untilMs = this.#nowMs + 4 * LEASE_MS + 30_000;
     while (idle().length > 0 && this.#nowMs < untilMs) await this.#pass(1_000);
     if (idle().length > 0)
       await this.#fails("nobody-is-stuck", `${idle().join(" and ")} of ${this.#names.join("")} takes no part`);
-    // An order that names no term is for the one that it finds.
+    // An order without a term is for the term that it finds.
     for (let waits = 0; waits < LAST_WAITS && this.#claimants.isBreaking; waits += 1) await this.#pass(1_000);
-    // Neither one that is about to be over, nor one that was broken, nor a server that is to go, whom nobody answers any more.
+    // The leader must not be about to end, must not be broken, and must not be on a server that was removed.
     const leader = (): Reign | undefined => {
       const { reign, host } = this.#claimants.leader ?? {};
       const goesOn = reign && reign.validUntilMs > this.#nowMs + 1_000 && !this.#judge.wasOrdered(reign);

@@ -1,8 +1,8 @@
-/** Which lists of servers work together, and how one may follow another. */
+/** The lists of servers that work together, and the steps from one list to the next. */
 import { describe, expect, test } from "vitest";
 import { asRoster, clusterOf, differenceOf, distanceOf, inWords, rosterAtStart } from "../src/roster.ts";
 
-test("the order of a list does not matter to whether it is the same", () => {
+test("lists in another order are the same", () => {
   expect(clusterOf(["a", "b", "c"])).toBe(clusterOf(["c", "a", "b"]));
   expect(clusterOf(["a", "b"])).not.toBe(clusterOf(["a", "b", "c"]));
   expect(clusterOf(["a,b"])).not.toBe(clusterOf(["a", "b"]));
@@ -13,7 +13,7 @@ test.each([
   [["a", "b", "c", "d"], ["a", "b"], 2, "has c, d"],
   [["a"], ["a", "b"], 1, "lacks b"],
   [["a", "c"], ["a", "b"], 2, "has c and lacks b"],
-] as const)("%j beside %j", (names, others, distance, words) => {
+] as const)("the difference of %j and %j", (names, others, distance, words) => {
   const difference = differenceOf(names, others);
   expect(distanceOf(difference)).toBe(distance);
   expect(inWords(difference)).toBe(words);
@@ -24,7 +24,7 @@ describe("a server begins with another list", () => {
   const change = (names: readonly string[], from: Partial<typeof kept> = {}, server = "a") =>
     rosterAtStart({ ...kept, ...from }, { server, names }, "/dir");
 
-  test("of one server more or less, once it has met those of both", () => {
+  test("that has one server more or less, once it has met the servers of both", () => {
     for (const names of [
       ["a", "b", "c"],
       ["c", "b", "a"],
@@ -33,7 +33,7 @@ describe("a server begins with another list", () => {
     ]) {
       expect(() => change(names)).not.toThrow();
     }
-    // Whoever leaves need not have been met, nor who comes.
+    // A server that leaves or comes need not have been met.
     expect(() => change(["a", "b"], { met: ["b"] })).not.toThrow();
     expect(() => change(["a", "b", "c"], { met: [] })).not.toThrow();
   });
@@ -45,11 +45,11 @@ describe("a server begins with another list", () => {
     [["a", "b", "c", "d"], { met: [] }, /It has not met b, c with the list of before/],
     [["a", "b"], { met: ["c"] }, /It has not met b with/],
     [["a", "b"], { hasBegun: false }, /It has not taken part with the list of before: start all servers with that one first/],
-  ] as const)("%j, and not before: %j", (names, from, message) => {
+  ] as const)("but not with %j from %j", (names, from, message) => {
     expect(() => change(names, from as object)).toThrow(message);
   });
 
-  test("and goes on with what it knows of the same one, or has yet to be told what the others of the new one know", () => {
+  test("and keeps its state of the same list, or still needs the reports of the others of the new list", () => {
     expect(change(["c", "b", "a"])).toEqual({ roster: { ...kept, names: ["c", "b", "a"] }, isMoved: false });
     expect(change(kept.names, { hasBegun: false })).toEqual({ roster: { ...kept, hasBegun: false }, isMoved: true });
     const roster = { server: "a", names: ["a", "b"], met: [], hasBegun: false };
@@ -57,12 +57,12 @@ describe("a server begins with another list", () => {
     expect(rosterAtStart(undefined, { server: "a", names: ["a", "b"] }, "/dir")).toEqual({ roster, isMoved: false });
   });
 
-  test("in its own directory alone", () => {
+  test("only in its own directory", () => {
     expect(() => change(["a", "b", "c"], {}, "b")).toThrow(/^stateDirectory \/dir belongs to the server 'a', and this is 'b'/);
   });
 });
 
-test("a list that was kept is read again, and what is none is none", () => {
+test("a kept list is read again, and other text is refused", () => {
   const roster = { server: "a", names: ["a", "b"], met: ["b"], hasBegun: true };
   expect(asRoster(JSON.stringify({ ...roster, more: 1 }))).toEqual(roster);
   for (const line of [

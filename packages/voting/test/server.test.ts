@@ -11,7 +11,7 @@ import { Cluster, shifted } from "./cluster.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 3_000, renewIntervalMs: 1_000, timeoutMs: 300 };
 
-test("a first start takes all of three, and the clock gives the first term", async () => {
+test("a first start needs all three servers, and the clock gives the first term", async () => {
   const cluster = new Cluster();
   cluster.startOne("a");
   cluster.startOne("b");
@@ -33,11 +33,11 @@ test("an election takes two messages for each other server and round trip", asyn
   const before = cluster.sent.length;
   const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
   expect(outcome.acquired).toBe(true);
-  // A trial, ELECT and LEAD to each of the others; each has one answer.
+  // A trial, ELECT and LEAD go to each of the others, and each has one answer.
   expect(cluster.sent.length - before).toBe(6);
 });
 
-test("a leader counts from the send that a majority has acknowledged, and steps aside for a later term", async () => {
+test("a leader counts from the send that a majority has acknowledged, and stops for a later term", async () => {
   const cluster = new Cluster(5);
   await cluster.start();
   const store = new VotingLeaseStore(cluster.server("a"));
@@ -48,7 +48,7 @@ test("a leader counts from the send that a majority has acknowledged, and steps 
   const renewed = await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
   expect(renewed).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
 
-  // Its own and one more are none.
+  // Its own vote and one more are no majority.
   cluster.away.add("c");
   await expect(cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }))).rejects.toThrow(StoreError);
 
@@ -62,7 +62,7 @@ test("a leader counts from the send that a majority has acknowledged, and steps 
   expect(late).toMatchObject({ held: false, reason: "taken" });
 });
 
-/** All answers are changed. */
+/** Changes all answers. */
 class Changed extends Cluster {
   changed: (answer: Envelope<Answer>) => Envelope<Answer> = (answer) => answer;
 
@@ -77,7 +77,7 @@ test.each([
   ["of another cluster", { cluster: "another" }],
   ["of another server", { from: "z" }],
   ["for another server", { to: "z" }],
-])("an answer that is %s counts for nothing", async (_what, change) => {
+])("an answer that is %s does not count", async (_what, change) => {
   const cluster = new Changed();
   await cluster.start();
   cluster.changed = (answer) => ({ ...answer, ...change });
@@ -85,7 +85,7 @@ test.each([
   await expect(cluster.clock.runUntil(store.acquire(REQUEST))).rejects.toThrow(StoreError);
 });
 
-test("who is elected, and whose LEAD a majority refuses, has not won, and is told so", async () => {
+test("an elected candidate whose LEAD a majority refuses has not won, and is told so", async () => {
   const cluster = new Changed();
   await cluster.start();
   cluster.changed = (answer) =>
@@ -94,7 +94,7 @@ test("who is elected, and whose LEAD a majority refuses, has not won, and is tol
   expect(await cluster.clock.runUntil(store.acquire(REQUEST))).toMatchObject({ acquired: false });
 });
 
-test("a server that was cut off deposes nobody when it returns", async () => {
+test("a server that was cut off deposes no leader when it returns", async () => {
   const cluster = new Cluster();
   await cluster.start();
   const store = new VotingLeaseStore(cluster.server("a"));
@@ -113,7 +113,7 @@ test("a server that was cut off deposes nobody when it returns", async () => {
   expect(cluster.server("c").ballots.termOf("e")).toBe(outcome.lease.term);
 });
 
-test("after a failed write a server is silent until a write succeeds, which it tries again", async () => {
+test("after a failed write a server is silent and repeats the write until one succeeds", async () => {
   const cluster = new Cluster();
   await cluster.start();
   cluster.broken.add("a");
@@ -128,7 +128,7 @@ test("after a failed write a server is silent until a write succeeds, which it t
   expect(other.acquired).toBe(true);
   await cluster.clock.advance(1_000);
   expect(cluster.server("a").takesPart).toBe(true);
-  // What it had decided is on the disk.
+  // Its decision is on the disk.
   expect(cluster.disks.get("a")).toContain('"e":{"term":');
 });
 
@@ -140,7 +140,7 @@ function absentAt(cluster: Cluster, name: string): readonly StoreMember[] {
     .filter(({ counts }) => !counts);
 }
 
-test("a server knows which others take no part, and since when, and another one tells it of a longer time", async () => {
+test("a server knows which others take no part and since when, and adopts a longer time that another one reports", async () => {
   const cluster = new Cluster();
   await cluster.start();
   await cluster.clock.advance(2_000);
@@ -164,7 +164,7 @@ test("a server knows which others take no part, and since when, and another one 
   expect(absentAt(cluster, "a")).toEqual([]);
 });
 
-test("a server whose disk takes nothing is told of as one that takes no part", async () => {
+test("a server whose disk cannot be written is reported as taking no part", async () => {
   const cluster = new Cluster();
   await cluster.start();
   cluster.broken.add("a");
@@ -177,7 +177,7 @@ test("a server whose disk takes nothing is told of as one that takes no part", a
   expect(absentAt(cluster, "b")).toEqual([]);
 });
 
-test("a disk that hangs holds nobody up for longer than an attempt", async () => {
+test("a hanging disk delays a claim no longer than its time limit", async () => {
   const cluster = new Cluster();
   await cluster.start();
   cluster.hanging.add("a");
@@ -190,7 +190,7 @@ test("a disk that hangs holds nobody up for longer than an attempt", async () =>
   });
 });
 
-test("nor does it hold up an order to break for longer, which it may keep all the same", async () => {
+test("a hanging disk delays an order to break no longer either, and may keep it all the same", async () => {
   const cluster = new Cluster();
   await cluster.start();
   const { store, lease } = await won(cluster, "a");
@@ -203,7 +203,7 @@ test("nor does it hold up an order to break for longer, which it may keep all th
   });
 });
 
-test("an answer waits for what its own election has changed, and a heartbeat not for the votes of another one", async () => {
+test("an answer waits for changes of its own election, and a heartbeat does not wait for votes of another one", async () => {
   const cluster = new Cluster();
   await cluster.start();
   const store = new VotingLeaseStore(cluster.server("a"));
@@ -238,7 +238,7 @@ test.each([
   ["is torn", (text: string) => text.slice(0, -1)],
   ["is an older one", "older"],
 ] as const)(
-  "a server whose file %s takes no part until the others have told it, and the longest lease is over",
+  "a server whose file %s takes no part until the others have reported and the longest lease has ended",
   async (_, loss) => {
     const cluster = new Cluster();
     await cluster.start();
@@ -260,7 +260,7 @@ test.each([
   },
 );
 
-test("what a server waits for is said: an answer, or where two of three have lost their files, that the third begins anew as well", async () => {
+test("a server says what it waits for: an answer, or, if two of three have lost their files, a new beginning of the third", async () => {
   const cluster = new Cluster();
   const waits: Record<string, string> = {};
   cluster.others = () => ({
@@ -307,7 +307,7 @@ const told = (how: "full" | "fresh" | "forgot"): Told => ({
   longestLeaseMs: 100,
 });
 
-test("one other server gives no floor, nor do those that have not begun beside one that has voted, nor the others before the longest lease is over", () => {
+test("one report gives no floor, nor do servers without state beside one that has voted, nor reports before the longest lease ends", () => {
   const admission = new Admission({ servers: 3, startMs: 0, forgot: true });
   admission.hears("b", told("full"), 3, 0);
   expect(admission.beginning(1_000, 0)).toBeUndefined();
@@ -318,7 +318,7 @@ test("one other server gives no floor, nor do those that have not begun beside o
   expect(admission.beginning(100, 0)).toMatchObject({ writes: 10, ballots: { floor: 5, elections: { e: { term: 7 } } } });
 });
 
-test("of five, what was asked before every claim of before is over is heeded once all have told, and a whole file needs all as well", () => {
+test("of five servers, early reports count once all have reported, and an intact file needs all reports too", () => {
   const admission = new Admission({ servers: 5, startMs: 0, forgot: true });
   const intact = new Admission({ servers: 5, startMs: 0, forgot: false });
   for (const name of ["a", "b", "c"]) for (const each of [admission, intact]) each.hears(name, told("full"), 0, 9_999);
@@ -335,7 +335,7 @@ test("of five, what was asked before every claim of before is over is heeded onc
   expect(admission.beginning(20_000, 0)).toBeDefined();
 });
 
-test("servers that have begun and not voted tell as others do, and begin a first start among themselves", () => {
+test("servers that have begun and not voted report as others do, and make a first start among themselves", () => {
   const beside = new Admission({ servers: 3, startMs: 0, forgot: true });
   beside.hears("b", told("full"), 3, 0);
   beside.hears("c", told("fresh"), 0, 0);
@@ -346,7 +346,7 @@ test("servers that have begun and not voted tell as others do, and begin a first
   expect(among.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: true, clockFloor: 9_000 } });
 });
 
-test("terms rise whatever the clocks say, where votes are kept: after one that was in 2099, and one that was set back", async () => {
+test("terms rise with any clocks if votes are kept: after a clock in 2099, and after one that was set back", async () => {
   const cluster = new Cluster();
   const { clock } = cluster;
   let offMs = 73 * 365 * 86_400_000;
@@ -367,7 +367,7 @@ test("terms rise whatever the clocks say, where votes are kept: after one that w
   expect(new Set(terms).size).toBe(3);
 });
 
-/** A server whose writes wait until they are let go; the others' do not. */
+/** Makes one server's writes wait until they are let go; the others' do not wait. */
 function slowDisk(cluster: Cluster, name: string): { readonly isFull: () => boolean; letGo: () => void } {
   let waiting: Array<() => void> = [];
   let isSlow = true;
@@ -387,7 +387,7 @@ function slowDisk(cluster: Cluster, name: string): { readonly isFull: () => bool
   };
 }
 
-test("one that learns of a greater loss while it begins again does not begin yet", async () => {
+test("a server that learns of a greater loss while it begins again does not begin yet", async () => {
   const cluster = new Cluster(4);
   await cluster.start();
   const { lease } = await won(cluster, "a");
@@ -398,7 +398,7 @@ test("one that learns of a greater loss while it begins again does not begin yet
   const wiped = cluster.startOne("d");
   await cluster.clock.advance(11_000);
   expect(disk.isFull()).toBe(true);
-  // One that has told it nothing remembers more of it than the others do.
+  // A server that has not reported yet remembers more of it than the others do.
   const [message] = cluster.sent.filter(({ from, to, content }) => from === "b" && to === "d" && content.kind === "TELL");
   await cluster.deliver({ ...message!, from: "a", toStart: undefined, seen: 1_000 });
   disk.letGo();
@@ -410,7 +410,7 @@ test("one that learns of a greater loss while it begins again does not begin yet
   expect(cluster.disks.get("d")).toContain(`"term":${lease.term}`);
 });
 
-test("one that begins again has that on its disk, also after a write of before that took long", async () => {
+test("a server that begins again has its new state on the disk, even after a slow earlier write", async () => {
   const cluster = new Cluster();
   await cluster.start();
   const { lease } = await won(cluster, "a");
@@ -418,7 +418,7 @@ test("one that begins again has that on its disk, also after a write of before t
   const disk = slowDisk(cluster, "b");
   const server = cluster.startOne("b");
   await cluster.clock.advance(4_000);
-  // Three elections have waited for one write when it finds that its file was older.
+  // Three elections wait for one write when the server finds that its file is older.
   const vote = (election: string): Promise<Answer> => server.ask("b", electOf(election, lease.term + 1), 100);
   const votes = ["f", "g", "h"].map(vote);
   await cluster.clock.advance(10);
@@ -433,12 +433,12 @@ test("one that begins again has that on its disk, also after a write of before t
   expect(cluster.disks.get("b")).toContain(`"term":${lease.term}`);
 });
 
-test("an order to break that has reached one server alone is given again", async () => {
+test("an order to break that has reached only one server is given again", async () => {
   const cluster = new Cluster();
   await cluster.start();
   const { store, lease } = await won(cluster, "a");
   const broken = store.break("e", { reason: "why not", immediate: true, timeoutMs: 300 });
-  // The answers to its look come back; the order does not arrive.
+  // The answers to the administrator's read come back; the order does not arrive.
   await cluster.clock.advance(1);
   cluster.away.add("b").add("c");
   await cluster.clock.advance(400);
@@ -447,7 +447,7 @@ test("an order to break that has reached one server alone is given again", async
   expect(await cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }))).toMatchObject({ held: false, reason: "broken" });
 });
 
-test("a server that was closed votes for nobody, asks nobody and writes nothing", async () => {
+test("a closed server does not vote, ask or write", async () => {
   const cluster = new Cluster();
   await cluster.start();
   const { store, lease } = await won(cluster, "a");
@@ -462,7 +462,7 @@ test("a server that was closed votes for nobody, asks nobody and writes nothing"
   expect(cluster.disks.get("a")).toBe(text);
 });
 
-test("what was decided while a server is closed is neither said nor written", async () => {
+test("a decision made while a server closes is neither sent nor written", async () => {
   const cluster = new Cluster();
   await cluster.start();
   await cluster.server("b").close();
@@ -508,7 +508,7 @@ test("an even number of servers, and one alone, elect as well", async () => {
   }
 });
 
-test("a server that finds its file to be an older one writes nothing of that any more, though votes of it wait", async () => {
+test("a server that finds its file to be older stops writing its state, though votes wait for it", async () => {
   const cluster = new Cluster();
   await cluster.start();
   const written: string[] = [];
@@ -523,7 +523,7 @@ test("a server that finds its file to be an older one writes nothing of that any
   await cluster.clock.advance(1_000);
   expect(server.takesPart).toBe(true);
 
-  // Of two votes the first is on its way to the disk when others turn out to remember more.
+  // The first of two votes is on its way to the disk when others turn out to remember more.
   const term = Math.floor(cluster.clock.wallMs() / 1_000) + 10;
   const elect = (election: string): Request => ({
     ...{ kind: "ELECT", election, trial: false, term, termId: "t", candidateId: "c", leaseDurationMs: 1_000 },
@@ -546,7 +546,7 @@ test("a server that finds its file to be an older one writes nothing of that any
   expect(written[1]).toBe("");
 });
 
-test("a watch that has ended is called back by nobody any more", async () => {
+test("a watch that has ended is not called any more", async () => {
   const cluster = new Cluster();
   await cluster.start();
   const server = cluster.server("a");
@@ -560,7 +560,7 @@ test("a watch that has ended is called back by nobody any more", async () => {
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
-test("one that has lost its file goes on above the most of its writes that another one has said to remember, whatever comes late", async () => {
+test("a server that has lost its file goes on above the highest write counter that another one has named, whatever arrives late", async () => {
   const { clock } = new Cluster();
   const written: string[] = [];
   const disk: Disk = { read: () => Promise.resolve(undefined), write: (text) => Promise.resolve(void written.push(text)) };

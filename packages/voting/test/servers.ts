@@ -14,10 +14,10 @@ export const REQUEST = {
   timeoutMs: 20_000,
 };
 
-/** Until something of this process comes about; the test's own time is the limit. */
+/** Limits for a wait within this process. The test's own time limit is the real one. */
 export const eventually = { timeout: 60_000, interval: 50 };
 
-/** Tries until it is elected. */
+/** Claims until it is elected. */
 export async function elected(store: VotingLeaseStore, request: AcquireRequest = REQUEST): Promise<Lease> {
   return await vi.waitFor(async () => {
     const outcome = await store.acquire(request);
@@ -26,7 +26,7 @@ export async function elected(store: VotingLeaseStore, request: AcquireRequest =
   }, eventually);
 }
 
-/** Servers of this process, on ports of loopback and in directories of their own; all end with the test. */
+/** Servers of this process, on ports of loopback and in directories of their own. They end with the test. */
 export class Servers {
   readonly addresses: Readonly<Record<string, string>>;
   readonly #folder: string;
@@ -48,7 +48,7 @@ export class Servers {
     return `${this.#folder}/${name}`;
   }
 
-  /** The options of one, which may be given others. */
+  /** The options of one server, perhaps with others. */
   options(server: string, others: Partial<VotingLeaseStoreOptions> = {}): VotingLeaseStoreOptions {
     return { server, servers: this.addresses, secret: SECRET, stateDirectory: this.directory(server), ...others };
   }
@@ -64,7 +64,7 @@ export class Servers {
   }
 }
 
-/** The process warnings of Leasehold's during the test. */
+/** Leasehold's process warnings during the test. */
 export function warnings(): readonly string[] {
   const heard: string[] = [];
   const hear = (warning: Error): void => {

@@ -1,4 +1,4 @@
-/** What is made of the signs of leaders that were heard. */
+/** Snapshots made of the statuses that were heard. */
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import type { Sign } from "../src/messages.ts";
@@ -24,12 +24,12 @@ function world(...signs: Array<Sign | undefined>) {
   return { clock, sightings, snapshot: () => sightings.snapshot("e") };
 }
 
-test("nothing is known of an election of which nothing was heard", () => {
+test("an election that was never heard of is unknown", () => {
   expect(world().snapshot()).toBeUndefined();
   expect(world(undefined).snapshot()).toBeUndefined();
 });
 
-test("a leader is held until its lease has passed since it was heard, by whoever heard it", async () => {
+test("a leader is held until its lease has passed since any server heard it", async () => {
   const { clock, snapshot } = world(SIGN);
   expect(snapshot()).toEqual({
     election: "e",
@@ -50,37 +50,42 @@ test("a leader is held until its lease has passed since it was heard, by whoever
 test.each<[string, Partial<Sign>, object, readonly string[]]>([
   ["released", { released: true }, { state: "vacant" }, ["holder", "value", "ageMs", "leaseDurationMs", "endingReason", "bar"]],
   [
-    "released and held back",
+    "released with a hold",
     { released: true, holdMs: 500 },
     { state: "vacant", bar: { kind: "hold", leftMs: 500 } },
     ["holder", "value"],
   ],
-  ["nobody's", { candidateId: "" }, { state: "held" }, ["holder", "value", "ageMs"]],
+  ["without a holder", { candidateId: "" }, { state: "held" }, ["holder", "value", "ageMs"]],
   ["without a value", { value: undefined }, { holder: "x" }, ["value"]],
   ["broken", { broken: BROKEN }, { state: "ending", endingReason: "why", holder: "x" }, []],
   ["broken at once", { broken: { ...BROKEN, immediate: true } }, { state: "expired", endingReason: "why" }, []],
-  ["handed over", { handover: HANDOVER }, { state: "ending", holder: "x", bar: { kind: "lease" } }, ["endingReason"]],
+  ["transferred", { handover: HANDOVER }, { state: "ending", holder: "x", bar: { kind: "lease" } }, ["endingReason"]],
   [
-    "handed over and released",
+    "transferred and released",
     { handover: HANDOVER, released: true },
     { state: "vacant", bar: { kind: "transfer", candidateId: "y" } },
     ["holder"],
   ],
-  ["handed over to who never came", { handover: { ...HANDOVER, leftMs: 0 }, released: true }, { state: "vacant" }, ["bar"]],
   [
-    "broken, and handed over since",
+    "transferred to a candidate that never came",
+    { handover: { ...HANDOVER, leftMs: 0 }, released: true },
+    { state: "vacant" },
+    ["bar"],
+  ],
+  [
+    "broken, and transferred since",
     { broken: BROKEN, handover: HANDOVER, ageMs: 1_000 },
     { state: "expired", bar: { kind: "transfer", candidateId: "y" } },
     ["endingReason"],
   ],
   ["broken and released", { broken: BROKEN, released: true }, { state: "vacant" }, ["endingReason"]],
-])("a term that is %s is told as that", (_, part, expected, absent) => {
+])("a term that is %s has this snapshot", (_, part, expected, absent) => {
   const snapshot = world({ ...SIGN, ...part }).snapshot();
   expect(snapshot).toMatchObject(expected);
   for (const name of absent) expect(snapshot).not.toHaveProperty(name);
 });
 
-test("a hand-over runs out with the time", async () => {
+test("a transfer runs out with time", async () => {
   const { clock, snapshot } = world({ ...SIGN, released: true, handover: HANDOVER });
   await clock.advance(499);
   expect(snapshot()).toMatchObject({ bar: { kind: "transfer", candidateId: "y" } });
@@ -88,7 +93,7 @@ test("a hand-over runs out with the time", async () => {
   expect(snapshot()).not.toHaveProperty("bar");
 });
 
-test("a hold runs out with the time", async () => {
+test("a hold runs out with time", async () => {
   const { clock, snapshot } = world({ ...SIGN, released: true, holdMs: 500 });
   await clock.advance(200);
   expect(snapshot()).toMatchObject({ bar: { kind: "hold", leftMs: 300 } });
@@ -96,13 +101,13 @@ test("a hold runs out with the time", async () => {
   expect(snapshot()).not.toHaveProperty("bar");
 });
 
-describe("of two signs the later one counts, in whichever order they are heard", () => {
+describe("of two statuses the later one counts, in either order: the one", () => {
   test.each<[string, Partial<Sign>, Partial<Sign>]>([
     ["of a later term", { term: 4, number: 1 }, { released: true, number: 9 }],
-    ["that it was released", { released: true, number: 5 }, { number: 6 }],
-    ["of a later number", { number: 6 }, { broken: BROKEN }],
-    ["that it was broken", { broken: BROKEN }, {}],
-    ["that it was handed over after that", { broken: BROKEN, handover: HANDOVER }, { broken: BROKEN }],
+    ["with a release", { released: true, number: 5 }, { number: 6 }],
+    ["with a later number", { number: 6 }, { broken: BROKEN }],
+    ["with a break", { broken: BROKEN }, {}],
+    ["with a transfer after the break", { broken: BROKEN, handover: HANDOVER }, { broken: BROKEN }],
   ])("%s", (_, later, earlier) => {
     const [one, other] = [
       { ...SIGN, candidateId: "later", ...later },
@@ -113,7 +118,7 @@ describe("of two signs the later one counts, in whichever order they are heard",
     expect(world(other, one).snapshot()).toEqual(expected);
   });
 
-  test("and one that says the same again makes the leader no younger", async () => {
+  test("and the same status again does not make the leader younger", async () => {
     const { clock, sightings, snapshot } = world(SIGN);
     await clock.advance(500);
     sightings.see("e", SIGN);
@@ -121,12 +126,12 @@ describe("of two signs the later one counts, in whichever order they are heard",
   });
 });
 
-describe("of orders to one term the last one counts, whoever has heard the latest LEAD", () => {
+describe("of orders to one term the last one counts, whichever server has heard the latest LEAD", () => {
   const LATER = { ...SIGN, number: 6, ageMs: 1_000 };
   const EARLIER = { ...SIGN, ageMs: 1_000 };
   const BROKEN_SINCE = { ...BROKEN, number: 3 };
 
-  test("a break lifts a hand-over", () => {
+  test("a break lifts a transfer", () => {
     for (const number of [2, 3]) {
       const signs = [
         { ...LATER, handover: HANDOVER },
@@ -139,7 +144,7 @@ describe("of orders to one term the last one counts, whoever has heard the lates
     }
   });
 
-  test("a hand-over has to last for as long as the latest LEAD among those with that order tells", async () => {
+  test("a transfer lasts as long as the latest LEAD with that order says", async () => {
     const again = { ...HANDOVER, id: "k", number: 3, candidateId: "z" };
     const signs = [
       { ...LATER, handover: HANDOVER },
@@ -157,7 +162,7 @@ describe("of orders to one term the last one counts, whoever has heard the lates
     }
   });
 
-  test("a newer term ends it", () => {
+  test("a newer term ends a transfer", () => {
     const newer = { ...SIGN, term: 4, number: 1, ageMs: 1_000 };
     for (const heard of [
       [newer, { ...LATER, handover: HANDOVER }],
@@ -168,7 +173,7 @@ describe("of orders to one term the last one counts, whoever has heard the lates
   });
 });
 
-test("ten thousand elections are remembered, those that were heard of last", () => {
+test("the ten thousand elections that were heard of last are remembered", () => {
   const { sightings } = world();
   for (let at = 0; at < 10_000; at += 1) sightings.see(`e${at}`, SIGN);
   expect(sightings.snapshot("e0")).toBeDefined();

@@ -1,4 +1,4 @@
-/** What a server keeps on its disk, and who may use that. */
+/** The file that a server keeps on its disk, and the process that may use it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, open, readdir, readFile, rm, stat, writeFile, type FileHandle } from "node:fs/promises";
@@ -24,7 +24,7 @@ async function fileIn(directory: string, told: string[] = []): Promise<StateFile
   return file;
 }
 
-test("what was written is read after a start, with whose it is, and nothing is left beside it", async () => {
+test("a written state is read after a start, with its roster, and no other file is left", async () => {
   const directory = await folder();
   const file = await fileIn(directory);
   await file.write("one");
@@ -37,13 +37,13 @@ test("what was written is read after a start, with whose it is, and nothing is l
   expect(await readdir(directory)).toEqual(["state"]);
 });
 
-test.skipIf(process.platform === "win32")("nobody but its own user may read it", async () => {
+test.skipIf(process.platform === "win32")("only its own user may read the file", async () => {
   const directory = await folder();
   await (await fileIn(directory)).write("one");
   expect((await stat(join(directory, "state"))).mode & 0o777).toBe(0o600);
 });
 
-test("a directory that was never used has nothing, and whose it is alone makes no file", async () => {
+test("an unused directory has no state, and a roster alone makes no file", async () => {
   const directory = await folder();
   const file = await fileIn(directory);
   expect(await file.load()).toBeUndefined();
@@ -51,7 +51,7 @@ test("a directory that was never used has nothing, and whose it is alone makes n
   expect(await readdir(directory)).toEqual([]);
 });
 
-test("a file that is torn at any byte, or has one wrong, counts as lost, and a person is told", async () => {
+test("a file that is torn at any byte, or has one wrong byte, counts as lost, and a warning says so", async () => {
   const directory = await folder();
   await (await fileIn(directory)).write('{"some":"votes"}');
   const whole = await readFile(join(directory, "state"));
@@ -70,7 +70,7 @@ test("a file that is torn at any byte, or has one wrong, counts as lost, and a p
   }
 });
 
-test("writes that come while one is under way are one, and none resolves before its text is there", async () => {
+test("writes requested during another write become one, and none resolves before its text is on the disk", async () => {
   const directory = await folder();
   const file = await fileIn(directory);
   const order: string[] = [];
@@ -104,7 +104,7 @@ test("a write has ended once the file is on the disk, and then its name", async 
   expect(steps).toEqual(["file begins, with state.new", "file is synced", ...names]);
 });
 
-test("it is closed once what came last is written, too", async () => {
+test("closing waits for the last write", async () => {
   const directory = await folder();
   const file = await fileIn(directory);
   const writes = [file.write("one")];
@@ -115,7 +115,7 @@ test("it is closed once what came last is written, too", async () => {
   await Promise.all(writes);
 });
 
-test("a write that fails rejects, says so to a person, and is not the last one", async () => {
+test("a write that fails rejects and warns, and later writes still work", async () => {
   const directory = await folder();
   const told: string[] = [];
   const file = await fileIn(directory, told);
@@ -126,7 +126,7 @@ test("a write that fails rejects, says so to a person, and is not the last one",
   ]);
 });
 
-test("a directory is one server's, until its process ends, however that ends", async () => {
+test("a directory belongs to one server until its process ends in any way", async () => {
   const directory = await folder();
   const lock = new URL("../src/directory-lock.ts", import.meta.url).href;
   const script = `await (await import("${lock}")).lockDirectory(${JSON.stringify(directory)}); console.log("locked"); setInterval(() => {}, 1e9);`;
@@ -158,6 +158,6 @@ test.each([
   else expect(check).toThrow(problem);
 });
 
-test("a directory of another server is refused", () => {
+test("the directory of another server is refused", () => {
   expect(() => rosterAtStart(ROSTER, { ...ROSTER, server: "b" }, "/votes")).toThrow("belongs to the server 'a', and this is 'b'");
 });

@@ -7,11 +7,11 @@ import { sleep } from "@leasehold/core/provider";
 import { Servers } from "./servers.ts";
 
 const ELECTIONS = 1_000;
-/** Longer than anything that has to happen in it. */
+/** Longer than the whole test. */
 const LEASE = 60_000;
-/** More than a renewal's interval. */
+/** Longer than the interval of renewals. */
 const WATCHED_MS = 25_000;
-/** Between two servers, each way, as many as there may be packets under way; and each has two ends here. */
+/** Two servers have this many packets under way at most, each way. Each connection has two ends here. */
 const MOST_SOCKETS = 6 * 20 * 2;
 
 test(

@@ -1,4 +1,4 @@
-/** Servers that an administrator asks to hand an election over, in virtual time. */
+/** Transfers that an administrator orders, in virtual time. */
 import { expect, test } from "vitest";
 import type { TransferOutcome } from "@leasehold/core";
 import { sleep, type AcquireOutcome, type Lease } from "@leasehold/core/provider";
@@ -23,7 +23,7 @@ class Unreliable extends Cluster {
   }
 }
 
-/** Servers of which a leads, where candidates have the names of their servers. */
+/** Servers of which a leads. Candidates have the names of their servers. */
 class Elected {
   readonly cluster: Unreliable;
   readonly #stores = new Map<string, VotingLeaseStore>();
@@ -56,7 +56,7 @@ class Elected {
     for (const name of names) expect((await this.claim(name))?.acquired, name).not.toBe(true);
   }
 
-  /** What becomes of an order is looked at later. */
+  /** The test awaits the outcome later. */
   transfer(from: string, to: string, ifTerm?: number): Promise<TransferOutcome> {
     const outcome = this.store(from).transfer("e", to, { transferTimeoutMs: HANDOVER_MS, ifTerm, ...TIMEOUT });
     outcome.catch(() => undefined);
@@ -76,7 +76,7 @@ class Elected {
     await this.cluster.clock.advance(50);
   }
 
-  /** Ends servers, and starts them again. */
+  /** Stops servers, and starts them again. */
   async restart(...names: readonly string[]): Promise<void> {
     await Promise.all(names.map((name) => this.cluster.server(name).close()));
     for (const name of names) this.#stores.delete(name);
@@ -92,7 +92,7 @@ async function led(count = 3): Promise<{ elected: Elected; cluster: Unreliable; 
   return { elected, cluster, lease: await elected.wins("a") };
 }
 
-test("the leader is asked, drains while it renews, and only the one that was named leads after it", async () => {
+test("the leader receives the order, renews while it drains, and then only the named candidate leads", async () => {
   const { elected, cluster, lease } = await led();
   const outcome = elected.transfer("b", "c");
   await cluster.clock.advance(100);
@@ -108,7 +108,7 @@ test("the leader is asked, drains while it renews, and only the one that was nam
   expect((await elected.renewed("c", next)).transferTo).toBeUndefined();
 });
 
-test("after a leader that has died the one that was named waits for its lease, and the others for the hand-over as well", async () => {
+test("after a leader's death the named candidate waits for the lease, and the others for the transfer's timeout too", async () => {
   const { elected, cluster, lease } = await led();
   const outcome = elected.transfer("b", "nobody", lease.term);
   await cluster.clock.advance(100);
@@ -122,7 +122,7 @@ test("after a leader that has died the one that was named waits for its lease, a
   expect((await elected.wins("c")).term).toBeGreaterThan(lease.term);
 });
 
-test("it has not expired while any that is needed votes for nobody else, whoever has heard the last LEAD", async () => {
+test("a transfer has not expired while a needed server votes for its candidate only, whichever server heard the last LEAD", async () => {
   const { elected, cluster, lease } = await led();
   cluster.away.add("b").add("c");
   const { clock } = cluster;
@@ -133,7 +133,7 @@ test("it has not expired while any that is needed votes for nobody else, whoever
   await clock.advance(1_000);
   cluster.away.clear();
   await clock.advance(LEASE_MS + 1_000);
-  // The LEAD that a alone has heard is later than those of the others, who alone have the order.
+  // The LEAD that a alone has heard is later than those of the others. Only the others have the order.
   await elected.loses("a");
   await elected.restart("c");
   cluster.away.add("a");
@@ -143,10 +143,10 @@ test("it has not expired while any that is needed votes for nobody else, whoever
   await elected.wins("b");
 });
 
-test("an order that one server alone has is told to the leader, whose RELEASE tells the others", async () => {
+test("an order that only one server has reaches the leader, whose RELEASE reaches the others", async () => {
   const { elected, cluster, lease } = await led(5);
   const outcome = elected.transfer("e", "b");
-  // The answers to its look come back; the order arrives nowhere else.
+  // The answers to the administrator's read come back; the order arrives at no other server.
   await cluster.clock.advance(1);
   for (const name of ["a", "b", "c", "d"]) cluster.away.add(name);
   await cluster.clock.advance(100);
@@ -162,13 +162,13 @@ test("an order that one server alone has is told to the leader, whose RELEASE te
   expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
 });
 
-test("whoever has not had the order gets no majority while it is kept, and learns from a refusal that it need not ask", async () => {
+test("a candidate without the order gets no majority while it is kept, and learns from a refusal how long to wait", async () => {
   const { elected, cluster, lease } = await led();
   cluster.away.add("a");
   const outcome = elected.transfer("b", "nobody");
   await cluster.clock.advance(1_000);
   cluster.away.clear();
-  // It has released without knowing of it.
+  // The leader has released without knowing of the order.
   await elected.release("a", lease);
   expect(cluster.server("a").ballots.sign("e", 0)?.handover).toBeUndefined();
   await elected.loses("a");
@@ -183,7 +183,7 @@ test.each<[string, Fate]>([
   ["each request is lost once", "is lost"],
   ["each answer is lost once", "is not answered"],
   ["each request comes twice, the second time late", "comes again"],
-])("where %s, an order is carried out once, and its outcome told", async (_, fate) => {
+])("if %s, an order is carried out once, and its outcome is reported", async (_, fate) => {
   const { elected, cluster, lease } = await led();
   const outcome = elected.transfer("b", "c");
   const seen = new Set<string>();
@@ -201,13 +201,13 @@ test.each<[string, Fate]>([
   const next = await elected.wins("c");
   await cluster.clock.advance(3_000);
   expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
-  // It was for one term, whenever it comes.
+  // The order was for one term, whenever it arrives.
   expect((await elected.renewed("c", next)).transferTo).toBeUndefined();
   await elected.release("c", next);
   await elected.wins("b");
 });
 
-test("an order to a term that is over hits no successor", async () => {
+test("an order to a term that has ended does not hit its successor", async () => {
   const { elected, cluster, lease } = await led();
   await elected.release("a", lease);
   const next = await elected.wins("b");
@@ -215,7 +215,7 @@ test("an order to a term that is over hits no successor", async () => {
   expect((await elected.renewed("b", next)).transferTo).toBeUndefined();
 });
 
-test("of two orders the later one counts, and the earlier one is told that it is lost", async () => {
+test("of two orders the later one counts, and the earlier one is lost", async () => {
   const { elected, cluster, lease } = await led();
   const first = elected.transfer("a", "a");
   await cluster.clock.advance(1_000);
@@ -226,12 +226,12 @@ test("of two orders the later one counts, and the earlier one is told that it is
   await elected.release("a", lease);
   expect(await cluster.clock.runUntil(first)).toBe("lost");
   await elected.loses("a", "b");
-  // It has led, though not for long.
+  // The named candidate has led, though not for long.
   await elected.release("c", await elected.wins("c"));
   expect(await cluster.clock.runUntil(second)).toBe("accepted");
 });
 
-test("all servers that are started again keep the order, and whoever asked is told what became of it", async () => {
+test("the order survives a restart of all servers, and its administrator is told the outcome", async () => {
   const { elected, cluster, lease } = await led();
   await elected.release("a", lease);
   const outcome = elected.transfer("b", "c", lease.term);
@@ -250,7 +250,7 @@ test("all servers that are started again keep the order, and whoever asked is to
   await cluster.clock.advance(1_000);
   await elected.restart("a", "b", "c");
   await cluster.clock.advance(LEASE_MS);
-  // Nobody knows more of that term than that there is an order to it: another one can still be given.
+  // The servers know only that the term has an order. Another order can still be given.
   const second = elected.transfer("b", "c", again.term);
   await cluster.clock.advance(1_000);
   await elected.loses("a", "b");
@@ -259,7 +259,7 @@ test("all servers that are started again keep the order, and whoever asked is to
   await expect(cluster.clock.runUntil(late)).rejects.toThrow(/may have been carried out/);
 });
 
-test("a break of a leader's term, also of one that was asked to hand over, lifts that", async () => {
+test("a break lifts the transfer of the leader's term", async () => {
   const { elected, cluster, lease } = await led();
   const outcome = elected.transfer("b", "nobody");
   await cluster.clock.advance(1_000);
@@ -271,7 +271,7 @@ test("a break of a leader's term, also of one that was asked to hand over, lifts
   await elected.wins("b");
 });
 
-test("a term that was broken can be handed over once nobody leads: only the one that was named does after it", async () => {
+test("a broken term without a leader can be transferred: then only the named candidate leads", async () => {
   const { elected, cluster, lease } = await led();
   await cluster.clock.runUntil(elected.store("c").break("e", { reason: "why not", ...TIMEOUT }));
   await cluster.clock.advance(LEASE_MS);
@@ -285,7 +285,7 @@ test("a term that was broken can be handed over once nobody leads: only the one 
   expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
 });
 
-test("whoever asked is told that the one that was named leads, whenever it looks while that is elected", async () => {
+test("the administrator learns that the named candidate leads, even if it reads during that election", async () => {
   for (let offsetMs = 0; offsetMs < 500; offsetMs += 50) {
     const { elected, cluster, lease } = await led();
     cluster.latencyMs = 50;
@@ -298,13 +298,13 @@ test("whoever asked is told that the one that was named leads, whenever it looks
   }
 });
 
-test("it is not lost where the one that was named is elected, and leads only once it has claimed again", async () => {
+test("a transfer is not lost if the named candidate is elected but leads only after another claim", async () => {
   const { elected, cluster, lease } = await led();
   const outcome = elected.transfer("b", "c");
   await cluster.clock.advance(1_000);
   await elected.release("a", lease);
   cluster.fateOf = ({ from, content }) => (from === "c" && content.kind === "LEAD" ? "is lost" : "arrives");
-  // Its RELEASE tells the others of a term of which they have heard no LEAD.
+  // Its RELEASE tells the others of a term whose LEADs they have not heard.
   await elected.loses("c");
   cluster.fateOf = () => "arrives";
   await cluster.clock.advance(1_000);
@@ -312,7 +312,7 @@ test("it is not lost where the one that was named is elected, and leads only onc
   expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
 });
 
-test("it has expired where the one that was named has the votes and dies, once no claim can be under way", async () => {
+test("a transfer has expired if the named candidate has the votes and dies, once no claim can be under way", async () => {
   const { elected, cluster, lease } = await led();
   const outcome = elected.transfer("b", "c");
   await cluster.clock.advance(1_000);
@@ -326,7 +326,7 @@ test("it has expired where the one that was named has the votes and dies, once n
   await elected.wins("b");
 });
 
-test("a leader that was told of a break since bears on no order that this has lifted", async () => {
+test("a leader that was told of a later break does not pass the lifted order on", async () => {
   const { elected, cluster, lease } = await led();
   cluster.fateOf = ({ to, content }) => (to === "c" && content.kind === "TRANSFER" ? "is lost" : "arrives");
   void elected.transfer("b", "nobody");
@@ -340,9 +340,9 @@ test("a leader that was told of a break since bears on no order that this has li
   await elected.wins("c");
 });
 
-test("a break that is given at the same time lifts it on every server, whichever each has heard first", async () => {
+test("a break given at the same time lifts the transfer on every server, in any order of arrival", async () => {
   const { elected, cluster, lease } = await led();
-  // The order reaches b alone before the break, which nobody who gives it knows of.
+  // The order reaches b alone before the break, and the administrator of the break does not know of it.
   let isFirst = true;
   cluster.fateOf = ({ content }) => (content.kind === "TRANSFER" && isFirst ? "is lost" : "arrives");
   void elected.transfer("b", "nobody");
@@ -355,7 +355,7 @@ test("a break that is given at the same time lifts it on every server, whichever
   await elected.wins("c");
 });
 
-test("an order that one server alone has is overtaken there by a later one, though nobody who gives that knows of it", async () => {
+test("a later order overtakes an order that only one server has, though its administrator does not know of that one", async () => {
   const { elected, cluster, lease } = await led();
   cluster.fateOf = ({ content }) => (content.kind === "TRANSFER" ? "is lost" : "arrives");
   void elected.transfer("b", "nobody");
@@ -369,7 +369,7 @@ test("an order that one server alone has is overtaken there by a later one, thou
   expect(await cluster.clock.runUntil(outcome)).toBe("accepted");
 });
 
-test("servers that keep nothing hand over as well, and forget the order when all of them are started again", async () => {
+test("servers without a disk transfer as well, and forget the order when all are started again", async () => {
   const cluster = new Unreliable();
   cluster.others = () => ({
     longestLeaseMs: LEASE_MS,
@@ -388,7 +388,7 @@ test("servers that keep nothing hand over as well, and forget the order when all
   await elected.wins("b");
 });
 
-test("one that was overtaken does not come back where a server loses its file: who overtook it is told, though that is over", async () => {
+test("an overtaken transfer does not return when a server loses its file, because the later one is reported after its end", async () => {
   const { elected, cluster, lease } = await led();
   const order = (at: string, candidateId: string, number: number, timeoutMs: number): Promise<Answer> => {
     const request = {
@@ -407,7 +407,7 @@ test("one that was overtaken does not come back where a server loses its file: w
   await cluster.clock.advance(LEASE_MS + 2_000);
   cluster.disks.delete("a");
   await elected.restart("a");
-  // Its time counts anew, from when the longest lease is over.
+  // The timeout of the order counts anew once the longest lease has ended.
   await cluster.clock.advance(LEASE_MS + 2_000);
 
   await elected.wins("c");

@@ -1,4 +1,4 @@
-/** What a person is told of trouble between servers, and how often. */
+/** The warnings about problems between servers, and how often they are given. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, expect, test, vi, type MockInstance } from "vitest";
@@ -10,7 +10,7 @@ afterEach(() => warned.mockRestore());
 
 const told = (): unknown[] => warned.mock.calls.map(([message]) => message);
 
-test("the same is told once a minute, and other things at once", async () => {
+test("the same warning is given once a minute, and others at once", async () => {
   const clock = new VirtualClock();
   const troubles = new Troubles(clock, "a");
   troubles.tell("one");
@@ -25,7 +25,7 @@ test("the same is told once a minute, and other things at once", async () => {
   expect(told()).toHaveLength(3);
 });
 
-test("of very many different ones no more than a hundred are remembered", () => {
+test("of very many different warnings, a hundred at most are remembered", () => {
   const troubles = new Troubles(new VirtualClock(), "a");
   for (let at = 0; at < 100; at += 1) troubles.tell(`${at}`);
   troubles.tell("0");
@@ -35,7 +35,7 @@ test("of very many different ones no more than a hundred are remembered", () => 
   expect(told()).toHaveLength(102);
 });
 
-test("that a server does not answer is told once that has lasted for five seconds, and begins anew when it is over", async () => {
+test("a missing answer is warned about after five seconds, and counts anew once it has ended", async () => {
   const clock = new VirtualClock();
   const troubles = new Troubles(clock, "a");
   troubles.lasts("b", "b is silent");
@@ -54,7 +54,7 @@ test("that a server does not answer is told once that has lasted for five second
   expect(told()).toHaveLength(1);
 });
 
-test("packets that are dropped are counted by why, and published", () => {
+test("dropped packets are counted by reason, and published", () => {
   const published: unknown[] = [];
   const hear = (message: unknown): void => void published.push(message);
   subscribe(DROPPED_CHANNEL, hear);

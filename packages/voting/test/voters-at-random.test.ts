@@ -1,10 +1,10 @@
-/** Servers that vote, at random; `npm run simulate -- --voters` plays as many runs as one likes. */
+/** Random runs of servers that vote. `npm run simulate -- --voters` plays any number of runs. */
 import { expect, test } from "vitest";
 import { playVoters, type Played } from "./random-voters.ts";
 
 const RUNS = 120;
 
-test(`terms rise, none leads beside another, breaks and holds are kept, and somebody leads in the end, in ${RUNS} runs`, async () => {
+test(`terms rise, no two lead at once, breaks and holds are kept, and a server leads in the end, in ${RUNS} runs`, async () => {
   const runs: Played[] = [];
   for (let seed = 1; seed <= RUNS; seed += 1) {
     const run = await playVoters(seed);
@@ -12,7 +12,7 @@ test(`terms rise, none leads beside another, breaks and holds are kept, and some
     runs.push(run);
   }
 
-  // Nothing would be broken if nothing was ever promised, or befell anybody, either.
+  // Without promises or faults, a run could not fail, so each kind must have happened.
   for (const promise of ["terms", "renewals", "holds", "breaks", "handovers"] as const) {
     expect(runs.reduce((sum, { promises }) => sum + promises[promise], 0)).toBeGreaterThan(10);
   }
@@ -26,7 +26,7 @@ test(`terms rise, none leads beside another, breaks and holds are kept, and some
   );
 });
 
-test("a run is the same whenever it has the same seed, whether or not anybody keeps its history", async () => {
+test("a run with the same seed is the same, with or without its history", async () => {
   const [one, again, quiet] = [
     await playVoters(7, { history: true }),
     await playVoters(7, { history: true }),

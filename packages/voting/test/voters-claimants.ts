@@ -5,13 +5,13 @@ import type { Reign, VotersJudge } from "./voters-judge.ts";
 import type { Host, VotersWorld } from "./voters-world.ts";
 
 export const ELECTION = "e";
-/** So many times in succession a server claims, or a leader renews, and the longest wait between two claims. */
+/** The number of times that a server claims, or a leader renews, in succession. And the longest wait between two claims. */
 const TRIES = 5;
 const RETRY_MS = 500;
 /** The last one is longer than any claim may count votes. */
 const TIMEOUTS_MS = [300, 300, 1_000, 15_000];
 
-/** What servers are asked to do, and what becomes of it, as the judge is told. */
+/** Gives the servers their requests, and tells the judge the outcomes. */
 export class VotersClaimants {
   readonly #random: SeededRandom;
   readonly #time: VirtualClock;
@@ -20,7 +20,7 @@ export class VotersClaimants {
   readonly #leaseMs: number;
   readonly #note: (who: string, what: string) => void;
   readonly #holders = new Map<Reign, Host>();
-  /** The hosts whose order to break has not come to anything yet. */
+  /** The hosts whose order to break has no outcome yet. */
   readonly #breaking: Host[] = [];
 
   constructor(options: {
@@ -40,14 +40,14 @@ export class VotersClaimants {
     this.#note = options.note;
   }
 
-  /** Whoever has the latest term that is valid. */
+  /** The leader with the latest valid term. */
   get leader(): { readonly reign: Reign; readonly host: Host } | undefined {
     const reign = this.#judge.reigns.at(-1);
     const host = reign && this.#holders.get(reign);
     return host && { reign, host };
   }
 
-  /** Some order to break may still hit a term to come. */
+  /** An order to break may still hit a later term. */
   get isBreaking(): boolean {
     return this.#breaking.some(({ clock }) => clock.alive);
   }
@@ -57,7 +57,7 @@ export class VotersClaimants {
     if (host) void this.#claim(host, TRIES);
   }
 
-  /** Claims, and claims again as soon as it may win, so many times in all. */
+  /** Claims, and claims again as soon as it may win, `tries` times in all. */
   async #claim(host: Host, tries: number): Promise<void> {
     const { name, store, clock } = host;
     const leaseDurationMs = this.#leaseMs * this.#random.pick([0.4, 1, 1, 2]);
@@ -76,12 +76,12 @@ export class VotersClaimants {
       this.#holders.set(reign, host);
       if (this.#random.chance(0.7)) this.#renewInTime(reign, TRIES);
     } else {
-      // Whoever has waited for it gives it back.
+      // The win came too late, so the lease is released.
       host.store.release(lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
     }
   }
 
-  /** Renews as it should, so many times. */
+  /** Renews in time, `times` times. */
   #renewInTime(reign: Reign, times: number): void {
     if (times === 0) return;
     const renew = (): void => {
@@ -91,12 +91,12 @@ export class VotersClaimants {
     reign.clock.setTimer(renew, reign.lease.leaseDurationMs / 3);
   }
 
-  /** Everybody who leads renews, once more than it should. */
+  /** Every leader renews, once more than it has to. */
   renewAll(): void {
     for (const reign of this.#judge.reigns) void this.renew(reign);
   }
 
-  /** Returns whether the lease counts from later on now. */
+  /** Reports whether the lease counts from a later time now. */
   async renew(reign: Reign): Promise<boolean> {
     const host = this.#holders.get(reign);
     if (!host?.clock.running) return false;
@@ -108,12 +108,12 @@ export class VotersClaimants {
     return extendedAt !== undefined;
   }
 
-  /** It was asked to hand over, and does before long. */
+  /** The leader was asked for a transfer, and releases before long. */
   #drains(reign: Reign): void {
     reign.clock.setTimer(() => this.#release(reign, 0), this.#random.between(0, 1) * this.#leaseMs);
   }
 
-  /** Whoever leads releases, perhaps with a hold. */
+  /** The leader releases, perhaps with a hold. */
   release(): void {
     const { reign } = this.leader ?? {};
     if (reign) this.#release(reign, this.#random.pick([0, 0, 1, 2]) * this.#leaseMs);
@@ -131,7 +131,7 @@ export class VotersClaimants {
     host.store.release(reign.lease, { timeoutMs: this.#timeoutMs, holdMs }).then(released, () => undefined);
   }
 
-  /** An order to end whatever term it finds. */
+  /** Orders to break the term that the order finds. */
   break(name: string): void {
     const host = this.#world.running(name);
     if (!host) return;
@@ -146,7 +146,7 @@ export class VotersClaimants {
     void order.then(told, () => undefined).finally(() => this.#breaking.splice(this.#breaking.indexOf(host), 1));
   }
 
-  /** An order to hand whatever term it finds over to this candidate. */
+  /** Orders to transfer the term that the order finds to this candidate. */
   transfer(name: string, candidateId: string): void {
     const host = this.#world.running(name);
     if (!host) return;

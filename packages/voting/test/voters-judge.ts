@@ -2,34 +2,36 @@ import { holderElapsedMs, SAFETY_MARGIN, type Instant, type Lease } from "@lease
 import type { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { HandoverPromise } from "./handover-promise.ts";
 
-/** How much faster than the true time any clock of these voters runs, at most. */
+/** The highest rate of any voter's clock, relative to the true time. */
 const FASTEST_RATE = 1.05;
-/** An instant by one clock is found by another up to a rounding error. */
+/** An instant of one clock is converted to another clock with this rounding error at most. */
 const ROUNDING_MS = 0.01;
 
-/** A term that somebody was told to lead in time. */
+/** A term whose leader was told of its win in time. */
 export interface Reign {
   readonly lease: Lease;
   readonly clock: ProcessClock;
   readonly rate: number;
-  /** By the true time. */
+  /** In true time. */
   validUntilMs: number;
 }
 
-/** What has been promised to whoever leads, has led, or has ended a term of one election; judged by the true time. */
+/** The promises to the leaders of one election, and to its administrators, judged by the true time. */
 export class VotersJudge {
-  /** How often something was promised. */
+  /** The number of promises of each kind. */
   readonly promises = { terms: 0, renewals: 0, holds: 0, breaks: 0 };
   readonly #time: VirtualClock;
   readonly #violate: (rule: string, what: string) => void;
   #reigns: Reign[] = [];
   #highestTerm = 0;
-  /** Whose release was confirmed, and until when its hold keeps everybody out. */
+  /** The term whose release was confirmed, and the time until which its hold blocks candidates. */
   #hold: { readonly term: number; readonly untilMs: number } | undefined;
-  /** Terms that somebody has ordered to be broken, perhaps in vain; and those of them whose successors wait for nothing. */
+  /**
+   * Terms that an order to break may have hit. And those of them that were ordered to end at once, whose successors do not wait.
+   */
   readonly #ordered = new Set<number>();
   readonly #exempt = new Set<number>();
-  /** Terms of which a break was confirmed, and when. */
+  /** Terms whose break was confirmed, and when. */
   readonly #broken = new Map<number, number>();
   readonly handover: HandoverPromise;
 
@@ -39,14 +41,14 @@ export class VotersJudge {
     this.#violate = violate;
   }
 
-  /** Whoever is valid, by its own clock. */
+  /** The leaders that are valid, each by its own clock. */
   get reigns(): readonly Reign[] {
     const nowMs = this.#time.monotonicMs();
     this.#reigns = this.#reigns.filter(({ clock, validUntilMs }) => clock.alive && validUntilMs > nowMs);
     return this.#reigns;
   }
 
-  /** Somebody was told that it leads. Returns undefined where that comes too late. */
+  /** Records that a server was told that it leads. Returns undefined if that came too late. */
   wins(lease: Lease, clock: ProcessClock, rate: number): Reign | undefined {
     const reign = { lease, clock, rate, validUntilMs: -Infinity };
     reign.validUntilMs = this.#validUntilMs(reign, lease.grantedAt);
@@ -56,7 +58,7 @@ export class VotersJudge {
       this.#violate("terms-rise", `term ${term} after term ${this.#highestTerm}`);
     }
     const sentMs = this.#sentMs(reign, lease.grantedAt);
-    // Whoever led before and was broken at once may learn of its win only now: its successor's hold is for those that follow.
+    // A former leader that was broken at once may learn of its win only now. Its successor's hold does not concern it.
     const isBefore = this.#hold !== undefined && term < this.#hold.term && this.#exempt.has(term);
     if (this.#hold && !isBefore && sentMs < this.#hold.untilMs - ROUNDING_MS) {
       this.#violate("hold-holds", `term ${term} is led during the hold of term ${this.#hold.term}`);
@@ -73,9 +75,9 @@ export class VotersJudge {
   }
 
   /**
-   * Its lease counts from then on, by its own clock.
+   * Records that the lease counts from `extendedAt` on, by the leader's own clock.
    *
-   * @param askedMs when it was about to be renewed, by the true time.
+   * @param askedMs the time of the renewal's call, in true time.
    */
   renewed(reign: Reign, extendedAt: Instant, askedMs: number): void {
     // A late success proves nothing.
@@ -88,12 +90,12 @@ export class VotersJudge {
     this.#seeAlone(reign);
   }
 
-  /** Its validity ends, and RELEASE leaves after it. */
+  /** Records that the leader's validity ends. Its RELEASE is sent after that. */
   gives(reign: Reign): void {
     this.#reigns = this.#reigns.filter((each) => each !== reign);
   }
 
-  /** A majority has the RELEASE that left at `sentMs` of the true time. */
+  /** A majority has the RELEASE that was sent at `sentMs` of the true time. */
   released({ lease: { term } }: Reign, sentMs: number, holdMs: number): void {
     this.handover.released(term, sentMs);
     const untilMs = sentMs + holdMs / FASTEST_RATE;
@@ -102,19 +104,19 @@ export class VotersJudge {
     this.#hold = { term, untilMs };
   }
 
-  /** BREAK leaves; it may be carried out at any time from now on, or never. */
+  /** Records that a BREAK is sent. It may be carried out at any time from now on, or never. */
   orders(term: number, immediate: boolean): void {
     this.#ordered.add(term);
     if (immediate) this.#exempt.add(term);
     if (this.#hold?.term === term) this.#hold = undefined;
   }
 
-  /** Its leader may be told at any time that it is broken. */
+  /** The leader may learn at any time that its term is broken. */
   wasOrdered({ lease }: Reign): boolean {
     return this.#ordered.has(lease.term);
   }
 
-  /** An administrator was told that this term is broken. */
+  /** Records that an administrator was told that this term is broken. */
   breaks(term: number): void {
     this.promises.breaks += 1;
     if (!this.#broken.has(term)) this.#broken.set(term, this.#time.monotonicMs());
@@ -129,12 +131,12 @@ export class VotersJudge {
     }
   }
 
-  /** When a request left, by the true time. */
+  /** The time at which a request was sent, in true time. */
   #sentMs({ clock, rate }: Reign, at: Instant): number {
     return this.#time.monotonicMs() - holderElapsedMs(clock, at) / rate;
   }
 
-  /** Until when its holder counts on a lease, by the true time. */
+  /** The time until which the holder counts on its lease, in true time. */
   #validUntilMs(reign: Reign, grantedAt: Instant): number {
     return this.#sentMs(reign, grantedAt) + (reign.lease.leaseDurationMs * (1 - SAFETY_MARGIN)) / reign.rate;
   }

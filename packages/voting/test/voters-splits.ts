@@ -1,6 +1,6 @@
 import type { SeededRandom } from "@leasehold/core/testing";
 
-/** From whom something would come to whom; and one server that is drawn. */
+/** A link from one server to another, and one server that was drawn. */
 interface Link {
   readonly one: string;
   readonly other: string;
@@ -12,7 +12,7 @@ interface Drawn {
   readonly isUnlucky: (link: string) => boolean;
 }
 
-/** Which links are cut. */
+/** The rules that say which links are cut. */
 const SPLITS = {
   groups: ({ one, other }: Link, { groupOf }: Drawn) => groupOf(one) !== groupOf(other),
   away: ({ one, other, victim }: Link) => one === victim || other === victim,

@@ -11,7 +11,7 @@ import {
   type Transport,
 } from "../src/simulation.ts";
 
-/** The longest that a disk takes to sync, and that a message takes when all is well. */
+/** The longest sync of a disk, and the longest way of a message without faults. */
 const SYNC_MS = 8;
 const FAIR_WEATHER_MS = 15;
 const KEPT_CONTENTS = 6;
@@ -21,13 +21,13 @@ const NOTHING: Contents = { roster: undefined, text: undefined };
 export interface Host {
   readonly name: string;
   readonly clock: ProcessClock;
-  /** How fast the faster one of its clocks runs. */
+  /** The rate of the faster one of its clocks. */
   readonly rate: number;
   readonly server: Server;
   readonly store: VotingLeaseStore;
 }
 
-/** How likely each thing is to happen to a message. */
+/** The probability of each fault of a message. */
 export interface Weather {
   readonly losesRequest: number;
   readonly losesReply: number;
@@ -43,7 +43,7 @@ interface Contents {
   readonly text: string | undefined;
 }
 
-/** What is on a server's disk, and what was there before. */
+/** The present content of a server's disk, and its former contents. */
 interface Content {
   present: Contents;
   past: Contents[];
@@ -53,13 +53,13 @@ export interface VotersWorldOptions {
   readonly time: TrueTime;
   readonly random: SeededRandom;
   readonly weather: Weather;
-  /** The measure of what is late, in milliseconds. */
+  /** The unit of delays, in milliseconds. */
   readonly leaseMs: number;
-  /** Claims say that they take no time: no voter spares one another, and nothing but its vote stands between two. */
+  /** Claims state that they take no time. So no voter refuses a claim for another one, and only its votes decide. */
   readonly claimsAtOnce: boolean;
   readonly note: (who: string, what: string) => void;
   readonly sends: (request: Request) => void;
-  /** A server has answered another one, whether or not that gets the answer. */
+  /** A server has answered another one, even if the answer is lost. */
   readonly answers: (message: Envelope<Request>, answer: Answer) => void;
 }
 
@@ -71,14 +71,14 @@ export class VotersWorld {
   readonly #rates = new Map<string, number>();
   readonly #hosts = new Map<string, Host>();
   readonly #receivers = new Map<string, Receive>();
-  /** For each start, of which present start of another server it has had a message or an answer last. */
+  /** For each start, the present start of another server from which it last had a message or an answer. */
   readonly #heard = new WeakMap<ProcessClock, Map<string, ProcessClock>>();
   readonly #disks = new Map<string, Content>();
   /** The disks that cannot be written. */
   readonly #full = new Set<string>();
   readonly #asksUntilMs = new Map<string, number>();
   readonly #lists = new Map<string, readonly string[]>();
-  /** From whom nothing comes to whom, as both their names. */
+  /** The links that carry nothing, each as the sender's name and the receiver's. */
   readonly cut = new Set<string>();
   isCalm = false;
 
@@ -92,7 +92,7 @@ export class VotersWorld {
     return this.#hosts.get(name);
   }
 
-  /** A process that is neither killed nor frozen. */
+  /** Returns a process that is neither killed nor frozen. */
   running(name: string): Host | undefined {
     const host = this.#hosts.get(name);
     return host?.clock.running === true ? host : undefined;
@@ -115,7 +115,7 @@ export class VotersWorld {
     for (const { clock } of this.#hosts.values()) clock.kill();
   }
 
-  /** It is one of the servers no more. */
+  /** Removes a server from the servers. */
   remove(name: string): void {
     this.kill(name);
     this.#lists.delete(name);
@@ -129,32 +129,32 @@ export class VotersWorld {
     return this.#diskOf(name).past.length > 0;
   }
 
-  /** Gives it an older file; for so long it reaches the others, whatever the weather. */
+  /** Gives a server an older file. For `asksForMs`, its TELLs reach the others in any weather. */
   rollBack(name: string, asksForMs: number): void {
     const disk = this.#diskOf(name);
     disk.present = this.#random.pick(disk.past);
     this.#asksUntilMs.set(name, this.#time.monotonicMs() + asksForMs);
   }
 
-  /** Until it is started again. */
+  /** Fills a disk until its server is started again. */
   fillDisk(name: string): void {
     this.#full.add(name);
   }
 
   /**
-   * Starts a server that is down, with the list that it had or with another one.
+   * Starts a server that is down, with its former list or with another one.
    *
-   * @throws {ConfigurationError} where it may not have that list yet.
+   * @throws {ConfigurationError} if the server may not have that list yet.
    */
   start(name: string, names: readonly string[] | undefined = this.#lists.get(name)): void {
     if (!names) return;
     const disk = this.#diskOf(name);
-    // Nothing is kept of a list before there are votes to keep.
+    // The roster is not kept before there are votes to keep.
     const before = disk.present.text === undefined ? undefined : disk.present.roster;
     const { roster, isMoved } = rosterAtStart(before, { server: name, names }, "its directory");
     this.kill(name);
     disk.present = { ...disk.present, roster };
-    // An older file is one with the same list.
+    // An older file always has the same list.
     if (isMoved) disk.past = [];
     this.#lists.set(name, names);
     this.#full.delete(name);
@@ -206,7 +206,7 @@ export class VotersWorld {
       write: (text) =>
         new Promise((resolve, reject) => {
           const write = (): void => {
-            // What a process that is killed has begun to write may be there, or not.
+            // The last write of a killed process may be on the disk, or not.
             const isThere = clock.alive || (this.#hosts.get(name)?.clock === clock && this.#random.chance(0.5));
             if (isThere && !isFull()) put(text);
             clock.deliver(() => (isFull() ? reject(new Error("no space left")) : resolve()));
@@ -216,14 +216,14 @@ export class VotersWorld {
     };
   }
 
-  /** Carries a message to another server, and its answer back. What that does is done whatever has become of the sender. */
+  /** Carries a message to another server, and its answer back. The receiver carries it out even if the sender is dead by then. */
   #carry(clock: ProcessClock, sent: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
     const message = this.#options.claimsAtOnce ? atOnce(sent) : sent;
     const { to, from, content } = message;
     this.#options.sends(content);
     const asks = content.kind === "TELL" && (this.#asksUntilMs.get(from) ?? -Infinity) > this.#time.monotonicMs();
     const isCut = (one: string, other: string): boolean => !asks && this.cut.has(one + other);
-    // Whoever gets a message of a start that it does not know asks at the sender's address first, and has met it then.
+    // A receiver that does not know the sender's start first asks at the sender's address. Then it has met the sender.
     const canAsk = (): boolean =>
       this.#hosts.get(from)?.clock === clock && clock.running && !this.cut.has(to + from) && !this.cut.has(from + to);
     return new Promise((resolve, reject) => {
@@ -278,7 +278,7 @@ export class VotersWorld {
     return [{ afterMs: there + slow, replyAfterMs: back + random.between(0, timeoutMs / 2) }];
   }
 
-  /** Whoever has had a message of the present start of its sender, or an answer of that at its address, takes none of an earlier one. */
+  /** A receiver that has heard of the sender's present start accepts nothing of an earlier one. */
   #isLive(from: string, to: string, sender: ProcessClock): boolean {
     const receiver = this.#hosts.get(to)?.clock;
     if (!receiver) return false;
@@ -293,13 +293,13 @@ export class VotersWorld {
     if (this.#hosts.get(from)?.clock === sender) heard.set(from, sender);
   }
 
-  /** A server has met another one with its list. */
+  /** Records that a server has met another one with its list. */
   #meets(name: string, other: string): void {
     const clock = this.#hosts.get(name)?.clock;
     if (clock) this.#keeps(name, clock, ({ met }) => (met.includes(other) ? {} : { met: [...met, other] }));
   }
 
-  /** Keeps something of its list beside its votes. */
+  /** Keeps a change of the roster beside the votes. */
   #keeps(name: string, clock: ProcessClock, changed: (roster: Roster) => Partial<Roster>): void {
     const disk = this.#diskOf(name);
     const { roster } = disk.present;

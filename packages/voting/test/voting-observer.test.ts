@@ -1,4 +1,4 @@
-/** What somebody sees and may do who is no server. */
+/** The view and the rights of a process that is not a server. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,7 +25,7 @@ function observerOf(addresses: readonly string[], secret = SECRET): VotingObserv
   return observer;
 }
 
-test("it reads who leads while a majority answers, and says that none does", async () => {
+test("an observer reads the leader while a majority answers, and rejects without one", async () => {
   const { stores, observer } = await observed();
   expect(await observer.read("e", LIMITS).catch(() => undefined)).toBeUndefined();
   const lease = await elected(stores[0]!, { ...REQUEST, value: "http://10.0.0.1" });
@@ -37,24 +37,24 @@ test("it reads who leads while a majority answers, and says that none does", asy
   await expect(observer.read("e", LIMITS)).rejects.toThrow(StoreError);
 });
 
-test("it says of itself what a server does, but that it has to ask", async () => {
+test("an observer has the capabilities of a server, except that it has to poll", async () => {
   const { stores, observer } = await observed();
   const both = { expiry: "native", minLeaseMs: 100, leaseGranularityMs: 1, maxValueBytes: 4_096, fence: "none" };
   expect(observer.capabilities).toMatchObject({ ...both, watch: "poll", maxLeaseMs: 3_600_000 });
   expect(stores[0]!.capabilities).toMatchObject({ ...both, watch: "push", maxLeaseMs: 3_600_000 });
 });
 
-test("a leader of whom one server alone has heard is unknown to it", async () => {
+test("a leader that only one server has heard is unknown to an observer", async () => {
   const { servers, stores, observer } = await observed();
   const { term } = await elected(stores[0]!, { ...REQUEST, leaseDurationMs: 1_000 });
   await Promise.all(stores.slice(1).map((store) => store.close()));
-  // It has its votes on its disk, and what it has heard of leaders only in its memory.
+  // The server has its votes on its disk, but its knowledge of leaders only in memory.
   await servers.open("b");
   const read = (): Promise<unknown> => observer.read("e", LIMITS).catch(() => undefined);
   await expect.poll(read).toEqual({ election: "e", state: "unknown", term });
 });
 
-test("a server that has no answer takes no part", async () => {
+test("a server without an answer takes no part", async () => {
   const sign = (body: string): string => new Seal(SECRET).sign(body);
   const server = createServer((request, response) => {
     void consumers.json(request).then((packet) => {
@@ -70,7 +70,7 @@ test("a server that has no answer takes no part", async () => {
   await expect(observer.read("e", LIMITS)).rejects.toThrow(/does not take part yet/);
 });
 
-test("it breaks a term, which its leader is told", async () => {
+test("an observer breaks a term, and its leader is told", async () => {
   const { stores, observer } = await observed();
   const lease = await elected(stores[0]!);
   expect(await observer.break("e", { reason: "why not", ifTerm: lease.term })).toEqual({ broken: true, term: lease.term });
@@ -78,7 +78,7 @@ test("it breaks a term, which its leader is told", async () => {
   expect(await observer.read("e", LIMITS)).toMatchObject({ state: "ending", endingReason: "why not" });
 });
 
-test("it hands a term over, which its leader is told, and only the candidate that it names is elected after it", async () => {
+test("an observer transfers a term: its leader is told, and only the named candidate is elected after it", async () => {
   const { stores, observer } = await observed();
   const lease = await elected(stores[0]!);
   const outcome = observer.transfer("e", "named", { ifTerm: lease.term, transferTimeoutMs: 60_000 });
@@ -92,7 +92,7 @@ test("it hands a term over, which its leader is told, and only the candidate tha
   expect(await outcome).toBe("accepted");
 });
 
-test("another secret, addresses that are missing, and one that is there twice are told in words; nobody without a server leads", async () => {
+test("another secret, missing addresses and duplicate ones are reported in words; an observer cannot lead", async () => {
   const { servers, observer } = await observed();
   const [a, b] = Object.values(servers.addresses) as [string, string];
   await expect(observerOf(Object.values(servers.addresses), "another one, and long").read("e", LIMITS)).rejects.toThrow(
@@ -106,7 +106,7 @@ test("another secret, addresses that are missing, and one that is there twice ar
     expect(() => observerOf(none as never)).toThrow("servers must have the address of every server.");
   }
   expect(() => observerOf(["10.0.0.1:7400"])).toThrow(/is not a URL of http: or https:/);
-  // What it says may be in a log, and an address may hold a password.
+  // The error may be logged, and an address may hold a password.
   for (const address of ["http://me:hunter2@10.0.0.1:7400", "ftp://me:hunter2@10.0.0.1:7400", "me:hunter2@10.0.0.1"]) {
     expect(() => observerOf([a, address])).toThrow(/^The address of the server number 2 (?!.*hunter2)/);
   }

@@ -6,16 +6,16 @@ import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../s
 import { Cluster } from "./cluster.ts";
 
 const STEP_MS = 5;
-/** Voters hold their answers to a trial for less. */
+/** Longer than voters hold their answers to a trial. */
 const HOLD_MS = 60;
 
 type Answered = Envelope<Answer> | undefined;
 
-/** Servers whose messages take no time, and one of which may have a network that fails. */
+/** Servers whose messages take no time, one of them with a network that may fail. */
 class FallibleCluster extends Cluster {
   override latencyMs = 0;
   unreliable: string | undefined;
-  /** What becomes of each message from or to that one. */
+  /** The fate of each message from or to the unreliable server. */
   fate: (deliver: () => Promise<Answered>) => Promise<Answered> = (deliver) => deliver();
 
   protected override async carry(message: Envelope<Request>): Promise<Answered> {
@@ -26,8 +26,8 @@ class FallibleCluster extends Cluster {
 }
 
 /**
- * Servers in one process and in virtual time, which goes on while claims are under way: voters hold their answers to trials. Each
- * connection has a server to itself while there are any, and a process with others after that.
+ * Servers in one process and in virtual time. Time advances while claims are under way, because voters hold their answers to
+ * trials. Each connection has a server to itself while there are unused ones. After that, it shares a process with others.
  */
 export class VotingPlace implements Place {
   readonly clock: VirtualClock;
@@ -38,10 +38,10 @@ export class VotingPlace implements Place {
   #callsUnderWay = 0;
   #moveToMs = 0;
   #isMoving = false;
-  /** Time is moved by one at a time. */
+  /** Serializes the moves of time. */
   #moved: Promise<void> = Promise.resolve();
 
-  /** Absent where every server is needed. */
+  /** Absent if every server is needed. */
   readonly connectWith?: (clock: Clock) => Promise<LeaseStore>;
   readonly connectUnreliably?: () => Promise<UnreliableConnection>;
 
@@ -70,7 +70,7 @@ export class VotingPlace implements Place {
     return Promise.resolve(store);
   }
 
-  /** One server is started again, with a clock of its own. */
+  /** Starts one server again, with a clock of its own. */
   async #startAgain(clock: Clock): Promise<LeaseStore> {
     const name = this.#unused.pop();
     if (name === undefined) throw new Error("Every server has a process already.");
@@ -101,7 +101,7 @@ export class VotingPlace implements Place {
     })(this.#cluster.server(name));
   }
 
-  /** Lets time go on until a call is over that takes some, but not so far that it might run out of time. */
+  /** Advances time until the call has ended. Stops before the call could run out of time. */
   async #drive<T>(call: Promise<T>): Promise<T> {
     this.#callsUnderWay += 1;
     this.#moveToMs = this.clock.monotonicMs() + HOLD_MS;
@@ -109,7 +109,7 @@ export class VotingPlace implements Place {
     try {
       return await call;
     } finally {
-      // What has come about at the same instant is done first.
+      // First handle everything that happens at the same instant.
       await this.pass(0);
       this.#callsUnderWay -= 1;
     }

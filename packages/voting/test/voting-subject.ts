@@ -3,11 +3,12 @@ import type { Subject } from "@leasehold/conformance";
 const NO_RECORD = "nothing but the servers is in the place of a lease";
 const BY_ITSELF = "a server that has heard a leader answers for the rest of the lease by itself";
 
-/** What is true of every store of servers that vote, of so many of them. */
+/** The properties of a store of so many servers that vote. */
 export function votingSubject(servers: number): Required<Pick<Subject, "requests" | "lacks" | "skips">> {
   const others = servers - 1;
   return {
-    // A trial, ELECT and LEAD to each other server; the own one's vote, and what it remembers. A standby's has been told.
+    // Acquiring: a trial, ELECT and LEAD to each other server, the own vote, and a write of the counters. A standby knows the
+    // leader already.
     requests: { acquire: 2 + 3 * others, renew: others, release: others, look: 0 },
     lacks: {
       fence: "none but the term",

@@ -7,10 +7,10 @@ import { postgresMissing } from "./postgres.ts";
 import { CHROMIUM, CURL, GO, HAPROXY, programMissing, PROMTOOL, SYSTEMD } from "./programs.ts";
 import { redisMissing } from "./redis.ts";
 
-/** How long a whole run takes on two cores, in minutes. */
+/** The duration of a whole run on two cores, in minutes. */
 const MINUTES = { short: 4, long: 10 };
 
-/** Before a whole run: says how long it takes, and what the machine lacks, so that its tests are skipped. */
+/** Before a whole run, prints how long it takes, and which backends the machine lacks, so that their tests are skipped. */
 export async function setup(): Promise<void> {
   const args = process.argv.slice(2);
   const isLong = args.includes("long");

@@ -1,6 +1,6 @@
 /**
- * Azurite's blob service, in memory, for the process that `startAzurite` starts. With `?tls=<folder>` it has the certificate of
- * certificates.ts that is there, and takes tokens of Entra ID, whoever has signed them.
+ * Azurite's blob service, in memory, for the process that `startAzurite` starts. With `?tls=<folder>` it uses the certificate of
+ * certificates.ts in that folder. It then accepts tokens of Entra ID, whoever has signed them.
  */
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -19,8 +19,9 @@ interface BlobServer {
 }
 
 /**
- * Azurite offers no API for this, so it is a deep import, and the reason why its version is pinned. The object stands
- * for its command line: one function for each flag.
+ * A deep import, because Azurite offers no API for this. For the same reason its version is pinned. The object stands for its
+ * command line:
+ * one function for each flag.
  */
 function azuriteBlobServer(): Promise<BlobServer> {
   interface BlobServerFactory {
@@ -34,7 +35,7 @@ function azuriteBlobServer(): Promise<BlobServer> {
   return new azurite.BlobServerFactory().createServer({
     blobHost: () => "127.0.0.1",
     blobPort: () => 0,
-    // Seconds. Azurite's five are short enough to close a connection under a client that is about to use it again.
+    // In seconds. With Azurite's five seconds it might close a connection under a client that is about to use it again.
     blobKeepAliveTimeout: () => 3600,
     inMemoryPersistence: () => true,
     location: () => Promise.resolve(tmpdir()),

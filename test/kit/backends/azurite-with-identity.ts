@@ -9,18 +9,19 @@ import { join } from "node:path";
 import { makeCertificates } from "./certificates.ts";
 import { startServiceChild } from "./service-process.ts";
 
-/** Azurite behind TLS, and what Azure puts beside a program there: an endpoint that gives tokens to identities. */
+/** Azurite behind TLS, and the endpoint that Azure offers to a program there, which gives tokens to identities. */
 export interface AzuriteWithIdentity extends AsyncDisposable {
   /** `https://127.0.0.1:<port>/devstoreaccount1/` */
   readonly accountUrl: string;
-  /** What the platform sets for a program, and the certificate to trust. */
+  /** The environment variables that the platform sets for a program, and the certificate to trust. */
   readonly environment: Readonly<Record<string, string>>;
   createContainer(name: string): Promise<void>;
 }
 
 /**
- * Starts both. Requests need a token, which only these identities get, each by its client id: a program that names none of
- * them, or that has a key and no identity, gets nowhere. Who may touch which blob, Azurite does not know.
+ * Starts both. Requests need a token. Only these identities get one, each by its client id. A program gets no access if it names
+ * none of them,
+ * or if it has a key and no identity. Azurite does not check which identity may access which blob.
  */
 export async function startAzuriteWithIdentity(...clientIds: readonly string[]): Promise<AzuriteWithIdentity> {
   await using starting = new AsyncDisposableStack();
@@ -44,7 +45,10 @@ export async function startAzuriteWithIdentity(...clientIds: readonly string[]):
   };
 }
 
-/** https://learn.microsoft.com/azure/app-service/overview-managed-identity#rest-endpoint-reference, which Container Apps have too. */
+/**
+ * The endpoint of https://learn.microsoft.com/azure/app-service/overview-managed-identity#rest-endpoint-reference, also of
+ * Container Apps.
+ */
 async function startIdentityEndpoint(
   secret: string,
   clientIds: readonly string[],
@@ -70,7 +74,7 @@ async function startIdentityEndpoint(
   };
 }
 
-/** A token for the storage service, which nobody has signed. */
+/** Returns an unsigned token for the storage service. */
 function storageToken(): string {
   const now = Math.floor(Date.now() / 1_000);
   const issuer = { iss: "https://sts.windows.net/00000000-0000-0000-0000-000000000000/", aud: "https://storage.azure.com" };

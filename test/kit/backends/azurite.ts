@@ -2,11 +2,12 @@ import { startServiceChild } from "./service-process.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
 /**
- * Microsoft's blob emulator in a process of its own, holding its data in memory. It does not outlive this process,
- * however this process ends. Blobs are below `${url}/devstoreaccount1`; leases expire by the clock that `advance` moves.
+ * Microsoft's blob emulator in a process of its own, with its data in memory. It does not outlive this process, however this
+ * process ends. Blobs
+ * are below `${url}/devstoreaccount1`. Leases expire by the clock that `advance` moves.
  */
 export interface Azurite extends ServiceProcess {
-  /** Names the service and its well-known account. */
+  /** The connection string of the service and its well-known account. */
   readonly connectionString: string;
 }
 
@@ -21,7 +22,7 @@ export async function startAzurite(): Promise<Azurite> {
 
 /** The connection string of the well-known account at `baseUrl`: Azurite's own, or that of a proxy in front of it. */
 export function azuriteConnectionString(baseUrl: string): string {
-  // Published, and the same in every Azurite: https://learn.microsoft.com/azure/storage/common/storage-connect-azurite
+  // A published key, the same in every Azurite: https://learn.microsoft.com/azure/storage/common/storage-connect-azurite
   const account = "devstoreaccount1";
   const key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
   const endpoint = `${new URL(baseUrl).origin}/${account}`;

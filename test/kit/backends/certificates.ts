@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { findProgram } from "./find-program.ts";
 
-/** Files in PEM. */
+/** The certificates, as PEM files. */
 export interface Certificates {
-  /** Who has signed the others. */
+  /** The authority that has signed the others. */
   readonly ca: string;
-  /** A server's on 127.0.0.1, which it may show as a client too, as etcd's gateway does. */
+  /** A server's on 127.0.0.1. The server may use it as a client too, as etcd's gateway does. */
   readonly server: KeyPair;
-  /** A client's, which has no common name: etcd's gateway takes no other where authentication is on. */
+  /** A client's, without a common name: if authentication is on, etcd's gateway accepts no other. */
   readonly client: KeyPair;
-  /** One of a client with a common name. */
+  /** A client's with a common name. */
   readonly named: KeyPair;
 }
 
@@ -21,12 +21,12 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** Returns why no certificates can be made here, if so. */
+/** Returns why no certificates can be made here; `undefined` if they can. */
 export async function opensslMissing(): Promise<string | undefined> {
   return (await findProgram("openssl")) ? undefined : "openssl is missing: apt-get install openssl";
 }
 
-/** Makes a certificate authority in `folder` that lasts two days, and what it has signed. */
+/** Makes a certificate authority in `folder`, which is valid for two days, and the certificates that it signs. */
 export async function makeCertificates(folder: string): Promise<Certificates> {
   const ca = keyPair(folder, "ca");
   await openssl("req", "-x509", "-days", "2", ...newKey(ca), "-out", ca.cert, "-subj", "/CN=tests");

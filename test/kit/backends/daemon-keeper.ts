@@ -1,7 +1,8 @@
 /**
- * The process that `startDaemon` starts: it prepares a directory, runs a daemon on it, kills and starts it again when its
- * parent says so, and when its parent ends or dismisses it, ends the daemon and removes the directory. It is an entry point:
- * import nothing but types from here.
+ * The process that `startDaemon` starts. It prepares a directory, and runs a daemon on it. It kills and restarts the daemon when
+ * its parent says
+ * so. When its parent ends or dismisses it, it ends the daemon and removes the directory. It is an entry point: import only types
+ * from here.
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -16,34 +17,34 @@ import { IN_MEMORY } from "./memory-folder.ts";
 import { reachesState } from "../processes/process-state.ts";
 import { killTree, pauseTree, signalAll } from "../processes/process-tree.ts";
 
-/** A program and its arguments, in which `{directory}` and `{port}` stand for what the keeper chooses. */
+/** A program and its arguments. In these `{directory}` and `{port}` stand for the values that the keeper chooses. */
 export type Command = readonly [program: string, ...args: readonly string[]];
 
 /** The settings of a daemon. */
 export interface DaemonPlan {
-  /** The directory's name, after `leasehold-` and before something random. It is made for it, and empty. */
+  /** The middle part of the directory's name, between `leasehold-` and a random part. The keeper creates the directory empty. */
   readonly directory: string;
-  /** Who owns the directory and runs the programs, if it is not the user who runs this. */
+  /** The user who owns the directory and runs the programs, if not the present one. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
   /** Files to put into the directory first: their contents by their names. */
   readonly files?: Readonly<Record<string, string>> | undefined;
   /** Puts the directory where Linux keeps files in memory, for a daemon that waits for its disk. @defaultValue false */
   readonly inMemory?: boolean | undefined;
-  /** Makes the data, anywhere in the directory, where the daemon does not do that itself. */
+  /** Creates the data, anywhere in the directory, if the daemon does not do that itself. */
   readonly prepare?: Command | undefined;
   readonly serve: Command;
-  /** Where it has to serve. @defaultValue a free port */
+  /** The port on which it has to serve. @defaultValue a free port */
   readonly port?: number | undefined;
   /** A regular expression for the line of stderr with which the daemon says that it serves. */
   readonly ready: string;
-  /** The signal that ends it fast, with nothing left outside of its directory. */
+  /** The signal that ends it fast, and leaves nothing outside of its directory. */
   readonly endWith: "SIGKILL" | "SIGQUIT";
 }
 
-/** What the parent may ask for, one at a time: the daemon's end without its directory's, and its start on the same port. */
+/** The parent's orders, one at a time: `kill` ends the daemon and keeps its directory; `start` starts it on the same port. */
 export type DaemonOrder = "kill" | "start";
 
-/** The keeper's message to its parent, at first and after each order: where the daemon serves or has served, and who it is. */
+/** The keeper's message to its parent, at first and after each order: the daemon's port and process id. */
 export interface DaemonServes {
   readonly port: number;
   readonly pid: number;
@@ -59,9 +60,9 @@ let serves: DaemonServes | undefined;
 process.on("disconnect", () => void end(0));
 process.on("message", (order: DaemonOrder) => void obey(order));
 if (!process.connected) process.exit();
-// They reach every process in the terminal's foreground. This one ends after its parent, or else nobody would clean up.
+// These signals reach every process in the terminal's foreground. This process ends after its parent, because it has to clean up.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
-// The parent may be gone, and with it whoever reads this.
+// The parent may be gone, and with it the reader of stderr.
 process.stderr.on("error", () => {});
 
 try {
@@ -107,7 +108,7 @@ async function fail(error: unknown): Promise<void> {
   await end(1);
 }
 
-/** Starts the daemon; again, on another port if it may be another, if somebody has taken the port in between. */
+/** Starts the daemon. If another process has taken the port meanwhile, starts it again, on another port if that is allowed. */
 async function serve(onPort?: number): Promise<DaemonServes> {
   for (let attempt = 1; ; attempt++) {
     log = "";
@@ -159,7 +160,7 @@ async function cleanUp(): Promise<void> {
   if (directory !== undefined) await rm(directory, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Asks a daemon to end at once, and gives it a second. Signals arrive before what else waits for a paused process. */
+/** Asks a daemon to end at once, and gives it a second. A paused process gets signals before anything else. */
 async function quit(pid: number): Promise<void> {
   const pids = await pauseTree(pid);
   signalAll(pids, "SIGQUIT");

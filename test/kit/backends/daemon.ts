@@ -5,21 +5,21 @@ import { processState } from "../processes/process-state.ts";
 import { pauseTree, signalAll } from "../processes/process-tree.ts";
 
 /**
- * A service that is a program of its own, with processes and a data directory of its own. None of them outlives this
- * process, however this process ends.
+ * A service that is a separate program, with processes and a data directory of its own. None of these outlives this process,
+ * however this process
+ * ends.
  */
 export interface Daemon extends AsyncDisposable {
-  /** On 127.0.0.1. */
+  /** The port on 127.0.0.1. */
   readonly port: number;
-  /** The process that serves, or the first of several. */
+  /** The id of the process that serves, or of the first of several. */
   readonly pid: number;
   /**
-   * Stops all its processes where they stand (SIGSTOP): connections stay open, and nobody answers. Resolves once they
-   * have stopped.
+   * Pauses all its processes (SIGSTOP): connections stay open, and get no answer. Resolves once they have stopped.
    * @throws if it has ended.
    */
   pause(): Promise<void>;
-  /** Lets paused processes go on (SIGCONT), with the requests that have arrived meanwhile. */
+  /** Lets paused processes continue (SIGCONT), with the requests that have arrived meanwhile. */
   resume(): void;
   /**
    * Kills all its processes, as a machine that fails would, and keeps its data. Resolves once they are gone.
@@ -27,8 +27,8 @@ export interface Daemon extends AsyncDisposable {
    */
   kill(): Promise<void>;
   /**
-   * Starts a killed daemon again, on its data and its port. Resolves once it serves.
-   * @throws an error with what it wrote to stderr, if it does not.
+   * Starts a killed daemon again, with its data and its port. Resolves once it serves.
+   * @throws an error with its stderr, if it does not.
    */
   restart(): Promise<void>;
   /** Kills all its processes, waits for their end, and removes its data. May be called again. */

@@ -8,10 +8,11 @@ export async function serve(): Promise<string> {
   const dynalite = createRequire(import.meta.url)("dynalite") as (options: object) => Server;
   const path = new URL(import.meta.url).searchParams.get("folder") ?? undefined;
   const server = dynalite({ path, createTableMs: 0, deleteTableMs: 0, updateTableMs: 0 });
-  // Node's five seconds are short enough to close a connection under a client that is about to use it again.
+  // With Node's five seconds it might close a connection under a client that is about to use it again.
   server.keepAliveTimeout = 3_600_000;
-  // dynalite throws what a request reports, and so ends the process, when a client gives up while its request is being
-  // carried out. This listener comes after dynalite's own, which has subscribed by then.
+  // If a client gives up while its request is carried out, dynalite throws the request's error, which ends the process. This
+  // listener runs after
+  // dynalite's own, which has subscribed by then, and replaces it.
   server.on("request", (request: IncomingMessage) => {
     request.removeAllListeners("error").on("error", () => {});
   });

@@ -6,34 +6,37 @@ import type { Daemon } from "./daemon.ts";
 import { findProgram } from "./find-program.ts";
 import { freePort } from "./free-port.ts";
 
-/** Whom etcd's authentication makes of those that it asks for a password. */
+/** A user of etcd's authentication. */
 export interface EtcdUser {
   readonly user: string;
   readonly password: string;
 }
 
-/** An administrator who may do everything; see {@link enableAuth}. */
+/** An administrator with all rights; see {@link enableAuth}. */
 export const ROOT: EtcdUser = { user: "root", password: "root's own" };
 
-/** A member of etcd: all there are, or one of three. */
+/** A member of etcd: the only one, or one of three. */
 export interface Etcd extends Daemon {
   /** `http://127.0.0.1:20123`, or `https:` where it has a certificate. */
   readonly url: string;
-  /** What tells `etcdctl` where it is, and shows a client's certificate where one has to be shown. */
+  /** The flags of `etcdctl` with the member's address, and with a client's certificate if one is required. */
   readonly ctlFlags: readonly string[];
 }
 
-/** How a member differs from one that serves everybody, with no data. */
+/** The options of a member. By default it serves every client, and has no data. */
 export interface EtcdOptions {
-  /** It serves by TLS, and only those who show a certificate of the same authority. */
+  /** Makes it serve by TLS, and only clients with a certificate of the same authority. */
   readonly certificates?: Certificates | undefined;
-  /** For how long a token lives that nobody uses: after each use it lives as long again. @defaultValue 300 */
+  /** The lifetime of an unused token; each use extends it by the same time. @defaultValue 300 */
   readonly tokenTtlS?: number | undefined;
-  /** A file of `etcdctl snapshot save`, whose data it begins with, as a new cluster. */
+  /** A file of `etcdctl snapshot save`. Its data are the first data of a new cluster. */
   readonly snapshot?: string | undefined;
   /** @defaultValue a free port */
   readonly port?: number | undefined;
-  /** After how long without a leader members elect another; the shortest lease is 1.5 times that, in whole seconds. @defaultValue 1000 */
+  /**
+   * The time without a leader after which the members elect another. The shortest lease is 1.5 times that, in whole seconds.
+   * @defaultValue 1000
+   */
   readonly electionTimeoutMs?: number | undefined;
 }
 
@@ -44,15 +47,16 @@ export async function etcdMissing(): Promise<string | undefined> {
 }
 
 /**
- * Starts an etcd of one member on 127.0.0.1, with data of its own, in memory where there is such a place: etcd waits for its disk
- * at each write.
+ * Starts an etcd of one member on 127.0.0.1, with data of its own. The data are in memory if the system has such a folder,
+ * because etcd waits for
+ * its disk at each write.
  * @throws an error with its log, if it ends or takes too long before it serves.
  */
 export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
   return await startMember(options, { name: "m1", peers: { m1: "unix://m1:0" } });
 }
 
-/** Starts an etcd of three members. Two of them are needed for anything. */
+/** Starts an etcd of three members. It needs two of them to work. */
 export async function startEtcdCluster(options: EtcdOptions = {}): Promise<readonly [Etcd, Etcd, Etcd]> {
   const peers: Record<string, string> = {};
   for (const name of ["m1", "m2", "m3"]) peers[name] = `http://127.0.0.1:${await freePort()}`;
@@ -67,7 +71,10 @@ export async function etcdctl(etcd: Etcd, args: readonly string[], as?: EtcdUser
   return (await promisify(execFile)("etcdctl", [...etcd.ctlFlags, ...user, ...args], { env })).stdout;
 }
 
-/** From now on everybody needs a password. `user` may do that with the keys that begin with one of `prefixes`, and no others. */
+/**
+ * Makes a password necessary for all requests. `user` may read and write the keys that begin with one of `prefixes`, and no
+ * others.
+ */
 export async function enableAuth(
   etcd: Etcd,
   { user, password }: EtcdUser,
@@ -86,8 +93,9 @@ export async function enableAuth(
 }
 
 /**
- * How many requests a member has been sent, by the names of etcd's API, such as `Range`: of those who speak gRPC, and of those who
- * use the gateway. A stream counts for each message that was sent on it.
+ * Returns how many requests a member has got, by the names of etcd's API, such as `Range`. It counts gRPC and the gateway. For a
+ * stream it counts
+ * each message that was sent on it.
  */
 export async function requestsAt({ url }: Pick<Etcd, "url">): Promise<ReadonlyMap<string, number>> {
   const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -127,7 +135,7 @@ async function startMember(options: EtcdOptions, { name, peers }: Membership): P
       `--election-timeout=${electionTimeoutMs}`,
       `--heartbeat-interval=${electionTimeoutMs / 10}`,
       `--auth-token-ttl=${tokenTtlS}`,
-      // The weakest hash that it has: passwords are no secret here.
+      // The weakest hash that etcd has; the passwords here are no secrets.
       "--bcrypt-cost=4",
       ...(certificates === undefined ? [] : tlsFlags(certificates)),
     ],

@@ -3,8 +3,9 @@ import { access, readdir } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
 /**
- * The path of the program `name`: the first on the PATH, else where distributions keep what only administrators start, else
- * in the newest of PostgreSQL's directories. `undefined` if it is nowhere.
+ * Returns the path of the program `name`; `undefined` if it is nowhere. It searches the PATH, then the folders of administrators'
+ * programs, then
+ * the newest of PostgreSQL's directories.
  */
 export async function findProgram(name: string): Promise<string | undefined> {
   const onPath = (process.env["PATH"] ?? "").split(delimiter).filter((directory) => directory !== "");

@@ -1,4 +1,8 @@
-/** Our own Firestore server, for the process that `startFirestore` starts. Its clock is `Date`, and so the movable one; its databases are in its address. */
+/**
+ * Our own Firestore server, for the process that `startFirestore` starts. Its clock is `Date`, which is the movable one here. Its
+ * databases are in
+ * its address.
+ */
 import { startFirestoreServer } from "../firestore-server/index.ts";
 
 export async function serve(): Promise<string> {

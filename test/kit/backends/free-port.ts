@@ -2,15 +2,16 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the ports that Linux, macOS and Windows give to who asks for any, and to connections. */
+/** A range below the ports that Linux, macOS and Windows give to connections, and to a request for any port. */
 const [FROM, TO] = [20_000, 30_000];
 
-/** Where this process goes on. Of ports drawn at random, one that nobody listens on yet would be drawn twice now and then. */
+/** The next port of this process. Random ports would sometimes repeat while no process listens on them yet. */
 let next = randomInt(FROM, TO);
 
 /**
- * Returns a port of 127.0.0.1 that nobody listens on, another one each time. A daemon that is killed finds it free when it starts
- * again: the system gives it to nobody else.
+ * Returns an unused port of 127.0.0.1, another one each time. A daemon that was killed finds its port free again, because the
+ * system gives it to
+ * no other process.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -4,8 +4,9 @@ import type { BlockBlobClient, ContainerClient } from "@azure/storage-blob";
 import { azuriteConnectionString } from "./azurite.ts";
 
 /**
- * The client of a container of its own name at `baseUrl`, an Azurite or a proxy in front of one. It never tries anything
- * twice: a test that counts requests, or provokes failures, must see each of them. The container does not exist yet.
+ * Returns the client of a container with a unique name at `baseUrl`, an Azurite or a proxy in front of one. It never retries: a
+ * test that counts
+ * requests, or causes failures, must see each of them. The container does not exist yet.
  */
 export function containerClient(baseUrl: string, name: string = `c-${randomUUID()}`): ContainerClient {
   const service = BlobServiceClient.fromConnectionString(azuriteConnectionString(baseUrl), {
@@ -14,7 +15,7 @@ export function containerClient(baseUrl: string, name: string = `c-${randomUUID(
   return service.getContainerClient(name);
 }
 
-/** An empty blob in a new container, for a test that wants nothing more. */
+/** Returns an empty blob in a new container, for a test that needs nothing else. */
 export async function freshBlob(baseUrl: string): Promise<BlockBlobClient> {
   const container = containerClient(baseUrl);
   await container.create();

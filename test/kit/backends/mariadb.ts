@@ -4,7 +4,7 @@ import { findProgram } from "./find-program.ts";
 
 /** A MariaDB server. */
 export interface MariaDb extends Daemon {
-  /** With a user that may do everything, and an empty database: `mysql://root@127.0.0.1:40123/leasehold`. */
+  /** The URL with a user that has all rights, and an empty database: `mysql://root@127.0.0.1:40123/leasehold`. */
   readonly url: string;
 }
 
@@ -21,9 +21,9 @@ export async function mariaDbMissing(): Promise<string | undefined> {
 export async function startMariaDb(): Promise<MariaDb> {
   const [install, serve] = await Promise.all([findProgram("mariadb-install-db"), findProgram("mariadbd")]);
   if (install === undefined || serve === undefined) throw new Error(await mariaDbMissing());
-  // Without being told so, a server refuses to run as root.
+  // By default a server refuses to run as root.
   const asUser = process.getuid?.() === 0 ? ["--user=root"] : [];
-  // A server that starts deletes whatever another one has in a folder of temporary tables that they share.
+  // A server that starts deletes the files of another one in a shared folder of temporary tables.
   const data = ["--no-defaults", "--datadir={directory}/data", "--tmpdir={directory}", ...asUser];
   const daemon = await startDaemon("MariaDB", {
     directory: "mariadb",
@@ -35,14 +35,14 @@ export async function startMariaDb(): Promise<MariaDb> {
       ...data,
       "--port={port}",
       "--bind-address=127.0.0.1",
-      // Relative to the data directory, since the path of a socket has to be short. Nobody uses it.
+      // Relative to the data directory, because the path of a socket has to be short. The socket is not used.
       "--socket=socket",
       "--pid-file=pid",
       "--init-file={directory}/init.sql",
       "--character-set-server=utf8mb4",
       "--skip-name-resolve",
       "--skip-log-bin",
-      // Each case of conformance has connections of its own.
+      // Each conformance case has its own connections.
       "--max-connections=500",
       "--innodb-buffer-pool-size=32M",
     ],

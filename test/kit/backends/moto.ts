@@ -18,13 +18,13 @@ export async function motoMissing(): Promise<string | undefined> {
 }
 
 /**
- * Starts moto on 127.0.0.1: many services of AWS, holding their data in memory. Its `url` is what a client calls the
- * endpoint; any credentials will do. It carries out one request at a time, in contrast to moto's own server, which loses
- * updates. Its clock dates the replies, and nothing else.
- * @throws an error with what the process wrote to stderr, if it ends or takes too long before it serves.
+ * Starts moto on 127.0.0.1: many services of AWS, with their data in memory. Its `url` is a client's endpoint; any credentials
+ * are accepted. It
+ * carries out one request at a time; moto's own server does not, and loses updates. Its clock only dates the replies.
+ * @throws an error with the process's stderr, if it ends or takes too long before it serves.
  */
 export async function startMoto(): Promise<ServiceProcess> {
   const script = fileURLToPath(new URL("./moto-launcher.py", import.meta.url));
-  // `-u`, or the last words of a process that ends could be lost; `-B` leaves no compiled files next to the script.
+  // `-u` keeps the last output of a process that ends. `-B` leaves no compiled files beside the script.
   return await startServiceProcess({ name: "moto", command: "python3", args: ["-u", "-B", script] });
 }

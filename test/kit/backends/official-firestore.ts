@@ -4,7 +4,7 @@ import { startDaemon } from "./daemon.ts";
 import type { Daemon } from "./daemon.ts";
 import { findProgram } from "./find-program.ts";
 
-/** Google's own Firestore emulator, holding its data in memory. */
+/** Google's own Firestore emulator, with its data in memory. */
 export interface OfficialFirestore extends Daemon {
   /** `127.0.0.1:<port>`: a client's `host`, with `ssl: false`. */
   readonly host: string;
@@ -17,9 +17,10 @@ export async function officialFirestoreMissing(): Promise<string | undefined> {
 }
 
 /**
- * Starts the emulator that comes with the Google Cloud CLI, on 127.0.0.1. It takes a second or two. Its transactions are
- * pessimistic, as those of the service: they wait for each other, and others' writes wait for them.
- * @throws an error with what it wrote, if it is not installed, ends, or takes too long before it serves.
+ * Starts the emulator of the Google Cloud CLI, on 127.0.0.1. It takes a second or two. Its transactions are pessimistic, as those
+ * of the service:
+ * they wait for each other, and other writes wait for them.
+ * @throws an error with its output, if it is not installed, ends, or takes too long before it serves.
  */
 export async function startOfficialFirestore(): Promise<OfficialFirestore> {
   const found = await findInstallation();
@@ -27,13 +28,13 @@ export async function startOfficialFirestore(): Promise<OfficialFirestore> {
   const daemon = await startDaemon("The official Firestore emulator", {
     directory: "firestore",
     serve: [
-      // It says on stdout that it serves.
+      // The emulator prints on stdout that it serves; this moves it to stderr.
       ...(["/bin/sh", "-c", 'exec "$0" "$@" >&2', found.java] as const),
-      // Starts sooner, and takes less memory.
+      // With these options it starts faster, and uses less memory.
       ...["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Duser.language=en"],
       // The jar names no main class.
       ...["-cp", found.jar, "com.google.cloud.datastore.emulator.firestore.CloudFirestore", "start"],
-      // Its second port, which nobody uses, would be the same one for all otherwise.
+      // The second port is unused. Without this option all emulators would have the same one.
       ...["--host=127.0.0.1", "--port={port}", "--websocket_port=0"],
     ],
     ready: "Dev App Server is now running",
@@ -46,7 +47,7 @@ async function findInstallation(): Promise<{ readonly java: string; readonly jar
   const [java, gcloud] = await Promise.all([findProgram("java"), findProgram("gcloud")]);
   if (java === undefined) return { missing: "There is no java for the official Firestore emulator." };
   if (gcloud === undefined) return { missing: "There is no gcloud, which the official Firestore emulator comes with." };
-  // What is on the PATH is a link to the script in the installation. To ask it where that is takes a second.
+  // The program on the PATH is a link to the script in the installation. To ask it for that folder takes a second.
   const root = dirname(dirname(await realpath(gcloud)));
   const jar = join(root, "platform/cloud-firestore-emulator/cloud-firestore-emulator.jar");
   return await access(jar).then(

@@ -8,7 +8,7 @@ import { findProgram } from "./find-program.ts";
 
 /** A PostgreSQL server. */
 export interface Postgres extends Daemon {
-  /** With a user that may do everything, and an empty database: `postgresql://postgres@127.0.0.1:40123/postgres`. */
+  /** The URL with a user that has all rights, and an empty database: `postgresql://postgres@127.0.0.1:40123/postgres`. */
   readonly url: string;
 }
 
@@ -33,8 +33,9 @@ export async function startPostgres(): Promise<Postgres> {
 }
 
 /**
- * Starts a standby of the server at `port` of 127.0.0.1, which is called `standby` there. It streams from that port, so that a
- * proxy there can cut it off.
+ * Starts a standby of the server at `port` of 127.0.0.1; its name there is `standby`. It streams from that port, so that a proxy
+ * on it can cut it
+ * off.
  */
 export async function startPostgresStandby(port: number): Promise<Postgres> {
   return await start("PostgreSQL's standby", [
@@ -51,22 +52,22 @@ async function start(name: string, [prepare = "", ...args]: readonly string[]): 
     directory: "postgres",
     inMemory: true,
     user: await unprivilegedUser(),
-    // Next to it, because both have to be of the same version.
+    // In the same folder, because both must have the same version.
     prepare: [join(dirname(serve), prepare), ...args],
     serve: [
       serve,
       ...["-D", "{directory}/data", "-p", "{port}"],
       ...setting("listen_addresses", "127.0.0.1"),
-      // The path of a socket has to be short, and nobody uses it.
+      // The path of a socket has to be short, and the socket is not used.
       ...setting("unix_socket_directories", ""),
       ...setting("timezone", "UTC"),
-      // Each case of conformance has connections of its own.
+      // Each conformance case has its own connections.
       ...setting("max_connections", "500"),
-      // Of a standby that was cut off.
+      // For a standby that was cut off.
       ...setting("wal_retrieve_retry_interval", "100ms"),
     ],
     ready: "database system is ready to accept",
-    // Killed by SIGKILL, it would leave shared memory behind.
+    // SIGKILL would leave shared memory behind.
     endWith: "SIGQUIT",
   });
   return Object.assign(daemon, { url: `postgresql://postgres@127.0.0.1:${daemon.port}/postgres` });
@@ -76,7 +77,11 @@ function setting(name: string, value: string): readonly string[] {
   return ["-c", `${name}=${value}`];
 }
 
-/** Who has to run it in place of root, which it refuses; `undefined` if this is not root. @throws if there is nobody. */
+/**
+ * Returns the user who runs it in place of root, because PostgreSQL refuses root. Returns `undefined` if this process is not
+ * root.
+ * @throws if that user is missing.
+ */
 async function unprivilegedUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const [uid, gid] = await Promise.all(["-u", "-g"].map(async (flag) => promisify(execFile)("id", [flag, "postgres"])));

@@ -1,13 +1,13 @@
 import { findProgram } from "./find-program.ts";
 
-/** A program of a distribution's packages that tests drive. */
+/** A program from a distribution's packages that tests use. */
 export interface Program {
   readonly name: string;
-  /** The package that has it, in Debian. */
+  /** The Debian package that contains it. */
   readonly debianPackage: string;
 }
 
-/** Browsers, load balancers, checkers, and what peers of ours run on. `.ci/backends` installs their packages. */
+/** Browsers, load balancers, checkers, and programs that run other libraries. `.ci/backends` installs their packages. */
 export const CHROMIUM: Program = { name: "chromium", debianPackage: "chromium" };
 export const CURL: Program = { name: "curl", debianPackage: "curl" };
 export const GO: Program = { name: "go", debianPackage: "golang-go" };
@@ -17,12 +17,12 @@ export const PYTHON: Program = { name: "python3", debianPackage: "python3" };
 export const REDIS: Program = { name: "redis-server", debianPackage: "redis-server" };
 export const SYSTEMD: Program = { name: "systemd-analyze", debianPackage: "systemd" };
 
-/** Why the program cannot be had on this machine; `undefined` if it can. */
+/** Returns why the program is not available on this machine; `undefined` if it is. */
 export async function programMissing({ name, debianPackage }: Program): Promise<string | undefined> {
   return (await findProgram(name)) === undefined ? `${name} is not installed: apt-get install ${debianPackage}` : undefined;
 }
 
-/** Returns where a program is. @throws if it is missing. */
+/** Returns the path of a program. @throws if it is missing. */
 export async function programPath(program: Program): Promise<string> {
   const path = await findProgram(program.name);
   if (path === undefined) throw new Error(await programMissing(program));

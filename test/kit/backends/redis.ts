@@ -7,7 +7,7 @@ export async function redisMissing(): Promise<string | undefined> {
 }
 
 /**
- * Starts a Redis on 127.0.0.1 that keeps its data in memory alone.
+ * Starts a Redis on 127.0.0.1 that keeps its data only in memory.
  * @throws an error with its log, if it ends or takes too long before it serves.
  */
 export async function startRedis(): Promise<Daemon> {
@@ -15,7 +15,7 @@ export async function startRedis(): Promise<Daemon> {
   return await startDaemon("Redis", {
     directory: "redis",
     serve: [
-      // It writes its log to stdout.
+      // Redis writes its log to stdout; this moves it to stderr.
       ...["/bin/sh", "-c", 'exec "$0" "$@" >&2'],
       server,
       ...["--bind", "127.0.0.1", "--port", "{port}", "--dir", "{directory}"],

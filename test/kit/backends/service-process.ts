@@ -6,34 +6,36 @@ import type { ProgramOptions } from "../processes/owned-process.ts";
 import { reachesState } from "../processes/process-state.ts";
 import type { AdvanceClock, ServiceMessage } from "./service-child.ts";
 
-/** A service in a process of its own, which does not outlive this process, however this process ends. */
+/** A service in a process of its own. It does not outlive this process, however this process ends. */
 export interface ServiceProcess extends AsyncDisposable {
   /** The origin, such as `http://127.0.0.1:40123`. */
   readonly url: string;
-  /** The process that serves. */
+  /** The id of the process that serves. */
   readonly pid: number;
   /**
-   * Moves the service's clock, by which it dates its replies and whatever else it dates; negative moves it back.
-   * Requests that are sent after it resolves see the new time. While the service is paused it waits for `resume`.
+   * Moves the clock by which the service dates its replies and everything else; a negative `ms` moves it back. Requests that are
+   * sent after it
+   * resolves see the new time. While the service is paused, it waits for `resume`.
    * @throws if the process has ended.
    */
   advance(ms: number): Promise<void>;
   /**
-   * Stops the process where it stands (SIGSTOP): connections stay open, and nobody answers. Resolves once it has stopped.
+   * Pauses the process (SIGSTOP): connections stay open, and get no answer. Resolves once it has stopped.
    * @throws if the process has ended.
    */
   pause(): Promise<void>;
-  /** Lets a paused process go on (SIGCONT), with the requests that have arrived meanwhile. */
+  /** Lets a paused process continue (SIGCONT), with the requests that have arrived meanwhile. */
   resume(): void;
   /** Kills the process and waits for its end; all data is lost. May be called again. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a Node process that loads the module at `script` and calls its `serve` (see `ServiceModule`). The
- * module finds the movable clock in place of `Date`, and so does everything that it imports.
- * @param name - its name in error messages, such as `Azurite`
- * @throws an error with what the process wrote to stderr, if it ends or takes too long before it serves.
+ * Starts a Node process that loads the module at `script` and calls its `serve` (see `ServiceModule`). The module, and everything
+ * that it imports,
+ * has the movable clock in place of `Date`.
+ * @param name its name in error messages, such as `Azurite`
+ * @throws an error with the process's stderr, if it ends or takes too long before it serves.
  */
 export async function startServiceChild(name: string, script: URL): Promise<ServiceProcess> {
   const launcher = fileURLToPath(new URL("./service-child.ts", import.meta.url));
@@ -41,9 +43,10 @@ export async function startServiceChild(name: string, script: URL): Promise<Serv
 }
 
 /**
- * Starts a program that speaks as service-child.ts does: it says where it serves (`ServiceMessage`), moves its clock when
- * it is told to (`AdvanceClock`), and ends when the channel closes.
- * @throws an error with what the process wrote to stderr, if it ends or takes too long before it serves.
+ * Starts a program with the protocol of service-child.ts. It reports its address (`ServiceMessage`), moves its clock on request
+ * (`AdvanceClock`),
+ * and ends when the channel closes.
+ * @throws an error with the process's stderr, if it ends or takes too long before it serves.
  */
 export async function startServiceProcess(program: ProgramOptions): Promise<ServiceProcess> {
   const owned = new OwnedProcess(program);
@@ -88,7 +91,7 @@ class PausableService implements ServiceProcess {
     if (this.#process.hasEnded) throw this.#process.ended();
     this.#guard ??= guardPaused(this.pid);
     this.#process.signal("SIGSTOP");
-    // The signal takes effect a little after `kill` returns.
+    // The signal takes effect shortly after `kill` returns.
     if ((await reachesState(this.pid, "stopped", "gone")) === "gone") throw this.#process.ended();
   }
 
@@ -119,8 +122,9 @@ class PausableService implements ServiceProcess {
 }
 
 /**
- * A paused process cannot notice that its parent has died, and would be left over for ever. This shell waits for the
- * end of this process, which closes its standard input, and then lets the paused one go on, to its own end.
+ * A paused process cannot notice that its parent has died, and would remain for ever. This shell waits for the end of this
+ * process, which closes
+ * the shell's standard input. Then it lets the paused process continue, which ends by itself.
  */
 function guardPaused(pid: number): ChildProcess {
   return spawn("/bin/sh", ["-c", 'trap "" INT TERM HUP; read -r _; kill -CONT "$0"', String(pid)], {

@@ -2,7 +2,7 @@ import { LineProcess } from "../processes/line-process.ts";
 import type { CandidateSettings, Command } from "./candidate.ts";
 import type { Line, LineOf } from "./history.ts";
 
-/** Which line is waited for, and how long. */
+/** The line to wait for, and the time limit. */
 export interface Wanted<Event extends Line["event"]> {
   /** Only a line later than this one counts. */
   readonly after?: Line | undefined;
@@ -35,27 +35,24 @@ export class CandidateProcess {
     });
   }
 
-  /** Its stderr: normally nothing. */
+  /** Its stderr, which is normally empty. */
   get stderr(): string {
     return this.#process.stderr;
   }
 
-  /** The lines of one event. */
+  /** Returns the lines of one event. */
   all<Event extends Line["event"]>(event: Event): Array<LineOf<Event>> {
     return this.lines.filter((line): line is LineOf<Event> => line.event === event);
   }
 
-  /** The last line of one event. @throws if there is none. */
+  /** Returns the last line of one event. @throws if there is none. */
   last<Event extends Line["event"]>(event: Event): LineOf<Event> {
     const line = this.all(event).at(-1);
     if (!line) throw new Error(`${this.candidateId} has not said '${event}'.`);
     return line;
   }
 
-  /**
-   * The first line of an event, said already or still to come.
-   * @throws if it does not come in time, or the process ends without it.
-   */
+  /** Returns the first line of an event, past or future. @throws if it does not come in time, or the process ends without it. */
   async said<Event extends Line["event"]>(event: Event, wanted: Wanted<Event> = {}): Promise<LineOf<Event>> {
     const { after, where, withinMs = 300_000 } = wanted;
     const matches = (line: Line): boolean =>
@@ -87,12 +84,12 @@ export class CandidateProcess {
     this.#process.signal(signal);
   }
 
-  /** SIGSTOP: resolves once it does not run. */
+  /** Sends SIGSTOP. Resolves once the process does not run. */
   async freeze(): Promise<void> {
     await this.#process.freeze();
   }
 
-  /** SIGCONT. */
+  /** Sends SIGCONT. */
   thaw(): void {
     this.#process.thaw();
   }

@@ -1,7 +1,9 @@
 /**
- * A candidate in a process of its own, for the tests that kill, freeze and cut off real processes. It says what happens
- * to it as lines of JSON on its standard output, and obeys the {@link Command}s of its parent. Once its elector has
- * stopped, nothing here keeps the process alive. It is an entry point: import nothing but types from here.
+ * A candidate in a process of its own, for tests that kill, freeze and cut off real processes. It prints its events as lines of
+ * JSON on its
+ * standard output, and obeys the {@link Command}s of its parent. Once its elector has stopped, nothing here keeps the process
+ * alive. It is an
+ * entry point: import only types from here.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Elector, isLeaseholdError } from "@leasehold/core";
@@ -15,20 +17,22 @@ import { byHostClock, hostMs } from "../clocks/host-clock.ts";
 /** The settings of a candidate at its start. */
 export interface CandidateSettings {
   readonly store: StoreSettings;
-  /** Also the name of the document that its leaders guard. */
+  /** The election, and also the name of the document that its leaders guard. */
   readonly election: string;
   readonly candidateId: string;
   readonly elector: CandidateTiming & Pick<ElectorOptions, "onOverrun" | "drainTimeoutMs">;
   /**
-   * It asks `isValid()` every few milliseconds while it leads. Asking makes a term that is over end at once, so a
-   * test of the timers that end it must not. @defaultValue true
+   * Makes it call `isValid()` every few milliseconds while it leads. The call itself ends a term that is over. So a test of the
+   * timers that end a
+   * term must not use it.
+   * @defaultValue true
    */
   readonly asks?: boolean | undefined;
-  /** Set: its task does not settle once its signal aborts, but goes on until it is told to `settle`. */
+  /** If set, its task does not settle when its signal aborts, but only on the command `settle`. */
   readonly task?: "ignores-its-signal" | undefined;
-  /** Each of its leaderships writes its name into the guarded document, before all else. */
+  /** Each of its leaderships first writes its name into the guarded document. */
   readonly guards?: boolean | undefined;
-  /** Set: its task keeps a register in the guarded document, in place of all that is said of the task above. */
+  /** If set, its task keeps a register in the guarded document, in place of the task that is described above. */
   readonly register?: RegisterHabits | undefined;
 }
 
@@ -41,58 +45,62 @@ export type Command =
   /** Stop the elector, as SIGTERM does. */
   | { readonly kind: "stop" }
   | { readonly kind: "resign" }
-  /** Block the event loop, as a task might. */
+  /** Block the event loop, as a task might do. */
   | { readonly kind: "block"; readonly ms: number }
   /** End the task that ignores its signal. */
   | { readonly kind: "settle" }
   /** Write into the guarded document once more, as the leadership that it had last. */
   | { readonly kind: "write" }
   /**
-   * Inside the task, say so and stand still, for at most `ms`, for the parent to freeze this process; the very next
-   * statement writes into the guarded document.
+   * Inside the task, print `about-to-write` and block for at most `ms`, so that the parent can freeze this process. The very next
+   * statement writes
+   * into the guarded document.
    */
   | { readonly kind: "freeze-before-write"; readonly ms: number };
 
 /** The lines that a candidate prints. Every time is by the host's clock, see {@link hostMs}. */
 export type CandidateEvent =
-  /** It has connected, and is about to compete. */
+  /** The process has connected, and is about to compete. */
   | { readonly event: "ready" }
   | {
       readonly event: "standby" | "startedLeading" | "renewed" | "storeFailed" | "renewFailed" | "releaseFailed";
     }
   | { readonly event: "listenerFailed" | "unhandled" | "runRejected"; readonly error: string }
   | { readonly event: "overrun"; readonly sinceSignalMs: number }
-  /** The term is over; `released`: and the store has said that it knows. */
+  /** The term is over. `released`: the store has confirmed the release. */
   | { readonly event: "stoppedLeading"; readonly term: number; readonly released: boolean }
   /** The store has confirmed a call that extends the lease, which counts from `sentMs`. */
   | { readonly event: "granted"; readonly by: "acquire" | "renew"; readonly sentMs: number }
-  /** A look has been answered. */
+  /** A poll was answered. */
   | { readonly event: "looked" }
   | { readonly event: "taskStarted" | "taskSettled"; readonly term: number; readonly valid: boolean }
-  /** The first answer of `isValid()` that was true. */
+  /** The first call of `isValid()` that returned true. */
   | { readonly event: "valid"; readonly term: number }
-  /** The first that was false, and when the last true one had been asked for. */
+  /** The first call that returned false, and the time of the last call that returned true. */
   | { readonly event: "invalid"; readonly term: number; readonly lastValidMs: number }
-  /** The task's signal has aborted; at `lastUnabortedMs` it was last seen not to have. */
+  /** The task's signal has aborted. At `lastUnabortedMs` it had not. */
   | { readonly event: "aborted"; readonly term: number; readonly code: string; readonly lastUnabortedMs: number }
-  /** This process did not run for a while. What it saw in its first statement after that. */
+  /** This process did not run for `frozenMs`. The other facts are those of its first statement after that. */
   | { readonly event: "thawed"; readonly frozenMs: number; readonly valid: boolean | undefined; readonly aborted: boolean }
   /** The validity in the first statement after the event loop had been blocked; `false` without a leadership. */
   | { readonly event: "unblocked"; readonly valid: boolean; readonly aborted: boolean }
-  /** It stands still, with no statement between this and its write. */
+  /** The process blocks; its very next statement is the write. */
   | { readonly event: "about-to-write" }
-  /** How a guarded write ended: `ok`, `refused` by the service, or the error; and whether its leadership was valid then. */
+  /** The outcome of a guarded write: `ok`, `refused` by the service, or the error. `valid`: its leadership was valid then. */
   | { readonly event: "wrote"; readonly outcome: string; readonly valid: boolean }
   | RegisterEvent
   /** The elector's `run` has resolved, and this process has nothing left to do. */
   | { readonly event: "runSettled" }
-  /** The last line. `keptAliveBy`: what Node's event loop still waits for, by the names of `process.getActiveResourcesInfo()`. */
+  /**
+   * The last line. `keptAliveBy`: the resources for which Node's event loop still waits, by the names of
+   * `process.getActiveResourcesInfo()`.
+   */
   | { readonly event: "idle"; readonly keptAliveBy: readonly string[] };
 
 const HEARTBEAT_MS = 4;
-/** A heartbeat that is late by so many leases shows that the process was frozen. */
+/** A heartbeat that is late by this many leases shows that the process was frozen. */
 const FROZEN_LEASES = 0.4;
-/** Sockets and pipes that were closed are gone after a few turns of the event loop. */
+/** Closed sockets and pipes are gone after this many turns of the event loop. */
 const CLOSING_TURNS = 10;
 const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
   "standby",
@@ -111,7 +119,7 @@ const settings = JSON.parse(process.argv[2] ?? "{}") as CandidateSettings;
 const { election, candidateId, asks = true, task } = settings;
 const { store, document, isRefusal, close } = await openStore(settings.store);
 const guarded = document(election);
-// Some SDKs load themselves at the first request, for longer than an attempt may take with a short lease: not this one's.
+// Some SDKs load themselves at the first request. That takes longer than an attempt with a short lease, so this read comes first.
 await guarded.read().catch(() => undefined);
 tellOf(store);
 const elector = new Elector({ store, election, candidateId, ...settings.elector });
@@ -139,14 +147,14 @@ try {
   say({ event: "runRejected", error: String(error) });
 }
 clearInterval(heartbeat);
-// The last term has ended since it was last asked for.
+// Records the end of the last term, which has ended since the last heartbeat.
 beat();
 await close();
 process.removeAllListeners("disconnect");
 process.off("message", obey);
 process.disconnect();
 for (let turn = 0; turn < CLOSING_TURNS; turn += 1) await nextTurn();
-// Its standard output and error are pipes, and are always in the list.
+// Its standard output and error are pipes, which are always in the list.
 say({ event: "idle", keptAliveBy: process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap") });
 
 async function lead(leadership: Leadership): Promise<void> {
@@ -195,12 +203,12 @@ function block(ms: number): void {
   say({ event: "unblocked", valid, aborted: leadership?.signal.aborted ?? false });
 }
 
-/** Nothing else happens in this process meanwhile, and it takes no time of the other ones. */
+/** Blocks this process without use of the processor. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** Asks nothing before it writes. */
+/** Writes without a check before it. */
 async function write(by: Leadership): Promise<void> {
   let outcome = "ok";
   try {
@@ -212,8 +220,9 @@ async function write(by: Leadership): Promise<void> {
 }
 
 /**
- * Looks at the clock and at the leadership every few milliseconds, and says what has changed. It asks whether the signal has
- * aborted only after all the timers that were due at the last heartbeat. So a stall of this process does not make a timer late.
+ * Reads the clock and the leadership every few milliseconds, and prints what has changed. It reads the signal only after all
+ * timers that were due
+ * at the last heartbeat have run. So a stall of this process does not make a timer look late.
  */
 function startHeartbeat(): NodeJS.Timeout {
   lastBeatMs = hostMs();
@@ -221,7 +230,7 @@ function startHeartbeat(): NodeJS.Timeout {
 }
 
 function beat(): void {
-  // The very first thing, before any timer of the elector's has its turn: this one is due the earliest.
+  // The first statement, before any timer of the elector runs, because the heartbeat's timer is due first.
   const beatMs = hostMs();
   const valid = asks ? watched?.leadership.isValid() : undefined;
   const beforeMs = lastBeatMs;
@@ -234,23 +243,23 @@ function beat(): void {
     say({ event: "invalid", term: watched.leadership.term, lastValidMs: watched.lastValidMs });
     watched.lastValidMs = undefined;
   }
-  // The event loop took its time after the heartbeat before this one. It may have been an earlier time than `beatMs` by any stall.
+  // The event loop read its time after the previous heartbeat. That time may be earlier than `beatMs` by the length of a stall.
   setImmediate(noteSignal, watched, beforeMs);
 }
 
-/** The last leadership, as the heartbeat knows it. */
+/** The last leadership, as the heartbeat has observed it. */
 interface Watched {
   readonly leadership: Leadership;
-  /** When `isValid()` was last asked for with a true answer; undefined from the first false one on. */
+  /** The time of the last call of `isValid()` that returned true; undefined after the first one that returned false. */
   lastValidMs: number | undefined;
-  /** When the signal was last seen not to have aborted. */
+  /** The last time at which the signal had not aborted. */
   lastUnabortedMs: number;
 }
 
 function watch(leadership: Leadership): Watched {
   const { signal, term } = leadership;
   const nowMs = hostMs();
-  // It may have been frozen since it won.
+  // The process may have been frozen since it won.
   const valid = asks && leadership.isValid();
   const begun: Watched = { leadership, lastValidMs: valid ? nowMs : undefined, lastUnabortedMs: nowMs };
   if (valid) say({ event: "valid", term }, nowMs);
@@ -266,7 +275,7 @@ function noteSignal(seen: Watched | undefined, atMs: number): void {
   if (seen && !seen.leadership.signal.aborted) seen.lastUnabortedMs = Math.max(seen.lastUnabortedMs, atMs);
 }
 
-/** The store itself, which from then on tells of looks, and of what extends the lease. */
+/** Makes the store print its polls, and the calls that extend the lease. */
 function tellOf(given: LeaseStore): void {
   const [read, acquire, renew] = [given.read.bind(given), given.acquire.bind(given), given.renew.bind(given)];
   given.read = async (...of) => {
@@ -288,7 +297,7 @@ function tellOf(given: LeaseStore): void {
   };
 }
 
-/** A look is answered each time that the election is told. */
+/** Each turn of a place counts as an answered poll. */
 function tellingOf(place: Place): Place {
   return {
     async *turns() {

@@ -3,15 +3,16 @@ import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Etcd } from "../backends/etcd.ts";
 
-/** A key of an election, and its value: what a candidate there has proclaimed. */
+/** A key of an election, and its value: the value that a candidate there has proclaimed. */
 export interface Elected {
   readonly key: string;
   readonly value: string;
 }
 
 /**
- * `etcdctl elect`, which is the election of etcd's Go client (`concurrency.Election`): a candidate that leads until it is told to
- * resign, or, without a value, an observer.
+ * `etcdctl elect`, which uses the election of etcd's Go client (`concurrency.Election`). With a value it is a candidate that
+ * leads until it resigns;
+ * without one it is an observer.
  */
 export class ElectProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -37,12 +38,12 @@ export class ElectProcess implements AsyncDisposable {
     });
   }
 
-  /** What it has printed so far: its own key once it leads; of an observer, one leader after the other. */
+  /** The keys that it has printed so far: its own one once it leads, or, if it is an observer, that of each leader. */
   get said(): readonly Elected[] {
     return this.#said;
   }
 
-  /** Waits for what it prints as number `index`, from 0. @throws if it ends without. */
+  /** Waits for the key that it prints as number `index`, from 0. @throws if it ends without it. */
   async says(index = 0): Promise<Elected> {
     const over = this.#ended.then(() => true);
     for (;;) {
@@ -52,13 +53,13 @@ export class ElectProcess implements AsyncDisposable {
     }
   }
 
-  /** Has it resign, as Ctrl-C does; resolves once it has. */
+  /** Makes it resign, as Ctrl-C does. Resolves once it has. */
   async resign(): Promise<void> {
     this.#child.kill("SIGINT");
     await this.#ended;
   }
 
-  /** Kills it: its key stays until its lease of a minute ends or is revoked. */
+  /** Kills it. Its key stays until its lease of a minute ends or is revoked. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.#ended;

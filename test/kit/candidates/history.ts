@@ -1,9 +1,9 @@
 import type { CandidateEvent } from "./candidate.ts";
 
-/** One thing that happened to a candidate: what it said itself, or what its parent saw. */
+/** One event of a candidate: a line that it printed, or an event that its parent observed. */
 export type Line = { readonly atMs: number } & (CandidateEvent | Exit);
 
-/** The end of the process, which only its parent can tell. */
+/** The end of the process, which only its parent can observe. */
 export interface Exit {
   readonly event: "exited";
   readonly code: number | null;
@@ -14,7 +14,7 @@ export interface Exit {
 export type LineOf<Event extends Line["event"]> = Having<Line, Event>;
 type Having<L extends Line, Event> = L extends Line ? (Event extends L["event"] ? L & { readonly event: Event } : never) : never;
 
-/** While one candidate believed that it was the leader. */
+/** A time in which one candidate believed that it was the leader. */
 export interface Reign {
   readonly candidateId: string;
   readonly term: number;
@@ -26,8 +26,9 @@ export interface Reign {
 export type Histories = ReadonlyMap<string, readonly Line[]>;
 
 /**
- * For how long two candidates were valid at once, in milliseconds, at worst over all pairs of leaderships. Each is known
- * from its candidate's first true `isValid()` to its last true one; 0 or less is a gap.
+ * Returns the longest time, in milliseconds, in which two candidates were valid at once, over all pairs of leaderships. A
+ * leadership lasts from the
+ * first `isValid()` that returned true to the last one; 0 or less is a gap.
  */
 export function worstOverlapMs(histories: Histories, nowMs: number): number {
   const all = [...histories].flatMap(([candidateId, lines]) => reigns(candidateId, lines, nowMs));
@@ -35,12 +36,12 @@ export function worstOverlapMs(histories: Histories, nowMs: number): number {
   return Math.max(Number.NEGATIVE_INFINITY, ...overlaps);
 }
 
-/** For how long both reigned at once; 0 or less is a gap between them. */
+/** Returns for how long both led at once; 0 or less is a gap between them. */
 export function overlapMs(one: Reign, other: Reign): number {
   return Math.min(one.toMs, other.toMs) - Math.max(one.fromMs, other.fromMs);
 }
 
-/** The histories merged, for people. */
+/** Returns the histories, merged into one text. */
 export function printHistories(histories: Histories): string {
   const merged = [...histories].flatMap(([candidateId, lines]) => lines.map((line) => ({ candidateId, line })));
   merged.sort((one, other) => one.line.atMs - other.line.atMs);
@@ -53,7 +54,10 @@ export function printHistories(histories: Histories): string {
     .join("\n");
 }
 
-/** Those of one process. A reign whose end it did not see lasts to the end of the process, or to `nowMs`. */
+/**
+ * Returns the leaderships of one process. If the process did not observe the end of one, it lasts to the end of the process, or
+ * to `nowMs`.
+ */
 export function reigns(candidateId: string, lines: readonly Line[], nowMs: number): Reign[] {
   const endMs = lines.find((line) => line.event === "exited")?.atMs ?? nowMs;
   return lines
@@ -64,7 +68,7 @@ export function reigns(candidateId: string, lines: readonly Line[], nowMs: numbe
     });
 }
 
-/** Instants are shown in milliseconds since the first line. */
+/** Returns a value as text. Instants are in milliseconds since the first line. */
 function since(key: string, value: unknown, originMs: number): string {
   if (typeof value !== "number") return String(value);
   const instant = key === "atMs" || key === "sentMs" || key.startsWith("last");

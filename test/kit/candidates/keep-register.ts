@@ -4,26 +4,26 @@ import type { GuardedDocument } from "../stores/test-store.ts";
 import { SeededRandom } from "@leasehold/core/testing";
 import { append } from "./register.ts";
 
-/** How a worker keeps the register while it leads. */
+/** The parameters of a worker that keeps the register while it leads. */
 export interface RegisterHabits {
-  /** The name of this process, which no other one ever has. */
+  /** The unique name of this process. */
   readonly worker: string;
   readonly seed: number;
-  /** The work between two writes, on average. */
+  /** The average time of work between two writes. */
   readonly everyMs: number;
   /** A write that takes longer ends the term. */
   readonly patienceMs: number;
-  /** How long a task goes on at most once its signal has aborted. */
+  /** The longest time for which a task continues after its signal has aborted. */
   readonly stubbornMs: number;
 }
 
-/** A worker's words on the register. */
+/** A worker's events about the register. */
 export type RegisterEvent =
-  /** Whatever the terms before this one still send is refused from now on. Only said where the store has to be told so. */
+  /** From now on the writes of all earlier terms are refused. Only printed if the store needs a seal. */
   | { readonly event: "sealed"; readonly term: number }
   /** This entry is about to be sent. */
   | { readonly event: "appending"; readonly term: number; readonly sequence: number }
-  /** How that ended: `ok`, `refused` by the service, or the error, which may leave open whether it was written. */
+  /** The outcome of this write: `ok`, `refused` by the service, or the error, after which it may have been written or not. */
   | { readonly event: "appended"; readonly term: number; readonly sequence: number; readonly outcome: string };
 
 export interface Keeping {
@@ -34,29 +34,29 @@ export interface Keeping {
   readonly say: (event: RegisterEvent) => void;
 }
 
-/** The error of a task that fails; there is nothing wrong with that. */
+/** The error of a task that fails on purpose. */
 export class DeliberateFailure extends Error {
   override readonly name = "DeliberateFailure";
 }
 
-/** One term's task: some end by themselves, some fail, some ignore their signal for a while. */
+/** The behaviour of one term's task: some end by themselves, some fail, some ignore their signal for a while. */
 interface Mood {
   readonly endsAfterMs: number;
   readonly fails: boolean;
   readonly lingersMs: number;
-  /** When it writes once more, so long after it has settled, and again after as long; undefined if it does not. */
+  /** The time after its end at which it writes once more, and after as long again; undefined if it does not. */
   readonly lateMs: number | undefined;
 }
 
 /**
- * The task of a leader: it writes one entry after another. It never asks whether it still leads before it writes, so that
- * nothing but the service's own refusal keeps a stale one out. One write at a time, but it does not always wait for the
- * last one before it settles.
+ * The task of a leader: it writes one entry after another. It never checks whether it still leads before a write. So only the
+ * service's own
+ * refusal stops a stale write. It makes one write at a time, and does not always wait for the last one before it settles.
  */
 export async function keepRegister(keeping: Keeping): Promise<void> {
   const { leadership, habits } = keeping;
   const { signal, term } = leadership;
-  // Not the same in every term of a worker, nor in the same term of two.
+  // The dice differ between the terms of a worker, and between workers in the same term.
   const dice = new SeededRandom((habits.seed + term * 0x9e3779b9) % 2 ** 32);
   const mood = moodOf(dice, habits);
   const writer = new Writer(keeping);
@@ -94,14 +94,14 @@ class Writer {
     this.#keeping = keeping;
   }
 
-  /** `ok`, if there is nothing to seal. */
+  /** Returns `ok` if there is nothing to seal. */
   async seal(): Promise<string> {
     const { leadership, register, say } = this.#keeping;
     if (!register.seal) return "ok";
     for (;;) {
       const outcome = await this.#outcomeOf(register.seal(leadership));
       if (outcome === "ok") say({ event: "sealed", term: leadership.term });
-      // Without a seal, no work.
+      // Without a seal it does no work.
       if (outcome === "ok" || outcome === "refused") return outcome;
       await delay(this.#keeping.habits.everyMs, undefined, { ref: false });
       if (leadership.signal.aborted) return outcome;
@@ -114,7 +114,7 @@ class Writer {
     return written;
   }
 
-  /** Twice more, when the term is over. Nobody waits for it. */
+  /** Writes twice more when the term is over. No caller waits for it. */
   async writeLate(afterMs: number): Promise<void> {
     for (let times = 0; times < 2; times += 1) {
       await this.#last;
@@ -145,7 +145,7 @@ class Writer {
   }
 }
 
-/** When a task has to end: so long after its signal has aborted. */
+/** Ends a task a certain time after its signal has aborted. */
 class End {
   readonly #over = Promise.withResolvers<undefined>();
   readonly #signal: AbortSignal;
@@ -159,7 +159,9 @@ class End {
     else signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** What is waited for, or undefined if the task has to end first, or it takes longer than `patienceMs`. */
+  /**
+   * Returns the result of `doing`. Returns undefined if the task has to end first, or if `doing` takes longer than `patienceMs`.
+   */
   async unless<T>(doing: Promise<T>, patienceMs?: number): Promise<T | undefined> {
     const patience = Promise.withResolvers<undefined>();
     const timer = patienceMs === undefined ? undefined : setTimeout(() => patience.resolve(undefined), patienceMs);

@@ -1,18 +1,19 @@
 /**
- * What all leaders of an election write, one after another, in one guarded document. It only ever grows: an entry that a
- * stale leader gets in stays where it is, for the checker to find.
+ * The entries that all leaders of an election write, one after another, in one guarded document. It only grows: an entry of a
+ * stale leader stays
+ * where it is, so that the checker finds it.
  */
 
 /** One write. */
 export interface Entry {
   readonly term: number;
-  /** The process that wrote it: unlike a candidateId, never shared. */
+  /** The process that wrote it. Unlike a candidateId, this name is unique. */
   readonly worker: string;
   /** Counts the writes of this worker in this term, from 1. */
   readonly sequence: number;
 }
 
-/** Successive entries of one worker in one term: those with the sequences `from` to `to`. */
+/** Successive entries of one worker in one term, with the sequences `from` to `to`. */
 export interface Run {
   readonly term: number;
   readonly worker: string;
@@ -20,12 +21,14 @@ export interface Run {
   readonly to: number;
 }
 
-/** The entries of the document, in the order of writing. */
+/** Returns the entries of the document, in the order of writing. */
 export function runsOf(content: string): readonly Run[] {
   return content === "" ? [] : (JSON.parse(content) as Run[]);
 }
 
-/** The document with one entry more; the same, if the entry is its last one already: an SDK may try twice. */
+/**
+ * Returns the document with one more entry. If its last entry is this one already, it does not change, because an SDK may retry.
+ */
 export function append(content: string, { term, worker, sequence }: Entry): string {
   const runs = runsOf(content);
   const last = runs.at(-1);

@@ -1,12 +1,13 @@
 import { availableParallelism } from "node:os";
 
-/** One lane for each processor: what runs in it, and what waits for that. */
+/** One lane for each processor: the last work that was queued in it. */
 const lanes: Array<Promise<unknown>> = Array.from({ length: availableParallelism() }, () => Promise.resolve());
 let next = 0;
 
 /**
- * Runs `start` when it is its turn: as many at once as there are processors. Forty processes that start together take
- * each other's time for so long that their first requests run into their limits.
+ * Runs `start` when it is its turn: as many at once as there are processors. If forty processes start together, they slow each
+ * other down so much
+ * that their first requests run into their time limits.
  */
 export async function inTurn<Result>(start: () => Promise<Result>): Promise<Result> {
   const lane = next;

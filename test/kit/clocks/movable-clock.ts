@@ -7,8 +7,9 @@ interface Pending {
 }
 
 /**
- * A clock that a test sets forward. It stands still otherwise, so that no request is slow, whatever the machine is
- * doing besides; or it runs like the system's, for tests in which a service's own clock takes part.
+ * A clock that a test sets forward. By default it does not run, so that no request is slow, whatever else the machine does. It
+ * can also run like
+ * the system's clock, for tests in which a service's own clock takes part.
  */
 export class MovableClock implements Clock {
   readonly #startMonotonicMs = performance.now();
@@ -18,7 +19,7 @@ export class MovableClock implements Clock {
   #movedMs = 0;
   #wallJumpMs = 0;
 
-  /** Makes it run. To be called before anything has looked at it. */
+  /** Makes it run. Call it before the clock is read for the first time. */
   run(): void {
     this.#runs = true;
   }
@@ -51,17 +52,17 @@ export class MovableClock implements Clock {
     return crypto.randomUUID();
   }
 
-  /** How long until the next timer is due; `undefined` if none is set. */
+  /** The time until the next timer is due; `undefined` if none is set. */
   get nextTimerInMs(): number | undefined {
     const [next] = this.#inOrder();
     return next && Math.max(next.atMs - this.monotonicMs(), 0);
   }
 
-  /** Lets `ms` pass; the timers that have fallen due by then run in the order of their time. */
+  /** Lets `ms` pass. The timers that become due run in the order of their times. */
   forward(ms: number): void {
     this.freeze(ms);
     for (const pending of this.#inOrder()) {
-      // One that ran before it may have cancelled it.
+      // A timer that ran before may have cancelled this one.
       if (!this.#timers.has(pending)) continue;
       if (pending.atMs > this.monotonicMs()) {
         if (this.#runs) this.#arm(pending);
@@ -73,17 +74,17 @@ export class MovableClock implements Clock {
     }
   }
 
-  /** Lets `ms` pass while this process is frozen: its timers are late, and run when time passes again. */
+  /** Lets `ms` pass while this process is frozen. Its timers are late, and run when time passes again. */
   freeze(ms: number): void {
     this.#movedMs += ms;
   }
 
-  /** Sets the wall clock alone forward, or back; a machine that was suspended shows the same. */
+  /** Sets only the wall clock forward or back, as after a suspension of the machine. */
   jumpWall(ms: number): void {
     this.#wallJumpMs += ms;
   }
 
-  /** Cancels every timer: whatever still waits for one goes no further. */
+  /** Cancels every timer, so that nothing that waits for one continues. */
   stop(): void {
     for (const { handle } of this.#timers) clearTimeout(handle);
     this.#timers.clear();

@@ -24,11 +24,11 @@ import { warmUp } from "./warm-up.ts";
 export interface DynamoDB extends AsyncDisposable {
   readonly service: ServiceProcess;
   readonly proxy: FaultProxy;
-  /** It knows transactions, which dynalite does not. */
+  /** True if it implements transactions; dynalite does not. */
   readonly transacts: boolean;
 }
 
-/** Starts the proxy in front of a service that has just been started. */
+/** Starts the proxy in front of a service that was just started. */
 export async function withProxy(service: ServiceProcess, { transacts }: Pick<DynamoDB, "transacts">): Promise<DynamoDB> {
   const proxy = await startFaultProxy(service.url, { nameOf: operationOf });
   return {
@@ -42,12 +42,12 @@ export async function withProxy(service: ServiceProcess, { transacts }: Pick<Dyn
   };
 }
 
-/** A table of its own, and the time of the service. */
+/** A place with its own table, and the time of the service. */
 export class DynamoDBPlace implements Place {
   readonly #dynamoDb: DynamoDB;
   readonly #time: MovedTime;
   readonly #tableName = `leases-${randomUUID()}`;
-  /** Without the proxy. */
+  /** A client that does not use the proxy. */
   readonly #direct: DynamoDBClient;
   readonly #clients: DynamoDBClient[] = [];
   readonly #faults: HttpFaults;
@@ -86,12 +86,12 @@ export class DynamoDBPlace implements Place {
   async connectUnreliably(): Promise<UnreliableConnection> {
     const faults = this.#faults;
     const store = this.connectThroughProxy({ farthest: () => faults.farthest });
-    // It has asked what kind of table this is.
+    // After this the store has checked the table.
     await warmUp(store);
     return { store, faults };
   }
 
-  /** The store of one more process, whose requests the proxy records. */
+  /** Returns the store of one more process, whose requests the proxy records. */
   connectThroughProxy(options?: StoreOptions): DynamoDBLeaseStore {
     return this.#store(this.#dynamoDb.proxy.url, options);
   }
@@ -118,7 +118,7 @@ export class DynamoDBPlace implements Place {
     await this.#dynamoDb.service.advance(0);
   }
 
-  /** An item of the table of the leases, under a key of its own. */
+  /** Returns a text in an item of the lease table, under its own key. */
   async #guard(): Promise<GuardedText> {
     const documents = DynamoDBDocumentClient.from(this.#direct);
     const leases = await this.connect();
@@ -134,7 +134,7 @@ export class DynamoDBPlace implements Place {
           } catch (error) {
             const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
             if (reasons.some(({ Code }) => Code === "ConditionalCheckFailed")) return false;
-            // One that met a renewal is sent again.
+            // A transaction that met a renewal is sent again.
             if (reasons.every(({ Code }) => Code !== "TransactionConflict")) throw error;
           }
         }
@@ -160,7 +160,7 @@ export class DynamoDBPlace implements Place {
   }
 }
 
-/** Makes a table, which can be used at once: the store's own way waits for a whole second where it is not there yet. */
+/** Creates a table that can be used at once. The store's own way waits for a whole second if the table is not ready. */
 export async function makeTable(client: DynamoDBClient, TableName: string, keys = ["election", "entry"]): Promise<void> {
   await client.send(
     new CreateTableCommand({
@@ -176,7 +176,7 @@ export async function makeTable(client: DynamoDBClient, TableName: string, keys 
   }
 }
 
-/** The name of a request to DynamoDB: its operation. */
+/** Returns the name of a request to DynamoDB: its operation. */
 export function operationOf({ headers }: ReceivedRequest): string {
   return String(headers["x-amz-target"]).replace(/^DynamoDB_20120810\./, "");
 }

@@ -1,7 +1,7 @@
 import type { GuardedText } from "@leasehold/conformance";
 import type { OpenStore } from "../stores/test-store.ts";
 
-/** The document of the test stores, as the suite writes it. */
+/** Returns a document of the test stores in the form that the suite writes. */
 export function guardedText({ document, isRefusal }: OpenStore): GuardedText {
   const guarded = document("guarded");
   return {

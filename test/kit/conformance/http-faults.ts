@@ -2,17 +2,17 @@ import type { Faults, HeldRequests } from "@leasehold/conformance";
 import type { Fault } from "../faults/fault.ts";
 import type { FaultProxy } from "../faults/fault-proxy.ts";
 
-/** A {@link FaultProxy} can do this to all that goes through it. */
+/** Applies the faults of a {@link FaultProxy} to all requests through it. */
 export class HttpFaults implements Faults {
   readonly #proxy: FaultProxy;
-  /** The fault that every request meets at present. */
+  /** The present fault of every request. */
   #fault: Fault | undefined;
 
   constructor(through: FaultProxy) {
     this.#proxy = through;
   }
 
-  /** Resolves once a request that is sent now has come as far as it will; `undefined` where it will be answered. */
+  /** Resolves once a request that is sent now cannot get any further; `undefined` if it will be answered. */
   get farthest(): Promise<unknown> | undefined {
     const fault = this.#fault;
     if (fault?.kind !== "black-hole" || fault.side === "request") return fault && Promise.resolve();
@@ -57,7 +57,7 @@ export class HttpFaults implements Faults {
 
   #begin(fault: Fault, onRequest?: () => void): void {
     this.#fault = fault;
-    // Streams stand still meanwhile, and have lost what came.
+    // Streams stall meanwhile, and lose their data.
     this.#proxy.passes = () => false;
     this.#proxy.rule = () => {
       onRequest?.();

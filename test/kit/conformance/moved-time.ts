@@ -1,33 +1,36 @@
 import type { Clock, LeaseStore, Timer } from "@leasehold/core";
 import { MovableClock } from "../clocks/movable-clock.ts";
 
-/** A timer of more than this limits a request: whoever waits between two of them waits less. */
+/** A timer of at least this duration is the time limit of a request; the wait between two requests is shorter. */
 const LONGEST_WAIT_MS = 1_000;
 
-/** A service whose clock can be moved, and runs by itself as well. */
+/** A service whose clock can be moved, and that also runs by itself. */
 interface Movable {
   advance(ms: number): Promise<void>;
 }
 
 export interface StoreOptions {
-  /** Asked whenever the store sends a request: resolves once it has come as far as it will; `undefined` where it will be answered. */
+  /**
+   * Called for each request of the store. Resolves once the request cannot get any further; `undefined` if it will be answered.
+   */
   readonly farthest?: (() => Promise<unknown> | undefined) | undefined;
-  /** That of its process. @defaultValue the one that everybody counts by */
+  /** The clock of its process. @defaultValue the clock of the place */
   readonly clock?: Clock | undefined;
 }
 
-/** The time of a place: it is moved, or real. */
+/** The time of a place, which is either moved or real. */
 export interface PlaceTime {
   readonly clock: Clock;
-  /** A store that goes by it. */
+  /** Returns a store that uses this time. */
   store<Store extends LeaseStore>(make: (clock: Clock) => Store, options?: StoreOptions): Store;
   pass(ms: number): Promise<void>;
   stop(): void;
 }
 
 /**
- * The time of a service and of the stores that use it: it runs like the system's, and can be moved besides, on both
- * sides alike. It never is while a request is under way that is about to be answered.
+ * The time of a service and of the stores that use it. It runs like the system's, and can also be moved, on both sides by the
+ * same amount. It is
+ * never moved while a request is about to be answered.
  */
 export class MovedTime {
   readonly #service: Movable;
@@ -37,21 +40,24 @@ export class MovedTime {
 
   constructor(service: Movable) {
     this.#service = service;
-    // Else the service's clock, which does, would be seen to step.
+    // The service's clock runs. If this one did not, the service's clock would seem to step.
     this.#clock.run();
   }
 
-  /** The clock that everybody counts by. */
+  /** The clock that all stores and electors use. */
   get clock(): Clock {
     return this.#clock;
   }
 
-  /** A store whose requests are waited for: its own clock tells their time limits from all other timers of its process. */
+  /**
+   * Returns a store whose requests are waited for. Its own clock distinguishes their time limits from all other timers of its
+   * process.
+   */
   store<Store extends LeaseStore>(
     make: (clock: Clock) => Store,
     { farthest = () => undefined, clock = this.#clock }: StoreOptions = {},
   ): Store {
-    // Its electors' timers are no requests.
+    // The timers of its electors are not requests.
     return Object.defineProperty(make(this.#storeClock(farthest, clock)), "clock", { value: clock });
   }
 
@@ -74,7 +80,7 @@ export class MovedTime {
     };
   }
 
-  /** Lets `ms` pass, stopping at each timer to let everything run that it sets off. */
+  /** Lets `ms` pass, and stops at each timer to run everything that it starts. */
   async pass(ms: number): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + ms;
     for (;;) {
@@ -87,12 +93,12 @@ export class MovedTime {
     }
   }
 
-  /** Cancels every timer: whatever still waits for one goes no further. */
+  /** Cancels every timer, so that nothing that waits for one continues. */
   stop(): void {
     this.#clock.stop();
   }
 
-  /** Time is not moved until a request has come as far as it will, or until the function is called that this returns. */
+  /** Blocks the movement of time until a request cannot get any further, or until the returned function is called. */
   awaiting(farthest: Promise<unknown> | undefined): () => void {
     const request = {};
     const settled = (): void => void this.#awaited.delete(request);

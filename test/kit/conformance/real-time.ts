@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "@leasehold/core";
 import type { PlaceTime } from "./moved-time.ts";
 
-/** Time as it passes. */
+/** Real time. */
 export const realTime: PlaceTime = {
   clock: systemClock,
   store: (make, { clock = systemClock } = {}) => make(clock),

@@ -3,12 +3,13 @@ import { afterAll, describe, it } from "vitest";
 import { isMissing } from "../backends/missing-backend.ts";
 import { keepResults } from "./table.ts";
 
-/** Of the cases of a thousand, where each operation goes to a service or a file; memory goes through them all. */
+/** The rounds of the cases of a thousand if each operation goes to a service or a file; memory runs all of them. */
 export const SOME_ROUNDS = 250;
 
 /**
- * The cases that show an SDK, or another server of the same service, which differs: each kind of request, its answer, its failure, and
- * its end by a signal. All others judge what this repository's code makes of the answers.
+ * The cases that test an SDK, or another server of the same service: each kind of request, its answer, its failure, and its end
+ * by a signal. All
+ * other cases test what this repository's code does with the answers.
  */
 const EACH_KIND_OF_REQUEST: ReadonlySet<string> = new Set([
   ...["capabilities", "check", "read-held", "watch-release", "watch-ends", "request-counts"],
@@ -23,16 +24,16 @@ const EACH_KIND_OF_REQUEST: ReadonlySet<string> = new Set([
   ...["leading-stale-write", "leading-outage"],
 ]);
 
-/** What runs only some cases runs all of them with LEASEHOLD_EVERY_CASE=1. */
+/** A run of only some cases runs all of them with LEASEHOLD_EVERY_CASE=1. */
 const ONLY_EACH_KIND = "another run judges it; LEASEHOLD_EVERY_CASE=1 runs it here too";
 
-/** How to run the cases of one store. */
+/** The options for the cases of one store. */
 export interface RunOptions {
-  /** Several cases at a time: where time is real, most of them do nothing but wait for it. @defaultValue false */
+  /** Runs several cases at a time; if time is real, most of them only wait for it. @defaultValue false */
   readonly concurrently?: boolean | undefined;
   /**
-   * Leaves out the cases that no other SDK or server changes.
-   * @defaultValue true where the SDK is the oldest: LEASEHOLD_OLDEST_PEERS=1
+   * Omits the cases that do not depend on the SDK or the server. @defaultValue true if the SDK is the oldest:
+   * LEASEHOLD_OLDEST_PEERS=1
    */
   readonly onlyEachKindOfRequest?: boolean | undefined;
 }
@@ -52,9 +53,9 @@ export function runConformance(subject: Subject, options: RunOptions = {}): void
 }
 
 /**
- * Registers the suite of a store whose service has to be installed. Where it is missing, each cell of its column says so.
- * @param register calls {@link runConformance}, and what starts the service.
- * @throws if it is missing although LEASEHOLD_ALL_BACKENDS=1 says that everything is there, as in CI.
+ * Registers the suite of a store whose service has to be installed. If it is missing, each cell of its column says so.
+ * @param register calls {@link runConformance}, and starts the service.
+ * @throws if it is missing although LEASEHOLD_ALL_BACKENDS=1 says that all backends are installed, as in CI.
  */
 export async function runConformanceUnless(
   missing: Promise<string | undefined>,

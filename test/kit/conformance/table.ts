@@ -7,21 +7,24 @@ import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where this run keeps what became of each store's cases. */
+    /** The folder in which this run keeps the results of each store's cases. */
     readonly conformanceResults?: string;
   }
 }
 
-/** Keeps what became of one store's cases, for the table at the end of the run. */
+/** Keeps the results of one store's cases, for the table at the end of the run. */
 export async function keepResults(subject: string, results: readonly CaseResult[]): Promise<void> {
   const file = `${subject.replace(/[^a-z0-9]+/gi, "-")}.json`;
   const folder = inject("conformanceResults");
-  // Without the setup below, as under a mutant, nobody prints a table.
+  // Without the setup below, as in mutation tests, no table is printed.
   if (folder === undefined) return;
   await writeFile(join(folder, file), `${JSON.stringify(results, undefined, 2)}\n`);
 }
 
-/** Before a run: a folder of its own, since there may be others at the same time. Returns what prints the table after it. */
+/**
+ * Creates a folder for this run, because other runs may exist at the same time. Returns a function that prints the table after
+ * the run.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "conformance-"));
   project.provide("conformanceResults", folder);
@@ -31,7 +34,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** The table of every store that took part in a run, if any did. */
+/** Prints a table of every store that took part in a run, if any did. */
 async function printTable(folder: string): Promise<void> {
   const files = await readdir(folder);
   if (files.length === 0) return;

@@ -5,24 +5,26 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Faults, HeldRequests } from "@leasehold/conformance";
 import { TcpPassage, type TcpConditions } from "../faults/tcp-passage.ts";
 
-/** How long what was broken may take until both ends have heard of it. */
+/** The time within which both ends notice a broken connection. */
 const HEARD_MS = 20;
-/** How long a service may take to begin to answer what was delivered to it late; what was called off it never answers. */
+/** The time within which a service begins to answer a late request. It never answers a request that was aborted. */
 const ANSWER_MS = 250;
 
 export interface TcpNetworkOptions {
   /**
-   * The order to a client to make its next requests on a new connection, and to go on waiting for what it has sent on this
-   * one: a GOAWAY, where all requests share one connection. Without it, every connection is for one request at a time.
+   * The bytes that tell a client to make its next requests on a new connection, and to go on waiting for replies on this one. For
+   * a protocol in which
+   * all requests share one connection this is a GOAWAY. Without it, each connection is for one request at a time.
    */
   readonly goAway?: Uint8Array | undefined;
-  /** Resolves once the client is ready for its next request: called when the network has healed. */
+  /** Called when the network has healed. Resolves once the client is ready for its next request. */
   readonly ready?: (() => Promise<unknown>) | undefined;
 }
 
 /**
- * The network between one process and a service on 127.0.0.1, which deals in bytes. In contrast to a `TcpFaultProxy`,
- * what is held stays held when all else goes well again, connection by connection.
+ * The network between one process and a service on 127.0.0.1, which passes bytes. In contrast to a `TcpFaultProxy`, held bytes
+ * stay held after the
+ * network has healed, connection by connection.
  */
 export class TcpNetwork implements Faults, AsyncDisposable {
   readonly #server: Server;
@@ -45,12 +47,12 @@ export class TcpNetwork implements Faults, AsyncDisposable {
     return new TcpNetwork(server, servicePort, options);
   }
 
-  /** The service's, as the client sees it. */
+  /** The port that the client uses for the service. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Resolves once a request that is sent now has come as far as it will; `undefined` where it will be answered. */
+  /** Resolves once a request that is sent now cannot get any further; `undefined` if it will be answered. */
   get farthest(): Promise<unknown> | undefined {
     return this.#fault.farthest;
   }
@@ -109,7 +111,7 @@ export class TcpNetwork implements Faults, AsyncDisposable {
   }
 }
 
-/** The fault that all that is sent meets at present. */
+/** The present fault of everything that is sent. */
 interface Weather {
   readonly requests: TcpConditions["requests"];
   readonly replies: TcpConditions["replies"];
@@ -124,7 +126,7 @@ const FINE: Weather = { requests: "pass", replies: "pass" };
 /** One connection. */
 class Line implements TcpConditions {
   weather: Weather = FINE;
-  /** Under which something was held that still is. */
+  /** The fault under which something was held that still is. */
   holds: Weather | undefined;
   readonly #client: Socket;
   readonly #service: Socket;
@@ -161,7 +163,7 @@ class Line implements TcpConditions {
     return this.#passage.hasLost;
   }
 
-  /** Tells the client something that the service has not said. */
+  /** Sends the client bytes that do not come from the service. */
   tell(bytes: Uint8Array): void {
     if (this.#client.writable) this.#client.write(bytes);
   }
@@ -171,13 +173,13 @@ class Line implements TcpConditions {
     this.#passage.release();
   }
 
-  /** Delivers what is held; resolves when the service has answered, or has not. */
+  /** Delivers the held bytes. Resolves when the service has answered, or when its time to answer has passed. */
   async letGo(): Promise<void> {
     const answered = once(this.#service, "data", { signal: AbortSignal.timeout(ANSWER_MS) });
     this.holds = undefined;
     this.#passage.release();
     await answered.catch(() => undefined);
-    // For the rest of the answer to have come.
+    // Waits for the rest of the answer.
     await delay(1);
   }
 

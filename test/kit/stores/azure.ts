@@ -5,10 +5,10 @@ import { startAzurite } from "../backends/azurite.ts";
 import { containerClient } from "../backends/fresh-container.ts";
 import type { StoreSettings, TestStore } from "./test-store.ts";
 
-/** Azure Blob Storage: Azurite. */
+/** Azure Blob Storage, on Azurite. */
 export const azure: TestStore = {
   title: "Azure Blob Storage",
-  // Azure's shortest.
+  // Azure's shortest lease.
   leaseDurationMs: 15_000,
 
   missing: () => Promise.resolve(undefined),
@@ -32,16 +32,16 @@ export const azure: TestStore = {
       document: (name) => {
         const blob = container.getBlockBlobClient(`documents/${name}`);
         const read = async (): Promise<string> => {
-          // No leader yet, no blob yet, and perhaps no container.
+          // Before the first leader there is no blob, and perhaps no container.
           if (!(await blob.exists())) return "";
-          // One request: `downloadToBuffer` asks for the length first, and the content may be another one by then.
+          // One request. `downloadToBuffer` asks for the length first, and the content may change before it downloads.
           const { readableStreamBody } = await blob.download();
           return readableStreamBody ? await text(readableStreamBody) : "";
         };
         return {
           read,
           seal: (leadership) => store.seal(leadership, blob),
-          // Since the seal, nobody but this leader can write in between, and it writes one at a time.
+          // After the seal only this leader can write, and it makes one write at a time.
           update: async (leadership, change) => store.fencedUpload(leadership, blob, change(await read())),
           write: (leadership, content) => store.fencedUpload(leadership, blob, content),
         };
@@ -52,7 +52,9 @@ export const azure: TestStore = {
   },
 };
 
-/** Those of a container at `url`: Azurite, or a proxy in front of it. The first candidate makes the container. */
+/**
+ * Returns the settings of a container at `url`, an Azurite or a proxy in front of one. The first candidate creates the container.
+ */
 export function azureSettings(url: string, containerName: string): StoreSettings {
   return { store: "azure", url, containerName };
 }

@@ -10,10 +10,10 @@ const LEASES = "leases";
 const DOCUMENTS = "documents";
 type PutItem = NonNullable<NonNullable<TransactWriteCommandInput["TransactItems"]>[number]["Put"]>;
 
-/** How long to wait before a transaction that met a renewal is sent again. */
+/** The wait before a transaction that met a renewal is sent again. */
 const CONFLICT_MS = 20;
 
-/** DynamoDB: moto, since the fence is part of a transaction, which dynalite does not know. */
+/** DynamoDB, on moto, because the fence is part of a transaction, which dynalite does not implement. */
 export const dynamodb: TestStore = {
   title: "DynamoDB",
   leaseDurationMs: 2_000,
@@ -48,7 +48,7 @@ export const dynamodb: TestStore = {
   },
 };
 
-/** Makes the table of the leases, unless it is there. */
+/** Creates the table of the leases, unless it exists. */
 export async function makeLeases(url: string): Promise<void> {
   const client = clientOf(url);
   await new DynamoDBLeaseStore({ client, tableName: LEASES }).createTable();
@@ -88,7 +88,7 @@ function documentIn(client: DynamoDBClient, store: DynamoDBLeaseStore, name: str
   };
 }
 
-/** Why a transaction was cancelled, if the error is that. */
+/** Returns why a transaction was cancelled, if the error says that. */
 function reasonsOf(error: unknown): readonly string[] {
   if (!(error instanceof TransactionCanceledException)) return [];
   return error.CancellationReasons?.map(({ Code = "" }) => Code) ?? [];

@@ -3,13 +3,13 @@ import type { Leadership } from "@leasehold/core";
 import { etcdMissing, startEtcd } from "../backends/etcd.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
-/** How long a request of a document may take. */
+/** The time limit of a document's request. */
 const REQUEST_MS = 5_000;
 
-/** etcd: one member. */
+/** etcd with one member. */
 export const etcd: TestStore = {
   title: "etcd",
-  // etcd's shortest by default is 2 s, and it ends a lease up to half a second late.
+  // etcd's shortest lease is 2 s by default, and it ends a lease up to half a second late.
   leaseDurationMs: 3_000,
 
   missing: () => etcdMissing(),
@@ -36,7 +36,7 @@ export const etcd: TestStore = {
   },
 };
 
-/** etcd has found a condition of a transaction not met. */
+/** The error of a transaction whose conditions do not hold. */
 class Refused extends Error {
   override readonly name = "Refused";
 }
@@ -64,7 +64,7 @@ function documentAt(url: string, store: EtcdLeaseStore, name: string): GuardedDo
   };
   return {
     read,
-    // While the fence holds nobody else can write, and this leader writes one at a time.
+    // While the fence holds only this leader can write, and it makes one write at a time.
     update: async (leadership, change) => write(leadership, change(await read())),
     write,
   };

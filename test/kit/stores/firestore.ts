@@ -4,7 +4,7 @@ import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { startFirestore } from "../backends/firestore.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
-/** Firestore: our own server. */
+/** Firestore, on our own server. */
 export const firestore: TestStore = {
   title: "Firestore",
   leaseDurationMs: 2_000,
@@ -23,7 +23,7 @@ export const firestore: TestStore = {
   },
 
   open({ host = "" }) {
-    // Else the client looks for a metadata server first.
+    // Without this the client looks for a metadata server first.
     process.env["METADATA_SERVER_DETECTION"] = "none";
     const client = new Firestore({ projectId: "demo-leasehold", host, ssl: false });
     const store = new FirestoreLeaseStore({ firestore: client });

@@ -4,10 +4,10 @@ import { createPool, type Pool, type PoolConnection, type RowDataPacket } from "
 import { mariaDbMissing, startMariaDb } from "../backends/mariadb.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
-/** After how long in the middle of a transaction the server gives up a client that says nothing any more. */
+/** The time after which the server gives up a silent client in the middle of a transaction. */
 const ABANDONED_S = 1;
 
-/** MySQL: MariaDB. */
+/** MySQL, on MariaDB. */
 export const mysql: TestStore = {
   title: "MySQL",
   leaseDurationMs: 2_000,
@@ -31,14 +31,14 @@ export const mysql: TestStore = {
 
   open({ url = "" }) {
     const store = new SqlLeaseStore({ mysql: url });
-    // The documents' own connections: lease calls never wait for them.
+    // Separate connections for the documents, so that lease calls never wait for them.
     const pool = createPool({ uri: url, connectionLimit: 2 });
     return Promise.resolve({
       store,
       document: (name) => documentIn(pool, store, name),
       isRefusal: (error) => isLeaseholdError(error, "FENCED"),
       close: async () => {
-        // Of a connection that is broken.
+        // The error of a broken connection is ignored.
         await pool.end().catch(() => undefined);
         await store.close();
       },
@@ -61,7 +61,7 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
       await connection.commit();
       connection.release();
     } catch (error) {
-      // Rolls back, whatever has become of the connection.
+      // Rolls back, in whatever state the connection is.
       connection.destroy();
       throw error;
     }
@@ -76,7 +76,8 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
   return {
     read: () => read(pool),
     update: (leadership, change) =>
-      // The next leader waits for this transaction, even if this process is cut off in the middle of it. MariaDB's own.
+      // The next leader waits for this transaction, even if this process is cut off in the middle of it. The setting is MariaDB's
+      // own.
       inTransaction(
         leadership,
         async (connection) => put(connection, change(await read(connection, "FOR UPDATE"))),

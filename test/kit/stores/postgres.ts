@@ -4,11 +4,11 @@ import { Pool, type PoolClient } from "pg";
 import { postgresMissing, startPostgres } from "../backends/postgres.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
-/** After how long in the middle of a transaction the server gives up a client that says nothing any more. */
+/** The time after which the server gives up a silent client in the middle of a transaction. */
 const ABANDONED_MS = 1_000;
 const UPSERT = "INSERT INTO documents VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET content = EXCLUDED.content";
 
-/** PostgreSQL: a server of its own. */
+/** PostgreSQL, on a server of its own. */
 export const postgres: TestStore = {
   title: "PostgreSQL",
   leaseDurationMs: 2_000,
@@ -32,7 +32,7 @@ export const postgres: TestStore = {
 
   open({ url = "" }) {
     const store = new SqlLeaseStore({ postgres: url });
-    // The documents' own connections: lease calls never wait for them.
+    // Separate connections for the documents, so that lease calls never wait for them.
     const pool = poolOf(url);
     return Promise.resolve({
       store,
@@ -48,9 +48,9 @@ export const postgres: TestStore = {
 
 function poolOf(connectionString: string): Pool {
   const pool = new Pool({ connectionString, max: 2 });
-  // Of an idle connection, when the server ends first.
+  // The error of an idle connection when the server ends first.
   pool.on("error", () => undefined);
-  // A connection that breaks under a statement says so twice, and unheard, the second time would end the process.
+  // A connection that breaks during a statement emits a second error, which would end the process without a listener.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
@@ -70,7 +70,7 @@ function documentIn(pool: Pool, store: SqlLeaseStore, name: string): GuardedDocu
       await client.query("COMMIT");
       client.release();
     } catch (error) {
-      // Rolls back, whatever has become of the connection.
+      // Rolls back, in whatever state the connection is.
       client.release(true);
       throw error;
     }

@@ -10,10 +10,10 @@ import { inFile } from "./sqlite-file.ts";
 import { sqlite } from "./sqlite.ts";
 import type { MemberService, OpenStore } from "./test-store.ts";
 
-/** How long it may take to read a record of a member that serves. */
+/** The time limit of a read from a member that serves. */
 const READ_MS = 10_000;
 
-/** A process that serves, whichever it is. */
+/** A process that serves, of any kind. */
 interface Backend {
   readonly port: number;
   pause(): Promise<void>;
@@ -21,7 +21,7 @@ interface Backend {
   stop(): Promise<void>;
 }
 
-/** A member with a process of its own, behind a proxy, so that it has one address however often it is started. */
+/** A member with a process of its own, behind a proxy, so that its address stays the same when it is started again. */
 class ServedMember implements MemberService {
   readonly name: string;
   readonly proxy: TcpFaultProxy;
@@ -82,14 +82,14 @@ class ServedMember implements MemberService {
 }
 
 interface Parts {
-  /** Starts its process, with what it has kept. */
+  /** Starts its process, with the data that it has kept. */
   readonly start: () => Promise<Backend>;
-  /** Removes what it has kept; its process has ended. */
+  /** Removes its data, after its process has ended. */
   readonly empty: () => Promise<void>;
   readonly open: (host: string) => Promise<OpenStore>;
 }
 
-/** DynamoDB: dynalite, which keeps its data in a folder. */
+/** DynamoDB, on dynalite, which keeps its data in a folder. */
 export async function dynamodbMember(folder: string): Promise<ServedMember> {
   return await ServedMember.begin("dynamodb", {
     async start() {
@@ -103,7 +103,7 @@ export async function dynamodbMember(folder: string): Promise<ServedMember> {
   });
 }
 
-/** Firestore: our own server, whose data are in its memory alone. */
+/** Firestore, on our own server, which keeps its data only in memory. */
 export async function firestoreMember(): Promise<ServedMember> {
   return await ServedMember.begin("firestore", {
     async start() {
@@ -115,7 +115,7 @@ export async function firestoreMember(): Promise<ServedMember> {
   });
 }
 
-/** SQLite: a file. It has no process that could be killed, and stands still instead: nobody gets at it. */
+/** SQLite, on a file. It has no process to kill; instead the file is locked, so that no process can use it. */
 export async function sqliteMember(): Promise<MemberService & { readonly path: string }> {
   const service = await sqlite.start();
   const path = service.settings["path"]!;
@@ -134,7 +134,7 @@ export async function sqliteMember(): Promise<MemberService & { readonly path: s
   };
 }
 
-/** Waits for whoever has locked it, without blocking this process. */
+/** Waits until the file is not locked, without blocking this process. */
 async function emptyFile(path: string): Promise<void> {
   for (;;) {
     try {
@@ -150,7 +150,7 @@ async function emptyFile(path: string): Promise<void> {
   }
 }
 
-/** Past its proxy, by a client of its own. */
+/** Reads with a client of its own, past the member's proxy. */
 async function keeps({ store, close }: OpenStore, election: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(READ_MS);

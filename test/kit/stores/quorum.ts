@@ -13,7 +13,7 @@ import type { TestStore } from "./test-store.ts";
 /** A quorum of three kinds of stores, each of which can be killed, stopped and emptied by itself. */
 export const quorum: TestStore = {
   title: "a quorum of SQLite, DynamoDB and Firestore",
-  // A member has a quarter of an attempt, and an attempt less than a third of the time until the renew deadline.
+  // A member has a quarter of an attempt. An attempt has less than a third of the time until the renew deadline.
   leaseDurationMs: 6_000,
 
   missing: () => Promise.resolve(undefined),

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** Opens a file as every Node that is supported can: the oldest has no option for how long to wait for locks. */
+/** Opens a file in a way that every supported Node has: the oldest has no option for the wait for locks. */
 export function openFile(path: string, waitMs = 0): DatabaseSync {
   const database = new DatabaseSync(path);
   database.exec(`PRAGMA busy_timeout = ${waitMs}`);
@@ -17,7 +17,7 @@ export function inFile<T>(path: string, act: (database: DatabaseSync) => T): T {
   }
 }
 
-/** Runs `act` between `BEGIN IMMEDIATE` and `COMMIT`; what it throws comes after the rollback. */
+/** Runs `act` between `BEGIN IMMEDIATE` and `COMMIT`. An error of `act` is thrown after the rollback. */
 export async function inTransaction(database: DatabaseSync, act: () => Promise<void> | void): Promise<void> {
   database.exec("BEGIN IMMEDIATE");
   try {

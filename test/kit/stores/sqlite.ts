@@ -8,10 +8,10 @@ import { SqlLeaseStore } from "@leasehold/sql";
 import { inTransaction, openFile } from "./sqlite-file.ts";
 import type { GuardedDocument, TestStore } from "./test-store.ts";
 
-/** How long to wait for another process's lock on the documents. */
+/** The wait for another process's lock on the documents. */
 const BUSY_MS = 1_000;
 
-/** SQLite: no service, only files in a temporary folder. */
+/** SQLite has no service, only files in a temporary folder. */
 export const sqlite: TestStore = {
   title: "SQLite",
   leaseDurationMs: 2_000,
@@ -76,7 +76,7 @@ function documentIn(database: DatabaseSync, store: SqlLeaseStore, name: string):
   };
 }
 
-/** Locks the file of the documents and the one of the leases, for readers too, once everybody else lets it. */
+/** Locks the file of the documents and that of the leases, also for readers, once no other process locks them. */
 async function lockBoth(path: string): Promise<DatabaseSync> {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {

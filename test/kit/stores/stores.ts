@@ -1,6 +1,6 @@
 import type { OpenStore, StoreSettings, TestStore } from "./test-store.ts";
 
-// Each is loaded when it is asked for, and with it its SDK.
+// Each store is loaded at its first use, and with it its SDK.
 const STORES = {
   sqlite: async () => (await import("./sqlite.ts")).sqlite,
   azure: async () => (await import("./azure.ts")).azure,
@@ -15,14 +15,14 @@ const STORES = {
 
 export type StoreName = keyof typeof STORES;
 
-/** Every store that has a service which runs on one machine; `sqlite` and `voting` need none, and `quorum` brings its members. */
+/** Every store with a service that runs on one machine; `sqlite` and `voting` need none, and `quorum` starts its members. */
 export const STORE_NAMES: readonly StoreName[] = Object.keys(STORES) as StoreName[];
 
 export async function testStore(name: StoreName): Promise<TestStore> {
   return await STORES[name]();
 }
 
-/** Connects to the service of whichever store the settings are of. */
+/** Connects to the service of the store that the settings name. */
 export async function openStore(settings: StoreSettings): Promise<OpenStore> {
   return await (await testStore(settings.store)).open(settings);
 }

@@ -3,26 +3,27 @@ import type { Leadership } from "@leasehold/core";
 import { inTransaction, openFile } from "./sqlite-file.ts";
 import type { GuardedDocument, OpenStore } from "./test-store.ts";
 
-/** How long to wait for another process's lock on the documents. */
+/** The wait for another process's lock on the documents. */
 const BUSY_MS = 1_000;
 
-/** The documents have seen a later term. */
+/** The error of a write after the documents have seen a later term. */
 class StaleTerm extends Error {
   override readonly name = "StaleTerm";
 }
 
-/** Makes a file for documents that compare terms by themselves. */
+/** Creates a file for documents that compare terms themselves. */
 export function makeTermGuarded(path: string): void {
   const database = new DatabaseSync(path);
-  // The other lines of this process are not held up by the disk.
+  // With these settings the disk does not delay the other work of this process.
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
   database.exec("CREATE TABLE documents (name TEXT PRIMARY KEY, term INTEGER NOT NULL, content TEXT NOT NULL) STRICT");
   database.close();
 }
 
 /**
- * Documents for stores that have no fence of their own: a resource that is none of the store's remembers the highest term that it has
- * seen, and refuses what comes with a lower one. It has seen a term once that has sealed it.
+ * Returns documents for stores that have no fence of their own. The documents are a separate resource. It remembers the highest
+ * term that it has
+ * seen, and refuses a write with a lower one. A seal makes it see a term.
  */
 export function openTermGuarded(path: string): Pick<OpenStore, "document" | "isRefusal" | "close"> {
   const database = openFile(path, BUSY_MS);

@@ -4,58 +4,60 @@ import type { StoreName } from "./stores.ts";
 
 /** One kind of store: how to start its service on this machine, and how a process uses it. */
 export interface TestStore {
-  /** For people, for instance `Azure Blob Storage`. */
+  /** The name for people, for example `Azure Blob Storage`. */
   readonly title: string;
-  /** A lease that is short, for this store, and still long enough for real processes on a busy machine. */
+  /** A short lease for this store, which is still long enough for real processes on a busy machine. */
   readonly leaseDurationMs: number;
-  /** Why its service cannot be started on this machine, and what to install; `undefined` if it can. */
+  /** Returns why its service cannot be started on this machine, and what to install; `undefined` if it can. */
   readonly missing: () => Promise<string | undefined>;
   /**
    * Starts its service, empty. It does not outlive this process.
-   * @param candidates how many processes compete at most, where each has a part of the service in it
+   * @param candidates the most processes that compete, if each has a part of the service in it
    */
   readonly start: (candidates?: number) => Promise<StoreService>;
-  /** Connects to a service that {@link TestStore.start} has started, in whatever process. */
+  /** Connects to a service that {@link TestStore.start} has started, from any process. */
   readonly open: (settings: StoreSettings) => Promise<OpenStore>;
 }
 
-/** A service that runs; disposing of it ends it, and its data is lost. */
+/** A running service. Disposing of it ends it, and deletes its data. */
 export interface StoreService extends AsyncDisposable {
   readonly settings: StoreSettings;
   /** The service and its address, for people. */
   readonly place: string;
-  /** From now on nobody gets an answer: the service stands still. Of SQLite, which has none, the files are locked. */
+  /** Pauses the service: no request gets an answer. SQLite has no service; its files are locked. */
   pause(): Promise<void>;
-  /** It answers again, what it was asked meanwhile too. */
+  /** Resumes the service, which also answers the requests that have arrived meanwhile. */
   resume(): void;
-  /** The services that it is made of; absent where it is one. */
+  /** The services of which it consists; absent if it is one service. */
   readonly members?: readonly MemberService[];
-  /** The places of candidates, where each needs one to itself: their processes are the service. Absent where anybody may compete. */
+  /**
+   * The seats of candidates, if each process needs one because the processes are the service. Absent if any process may compete.
+   */
   readonly seats?: readonly Seat[];
 }
 
-/** The place of one candidate's process, and of the next one when that has ended. */
+/** The seat of one candidate's process, and of the next one when that has ended. */
 export interface Seat {
   readonly settings: StoreSettings;
-  /** Every way between it and the others. */
+  /** All connections between it and the others. */
   readonly links: readonly TcpFaultProxy[];
 }
 
-/** One of several services that keep the leases together; the others go on, whatever becomes of it. */
+/** One of several services that keep the leases together. The others continue, whatever happens to it. */
 export interface MemberService extends AsyncDisposable {
   readonly name: string;
-  /** The way to it, for everybody; absent where there is no network. */
+  /** The proxy in front of it, for all processes; absent if there is no network. */
   readonly proxy?: TcpFaultProxy;
-  /** From now on it answers nobody: it stands still. */
+  /** Pauses it: no request gets an answer. */
   pause(): Promise<void>;
   resume(): void;
-  /** Ends its process: who connects is refused. What it keeps on a disk stays. Of SQLite, which has none, the files are locked. */
+  /** Ends its process: connections are refused. Data on a disk stay. SQLite has no process; its files are locked. */
   kill(): Promise<void>;
-  /** Starts it again, with what it still has. */
+  /** Starts it again, with the data that it still has. */
   start(): Promise<void>;
-  /** It serves, and has forgotten everything. */
+  /** Deletes its data, and lets it serve. */
   wipe(): Promise<void>;
-  /** Whether it has a record of an election. */
+  /** Reports whether it has a record of an election. */
   keeps(election: string): Promise<boolean>;
 }
 
@@ -65,25 +67,26 @@ export type StoreSettings = { readonly store: StoreName } & Readonly<Record<stri
 /** A process's own connections to a service. */
 export interface OpenStore {
   readonly store: LeaseStore;
-  /** A document of that name, which leaders guard with their terms. */
+  /** Returns a document of this name, which leaders guard with their terms. */
   readonly document: (name: string) => GuardedDocument;
-  /** The error says that the service refused a guarded write to a stale leader. */
+  /** Reports whether an error says that the service refused a guarded write of a stale leader. */
   readonly isRefusal: (error: unknown) => boolean;
-  /** Closes them all: nothing of the store keeps this process alive then. */
+  /** Closes them all. After that nothing of the store keeps this process alive. */
   readonly close: () => Promise<void>;
 }
 
-/** A piece of text that only the present leader can change: the service refuses everybody else. */
+/** A text that only the present leader can change: the service refuses every other writer. */
 export interface GuardedDocument {
-  /** Returns its content; nothing at first. */
+  /** Returns its content, which is empty at first. */
   read(): Promise<string>;
-  /** To be called before the work, where the store's fence is `after-seal`; absent where nothing has to be. */
+  /** Must be called before the work if the store's fence is `after-seal`; absent if nothing is required. */
   seal?(leadership: Leadership): Promise<void>;
   /**
-   * Replaces what it holds by what `change` makes of it: nobody else's write comes in between. `change` is called again
-   * where the store's SDK tries again, perhaps after a reply was lost.
+   * Replaces the content by the result of `change`; no other write comes in between. `change` is called again if the store's SDK
+   * retries, for
+   * example after a lost reply.
    */
   update(leadership: Leadership, change: (content: string) => string): Promise<void>;
-  /** Replaces what it holds. Whether this process believes in its leadership is not asked. */
+  /** Replaces the content, without a check whether this process believes in its leadership. */
   write(leadership: Leadership, content: string): Promise<void>;
 }

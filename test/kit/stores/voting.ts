@@ -9,7 +9,7 @@ import type { OpenStore, Seat, StoreSettings, TestStore } from "./test-store.ts"
 
 const SECRET = "what servers of tests sign by";
 
-/** Servers that elect one of themselves: each candidate's process has one of them in it. */
+/** Servers that elect one of themselves. Each candidate's process contains one of them. */
 export const voting: TestStore = {
   title: "servers that elect one of themselves",
   leaseDurationMs: 3_000,
@@ -50,7 +50,7 @@ async function openServer(server: string, servers: string, folder: string): Prom
   return await VotingLeaseStore.open({ server, servers: addresses, secret: SECRET, stateDirectory: join(folder, server) });
 }
 
-/** A process that is no server: this store is alone in a cluster of its own, and only tells what such a store can do. */
+/** Returns the store of a process that is no server. It is alone in a cluster of its own, and only states its capabilities. */
 async function bystander(folder: string, closeGuarded: () => Promise<unknown>): Promise<Pick<OpenStore, "store" | "close">> {
   const stateDirectory = await mkdtemp(join(folder, "bystander-"));
   const servers = { none: `http://127.0.0.1:${await freePort()}` };
@@ -58,7 +58,10 @@ async function bystander(folder: string, closeGuarded: () => Promise<unknown>): 
   return { store, close: async () => void (await Promise.all([closeGuarded(), store.close()])) };
 }
 
-/** Each with a way in, and a way out to each other one's: all that goes between two passes one of either. */
+/**
+ * Returns the seats. Each has a proxy in front of it, and one to each other server. So all traffic between two servers passes one
+ * of either.
+ */
 async function seatsOf(names: readonly string[], common: StoreSettings): Promise<Seat[]> {
   const ways = await Promise.all(
     names.map(async (name) => {
@@ -72,7 +75,7 @@ async function seatsOf(names: readonly string[], common: StoreSettings): Promise
       const waysOut = await Promise.all(others.map((other) => startTcpFaultProxy(other.wayIn.port)));
       const outward = others.map((other, at) => [other.name, `http://${waysOut[at]!.host}`] as const);
       const addresses = new Map<string, string>([[name, address], ...outward]);
-      // In the order of the list, in which they are preferred.
+      // The servers are in the order of the list, which is the order of preference.
       const servers = Object.fromEntries(names.map((each) => [each, addresses.get(each)]));
       return { settings: { ...common, server: name, servers: JSON.stringify(servers) }, links: [wayIn, ...waysOut] };
     }),

@@ -1,6 +1,6 @@
 import type { Summary } from "./summary.ts";
 
-/** The data of each event beside when, who and in which term. Instants are like `at`. */
+/** The data of each event besides its time, its candidate and its term. Instants count like `at`. */
 export interface EventDetails {
   /** The demo begins. */
   readonly demo: {
@@ -8,11 +8,11 @@ export interface EventDetails {
     readonly retryPeriodMs: number;
     /** The store of the lease, for people. */
     readonly store: string;
-    /** The service that stands for it here, and its address. */
+    /** The service that replaces the store in the demo, and its address. */
     readonly place: string;
-    /** Who is in the story, for people. */
+    /** The processes of the story, for people. */
     readonly cast: string;
-    /** The stores that keep the lease together, if it is not one. */
+    /** The members, if the lease is kept in several stores together. */
     readonly members: readonly string[];
   };
   /** The next act begins. */
@@ -20,25 +20,25 @@ export interface EventDetails {
   /** A worker process was started. */
   readonly spawned: { readonly pid: number };
   readonly standby: object;
-  /** `validUntil`: until when its `isValid()` can be true unless it renews. */
+  /** `validUntil`: the time until which `isValid()` can be true without another renewal. */
   readonly "started-leading": { readonly validUntil: number };
   readonly renewed: { readonly validUntil: number };
-  /** The ledger refuses older terms from here on; only where the store needs that to be said. */
+  /** From here on the ledger refuses older terms. Only for stores that need a seal. */
   readonly sealed: object;
   /** The service has accepted a fenced write of that entry. */
   readonly wrote: { readonly entry: number };
-  /** `leadership.signal` has aborted. `lost`: rather than given up. */
+  /** `leadership.signal` has aborted. `lost` is true after a loss, and false after a release. */
   readonly ending: { readonly lost: boolean; readonly reason: string };
-  /** The worker saw `isValid()` false, or its task is about to settle; `lastValid` is when it last saw it true. */
+  /** `isValid()` was false, or the task is about to settle. `lastValid` is when the worker last read true. */
   readonly "validity-ended": { readonly lastValid: number };
   readonly "stopped-leading": { readonly lost: boolean };
-  /** The worker has no request under way, and stops itself until it is killed or resumed. */
+  /** The worker has no pending request, and stops itself until the demo kills or resumes it. */
   readonly "stands-still": object;
-  /** The worker ran again after a freeze; `valid` is what `isValid()` said in its first statement. */
+  /** The worker ran again after a freeze. `valid` is the result of `isValid()` in its first statement. */
   readonly thawed: { readonly frozenMs: number; readonly valid: boolean };
-  /** `error`: the name of what the write failed with. */
+  /** `error`: the name of the write's error. */
   readonly "fenced-write-refused": { readonly error: string; readonly message: string };
-  /** A write that was sent at `sentAt`, when `isValid()` was false. It must not be accepted once a newer leader has begun. */
+  /** The store accepted a write of `sentAt`, when `isValid()` was false. After a newer leader's start this must not happen. */
   readonly "late-write-accepted": { readonly sentAt: number };
   /** SIGKILL was sent. */
   readonly killed: object;
@@ -48,14 +48,14 @@ export interface EventDetails {
   readonly paused: object;
   /** SIGCONT was sent. */
   readonly resumed: object;
-  /** Nothing passes between the worker, which is a server, and the others any more; and it does again. */
+  /** No message passes between this worker, which is a server, and the others. `rejoined` ends this. */
   readonly "cut-off": object;
   readonly rejoined: object;
-  /** A store of several was ended by SIGKILL. */
+  /** SIGKILL ended one of several stores. */
   readonly "member-killed": { readonly member: string };
-  /** It answers again, with what it had; or it is empty. The demo began to start it at `since`. */
+  /** The store answers again, with its data or empty. The demo began to start it at `since`. */
   readonly "member-started": { readonly member: string; readonly empty: boolean; readonly since: number };
-  /** The others have written it anew. */
+  /** The other stores have restored the data of this store. */
   readonly "member-healed": { readonly member: string };
   readonly exited: { readonly code: number | null; readonly signal: string | null };
   readonly summary: Summary;
@@ -63,7 +63,7 @@ export interface EventDetails {
 
 export type EventName = keyof EventDetails;
 
-/** Something that happened. `at` is in milliseconds since the demo began, by the host's monotonic clock. */
+/** An event. `at` is in milliseconds since the demo began, by the host's monotonic clock. */
 export type DemoEvent = {
   readonly [Name in EventName]: {
     readonly at: number;
@@ -73,7 +73,7 @@ export type DemoEvent = {
   } & EventDetails[Name];
 }[EventName];
 
-/** The events of that name. */
+/** The type of the events with a name. */
 export type EventNamed<Name extends EventName> = Extract<DemoEvent, { readonly event: Name }>;
 
 export function isEvent<Name extends EventName>(event: DemoEvent, ...names: readonly Name[]): event is EventNamed<Name> {

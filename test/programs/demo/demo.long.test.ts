@@ -12,11 +12,11 @@ import { reachesState } from "@leasehold/test-kit/processes/process-state";
 import { STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { isEvent, type DemoEvent } from "./demo-event.ts";
 
-/** Ten times what the longest takes, and more than the demo gives itself. */
+/** Ten times the duration of the longest demo, and more than the demo's own limit. */
 const LIMITS = { timeout: 660_000 };
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 
-test("by itself, the demo shows its story on SQLite, and leaves nothing behind", LIMITS, async () => {
+test("the demo shows its story on SQLite, and leaves no process and no file behind", LIMITS, async () => {
   const folder = await freshFolder();
   const events = await expectStory("SQLite", start(["--json", "--out", join(folder, "new", "timeline.svg")], { TMPDIR: folder }));
   const picture = await readFile(join(folder, "new", "timeline.svg"), "utf8");
@@ -26,7 +26,7 @@ test("by itself, the demo shows its story on SQLite, and leaves nothing behind",
   await everyWorkerIsGone(events);
 });
 
-test("on a quorum, it shows what becomes of stores that die and come back", LIMITS, async () => {
+test("on a quorum, the demo shows stores that die and come back", LIMITS, async () => {
   const picture = join(await freshFolder(), "timeline.svg");
   const events = await expectEnd(
     "a quorum of SQLite, DynamoDB and Firestore",
@@ -60,7 +60,7 @@ test.skipIf(await isMissing(voting.missing()))(
 
 test("Ctrl-C at the beginning ends the demo and all its processes", async () => await interrupts("demo", "sqlite"));
 
-// The whole story on each of them would show no more: chaos plays worse ones there.
+// The whole story on each store would show no more: the chaos tests cover worse cases there.
 for (const name of STORE_NAMES) {
   const { missing } = await testStore(name);
   test.skipIf(await isMissing(missing()))(
@@ -77,7 +77,7 @@ async function interrupts(name: DemoEvent["event"], store: StoreName): Promise<v
   const demo = start(["--json", "--store", store], { TMPDIR: folder });
   const events: DemoEvent[] = [];
   for await (const event of demo.events()) {
-    // To the whole process group, as a terminal does; twice, as people do.
+    // The signal goes to the whole process group, as from a terminal, and twice, as impatient people press it.
     const first = event.event === name && !events.some((earlier) => earlier.event === name);
     for (let times = 0; first && times < 2; times += 1) process.kill(-demo.child.pid!, "SIGINT");
     events.push(event);
@@ -87,7 +87,7 @@ async function interrupts(name: DemoEvent["event"], store: StoreName): Promise<v
   await everyWorkerIsGone(events);
 }
 
-test("the demo ends when nobody reads its output any more", async () => {
+test("the demo ends when the reader of its output has left", async () => {
   const demo = start(["--json"]);
   const events: DemoEvent[] = [];
   for await (const event of demo.events()) {
@@ -112,13 +112,13 @@ test.each([
   expect(stderr).toContain("Usage: npm run demo");
 });
 
-test("where the store's server is not installed, it says what to install", async () => {
+test("without the store's server, the demo says what to install", async () => {
   const { code, stderr } = await start(["--store", "dynamodb"], { PATH: "/nonexistent" }).ended;
   expect(code).toBe(2);
   expect(stderr).toMatch(/^The demo cannot run on 'dynamodb' here\. moto is not installed: .*pip install.*\n$/);
 });
 
-/** Runs a demo of workers to its end, and expects everything to be in it. */
+/** Runs a demo of workers to its end, and expects every part of the story. */
 async function expectStory(title: string, demo: RunningDemo): Promise<readonly DemoEvent[]> {
   const events = await expectEnd(title, demo);
   const names = new Set(events.map(({ event }) => event));
@@ -137,14 +137,14 @@ async function expectStory(title: string, demo: RunningDemo): Promise<readonly D
   return events;
 }
 
-/** Runs a demo to its end, and expects that all was as it should be. */
+/** Runs a demo to its end, and expects that every expectation held. */
 async function expectEnd(title: string, demo: RunningDemo): Promise<readonly DemoEvent[]> {
   const events: DemoEvent[] = [];
   for await (const event of demo.events()) events.push(event);
   expect(events[0]).toMatchObject({ event: "demo", store: title });
   const { overlapMs, expectations } = events.find((event) => isEvent(event, "summary")) ?? {};
   const failed = expectations?.filter(({ held }) => !held);
-  // Named in the message too, for a report that leaves out what differs.
+  // The message names the difference too, because some reports leave it out.
   const found = { ...(await demo.ended), overlapMs, failed };
   expect(found, JSON.stringify(found)).toEqual({ code: 0, stderr: "", overlapMs: 0, failed: [] });
   expect(events.at(-1)?.event).toBe("summary");
@@ -166,7 +166,7 @@ async function freshFolder(): Promise<string> {
 
 interface RunningDemo {
   readonly child: ChildProcess;
-  /** Settles when the process and all that holds its output have ended. */
+  /** Settles when the process has ended, and every process that holds its output. */
   readonly ended: Promise<{ readonly code: number | null; readonly stderr: string }>;
   events(): AsyncIterable<DemoEvent>;
 }
@@ -176,7 +176,7 @@ function start(args: readonly string[], variables: NodeJS.ProcessEnv = {}): Runn
   const child = spawn(process.execPath, ["--conditions=@leasehold/source", PROGRAM, ...args], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
-    // A process group of its own, as in a terminal.
+    // The demo has a process group of its own, as in a terminal.
     detached: true,
   });
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -2,59 +2,59 @@ import { isEvent, type DemoEvent, type EventDetails, type EventName, type EventN
 import { demoMs } from "./demo-clock.ts";
 
 export interface Awaited<Name extends EventName> {
-  /** The awaited event, in words: for the live view, and for the error if it does not come. */
+  /** Describes the awaited event, for the live view and for the error if it does not come. */
   readonly what: string;
   readonly event: Name | readonly Name[];
-  /** Whose. @defaultValue anybody's */
+  /** The candidate of the event. @defaultValue any candidate */
   readonly of?: string | undefined;
-  /** Whose not. */
+  /** A candidate whose events do not count. */
   readonly notOf?: string | undefined;
-  /** From which event of the log on. @defaultValue the next one */
+  /** The index of the first event in the log that counts. @defaultValue the next event */
   readonly from?: number | undefined;
 }
 
-/** Everything that happens in the demo, as it arrives; those who wait for something wait here. */
+/** All events of the demo, in the order of their arrival. Callers can wait for an event. */
 export class EventLog {
   readonly originMs: number = demoMs();
   readonly events: DemoEvent[] = [];
-  /** The event that the demo waits for, or did when it was stopped. */
+  /** The event that the demo waits for, or waited for when it was stopped. */
   waitingFor: { readonly what: string; readonly since: number } | undefined;
   readonly #signal: AbortSignal;
   readonly #listeners = new Set<(event: DemoEvent) => void>();
 
-  /** @param signal ends every wait, with its reason. */
+  /** @param signal ends every wait with its reason. */
   constructor(signal: AbortSignal) {
     this.#signal = signal;
   }
 
-  /** How many events there are: a place to wait from later. */
+  /** The number of events. A later wait can start from here. */
   get length(): number {
     return this.events.length;
   }
 
-  /** The present, as in `at`. */
+  /** Returns the present time, as in `at`. */
   now(): number {
     return demoMs(this.originMs);
   }
 
-  /** The term that `candidate` has led last. */
+  /** Returns the last term that `candidate` has led. */
   termOf(candidate: string | null): number | null {
     return this.events.findLast((event) => event.candidate === candidate && isEvent(event, "started-leading"))?.term ?? null;
   }
 
-  /** Calls `listener` for every event from now on; returns a function that ends it. */
+  /** Calls `listener` for every event from now on. Returns a function that removes it. */
   listen(listener: (event: DemoEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Adds what another process has stamped. */
+  /** Adds an event that another process has logged with its time. */
   add(event: DemoEvent): void {
     this.events.push(event);
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** Adds what this process does or sees, at this moment. */
+  /** Adds an event of this process, with the present time. */
   note<Name extends EventName>(
     event: Name,
     candidate: string | null,

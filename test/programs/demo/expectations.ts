@@ -4,7 +4,7 @@ import { ledgerProblems, type Entry } from "./ledger.ts";
 import type { Takeover } from "./takeover.ts";
 import { inOrder, overlapMs, reignsOf } from "./timeline.ts";
 
-/** Something that had to be so, and whether it was. */
+/** An expectation, and its result. */
 export interface Expectation {
   readonly expected: string;
   readonly held: boolean;
@@ -24,10 +24,10 @@ export interface Evidence {
   readonly ledger: readonly (readonly Entry[])[];
 }
 
-/** How many renewals in one term show that nothing disturbs the leader: they cover more than a lease. */
+/** So many renewals in one term, which cover more than a lease, show that the leader is undisturbed. */
 export const RENEWALS = 4;
 
-/** Whether workers that were killed, told to end and frozen were replaced as they should be. */
+/** Checks that another worker replaced each one that was killed, told to end, or frozen. */
 export function judgeWorkers(evidence: Evidence): Expectation[] {
   return [
     oneLeaderEach(evidence),
@@ -57,7 +57,7 @@ function oneLeaderEach(evidence: Evidence): Expectation {
   };
 }
 
-/** Whether every term but the last was ended: by what the demo did to its leader, or by the leader, which may lose its lease. */
+/** Checks that every term but the last has ended: by an act of the demo, or by the leader, which may lose its lease. */
 export function eachTermEnds({ events }: Pick<Evidence, "events">): Pick<Expectation, "held" | "found"> {
   const terms = all(events, "started-leading").map(({ term }) => term);
   const ended = new Set(
@@ -91,7 +91,7 @@ export function noOverlap({ events }: Evidence): Expectation {
   };
 }
 
-/** How long that took is told, and is no matter of right or wrong: it depends on the machine. */
+/** Checks that another worker has taken over. The summary shows the duration, which depends on the machine and cannot fail. */
 function replaced({ takeovers }: Evidence, cause: Takeover["cause"]): Expectation {
   const takeover = takeovers.find((each) => each.cause === cause);
   return {
@@ -105,7 +105,7 @@ function drained({ events }: Evidence): Expectation {
   const [terminated] = all(events, "terminated");
   const own = events.filter(({ candidate }) => candidate === terminated?.candidate);
   const finished = all(own, "wrote").some(({ at }) => terminated !== undefined && at > terminated.at);
-  // A leader that a busy machine costs its lease cannot finish.
+  // A leader that loses its lease on a busy machine cannot finish.
   const lost = all(own, "stopped-leading").some((event) => event.term === terminated?.term && event.lost);
   const [exited] = all(own, "exited");
   const entry = finished ? "an entry" : lost ? "no entry, since it lost its lease," : "no entry";
@@ -143,7 +143,7 @@ function lateWriteRefused({ events }: Evidence): Expectation {
   };
 }
 
-/** A newer leader had begun, and had sealed what it seals, before the write was sent. */
+/** Reports whether a newer leader had begun before the write was sent, and had sealed the ledger if the store needs that. */
 function isStale({ term, sentAt }: EventNamed<"late-write-accepted">, events: readonly DemoEvent[]): boolean {
   const closings = count(events, "sealed") > 0 ? all(events, "sealed") : all(events, "started-leading");
   return closings.some((closing) => (closing.term ?? 0) > (term ?? 0) && closing.at < sentAt);
@@ -160,7 +160,7 @@ function goesOn({ events }: Evidence): Expectation {
   };
 }
 
-/** How often the leader renewed in that term in which it did so most. */
+/** Returns the largest number of renewals in one term. */
 export function mostRenewals(events: readonly DemoEvent[]): number {
   const terms = all(events, "renewed").map(({ term }) => term);
   return Math.max(0, ...terms.map((term) => terms.filter((other) => other === term).length));
@@ -201,7 +201,7 @@ export function count(events: readonly DemoEvent[], name: EventName): number {
   return all(events, name).length;
 }
 
-/** Whole milliseconds, but never a false zero. */
+/** Formats whole milliseconds. A positive time below 1 ms keeps two digits, so that it does not show as 0. */
 export function formatMs(ms: number): string {
   return `${(ms > 0 && ms < 1 ? ms.toFixed(2) : Math.round(ms)).toLocaleString("en-US")} ms`;
 }

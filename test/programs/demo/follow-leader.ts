@@ -4,15 +4,15 @@ import type { EventLog } from "./event-log.ts";
 export interface Following {
   /** How many renewals the leader does in one term. @defaultValue 0 */
   readonly renewals?: number | undefined;
-  /** How many entries it adds after these. @defaultValue 0 */
+  /** How many entries the leader adds after these renewals. @defaultValue 0 */
   readonly entries?: number | undefined;
-  /** Another leader than this one. */
+  /** A candidate that does not count as the leader. */
   readonly notOf?: string | undefined;
 }
 
 /**
- * Waits until a leader has done so much in one term from now on, and returns its name. A busy machine may cost a leader its
- * lease: the next one then begins anew.
+ * Waits until a leader has done this work in one term from now on, and returns its name. A leader may lose its lease on a busy
+ * machine: then the count begins again with the next leader.
  */
 export async function followLeader(log: EventLog, { renewals = 0, entries = 0, notOf }: Following): Promise<string> {
   const started = log.events.findLast((event) => isEvent(event, "started-leading"));

@@ -1,7 +1,7 @@
 import type { DemoEvent, EventDetails, EventName } from "./demo-event.ts";
 import type { Entry } from "./ledger.ts";
 
-/** An event, as a worker or the demo would log it; for tests. */
+/** Returns an event as a worker or the demo logs it, for tests. */
 export function eventAt<Name extends EventName>(
   at: number,
   candidate: string | null,
@@ -12,7 +12,7 @@ export function eventAt<Name extends EventName>(
   return { at, candidate, event, term, ...details } as DemoEvent;
 }
 
-/** A demo in which everything went well; tests spoil it. */
+/** Returns the events of a demo without faults. Tests add faults to it. */
 export function goodStory(): DemoEvent[] {
   const e = eventAt;
   return [
@@ -49,7 +49,7 @@ export function goodStory(): DemoEvent[] {
   ];
 }
 
-/** The versions of its ledger, as they were read. */
+/** Returns the versions of the ledger as they were read. */
 export function goodLedger(): Entry[][] {
   const entries: Entry[] = [
     { entry: 1, term: 1, candidate: "a" },
@@ -58,6 +58,6 @@ export function goodLedger(): Entry[][] {
     { entry: 4, term: 3, candidate: "c" },
     { entry: 5, term: 4, candidate: "d" },
   ];
-  // The reader has missed some.
+  // The reader has missed some versions.
   return [[], entries.slice(0, 1), entries.slice(0, 4), entries];
 }

@@ -1,13 +1,13 @@
 import type { DemoEvent } from "./demo-event.ts";
 import type { View } from "./view.ts";
 
-/** Every event as one line of JSON. */
+/** Prints every event as one line of JSON. */
 export class JsonLines implements View {
   show(event: DemoEvent): void {
     process.stdout.write(`${JSON.stringify(event)}\n`);
   }
 
   [Symbol.dispose](): void {
-    // Nothing is open.
+    // There is nothing to close.
   }
 }

@@ -4,12 +4,12 @@ import { demoMs } from "./demo-clock.ts";
 import { entriesOf, type Entry } from "./ledger.ts";
 
 const LOOK_MS = 100;
-/** How long the last look is tried, should the store be gone. */
+/** How long the final read is retried if the store does not answer. */
 const LAST_LOOK_MS = 60_000;
 
-/** Reads the ledger again and again beside those who write it: the leader's next write would hide a stale one. */
+/** Reads the ledger again and again while workers write it, because the leader's next write would hide a stale one. */
 export class LedgerWatch implements AsyncDisposable {
-  /** The ledger's contents, one after another, without repetitions. */
+  /** The contents of the ledger, one after another, without repetitions. */
   readonly versions: Entry[][] = [];
   readonly #ledger: GuardedDocument;
   readonly #stop = Promise.withResolvers<undefined>();
@@ -21,7 +21,7 @@ export class LedgerWatch implements AsyncDisposable {
     this.#watching = this.#watch();
   }
 
-  /** Looks for the last time. */
+  /** Reads the ledger for the last time. */
   async end(): Promise<void> {
     await this[Symbol.asyncDispose]();
     const timeUp = new AbortController();
@@ -44,7 +44,7 @@ export class LedgerWatch implements AsyncDisposable {
     }
   }
 
-  /** Returns whether the ledger was read: a read that fails, or comes after `end`, tells nothing. */
+  /** Returns whether the ledger was read. A read that fails, or ends after `end`, does not count. */
   async #look(end: Promise<undefined>): Promise<boolean> {
     const version = await Promise.race([this.#ledger.read().then(entriesOf), end]).catch(() => undefined);
     if (version && JSON.stringify(version) !== JSON.stringify(this.versions.at(-1))) this.versions.push(version);

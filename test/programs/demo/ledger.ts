@@ -1,4 +1,4 @@
-/** One unit of the leader's work. */
+/** One entry of the ledger: one unit of the leader's work. */
 export interface Entry {
   /** Counts from 1. */
   readonly entry: number;
@@ -6,15 +6,16 @@ export interface Entry {
   readonly candidate: string;
 }
 
-/** Returns the ledger's content, which is empty at first. */
+/** Parses the ledger's content, which is empty at first. */
 export function entriesOf(text: string): Entry[] {
   return text === "" ? [] : (JSON.parse(text) as Entry[]);
 }
 
 /**
- * The faults of a ledger, given its versions in the order in which they were read: a version that does not extend
- * the one before has lost something, a term that goes back is a stale leader's write, and an acknowledged entry must
- * be there in the end. Empty if all is well.
+ * Returns the faults of a ledger, from its versions in the order in which they were read. Empty if there is no fault.
+ * - A version that lacks an entry of the one before has lost it.
+ * - A term that goes back is a stale leader's write.
+ * - Each acknowledged entry must be in the last version.
  */
 export function ledgerProblems(versions: readonly (readonly Entry[])[], acknowledged: readonly Entry[]): string[] {
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-/** `npm run demo`: see `command-line.ts` for what it takes, and the stories for what it does. */
+/** `npm run demo`. The arguments are in `command-line.ts`, and the acts of the demo in the stories. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { timing } from "@leasehold/core";
@@ -21,13 +21,13 @@ import { Workers } from "./workers.ts";
 
 const ELECTION = "ledger-keeper";
 const LEDGER = "ledger";
-/** In leases, so that the story is the same at any pace. */
+/** Both durations are in leases, so that the story is the same with any lease. */
 const UNIT_OF_WORK = 1 / 15;
 const RETRY_PERIOD = 2 / 15;
-/** Ten times what the longest demo takes. */
+/** Ten times the duration of the longest demo. */
 const WATCHDOG_MS = 600_000;
 
-/** Durations of the demo that its lease sets. */
+/** The durations of the demo, which depend on its lease. */
 interface Pace {
   readonly leaseDurationMs: number;
   readonly retryPeriodMs: number;
@@ -50,25 +50,25 @@ async function main(given: CommandLine): Promise<number> {
   try {
     return (await run(given, stop)) ? 0 : 1;
   } catch (error) {
-    // What fails because of Ctrl-C, which reaches every process of the terminal, is no news.
+    // Ctrl-C reaches every process of the terminal, so errors after it are expected and not printed.
     const interrupted = stop.signal.reason instanceof Interrupted ? stop.signal.reason : undefined;
     process.stderr.write(`${interrupted?.message ?? String(error)}\n`);
     return interrupted?.exitCode ?? 1;
   } finally {
     clearTimeout(watchdog);
-    // An SDK whose service has ended first, by the same Ctrl-C, would go on asking for it.
+    // The same Ctrl-C may have ended the service first. An SDK would then retry and keep this process alive.
     if (stop.signal.aborted) setImmediate(() => process.exit());
   }
 }
 
-/** Everything from the first process to the last; whatever happens, none is left. Returns whether every expectation held. */
+/** Runs the whole demo, and ends all its processes, also after an error. Returns whether every expectation held. */
 async function run({ store: name, json, out }: CommandLine, stop: AbortController): Promise<boolean> {
   const { title, leaseDurationMs, start, open } = await testStore(name);
   const pace = { leaseDurationMs, retryPeriodMs: leaseDurationMs * RETRY_PERIOD, unitOfWorkMs: leaseDurationMs * UNIT_OF_WORK };
   await using service = await start();
   stop.signal.throwIfAborted();
   const { store, document, close } = await open(service.settings);
-  // A client must not be closed under a request that its SDK still repeats, and then the exit of this process does it.
+  // A client must not be closed while its SDK still retries a request. After a stop, the exit of this process closes the client.
   await using _ = { [Symbol.asyncDispose]: async () => (stop.signal.aborted ? undefined : close()) };
   const lease = timing(pace, store.capabilities);
 
@@ -131,7 +131,7 @@ async function perform(story: Story, { log, service, pace, stop }: Performance):
 }
 
 async function writePicture(out: string, story: Story, evidence: Evidence, endsAt: number): Promise<string> {
-  // Loaded now: it takes a while, and nothing before needs it.
+  // Load this module only now, because that takes a while and only the picture needs it.
   const { pictureOf } = await import("./picture.ts");
   await mkdir(dirname(resolve(out)), { recursive: true });
   await writeFile(out, await pictureOf(story, evidence, endsAt));

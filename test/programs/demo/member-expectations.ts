@@ -14,14 +14,14 @@ import {
 } from "./expectations.ts";
 import { inOrder } from "./timeline.ts";
 
-/** A span, and in whose lane it is. */
+/** A span of time, and its lane in the picture. */
 interface Moment {
   readonly lane: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Whether stores that died and came back, one of them empty, did to the leaders what they should. */
+/** Checks the leaders while stores die and come back, one of them empty. */
 export function judgeMembers(evidence: Evidence): Expectation[] {
   return [
     twoLeaders(evidence),
@@ -37,7 +37,7 @@ export function judgeMembers(evidence: Evidence): Expectation[] {
   ];
 }
 
-/** When the leader gave up for want of a majority, and when one led again. */
+/** Returns when the leader gave up without a majority, and when a leader began again. */
 export function momentsOf({ events, timing }: Evidence): { readonly leaderDown?: Moment; readonly leaderBack?: Moment } {
   const [back] = all(events, "member-started");
   const leads = back && all(events, "started-leading").find(({ at }) => at > back.since);
@@ -62,7 +62,7 @@ function twoLeaders(evidence: Evidence): Expectation {
   };
 }
 
-/** Between one store's death and the next change of the stores. */
+/** Checks that the leader renews between one store's death and the next change of the stores. */
 function untouched({ events }: Evidence, which: number, expected: string): Expectation {
   const killed = all(events, "member-killed")[which];
   const next = changes(events).find(({ at }) => killed !== undefined && at > killed.at);
@@ -84,7 +84,7 @@ function stepsDown(evidence: Evidence): Expectation {
   };
 }
 
-/** A leader may be late to say that it begins: its lease counts from when it sent the request for it. */
+/** A leader may log its start late. So its lease counts from when the leader sent the request for it. */
 function nobodyWithout({ events, timing }: Evidence): Expectation {
   const [, second] = all(events, "member-killed");
   const [back] = all(events, "member-started");

@@ -7,7 +7,7 @@ import { memberStretchesOf } from "./member-timeline.ts";
 
 const lease = timing({ leaseDurationMs: 15_000 });
 
-/** A demo in which everything went well. */
+/** Returns the events of a demo without faults. */
 function goodStory(): DemoEvent[] {
   const renewed = (at: number, candidate: string, term: number): DemoEvent =>
     e(at, candidate, "renewed", { validUntil: at + lease.validForMs }, term);
@@ -56,11 +56,11 @@ function failuresOf(change: (event: DemoEvent) => DemoEvent | undefined): string
     .map(({ expected }) => expected);
 }
 
-test("a story in which everything went well holds", () => {
+test("every expectation holds in a story without faults", () => {
   expect(failuresOf((event) => event)).toEqual([]);
 });
 
-test("a leader whose lease was sent for before the second store died may say so later", () => {
+test("a leader that sent its request before the second store died may log its start later", () => {
   const early = (event: DemoEvent): DemoEvent =>
     isEvent(event, "started-leading") && event.term === 2 ? { ...event, at: 38_900, validUntil: 40_000 } : event;
   expect(failuresOf(early)).not.toContain("nobody begins to lead while one store of three is left");
@@ -89,7 +89,7 @@ test.each<[string, (event: DemoEvent) => DemoEvent | undefined]>([
   expect(failuresOf(change)).toContain(expected);
 });
 
-test("a store is up from the beginning, gone while it is dead, and empty until it has been written", () => {
+test("a store is up from the beginning, absent while it is dead, and empty until it is restored", () => {
   expect(memberStretchesOf(goodStory(), 80_000)).toEqual([
     { member: "dynamodb", state: "up", from: 0, to: 10_000 },
     { member: "firestore", state: "up", from: 0, to: 27_000 },

@@ -7,12 +7,12 @@ import { judgeMembers, momentsOf } from "./member-expectations.ts";
 import { formatMs, RENEWALS, type Evidence } from "./expectations.ts";
 import type { Measure, Stage, Story } from "./story.ts";
 
-/** How often an emptied store is asked whether it has a record again. */
+/** The time between two checks whether an emptied store has a record again. */
 const LOOK_MS = 50;
-/** How long nobody leads, so that the picture shows it, in leases. */
+/** How long no worker leads, in leases. It is long enough for the picture to show it. */
 const NOBODY = 0.4;
 
-/** Stores that keep a lease together die and come back, one of them empty. */
+/** Three stores keep a lease together. Two of them die and come back, one of them empty. */
 export const memberStory: Story = {
   cast: "two worker processes, three stores",
   measured: "The measures are the leader's way down after its last renewal, and the next one's start after a store's return.",
@@ -23,7 +23,7 @@ export const memberStory: Story = {
 
 async function play(stage: Stage): Promise<void> {
   const { log, leaseDurationMs, signal } = stage;
-  // By the first, which keeps its data on a disk, and the second, which has them in memory alone.
+  // The first one keeps its data on a disk, the second one only in memory.
   const [onDisk, inMemory] = ["dynamodb", "firestore"].map((name) => stage.members.find((member) => member.name === name)!) as [
     MemberService,
     MemberService,
@@ -87,7 +87,7 @@ function act(log: EventLog, title: string, explanation: string): void {
 
 async function kill(log: EventLog, member: MemberService): Promise<void> {
   await member.kill();
-  // Only now: no request that is sent later reaches it.
+  // Log this only after the kill: no request that is sent later reaches the store.
   log.note("member-killed", null, { member: member.name });
 }
 

@@ -1,14 +1,14 @@
 import { isEvent, type DemoEvent } from "./demo-event.ts";
 import { inOrder, type Span } from "./timeline.ts";
 
-/** How a store was for a while; there is none while it is dead. */
+/** The state of a store for a while. There is none while the store is dead. */
 export interface MemberStretch extends Span {
   readonly member: string;
-  /** `empty`: it has lost everything, and has not been written anew. */
+  /** `empty`: the store has lost all data, and the others have not restored it yet. */
   readonly state: "up" | "empty";
 }
 
-/** The states of each store, from the beginning to `endsAt`. */
+/** Returns the states of each store, from the beginning to `endsAt`. */
 export function memberStretchesOf(events: readonly DemoEvent[], endsAt: number): MemberStretch[] {
   const stretches: MemberStretch[] = [];
   const open = new Map<string, Omit<MemberStretch, "to">>();

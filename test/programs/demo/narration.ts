@@ -3,12 +3,12 @@ import type { DemoEvent } from "./demo-event.ts";
 
 export interface Line {
   readonly text: string;
-  /** Somebody's words, as they were said. */
+  /** A quoted text, such as an error message. */
   readonly quote?: string | undefined;
   readonly tone: "plain" | "faint" | "leader" | "trouble" | "relief";
 }
 
-/** Tells the events in words, one line each; those that are not worth a line give none. */
+/** Describes an event in one line. Unimportant events give no line. */
 export class Narrator {
   #leaseDurationMs = 0;
   readonly #lastEntry = new Map<string, number>();
@@ -90,7 +90,7 @@ export class Narrator {
     return (this.#lastEntry.get(candidate) ?? 0) + 1;
   }
 
-  /** The lease outlives the validity that its holder counts on, by the margin. */
+  /** The lease lasts longer than the validity of its holder, by the margin. */
   #leaseLeft({ at, candidate }: DemoEvent): string {
     const leaseEnds = (this.#validUntil.get(candidate ?? "") ?? at) + this.#leaseDurationMs * SAFETY_MARGIN;
     return `Its lease runs for another ${seconds(leaseEnds - at)}`;

@@ -9,7 +9,7 @@ import { inOrder, stretchesOf } from "./timeline.ts";
 
 const WIDTH = 1_000;
 const LANE_HEIGHT = 78;
-/** Where things are in a lane, in lanes from its middle; down is positive. */
+/** The vertical positions in a lane, in lanes from its middle. Down is positive. */
 const BAR = 0.2;
 const MEASURE = -0.36;
 const MARK = 0.3;
@@ -20,11 +20,11 @@ const STANDBY_COLOUR = "#d8e0e8";
 const FROZEN_COLOUR = "#a3adb8";
 const STORE_COLOUR = "#b2d8c0";
 const EMPTY_COLOUR = "#ffe3b3";
-/** The terms take turns. */
+/** The colours of the terms, in turn. */
 const TERM_COLOURS = ["#1971c2", "#e8590c", "#862e9c", "#2b8a3e"];
-/** Words are drawn twice: first a halo, which keeps them legible where a line runs through them. */
+/** Words are drawn twice. The first drawing is a halo, which keeps them legible over a line. */
 const HALO_FIRST = [{ stroke: "white", strokeWidth: 4 }, {}];
-/** `align`: text stands where nothing else is likely to be. */
+/** `align`: text is placed where other marks are unlikely. */
 const MARKS = {
   killed: { text: "SIGKILL", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
   terminated: { text: "SIGTERM", align: "right", y: MARK, shape: "triangle-up", colour: ALARM },
@@ -39,7 +39,7 @@ const MARKS = {
 } as const;
 const EMPTIED = { ...MARKS["member-started"], text: "back, empty", colour: ALARM } as const;
 
-/** Draws the timeline as an SVG: a lane for each worker and each store of several, with a bar for what it did and a mark for what befell it. */
+/** Draws the timeline as an SVG: a lane for each worker and each store of several. A bar shows a state, a mark an event. */
 export async function pictureOf(story: Story, evidence: Evidence, endsAt: number): Promise<string> {
   const { spec } = compile(specOf(story, { ...evidence, events: inOrder(evidence.events) }, endsAt));
   return await new View(parse(spec), { renderer: "none" }).toSVG();
@@ -233,7 +233,7 @@ function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec 
   };
 }
 
-/** Of a term that a clock has given, the digits in which it differs from the others. */
+/** Shortens a term that a clock has given to the digits in which it differs from the others. */
 function named(term: number | null): string {
   return term !== null && term >= 1_000_000 ? `…${String(term).slice(-3)}` : String(term);
 }

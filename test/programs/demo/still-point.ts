@@ -1,12 +1,12 @@
 import type { Leadership, TimingReport } from "@leasehold/core";
 import { STAND_STILL } from "./worker-settings.ts";
 
-/** By how much of its interval the next renewal is still off, at least. */
+/** The least time until the next renewal, as a fraction of the renew interval. */
 const UNTIL_RENEWAL = 0.25;
 
 /**
- * The point at which the demo kills or freezes a worker: between two writes, and between two renewals. Nothing is under way
- * there, so its lease runs for a known time, and no lock of the worker keeps the others waiting.
+ * The point at which the demo kills or freezes a worker: between two writes, and between two renewals. No request is pending
+ * there. So the rest of its lease is known, and no lock of the worker makes the others wait.
  */
 export class StillPoint {
   readonly #validForMs: number;
@@ -21,13 +21,13 @@ export class StillPoint {
     });
   }
 
-  /** The demo has asked for it, and the last renewal is confirmed and the next one not due for a while. */
+  /** Reports whether the demo has asked for the stop, the last renewal is confirmed, and the next one is not due for a while. */
   isReached(leadership: Leadership): boolean {
     const freshMs = this.#validForMs - (1 - UNTIL_RENEWAL) * this.#renewIntervalMs;
     return this.#wanted && leadership.remainingMs() > freshMs;
   }
 
-  /** Stops this process here, however late the demo is. The demo kills it, or resumes it. */
+  /** Stops this process here, even if the demo is late. The demo then kills or resumes the process. */
   standStill(): void {
     this.#wanted = false;
     process.kill(process.pid, "SIGSTOP");

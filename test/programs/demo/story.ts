@@ -3,15 +3,15 @@ import type { EventLog } from "./event-log.ts";
 import type { Evidence, Expectation } from "./expectations.ts";
 import type { Workers } from "./workers.ts";
 
-/** What a demo shows, and how it is told. */
+/** The acts of a demo, and how the demo presents them. */
 export interface Story {
-  /** Who is in it, for people: `three worker processes`. */
+  /** The processes of the story, for people: `three worker processes`. */
   readonly cast: string;
-  /** What the picture's measures are of. */
+  /** A sentence about the measures in the picture. */
   readonly measured: string;
   /**
-   * The world's acts, one after another. It only waits for what should happen: whether it happened in time, and nothing
-   * else did, is judged afterwards.
+   * Plays the acts, one after another. It only waits for the expected events. `judge` checks afterwards that they were right, and
+   * that no other event came.
    */
   readonly play: (stage: Stage) => Promise<void>;
   readonly judge: (evidence: Evidence) => Expectation[];
@@ -24,9 +24,9 @@ export interface Stage {
   readonly election: string;
   readonly leaseDurationMs: number;
   readonly unitOfWorkMs: number;
-  /** The stores that the leases are kept in together; none where there is one. */
+  /** The stores that keep the leases together. Empty if there is only one store. */
   readonly members: readonly MemberService[];
-  /** Ends the play at once, with its reason. */
+  /** Ends the play at once with its reason. */
   readonly signal: AbortSignal;
 }
 

@@ -4,7 +4,7 @@ import type { Paint } from "./paint.ts";
 import type { Summary } from "./summary.ts";
 import type { Takeover } from "./takeover.ts";
 
-/** The summary, for people. */
+/** Returns the summary as text for people. */
 export function summaryText(summary: Summary, paint: Paint): string {
   const { takeovers, expectations, ok, picture } = summary;
   const failed = expectations.filter(({ held }) => !held).length;

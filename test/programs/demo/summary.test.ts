@@ -16,7 +16,7 @@ function summaryOf(events: readonly DemoEvent[], ledger: readonly (readonly Entr
   return summarize(workerStory, { ...store, events, takeovers, timing: lease, ledger }, "picture.svg", failure);
 }
 
-/** What failed, of the good story with some change. */
+/** Returns the failed expectations of the good story after a change. */
 function failuresOf(
   change: (event: DemoEvent) => DemoEvent | undefined,
   ledger: readonly (readonly Entry[])[] = goodLedger(),
@@ -82,7 +82,7 @@ test("a second leader beside the first fails, and the overlap is in the summary"
   expect(summaryText(summary, (_, text) => text)).toContain("Overlap of leaders: 500 ms");
 });
 
-test("a leader after another one whose term nothing has ended fails", () => {
+test("a leader whose predecessor's term has not ended fails", () => {
   const more = [eventAt(60_000, "c", "started-leading", { validUntil: 73_500 }, 5), eventAt(60_001, "c", "sealed", {}, 5)];
   expect(summaryOf([...goodStory(), ...more], goodLedger()).expectations.filter(({ held }) => !held)).toEqual([
     {
@@ -93,7 +93,7 @@ test("a leader after another one whose term nothing has ended fails", () => {
   ]);
 });
 
-test("a leader that a busy machine costs its lease is no failure", () => {
+test("a leader that loses its lease on a busy machine is no failure", () => {
   const lost = [
     eventAt(50_000, "d", "stopped-leading", { lost: true }, 4),
     eventAt(60_000, "c", "started-leading", { validUntil: 73_500 }, 5),
@@ -122,13 +122,13 @@ test("a term that repeats fails", () => {
   );
 });
 
-test("a leader that nobody replaces fails", () => {
+test("a leader without a successor fails", () => {
   expect(failuresOf((event) => (event.term === 4 ? undefined : event))).toContain("after the freeze another one leads");
   expect(failuresOf(without("killed"))).toContain("after the crash another one leads");
   expect(failuresOf(without("terminated"))).toContain("after the handover another one leads");
 });
 
-test("a leader that drops its work when told to end fails, and so does one that ends badly", () => {
+test("a leader that drops its work when it is told to end fails, and so does one with a bad exit code", () => {
   const expected = "the leader told to end finishes its work first";
   expect(failuresOf((event) => (isEvent(event, "wrote") && event.entry === 3 ? undefined : event))).toEqual([expected]);
   expect(failuresOf((event) => (isEvent(event, "exited") && event.code === 0 ? { ...event, code: 1 } : event))).toEqual([
@@ -136,7 +136,7 @@ test("a leader that drops its work when told to end fails, and so does one that 
   ]);
 });
 
-test("a leader told to end that has lost its lease meanwhile has nothing to finish", () => {
+test("a leader that is told to end need not finish its work if it has lost its lease", () => {
   const lost = (event: DemoEvent): DemoEvent | undefined => {
     if (isEvent(event, "wrote") && event.entry === 3) return undefined;
     return isEvent(event, "stopped-leading") && event.term === 2 ? { ...event, lost: true } : event;
@@ -144,7 +144,7 @@ test("a leader told to end that has lost its lease meanwhile has nothing to fini
   expect(failuresOf(lost)).toEqual([]);
 });
 
-test("a thawed leader that believes in itself fails", () => {
+test("a thawed leader whose isValid() is true fails", () => {
   const expected = "the thawed leader knows at once that it is deposed";
   expect(failuresOf((event) => (isEvent(event, "thawed") ? { ...event, valid: true } : event))).toEqual([expected]);
   expect(failuresOf(without("thawed"))).toEqual([expected]);
@@ -163,7 +163,7 @@ test("a late write that is not refused fails", () => {
   expect(failuresOf(accepted)).toEqual([expected]);
 });
 
-test("a late write may be accepted that was sent before the next leader's seal, and none that was sent after it", () => {
+test("a late write may be accepted if it was sent before the next leader's seal, but not after it", () => {
   const late = (sentAt: number): Summary =>
     summaryOf([...goodStory(), eventAt(sentAt, "c", "late-write-accepted", { sentAt }, 3)], goodLedger());
   expect(late(40_209).ok).toBe(true);
@@ -176,7 +176,7 @@ test("a leader that writes before it seals fails", () => {
   ]);
 });
 
-test("a ledger with a stale, lost or overwritten entry fails, and so does none", () => {
+test("a ledger with a stale, lost or overwritten entry fails, and so does a missing ledger", () => {
   const expected = "the ledger keeps every acknowledged write, and takes no stale one";
   const good = goodLedger();
   const final = good.at(-1)!;
@@ -193,7 +193,7 @@ test("a write that was never acknowledged may be in the ledger", () => {
   expect(failuresOf((event) => (isEvent(event, "wrote") && event.entry === 1 ? undefined : event))).toEqual([]);
 });
 
-test("a demo that did not come to its end fails, whatever it came to", () => {
+test("a demo that did not come to its end fails, even if every expectation held", () => {
   const { ok, expectations } = summaryOf(goodStory(), goodLedger(), new Error("It did not end within 110 s."));
   expect(ok).toBe(false);
   expect(expectations[0]).toEqual({ expected: "the demo comes to its end", held: false, found: "It did not end within 110 s." });

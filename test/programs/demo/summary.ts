@@ -3,7 +3,7 @@ import type { Story } from "./story.ts";
 import type { Takeover } from "./takeover.ts";
 import { overlapMs, reignsOf, type Reign } from "./timeline.ts";
 
-/** How the demo went. */
+/** The result of the demo. */
 export interface Summary {
   /** Every expectation held. */
   readonly ok: boolean;
@@ -11,11 +11,11 @@ export interface Summary {
   readonly overlapMs: number;
   readonly reigns: readonly Reign[];
   readonly expectations: readonly Expectation[];
-  /** Where the picture of the timeline is. */
+  /** The path of the timeline's picture. */
   readonly picture: string | null;
 }
 
-/** @param story tells what had to be so. @param failure why the demo did not come to its end, if it did not. */
+/** @param story has the expectations. @param failure the reason why the demo did not come to its end, if it did not. */
 export function summarize(story: Story, evidence: Evidence, picture: string | null, failure?: Error): Summary {
   const expectations = story.judge(evidence);
   if (failure) expectations.unshift({ expected: "the demo comes to its end", held: false, found: failure.message });

@@ -1,7 +1,7 @@
 import { isEvent, type DemoEvent } from "./demo-event.ts";
 import { inOrder, reignsOf } from "./timeline.ts";
 
-/** One change of leaders, and how long it took. */
+/** One change of the leader, and its duration. */
 export interface Takeover {
   readonly cause: "crash" | "handover" | "freeze" | "cut-off";
   readonly from: string;
@@ -9,23 +9,23 @@ export interface Takeover {
   readonly term: number;
   /** When the new leader started. */
   readonly at: number;
-  /** How long: since `since`. */
+  /** The duration, which begins at `since`. */
   readonly ms: number;
-  /** The same, as a multiple of the lease. */
+  /** The duration as a multiple of the lease. */
   readonly leases: number;
-  /** The start of the time: the old leader's last good renewal, by when it was sent, or its release. */
+  /** The beginning of the duration: the sending of the old leader's last successful renewal, or its release. */
   readonly since: "renewal" | "release";
-  /** How long since the signal that brought it about. */
+  /** The time since the signal that caused the change. */
   readonly sinceSignalMs: number;
 }
 
 const CAUSES = { killed: "crash", terminated: "handover", paused: "freeze", "cut-off": "cut-off" } as const;
 
 /**
- * The changes of leaders that the demo brought about.
+ * Returns the changes of the leader that the demo caused.
  *
- * @param validForMs how long after the send of a renewal a leader believes in itself: from it and `validUntil` follows
- *   when the last good renewal was sent.
+ * @param validForMs how long a leader is valid after the sending of a renewal. `validUntil` minus this time is when the last
+ *   successful renewal was sent.
  */
 export function takeoversOf(events: readonly DemoEvent[], leaseDurationMs: number, validForMs: number): Takeover[] {
   const ordered = inOrder(events);
@@ -39,7 +39,7 @@ export function takeoversOf(events: readonly DemoEvent[], leaseDurationMs: numbe
     const extended = own.findLast((extending) => isEvent(extending, "started-leading", "renewed"));
     const cause = CAUSES[event.event];
     const renewalSentAt = (extended?.validUntil ?? old.from) - validForMs;
-    // The lease is released right after its validity has ended: a little early, and so the time is a little long.
+    // `old.to` is the end of validity, shortly before the release. So the measured time is a little too long.
     const since = cause === "handover" ? old.to : renewalSentAt;
     const ms = Math.round(next.from - since);
     return [

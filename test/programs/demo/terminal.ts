@@ -14,7 +14,7 @@ const MIN_COLUMNS = 40;
 const MIN_ROWS = 10;
 const TONES: Record<Exclude<Line["tone"], "plain" | "leader">, Style> = { faint: "dim", trouble: "red", relief: "green" };
 
-/** The demo for people: one line for each event and, on a terminal, who does what at this moment below them. */
+/** Shows the demo to people: one line for each event and, on a terminal, the present state of each process below. */
 export class TerminalView implements View {
   readonly #log: EventLog;
   readonly #narrator = new Narrator();
@@ -43,7 +43,7 @@ export class TerminalView implements View {
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     this.#live?.clear();
-    // Shows the cursor again.
+    // Show the cursor again.
     this.#live?.done();
     this.#live = undefined;
   }
@@ -59,7 +59,7 @@ export class TerminalView implements View {
       return `\n${paint("bold", `${this.#phase}. ${event.title}.`)} ${event.explanation}`;
     }
     if (isEvent(event, "summary")) {
-      // Nothing is live any more.
+      // No process runs any more.
       this[Symbol.dispose]();
       return summaryText(event, paint);
     }
@@ -78,7 +78,7 @@ export class TerminalView implements View {
     this.#live?.(["", ...lanes, ...this.#stores(now), paint("dim", `  ${waiting}`)].join("\n"));
   }
 
-  /** A line of the stores that keep the lease together, if it is not one. */
+  /** Returns a line of the stores that keep the lease together, if there are several. */
   #stores(now: number): readonly string[] {
     const [demo] = this.#log.events;
     if (!demo || !isEvent(demo, "demo") || demo.members.length === 0) return [];
@@ -104,12 +104,12 @@ export class TerminalView implements View {
   }
 }
 
-/** The store that the event is about, if it is of several. */
+/** Returns the store of the event, if there are several stores. */
 function memberOf(event: DemoEvent): string {
   return isEvent(event, "member-killed", "member-started", "member-healed") ? event.member : "";
 }
 
-/** There is a terminal, and room on it for the lanes. One without a size, of some CI, has none. */
+/** Reports whether there is a terminal with room for the lanes. On some CI systems a terminal has no size. */
 function isRoomy({ isTTY, columns, rows }: NodeJS.WriteStream): boolean {
   return isTTY && columns >= MIN_COLUMNS && rows >= MIN_ROWS;
 }

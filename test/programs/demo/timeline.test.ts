@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { eventAt as at } from "./good-story.ts";
 import { overlapMs, reignsOf, stretchesOf } from "./timeline.ts";
 
-test("spans that overlap are measured, where two or more hold at once", () => {
+test("overlap is the time in which two or more spans hold at once", () => {
   expect(overlapMs([])).toBe(0);
   expect(overlapMs([{ from: 0, to: 10 }])).toBe(0);
   expect(
@@ -29,7 +29,7 @@ test("a span that begins as another ends does not overlap it", () => {
   ).toBe(0);
 });
 
-test("a leader that settles politely was valid until it last saw itself valid", () => {
+test("a leader whose task has settled was valid until isValid() was last true", () => {
   const events = [
     at(0, "a", "started-leading", { validUntil: 13_500 }, 1),
     at(5_000, "a", "renewed", { validUntil: 18_500 }, 1),
@@ -43,7 +43,7 @@ test("a leader that settles politely was valid until it last saw itself valid", 
   expect(overlapMs(reignsOf(events))).toBe(0);
 });
 
-test("a leader that was killed counts until its last renewal would have ceased to cover it", () => {
+test("a leader that was killed counts until the end of its last renewal's validity", () => {
   const events = [
     at(0, "a", "started-leading", { validUntil: 13_500 }, 1),
     at(5_000, "a", "renewed", { validUntil: 18_500 }, 1),
@@ -54,7 +54,7 @@ test("a leader that was killed counts until its last renewal would have ceased t
   expect(overlapMs(reignsOf(events))).toBe(500);
 });
 
-test("a leader that was frozen does not count for longer than its clock allowed, whenever it woke up", () => {
+test("a leader that was frozen counts no longer than its clock allowed, however long the freeze was", () => {
   const events = [
     at(0, "a", "started-leading", { validUntil: 13_500 }, 1),
     at(6_000, "a", "paused", {}, 1),
@@ -64,7 +64,7 @@ test("a leader that was frozen does not count for longer than its clock allowed,
   expect(reignsOf(events)).toEqual([{ candidate: "a", term: 1, from: 0, to: 13_500 }]);
 });
 
-test("a thawed leader that still believes in itself overlaps its successor", () => {
+test("a thawed leader whose isValid() is true overlaps its successor", () => {
   const events = [
     at(0, "a", "started-leading", { validUntil: 13_500 }, 1),
     at(15_100, "b", "started-leading", { validUntil: 28_600 }, 2),
@@ -73,7 +73,7 @@ test("a thawed leader that still believes in itself overlaps its successor", () 
   expect(overlapMs(reignsOf(events))).toBe(900);
 });
 
-test("a leader that lost its lease early stops counting when it saw that", () => {
+test("a leader that lost its lease early counts until it noticed the loss", () => {
   const events = [
     at(0, "a", "started-leading", { validUntil: 13_500 }, 1),
     at(4_000, "a", "validity-ended", { lastValid: 3_995 }, 1),
@@ -81,7 +81,7 @@ test("a leader that lost its lease early stops counting when it saw that", () =>
   expect(reignsOf(events)).toEqual([{ candidate: "a", term: 1, from: 0, to: 4_000 }]);
 });
 
-test("the same candidate's terms are told apart", () => {
+test("terms of the same candidate are separate", () => {
   const events = [
     at(0, "a", "started-leading", { validUntil: 13_500 }, 1),
     at(2_000, "a", "validity-ended", { lastValid: 2_000 }, 1),
@@ -93,7 +93,7 @@ test("the same candidate's terms are told apart", () => {
   ]);
 });
 
-test("each worker's stretches follow one another, whatever the order of arrival", () => {
+test("the states of each worker follow one another, whatever the order of arrival", () => {
   const events = [
     at(1, "a", "spawned", { pid: 1 }),
     at(20, "a", "started-leading", { validUntil: 99 }, 1),

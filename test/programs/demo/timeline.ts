@@ -6,7 +6,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** When one leadership was valid, by what its own process logged. */
+/** When one leadership was valid, by the log of its own process. */
 export interface Reign extends Span {
   readonly candidate: string;
   readonly term: number;
@@ -20,9 +20,9 @@ export interface Stretch extends Span {
 }
 
 /**
- * When each leadership was valid: from its start until its process last saw `isValid()` true. A process that was killed
- * or frozen is counted for longer, until the instant by which `isValid()` would have turned false without another
- * renewal: whatever it could have done had it run again sooner.
+ * Returns when each leadership was valid: from its start until `isValid()` was last true in its process. A process that was
+ * killed or frozen counts for longer: until the instant at which `isValid()` would have turned false without another renewal.
+ * Until then it could have acted if it had run again.
  */
 export function reignsOf(events: readonly DemoEvent[]): Reign[] {
   const starts = inOrder(events).filter((event) => isEvent(event, "started-leading"));
@@ -38,13 +38,13 @@ export function reignsOf(events: readonly DemoEvent[]): Reign[] {
   });
 }
 
-/** For how many milliseconds two or more of the spans held at once. */
+/** Returns for how many milliseconds two or more of the spans held at once. */
 export function overlapMs(spans: readonly Span[]): number {
   const edges = spans.flatMap(({ from, to }) => [
     { at: from, change: 1 },
     { at: to, change: -1 },
   ]);
-  // Where one ends as another begins, the end goes first: they only touch.
+  // If one span ends as another one begins, the end comes first, because they do not overlap.
   edges.sort((a, b) => a.at - b.at || a.change - b.change);
   let holding = 0;
   let since = 0;
@@ -57,7 +57,7 @@ export function overlapMs(spans: readonly Span[]): number {
   return overlap;
 }
 
-/** The states of each worker, from its first word to its end or to `endsAt`, in the order of their starts. */
+/** Returns the states of each worker, from its first event to its end or to `endsAt`, in the order of the workers' starts. */
 export function stretchesOf(events: readonly DemoEvent[], endsAt: number): Stretch[] {
   const stretches: Stretch[] = [];
   const open = new Map<string, Omit<Stretch, "to">>();
@@ -80,7 +80,7 @@ export function stretchesOf(events: readonly DemoEvent[], endsAt: number): Stret
   return stretches.toSorted((a, b) => a.from - b.from);
 }
 
-/** The events by when they happened: those of different processes may arrive the other way round. */
+/** Sorts the events by their times, because events of different processes may arrive in another order. */
 export function inOrder(events: readonly DemoEvent[]): DemoEvent[] {
   return events.toSorted((a, b) => a.at - b.at);
 }

@@ -1,6 +1,6 @@
 import type { DemoEvent } from "./demo-event.ts";
 
-/** Shows the demo while it runs. Disposing of it leaves the terminal as it was. */
+/** Shows the demo while it runs. Its disposal restores the terminal. */
 export interface View extends Disposable {
   show(event: DemoEvent): void;
 }

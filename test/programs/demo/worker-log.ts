@@ -3,34 +3,34 @@ import type { DemoEvent, EventDetails, EventName } from "./demo-event.ts";
 import { demoMs } from "./demo-clock.ts";
 import { workerSettings } from "./worker-settings.ts";
 
-/** How often a worker asks itself whether it leads. */
+/** The time between two samples of `isValid()` in a worker. */
 const SAMPLE_MS = 5;
-/** The worker reports a gap of so many leases between two samples: a freeze, or a very busy machine. */
+/** The worker reports a gap of this many leases between two samples. The cause is a freeze, or a very busy machine. */
 const FREEZE_LEASES = 0.5;
 
-/** What a worker tells the demo, event by event, stamped in this process by the clock that all processes share. */
+/** The events of a worker for the demo. This process stamps them by the clock that all processes share. */
 export interface WorkerLog {
   /** Samples the leadership's validity until it is disposed of, which the task does as it settles. */
   watch(leadership: Leadership): Watch;
-  /** Right before the worker blocks. */
+  /** Call it right before the worker blocks. */
   standsStill(leadership: Leadership): void;
   sealed(leadership: Leadership): void;
   wrote(leadership: Leadership, entry: number): void;
   writeRefused(leadership: Leadership, error: Error): void;
-  /** @param sentAt by {@link WorkerLog.now}, before the write was sent. */
+  /** @param sentAt a reading of {@link WorkerLog.now} before the write was sent. */
   lateWriteAccepted(leadership: Leadership, sentAt: number): void;
-  /** The present, as in the events' `at`. */
+  /** Returns the present time, as in the events' `at`. */
   now(): number;
-  /** Says no more, so that the process can end. */
+  /** Ends the log, so that the process can end. */
   close(): void;
 }
 
 export interface Watch extends Disposable {
-  /** Asks right now. */
+  /** Samples `isValid()` now. */
   sample(): void;
 }
 
-/** Logs what becomes of `elector`, and ends this process when the demo has ended. */
+/** Logs the events of `elector`, and ends this process when the demo has ended. */
 export function logOf(elector: Elector): WorkerLog {
   process.once("disconnect", () => process.exit());
   const { originMs, leaseDurationMs } = workerSettings();
@@ -52,7 +52,7 @@ export function logOf(elector: Elector): WorkerLog {
   });
   elector.on("ending", ({ term, reason }) => {
     const at = demoMs(originMs);
-    // The sample that found it out is still at work, and has its say first.
+    // The sample that noticed the end is still running, and logs its event first.
     queueMicrotask(() => tell("ending", term, { lost: isLost(reason), reason: reason.message }, at));
   });
   elector.on("stoppedLeading", ({ term, reason }) => tell("stopped-leading", term, { lost: isLost(reason) }));
@@ -70,12 +70,12 @@ export function logOf(elector: Elector): WorkerLog {
       tell("validity-ended", term, { lastValid }, at);
     };
     const sample = (): void => {
-      // Read first, so that a freeze between the two lines cannot make an old answer look like a new one.
+      // Read the time first, so that a freeze between the two lines cannot make an old answer look new.
       const at = demoMs(originMs);
       const valid = leadership.isValid();
       if (valid) {
         lastValid = at;
-        // It must not come back; if it did, the demo has to hear of it.
+        // Validity must not come back. If it does, the demo must get the event.
         over = false;
       } else {
         end(at);
@@ -83,7 +83,7 @@ export function logOf(elector: Elector): WorkerLog {
       if (at - lastSample >= FREEZE_LEASES * leaseDurationMs) tell("thawed", term, { frozenMs: at - lastSample, valid }, at);
       lastSample = at;
     };
-    // A process that stood still since its acquisition may be too late: then it has never led.
+    // A process that was frozen since its acquisition may be too late. Then it has never led.
     if (leadership.isValid()) tell("started-leading", term, { validUntil: validUntil(leadership) }, lastValid);
     const timer = setInterval(sample, SAMPLE_MS);
     return {

@@ -14,10 +14,10 @@ export interface WorkerSettings {
   readonly originMs: number;
 }
 
-/** Asks a worker to stop itself once it leads and has no request under way. */
+/** The message that asks a worker to stop itself once it leads and has no pending request. */
 export const STAND_STILL = "stand still";
 
-/** The settings of this process, a worker. @throws an error if it is none. */
+/** Returns the settings of this process, which is a worker. @throws an error if it is not a worker. */
 export function workerSettings(): WorkerSettings {
   const [, , text] = process.argv;
   if (text === undefined || !process.connected) throw new Error("This is a worker of the demo, which starts it: npm run demo.");

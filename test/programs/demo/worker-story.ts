@@ -4,12 +4,12 @@ import { followLeader, type Following } from "./follow-leader.ts";
 import { formatMs, judgeWorkers, RENEWALS, type Evidence } from "./expectations.ts";
 import type { Measure, Stage, Story } from "./story.ts";
 
-/** What a leader does before something is done to it. After so many entries the next renewal is still to come. */
+/** The work of a leader before the next act. After this many entries the next renewal is still to come. */
 const SOME_WORK: Following = { renewals: 1, entries: 3 };
-/** How many the last leader may still add, so that the picture ends with it. */
+/** How many entries the last leader may still add, so that the picture ends with it. */
 const LAST_ENTRIES = 1.5;
 
-/** Workers that are servers are cut off besides. */
+/** The story of workers that are servers. One of them is also cut off. */
 export const serverStory: Story = {
   cast: "three worker processes and nothing else",
   measured: "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
@@ -112,7 +112,7 @@ async function cutOff({ log, workers }: Stage): Promise<void> {
   await followLeader(log, { renewals: RENEWALS });
 }
 
-/** Waits until a leader stands still between two requests, and returns its name. */
+/** Waits until a leader has stopped between two requests, and returns its name. */
 async function stillLeader({ log, workers }: Pick<Stage, "log" | "workers">): Promise<string> {
   let leader = await followLeader(log, {});
   let from = log.length;
@@ -125,7 +125,7 @@ async function stillLeader({ log, workers }: Pick<Stage, "log" | "workers">): Pr
     });
     from = log.events.indexOf(event, from) + 1;
     if (event.event === "stands-still" && event.candidate === leader) return leader;
-    // A busy machine has cost it its lease.
+    // The leader has lost its lease on a busy machine.
     if (event.event === "started-leading" && event.candidate !== leader) {
       leader = event.candidate ?? "";
       workers.standStill(leader);
@@ -133,12 +133,12 @@ async function stillLeader({ log, workers }: Pick<Stage, "log" | "workers">): Pr
   }
 }
 
-/** Waits until another one than `leader` leads and has done some work. */
+/** Waits until a worker other than `leader` leads and has done some work. */
 async function successor(log: EventLog, leader: string): Promise<void> {
   await followLeader(log, { entries: 1, notOf: leader });
 }
 
-/** Starts a fresh worker in the place of one that has ended, as an orchestrator would. */
+/** Starts a new worker in place of one that has ended, as an orchestrator would. */
 async function reinforce({ log, workers }: Pick<Stage, "log" | "workers">): Promise<void> {
   const from = log.length;
   const fresh = workers.start();

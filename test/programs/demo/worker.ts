@@ -1,7 +1,9 @@
 /**
- * One worker of the demo, a process of its own: it competes for the election and, while it leads, adds entries to a
- * ledger. Everything here is what any worker of yours would do, but for `log`, which tells the demo what happens, for the
- * moment at which it stands still, and for the late write, which is here to be refused.
+ * One worker of the demo, a process of its own. It competes for the election and, while it leads, adds entries to a ledger. Your
+ * own worker would do the same, except for three things:
+ * - `log` sends events to the demo.
+ * - The worker stops itself at the still point.
+ * - The late write is there to be refused.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector, type Leadership } from "@leasehold/core";
@@ -15,7 +17,7 @@ const { candidateId, election, leaseDurationMs, retryPeriodMs, ledgerName, unitO
 
 const { store, document, isRefusal, close } = await openStore(settings.store);
 const ledger = document(ledgerName);
-// Some SDKs load themselves at the first request, for longer than an attempt may take with a short lease: not this one's.
+// Some SDKs load their code at the first request. An attempt with a short lease may be too short for this, so read here first.
 await ledger.read().catch(() => undefined);
 const elector = new Elector({ store, election, candidateId, leaseDurationMs, retryPeriodMs });
 const log = logOf(elector);
@@ -33,7 +35,7 @@ async function lead(leadership: Leadership): Promise<void> {
   try {
     await keepLedger(leadership, watch);
   } catch (error) {
-    // The store refuses a leader that was deposed on the way: this term is over.
+    // The store refuses a leader that was deposed meanwhile. This term is over.
     if (!isRefusal(error)) throw error;
     log.writeRefused(leadership, error as Error);
   }
@@ -41,14 +43,14 @@ async function lead(leadership: Leadership): Promise<void> {
 
 async function keepLedger(leadership: Leadership, watch: Watch): Promise<void> {
   const { signal, term } = leadership;
-  // What the ledger holds; undefined as long as that is unknown.
+  // The content of the ledger. Undefined while it is unknown.
   let entries: readonly Entry[] | undefined;
   let isSealed = ledger.seal === undefined;
   let isLate = false;
   while (isLate || !signal.aborted) {
     try {
       if (!isSealed) {
-        // Where the store needs it: from here on, it refuses what the leader before us may still send.
+        // From here on, the store refuses late writes of the previous leader. Only some stores need this seal.
         await ledger.seal?.(leadership);
         isSealed = true;
         log.sealed(leadership);
@@ -56,12 +58,12 @@ async function keepLedger(leadership: Leadership, watch: Watch): Promise<void> {
       entries ??= entriesOf(await ledger.read());
       if (stillPoint.isReached(leadership)) {
         log.standsStill(leadership);
-        stillPoint.standStill(); // The process is killed here, or it freezes, for any time.
+        stillPoint.standStill(); // The demo kills or freezes the process here, for any time.
         watch.sample();
       }
       await delay(unitOfWorkMs); // The work.
       const longer = [...entries, { entry: entries.length + 1, term, candidate: candidateId }];
-      // A worker must not write late. This one does it on purpose: it knows that it is deposed, and writes all the same.
+      // A worker must not write late. This worker does so on purpose, although it knows that it is deposed.
       isLate = !leadership.isValid();
       const sentAt = log.now();
       await ledger.write(leadership, JSON.stringify(longer));
@@ -73,7 +75,7 @@ async function keepLedger(leadership: Leadership, watch: Watch): Promise<void> {
       log.wrote(leadership, longer.length);
     } catch (error) {
       if (isRefusal(error)) throw error;
-      // The store is busy, or its reply was lost: the ledger has to be read again.
+      // The store is busy, or its reply was lost. The ledger must be read again.
       process.stderr.write(`${candidateId}: ${String(error)}\n`);
       entries = undefined;
       await delay(unitOfWorkMs);

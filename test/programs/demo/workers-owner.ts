@@ -1,7 +1,6 @@
 /**
- * A program that owns two workers of the demo, for the tests of what becomes of them. Once both run, and one of them is
- * frozen, it prints their process ids; then it waits, or disposes of them, as its argument says. No service runs: the
- * workers look for one in vain.
+ * A program that owns two workers of the demo, for tests of their end. Once both run and one of them is frozen, it prints their
+ * process ids. Then it waits, or disposes of them, depending on its argument. No store runs, so the workers never reach one.
  */
 import { azureSettings } from "@leasehold/test-kit/stores/azure";
 import { EventLog } from "./event-log.ts";

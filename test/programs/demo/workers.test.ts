@@ -6,14 +6,14 @@ import { processState, reachesState } from "@leasehold/test-kit/processes/proces
 
 const OWNER = fileURLToPath(new URL("./workers-owner.ts", import.meta.url));
 
-test("workers do not outlive a demo that is killed, not even a frozen one", async () => {
+test("workers do not outlive a demo that is killed, even if a worker is frozen", async () => {
   const { owner, pids } = await ownWorkers("wait");
   expect(await Promise.all(pids.map(processState))).toEqual(["stopped", "running"]);
   owner.kill("SIGKILL");
   await Promise.all(pids.map((pid) => reachesState(pid, "gone")));
 });
 
-test("disposing of the workers ends them all, the frozen one too", async () => {
+test("disposing of the workers ends all of them, also a frozen one", async () => {
   const { ended, pids } = await ownWorkers("dispose");
   expect(await ended).toEqual([0, null]);
   expect(await Promise.all(pids.map(processState))).toEqual(["gone", "gone"]);

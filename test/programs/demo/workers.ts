@@ -5,23 +5,23 @@ import type { EventLog } from "./event-log.ts";
 import { STAND_STILL, type WorkerSettings } from "./worker-settings.ts";
 
 interface Running {
-  /** The place that it has, where each needs one; until it is killed. */
+  /** The worker's own place, if the store needs one for each worker. Undefined after a kill. */
   seat: Seat | undefined;
   readonly process: LineProcess<DemoEvent>;
-  /** The demo has asked for its end. */
+  /** True: the demo has asked for its end. */
   doomed: boolean;
 }
 
 export interface WorkersOptions {
   readonly log: EventLog;
   readonly settings: Omit<WorkerSettings, "candidateId" | "originMs">;
-  /** Where each worker needs a place to itself. */
+  /** The places of the workers, if each worker needs one of its own. */
   readonly seats?: readonly Seat[] | undefined;
-  /** Called when a worker ends that nobody asked to. */
+  /** Called when a worker ends that the demo did not ask to end. */
   readonly onCrash: (error: Error) => void;
 }
 
-/** The worker processes: starts them, does to them what the world does, and leaves none behind. */
+/** The worker processes. It starts them, kills, freezes or cuts them off, and ends all of them at its disposal. */
 export class Workers implements AsyncDisposable {
   readonly #options: WorkersOptions;
   readonly #running = new Map<string, Running>();
@@ -31,7 +31,7 @@ export class Workers implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Starts one more worker, as an orchestrator would; returns its candidate id. */
+  /** Starts one more worker, as an orchestrator would. Returns its candidate id. */
   start(): string {
     const { log, settings, seats } = this.#options;
     this.#started += 1;
@@ -51,7 +51,7 @@ export class Workers implements AsyncDisposable {
       onEnd: ({ code, signal }) => {
         this.#running.delete(candidateId);
         log.note("exited", candidateId, { code, signal });
-        // Ctrl-C reaches every process of the terminal, and the demo has its own part of it.
+        // Ctrl-C reaches every process of the terminal, and the demo handles its own signal.
         if (running.doomed || signal === "SIGINT") return;
         const how = signal ?? `exit code ${code}`;
         this.#options.onCrash(new Error(`${candidateId} ended by itself (${how}).`, { cause: process.stderr.slice(-4_000) }));
@@ -63,12 +63,12 @@ export class Workers implements AsyncDisposable {
     return candidateId;
   }
 
-  /** Asks it to stop itself, the next time that it leads and has no request under way. */
+  /** Asks a worker to stop itself the next time that it leads and has no pending request. */
   standStill(candidateId: string): void {
     this.#get(candidateId).process.send(STAND_STILL);
   }
 
-  /** SIGKILL: it ends at once, and cannot do anything about it. */
+  /** Sends SIGKILL: the worker ends at once, without any cleanup. */
   kill(candidateId: string): void {
     const running = this.#get(candidateId);
     running.doomed = true;
@@ -77,7 +77,7 @@ export class Workers implements AsyncDisposable {
     running.process.signal("SIGKILL");
   }
 
-  /** SIGTERM: asks it to end. */
+  /** Sends SIGTERM, which asks the worker to end. */
   terminate(candidateId: string): void {
     const running = this.#get(candidateId);
     running.doomed = true;
@@ -86,22 +86,22 @@ export class Workers implements AsyncDisposable {
   }
 
   /**
-   * Resolves once the worker has stopped itself. A signal from here might meet it right before it does so: then it would stop a
-   * second time after it was resumed.
+   * Resolves once the worker has stopped itself. This class sends no SIGSTOP: it could arrive just before the worker stops
+   * itself, and the worker would stop a second time after SIGCONT.
    */
   async stopped(candidateId: string): Promise<void> {
     await this.#get(candidateId).process.stopped();
     this.#note("paused", candidateId);
   }
 
-  /** SIGCONT: it goes on where it stood. */
+  /** Sends SIGCONT: the worker goes on where it stopped. */
   resume(candidateId: string): void {
     const { process } = this.#get(candidateId);
     this.#note("resumed", candidateId);
     process.thaw();
   }
 
-  /** Nothing passes between it and the others any more. */
+  /** Stops all messages between a worker and the others. */
   cutOff(candidateId: string): void {
     this.#note("cut-off", candidateId);
     for (const link of this.#linksOf(candidateId)) {
@@ -115,7 +115,7 @@ export class Workers implements AsyncDisposable {
     for (const link of this.#linksOf(candidateId)) link.heal();
   }
 
-  /** Kills them all, the frozen too, and waits until the system says that they have ended. */
+  /** Kills all workers, also frozen ones, and waits until the system reports their end. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(
       [...this.#running.values()].map(async (running) => {

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Gate, type Step } from "./gate.ts";
 import { usesRealTime } from "./real-time.ts";
 
-/** Stands for Vitest: writes the next of the prepared reports, and exits with 1 if it has a failure. */
+/** A replacement for Vitest. It writes the next of the prepared reports, and exits with 1 if the report has a failure. */
 const FAKE_VITEST = `
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -36,7 +36,7 @@ beforeEach(async () => {
   onTestFinished(() => write.mockRestore());
 });
 
-/** What Vitest reports of a run in which ten tests pass, and these fail. */
+/** Returns Vitest's report of a run in which ten tests pass and the given ones fail. */
 function reportOf(...failed: ReadonlyArray<readonly [file: string, name?: string]>): object {
   return {
     numPassedTests: 10,
@@ -52,7 +52,7 @@ function reportOf(...failed: ReadonlyArray<readonly [file: string, name?: string
   };
 }
 
-/** Runs the steps while Vitest reports this, run after run. Returns the last lines that the gate prints, and the runs. */
+/** Runs the steps, with one prepared report for each run of Vitest. Returns the last lines of the gate's output, and the runs. */
 async function gateOf(steps: readonly Step[], ...reports: readonly object[]) {
   await writeFile(join(root, "reports.json"), JSON.stringify(reports));
   const gate = new Gate(root);
@@ -73,10 +73,10 @@ test("ends at the first command that fails", async () => {
   expect([closing, runs]).toEqual(["0 passed, 1 failed", []]);
 });
 
-test("finds a failed test again by the titles of its suites, with Vitest itself", async () => {
+test("selects a failed test by the titles of its suites, with Vitest itself", async () => {
   const vitest = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url));
   await writeFile(join(root, "package.json"), JSON.stringify({ scripts: { test: "node quiet-vitest.mjs" } }));
-  // Its output would look like failures of this run.
+  // This output would look like failures of the present run.
   await writeFile(
     join(root, "quiet-vitest.mjs"),
     `import { spawnSync } from "node:child_process";
@@ -103,7 +103,7 @@ describe("a suite (of two)", () => {
   expect(lines.find((line) => line.startsWith("unsteady:"))).toContain("a suite (of two) > a title that Vitest shortens");
 });
 
-test("runs a failed test of real time once more, alone, after all steps, and calls it unsteady if it passes", async () => {
+test("runs a failed test of real time once more, alone, after all steps, and reports it as unsteady if it passes", async () => {
   const { closing, lines, runs } = await gateOf(
     [...TESTS, { command: "echo last step >> runs.txt" }],
     reportOf(["real.test.ts", "waits (a while)"]),
@@ -114,13 +114,13 @@ test("runs a failed test of real time once more, alone, after all steps, and cal
   expect(closing).toBe("12 passed, 0 failed");
 });
 
-test("fails by a test of real time that fails twice", async () => {
+test("fails if a test of real time fails twice", async () => {
   const failed = reportOf(["real.test.ts", "waits"]);
   const { closing } = await gateOf(TESTS, failed, failed);
   expect(closing).toBe("10 passed, 1 failed");
 });
 
-test("runs a whole file once more where it failed outside of its tests", async () => {
+test("runs a whole file once more if it failed outside of its tests", async () => {
   const { closing, runs } = await gateOf(TESTS, reportOf(["real.test.ts"]), reportOf());
   expect(runs.at(-1)).toBe("real.test.ts --maxWorkers=1");
   expect(closing).toBe("11 passed, 0 failed");
@@ -131,7 +131,7 @@ test("never runs a test of virtual time twice", async () => {
   expect([closing, runs]).toEqual(["10 passed, 1 failed", [""]]);
 });
 
-test("runs nothing twice where more than ten tests have failed", async () => {
+test("runs no test twice if more than ten tests have failed", async () => {
   const failed = Array.from({ length: 11 }, (_, at) => ["real.test.ts", `${at}`] as const);
   const { closing, runs } = await gateOf(TESTS, reportOf(...failed), reportOf());
   expect([closing, runs]).toEqual(["10 passed, 11 failed", [""]]);
@@ -144,7 +144,7 @@ test.each([
   expect((await gateOf(TESTS, report)).closing).toBe(expected);
 });
 
-test("fails where Vitest writes no report", async () => {
+test("fails if Vitest writes no report", async () => {
   await writeFile(join(root, "fake-vitest.mjs"), "");
   expect((await gateOf(TESTS)).closing).toBe("0 passed, 1 failed");
 });
@@ -157,7 +157,7 @@ describe("a test uses real time", () => {
     expect(usesRealTime(join(root, file), root)).toBe(expected);
   });
 
-  test("where a module of the test kit does", async () => {
+  test("if a module of the test kit uses it", async () => {
     const file = join(root, "kit.test.ts");
     await writeFile(file, `import { startEtcd } from "@leasehold/test-kit/backends/etcd";`);
     expect(usesRealTime(file, join(import.meta.dirname, "../../.."))).toBe(true);

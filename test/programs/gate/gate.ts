@@ -6,12 +6,12 @@ import { ShellCommand } from "./shell-command.ts";
 /** One step: a command that passes by its exit code, or an npm script that runs Vitest. */
 export type Step = { readonly command: string } | { readonly tests: string };
 
-/** Everything a change has to pass, in order. The cheap steps come first. */
+/** The steps that a change must pass, in order. The cheap steps come first. */
 export const STEPS: readonly Step[] = [
   { command: "npm run lint" },
   { command: "npm run format:check" },
   { command: ".ci/backends" },
-  // The tests come before the build: a reader of the README has built nothing either.
+  // The tests come before the build, because they must pass without one, as for a reader of the README.
   { tests: "test" },
   { tests: "test:long" },
   { command: "npm run types" },
@@ -27,14 +27,14 @@ interface CommandResult {
   readonly seconds: number;
 }
 
-/** More failures than this have one cause, which is not a busy machine. */
+/** More failures than this have a common cause other than a busy machine, so none of them runs again. */
 const MOST_RERUN = 10;
-/** A gate that takes longer hangs. CI ends it after 90 minutes, without a word about the step. */
+/** The gate ends a step at this limit, and names it. CI would end the gate after 90 minutes, without naming the step. */
 const LIMIT_MS = 85 * 60_000;
 
 /**
- * Runs steps, and counts. A failed step ends the run. There is one exception: a test of real time that has failed runs once
- * more, alone, at the end. It then passes as `unsteady`, or fails the gate.
+ * Runs steps, and counts passes and failures. A failed step ends the run. There is one exception: a failed test of real time runs
+ * once more, alone, at the end. It then passes as `unsteady`, or fails the gate.
  */
 export class Gate {
   readonly #root: string;
@@ -47,7 +47,7 @@ export class Gate {
   #failed = 0;
   #current: ShellCommand | undefined;
 
-  /** @param root of the repository, absolute */
+  /** @param root the absolute path of the repository. */
   constructor(root: string) {
     this.#root = root;
     this.#report = join(root, ".results/vitest.json");
@@ -69,7 +69,7 @@ export class Gate {
     print(`== FAILED: ${what}`);
   }
 
-  /** Ends the step that is under way. */
+  /** Ends the present step. */
   stop(): void {
     this.#current?.kill();
   }
@@ -105,7 +105,7 @@ export class Gate {
       return;
     }
     this.#passed += report.passed;
-    // A test is skipped where its backend is missing. Here nothing may be missing.
+    // A test is skipped if its backend is missing. In the gate no backend may be missing.
     if (report.skipped > 0) this.fail(`npm run ${script}: ${report.skipped} tests were skipped`);
     const isRerunnable = report.failures.length <= MOST_RERUN;
     for (const failure of report.failures) {
@@ -138,7 +138,7 @@ export class Gate {
     return { ...result, report: readReport(this.#report, this.#root) };
   }
 
-  /** With the start of its message: some bring a long history, and a log may be cut to its end. */
+  /** Describes a failure with the start of its message. Some messages are long, and a log may show only its last part. */
   #describe({ file, name, message }: Failure): string {
     return `${relative(this.#root, file)}: ${name ?? "the file"}\n${message.slice(0, 1_500)}`;
   }

@@ -1,4 +1,4 @@
-/** `npm run gate`: the steps of `.ci/run` after the installation. */
+/** `npm run gate` runs the steps of `.ci/run` after the installation. */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { wholeNumber } from "../command-line.ts";

@@ -1,17 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-/** Real timers, clocks, processes and sockets. */
+/** The names of real timers, clocks, processes and sockets. */
 const REAL_TIME =
   /\b(setTimeout|setInterval|systemClock|waitFor|hrtime|performance\.now)\b|\bexpect\s*\.poll\b|"node:(child_process|dgram|https?|http2|net|timers|tls|worker_threads)/;
 const IMPORT = /(?:from|import|import\()\s*"([^"]+)"/g;
 const TEST_KIT = "@leasehold/test-kit/";
 
 /**
- * Returns whether a test depends on real time. Its file is read, and every test module that it imports, however indirectly. The
- * library's sources do not count: they take time from a `Clock`, which a test in virtual time gives them.
- * @param file absolute
- * @param root of the repository, absolute
+ * Reports whether a test depends on real time. Reads its file and every test module that it imports, directly or indirectly. The
+ * library's sources do not count, because they get their time from a `Clock`. A test in virtual time passes its own.
+ * @param file the absolute path of the test's file.
+ * @param root the absolute path of the repository.
  */
 export function usesRealTime(file: string, root: string): boolean {
   const visited = new Set<string>();
@@ -28,7 +28,7 @@ export function usesRealTime(file: string, root: string): boolean {
   return visit(file);
 }
 
-/** The file of a test module; `undefined` for a package, and for the library's sources. */
+/** Returns the file of a test module. Undefined for a package, and for the library's sources. */
 function testModule(specifier: string, importer: string, root: string): string | undefined {
   if (specifier.startsWith(".")) {
     const path = resolve(dirname(importer), specifier);

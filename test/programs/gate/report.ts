@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { usesRealTime } from "./real-time.ts";
 
-/** A test that has failed; or a file that did not load or whose setup failed, without a name. */
+/** A failed test. Or a file that did not load, or whose setup failed; this has no name. */
 export interface Failure {
-  /** Absolute. */
+  /** The absolute path of the file. */
   readonly file: string;
-  /** As Vitest's name pattern sees it: the titles of its suites and its own, joined by " > ". */
+  /** The name for Vitest's name pattern: the titles of its suites and its own, joined by " > ". */
   readonly name?: string | undefined;
   readonly message: string;
   readonly isOfRealTime: boolean;
@@ -17,7 +17,7 @@ export interface Report {
   readonly failures: readonly Failure[];
 }
 
-/** What Vitest's JSON reporter writes, as far as it is used here. */
+/** The parts of the report of Vitest's JSON reporter that are used here. */
 interface VitestReport {
   readonly numPassedTests: number;
   readonly numPendingTests: number;
@@ -35,7 +35,7 @@ interface VitestReport {
   }>;
 }
 
-/** Reads the report of a run; `undefined` if there is none. */
+/** Reads the report of a run. Undefined if there is none. */
 export function readReport(path: string, root: string): Report | undefined {
   let report: VitestReport;
   try {

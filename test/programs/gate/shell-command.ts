@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 
-/** A command in a process group of its own, whose output goes where ours goes. */
+/** A command in a process group of its own. It inherits the output of this process. */
 export class ShellCommand {
   readonly #child: ChildProcess;
   readonly #exitCode: Promise<number>;
@@ -13,7 +13,7 @@ export class ShellCommand {
     });
   }
 
-  /** Its exit code. After `limitMs` it is killed, and the code is 124, as that of `timeout`. */
+  /** Resolves with the exit code. After `limitMs` the command is killed, and the code is 124, as with `timeout`. */
   async exitCode(limitMs: number): Promise<number> {
     let isLate = false;
     const timer = setTimeout(() => {
@@ -25,7 +25,7 @@ export class ShellCommand {
     return isLate ? 124 : code;
   }
 
-  /** Kills it with everything that it has started in its group. */
+  /** Kills the command and all processes of its group. */
   kill(): void {
     if (this.#child.pid === undefined || this.#child.exitCode !== null) return;
     process.kill(-this.#child.pid, "SIGKILL");

@@ -1,12 +1,12 @@
-/** Who leads at the end, and since how many units of the lease's validity by its own clock: `VALID <who> <age> <end>`. */
+/** The leader at the end, and the units of the lease's validity that have passed by its own clock: `VALID <who> <age> <end>`. */
 const VALID = /^VALID (\w) (\d+) (\d+)$/;
-/** By how much the clocks of A and B have gone on, each as a holder's and as a rival's: `TICK 90 100 90 100`. */
+/** By how much the clocks of A and B have advanced, each as a holder's and as a rival's: `TICK 90 100 90 100`. */
 const TICK = /^TICK (\d+) (\d+) (\d+) (\d+)$/;
-/** What befalls the store: `STORE fails over`. */
+/** An event of the store: `STORE fails over`. */
 const STORE = /^STORE (.+)$/;
 const STEP = /^STEP (\w) (.+)$/;
 
-/** Tells a run of the model that a search has found so that a person can follow it: who did what, in which tick. */
+/** Describes a run of the model for a person: each step with its candidate and its tick. */
 export function account(run: readonly string[]): readonly string[] {
   let tick = 0;
   let term = 0;

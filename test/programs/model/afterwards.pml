@@ -1,21 +1,19 @@
 /*
- * What is done at the end of each step, so that there are finitely many states and each of them is met in one form.
- * This is no part of the protocol; it is written in C for speed.
+ * Runs at the end of each step. It keeps the number of states finite, and gives each state one form. It is not part of the
+ * protocol; it is written in C for speed.
  *
- * What has passed for good is dropped: a conditional write under way whose version is no longer the record's would be
- * refused, whenever it arrives; and what a standby has seen, or has a reply about under way, could lead it to nothing
- * but such a write once the record has a new nonce. KEEP_THE_PAST keeps all that, which makes no difference but many
- * more states.
+ * What has passed for good is dropped. A conditional write under way is refused whenever it arrives, if its version is no longer
+ * the record's. A standby's observation, or a reply to its read under way, could only lead to such a write once the record has a
+ * new nonce. KEEP_THE_PAST keeps all of this. It makes no difference except for many more states.
  *
- * Ids and terms are named anew, so that they never run out. Of ids only equality matters: those that anybody still
- * knows are numbered in the order in which they are met. Of terms only the order matters: gaps between those that
- * anybody still knows are closed.
+ * Ids and terms are renamed, so that they never run out. Only equality matters for ids: the ids still in use are numbered in the
+ * order in which they are met. Only the order matters for terms: gaps between the terms still in use are closed.
  */
 
 #define AFTERWARDS drop_the_past(); name_ids_anew(); name_terms_anew(); MUTUAL_EXCLUSION
 
 c_decl {
-  /* Twelve of each candidate and four of the record: no more ids are known at any time than the bits of an int. */
+  /* Twelve ids of each candidate and four of the record. So at any time no more ids are in use than an int has bits. */
   static unsigned char newId[32], newTerm[32];
   static int idCount;
 
@@ -28,7 +26,7 @@ c_decl {
     if (term != 0 && term < *lowest) *lowest = term;
   }
 
-  /* Names a termId anew, and adds it to `abandoned` if it was in `before`. */
+  /* Renames a termId, and adds it to `abandoned` if it was in `before`. */
   static void nameTermId(unsigned char *id, int before, int *abandoned) {
     int isAbandoned = before >> *id & 1;
     nameId(id);

@@ -1,4 +1,4 @@
-/* What a candidate does, and what it knows. */
+/* The steps of a candidate, and its knowledge. */
 
 #ifdef UNDURABLE
 #define FORGET(write) write.remembered = false; write.stored = false; write.acknowledged = false; write.age = 0
@@ -31,7 +31,7 @@
 #else
 #define IS_NEWS(term_, nonce_) (C.seenNonce != nonce_)
 #endif
-/* How long a rival waits: the duration in the record, not its own option. */
+/* The time for which a rival waits: the duration in the record, rather than its own option. */
 #ifdef OWN_DURATION
 #define WAIT(who) LEASE(who)
 #else
@@ -44,7 +44,7 @@ inline become_standby() {
   FORGET_REPLY
 }
 
-/* Nobody leads on this term of its own: found in the store, it counts as vacant. */
+/* The candidate does not lead on this term of its own. If it finds the term in the store, the term counts as vacant. */
 inline abandon(id) {
   C.abandoned = C.abandoned | (1 << id)
 }
@@ -105,8 +105,8 @@ inline receive_as_standby() {
 /* ---- Writing. ---- */
 
 /*
- * Two writes of each candidate may be under way. For one more, the earlier one must be lost for good, and the time of
- * its sending must not count any more.
+ * Each candidate may have two writes under way. For one more, the earlier one must be lost for good, and the time of its send
+ * must not count any more.
  */
 #ifdef ONE_WRITE_UNDER_WAY
 #define HAS_ROOM (!C.latest.remembered)
@@ -192,7 +192,10 @@ inline lead(version_) {
   FORGET_WRITES
 }
 
-/* It could not wait for the reply, or was refused, which may be the answer to a second delivery: only a read can tell. */
+/*
+ * The candidate did not wait for the reply, or was refused. A refusal may be the answer to a second delivery, so only a read can
+ * tell.
+ */
 inline resolve_acquisition() {
   if
 #if defined(UNDURABLE) && !defined(ACQUIRED_BY_READING)
@@ -271,7 +274,7 @@ inline resolve_renewal() {
   FORGET_REPLY
 }
 
-/* A write to some resource, by a leader that has just looked at its clock. It may arrive much later. */
+/* A write to some resource, by a leader that has just checked its clock. It may arrive much later. */
 #define MAY_GUARD (IS_VALID(me) && C.guardTermId == 0)
 
 inline guard() {
@@ -281,7 +284,7 @@ inline guard() {
 
 /* ---- Giving up. ---- */
 
-/* Its task has settled in time. That ends the term, whatever becomes of the release. */
+/* The task has settled in time. This ends the term, whether or not the release succeeds. */
 #define MAY_FINISH \
   (C.age < VALID(me) && (C.phase == LEADING && HAS_ROOM || C.phase == RENEWING))
 
@@ -299,7 +302,7 @@ inline finish() {
   fi
 }
 
-/* Without a version it has to read first. */
+/* Without a version the candidate must read first. */
 #define MAY_RELEASE (C.phase == RELEASING && C.version != 0 && HAS_ROOM)
 
 inline release() {
@@ -322,7 +325,7 @@ inline resolve_release() {
   fi
 }
 
-/* Its validity has ended, or its task has overrun, or it gives up an acquisition or a release. */
+/* The validity has ended, or the task has overrun, or the candidate gives up an acquisition or a release. */
 #define MAY_STOP (C.phase != STANDBY)
 
 inline stop() {
@@ -334,7 +337,7 @@ inline stop() {
   become_standby()
 }
 
-/* Its memory is gone; its label, and what it has sent, are not. */
+/* The candidate loses its memory. Its label stays, and so do its sent requests. */
 inline crash() {
   TELL("crashes, and starts again");
   become_standby();

@@ -1,13 +1,13 @@
-/** One check: the protocol as it is, or with one rule broken, and what the search has to find. */
+/** One check: the protocol as it is, or with one rule broken, and the expected result of the search. */
 export interface Check {
   readonly name: string;
-  /** The main file of the model, below this folder. @defaultValue the record protocol */
+  /** The main file of the model, below this folder and without its extension. @defaultValue the record protocol */
   readonly model?: Model | undefined;
-  /** Macros of the model. */
+  /** The macros that the model is compiled with. */
   readonly macros: readonly string[];
-  /** The claim that has to be found violated; absent where every claim has to hold in every state. */
+  /** The claim that the search must find violated; absent if every claim must hold in every state. */
   readonly violates?: string | undefined;
-  /** The situations that have to be met on the way, so that a claim that holds says something. */
+  /** The situations that the search must meet. Without them, a claim could hold because too little happens. */
   readonly shows?: readonly string[] | undefined;
   /** The run that was found is printed. */
   readonly tells?: boolean | undefined;

@@ -6,7 +6,7 @@ const OLD_GUARDED_WRITE = "a guarded write is of an older term than one before";
 const OLD_RENEWAL = "a renewal of an old term is stored";
 const LED_TWICE = "a term is led twice";
 
-/** What happens in some run of the protocol as it is. */
+/** The situations that some run of the unbroken protocol must meet. */
 const MET = [
   "a lease that counts as vacant, since it is its own and nobody leads on it",
   "a late release kept out by a newer term",
@@ -24,7 +24,7 @@ const MET = [
 ];
 const MET_WITH_FENCE = ["a late guarded write kept out by the fence", "guarded writes of two terms accepted"];
 
-/** What happens besides where the store shows what it may lose. */
+/** The situations that a run must meet if the store shows what it may lose. */
 const MET_UNDURABLE = [
   "a failover that loses what was shown",
   "a renewal confirmed",
@@ -36,17 +36,20 @@ const MET_UNDURABLE = [
 
 const NO_GUARDED_WRITES = "NO_GUARDED_WRITES";
 const ONE_WRITE = "ONE_WRITE_UNDER_WAY";
-/** A store that shows what a failover may lose. Reads take no time, and leases are short, since what is durable is a second record. */
+/**
+ * A store that shows what a failover may lose. Reads take no time and leases are short, because the durable record is a second
+ * one.
+ */
 const UNDURABLE = ["UNDURABLE", NO_GUARDED_WRITES, ONE_WRITE, "INSTANT_READS", "TICKS=1"];
 const SMALL_UNDURABLE = [...UNDURABLE, "NO_RESTARTS", "NO_RELEASES"];
 
-/** The protocol as it is, in a part that is small enough for every change. */
+/** The unbroken protocol, in parts that are small enough for every change. */
 const RIGHT: readonly Check[] = [
   { name: "leases, two writes under way", macros: [NO_GUARDED_WRITES], shows: MET },
   { name: "writes that a failover may lose", macros: SMALL_UNDURABLE, shows: MET_UNDURABLE },
 ];
 
-/** Only a full search takes these: they take long, or need much memory. */
+/** Checks for a full search only: they take long, or need much memory. */
 const LONG: readonly Check[] = [
   { name: "nothing is dropped that is under way", macros: [NO_GUARDED_WRITES, ONE_WRITE, "KEEP_THE_PAST"] },
   { name: "everything at once", macros: [], shows: [...MET, ...MET_WITH_FENCE] },
@@ -80,7 +83,7 @@ const WRONG: readonly Check[] = [
   { name: "a cancelled wait counts as acknowledged", macros: [...SMALL_UNDURABLE, "ACKNOWLEDGED_EARLY"], violates: LED_TWICE },
 ];
 
-/** @param full whether to take the long ones, too. They come first, since they take longest. */
+/** @param full also returns the long checks. They come first, because they take longest. */
 export function checks(full: boolean): readonly Check[] {
   const long = full ? [...LONG, ...QUORUM_LONG, ...VOTING_LONG] : [];
   return [...long, ...RIGHT, ...QUORUM_RIGHT, ...VOTING_RIGHT, ...WRONG, ...QUORUM_WRONG, ...VOTING_WRONG];

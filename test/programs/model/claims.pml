@@ -1,4 +1,4 @@
-/* What must hold in every run. */
+/* The claims, which must hold in every run. */
 
 #define CLAIM(holds, sentence) \
   if \
@@ -9,7 +9,7 @@
   :: else \
   fi
 
-/* What `isValid()` says, whenever it is asked. A term ends before its release is sent. */
+/* The result of `isValid()` at any time. A term ends before its release is sent. */
 #ifdef VALID_UNTIL_RELEASED
 #define LEADS(who) (cand[who].phase >= LEADING)
 #else

@@ -18,7 +18,7 @@ searches each right model within its smallest bounds, which takes a minute on tw
 Exit code: 0 if everything was found as expected, 1 if not, 2 for a wrong argument.
 `;
 
-/** @throws an error that says which argument is wrong. */
+/** @throws an error that names the wrong argument. */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values } = parseArgs({
     args: [...args],

@@ -1,7 +1,8 @@
 /*
- * A store that shows a write before it is durable, as PostgreSQL does after a cancelled commit, and MySQL with semi-synchronous replication.
- * The log of writes is a prefix: what is durable is the record as it was at some time. An acknowledgement says that the write
- * is durable, and so is every write before it. A failover brings the durable record back, also a version that had passed.
+ * A store that shows a write before the write is durable. PostgreSQL does so after a cancelled commit, and MySQL with
+ * semi-synchronous replication. The log of writes is a prefix: the durable record is the record of some earlier time. An
+ * acknowledgement says that a write is durable, and every write before it too. A failover brings the durable record back, even
+ * with a version that had passed.
  */
 
 #ifdef UNDURABLE
@@ -22,7 +23,7 @@ inline replicate() {
   cand[1].latest.acknowledged = cand[1].latest.stored
 }
 
-/* Who waits for an acknowledgement gets none. One that is under way arrives. */
+/* A sender that waits for an acknowledgement gets none. An acknowledgement under way arrives. */
 inline fail_over() {
   printf("\nSTORE fails over, and loses what is not durable");
   c_code { MET("a failover that loses what was shown") }

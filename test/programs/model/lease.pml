@@ -1,13 +1,13 @@
 /*
- * The record protocol of Leasehold: candidates that compete for one lease, kept in one record of a store that offers
- * nothing but compare-and-swap. README.md beside this file says what is modelled, what is not, and why that is sound.
+ * The record protocol of Leasehold. Candidates compete for one lease, which is kept in one record of a store with
+ * compare-and-swap only. README.md beside this file says what is modelled, what is not, and why that is sound.
  *
- * One step at a time is taken, freely chosen: a candidate's, the store's, or the passing of a tick. Nothing ever has to
- * happen, so every delay, loss and freeze, however long, is among the runs.
+ * One step at a time is chosen freely: a step of a candidate or of the store, or the passing of a tick. No step ever has to
+ * happen, so the runs include every delay, loss and freeze of any length.
  */
 
 #define CANDIDATES 2
-/* How many units a clock advances in a tick: from SLOW to FAST. */
+/* The units by which a clock advances in a tick: from SLOW to FAST. */
 #ifndef FAST
 #define FAST 100
 #endif
@@ -25,7 +25,7 @@
 #define LEASE(who) (FAST * (TICKS + who))
 #define VALID(who) (LEASE(who) * (100 - MARGIN) / 100)
 
-/* What a candidate is about. */
+/* The phase of a candidate. */
 #define STANDBY 0
 #define ACQUIRING 1 /* an acquisition is sent */
 #define LEADING 2
@@ -38,7 +38,7 @@
 #define RENEW 2
 #define RELEASE 3
 
-/* No administrator writes here, so that each write has a new nonce, and the nonce does for the version. */
+/* No administrator writes here, so each write has a new nonce. The nonce also serves as the version. */
 typedef Record {
   byte term;
   byte owner;
@@ -46,12 +46,12 @@ typedef Record {
   byte nonce
 }
 
-/* A conditional write, and what its sender remembers of it. */
+/* A conditional write, and its sender's memory of it. */
 typedef Write {
   byte kind;
   bool flying; /* may still be delivered, for the first time or once more */
   bool remembered; /* the time of its sending may still count */
-  bool stored; /* a reply that says so is under way to the sender, who waits for it */
+  bool stored; /* a reply that says so is under way to the sender, which waits for it */
 #ifdef UNDURABLE
   bool acknowledged; /* that reply may arrive: the write outlasts a failover */
 #endif
@@ -64,17 +64,17 @@ typedef Write {
 
 typedef Candidate {
   byte phase;
-  /* Its lease, from LEADING on. */
+  /* The candidate's lease, from LEADING on. */
   byte term;
   byte termId;
   byte version;
   short age; /* since before the send of the last request that is known to have extended it */
-  /* What it has seen of the record. */
+  /* The record as the candidate has observed it last. */
   byte seenTerm;
   byte seenOwner;
   byte seenNonce; /* 0: nothing */
   bool seenVacant;
-  short seenAge; /* since after the reading that first showed this nonce returned */
+  short seenAge; /* since the end of the read that first showed this nonce */
   /* The reply to its read, under way. */
   bool replied;
   Record reply;
@@ -82,12 +82,12 @@ typedef Candidate {
   bool asked;
   short askedAge;
 #endif
-  /* Its last two writes; the later one may be the one whose reply it awaits. */
+  /* The candidate's last two writes. It may await the reply to the later one. */
   Write latest;
   Write earlier;
-  /* Bit n is set for a term of this process with the termId n on which nobody leads. */
+  /* Bit n is set if this process has a term with the termId n on which it does not lead. */
   int abandoned;
-  /* A guarded write under way to some resource; 0: none. */
+  /* A guarded write under way to some resource; 0 if there is none. */
   byte guardTerm;
   byte guardTermId
 }
@@ -96,19 +96,19 @@ Record record;
 #ifdef UNDURABLE
 /* The record as a failover would leave it. */
 Record durable;
-/* The highest term that anybody has led. */
+/* The highest term that was ever led. */
 byte ledTerm;
 #endif
 Candidate cand[CANDIDATES];
-/* The highest term of a guarded write that has been accepted. */
+/* The highest term of an accepted guarded write. */
 byte acceptedTerm;
 /* The ids in use are 1 to this. */
 byte usedIds = 1;
 
 #define C cand[me]
-/* What the account of a run says about this step, when it is replayed. */
+/* The text of this step when the run is replayed. */
 #define TELL printf("\nSTEP %c ", 'A' + me); printf
-/* A place that has to be reachable, if the protocol is right: the search tells when it first gets there. */
+/* A situation that must be reachable if the protocol is right. The search prints it when it first gets there. */
 #define SHOWN(what) c_code { MET(what) }
 #define MET(what) { static int met; if (!met) { met = 1; printf("\nSHOWN %s\n", what); } }
 
@@ -157,7 +157,7 @@ end:
   od
 }
 
-/* What the store does with the requests of one candidate: it carries them out in any order, late, again, or never. */
+/* The store carries out the requests of one candidate in any order, late, again, or never. */
 proctype store(byte me) {
 end:
   do

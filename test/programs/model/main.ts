@@ -12,7 +12,7 @@ import { findPrograms, type Programs } from "./programs.ts";
 import { Table } from "./table.ts";
 import { search, type Found } from "./search.ts";
 
-/** At most this many searches at once: each of them takes a core, and up to a gigabyte. */
+/** The most searches at once: each takes a core, and up to a gigabyte. */
 const AT_ONCE = Math.min(availableParallelism(), 2);
 
 const told = commandLine(readCommandLine, USAGE);
@@ -41,7 +41,7 @@ async function main({ full }: CommandLine): Promise<number> {
   }
 }
 
-/** Runs the checks, a few at once, and prints each result in the order of the checks. Gives the exit code. */
+/** Runs the checks, a few at once, and prints each result in the order of the checks. Returns the exit code. */
 async function report(all: readonly Check[], programs: Programs, folder: string): Promise<number> {
   const startMs = performance.now();
   const table = new Table(all);
@@ -67,7 +67,7 @@ async function report(all: readonly Check[], programs: Programs, folder: string)
   return wrong.length === 0 ? 0 : 1;
 }
 
-/** Gives for each check the promise of what it finds; a promise that never rejects. */
+/** Starts all checks. Returns a promise for the result of each; none of them rejects. */
 function startAll(all: readonly Check[], programs: Programs, folder: string): ReadonlyArray<Promise<Found | Error>> {
   const findings = all.map(() => Promise.withResolvers<Found | Error>());
   const waiting = [...all.entries()];
@@ -82,7 +82,7 @@ function startAll(all: readonly Check[], programs: Programs, folder: string): Re
   return findings.map(({ promise }) => promise);
 }
 
-/** Returns the difference from what was expected, or `undefined`. */
+/** Returns the difference from the expected result; undefined if there is none. */
 function problemOf({ violates, shows = [] }: Check, { violated, complete, shown, run }: Found): string | undefined {
   if (violated !== violates) {
     return violated === undefined ? "No violation was found." : [`Violated: ${violated}`, ...account(run)].join("\n");

@@ -1,18 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { findProgram } from "@leasehold/test-kit/backends/find-program";
 
-/** The programs that the checks run, and the Debian packages that have them. */
+/** The programs that the checks run, and the Debian packages that contain them. */
 const PACKAGES = { spin: ["spin"], gcc: ["gcc", "libc6-dev"] } as const;
 
-/** Where the programs are. */
+/** The paths of the programs. */
 export interface Programs {
   readonly spin: string;
   readonly gcc: string;
 }
 
 /**
- * Finds Spin and a C compiler, and installs what is missing from Debian's packages.
- * @throws with one line that says what to install, where that cannot be done.
+ * Finds Spin and a C compiler, and installs missing ones from Debian's packages.
+ * @throws an error with one line that says what to install, if that fails.
  */
 export async function findPrograms(): Promise<Programs> {
   const found = await find();
@@ -30,12 +30,12 @@ async function find(): Promise<Partial<Programs>> {
 
 async function installed(packages: readonly string[]): Promise<Partial<Programs>> {
   process.stderr.write(`installing: ${packages.join(" ")}\n`);
-  // The lists of packages may be missing or out of date, but seldom are.
+  // The package lists may be missing or out of date; they are updated only if the first attempt fails.
   if (!aptGet("install", ...packages) && aptGet("update")) aptGet("install", ...packages);
   return await find();
 }
 
-/** Runs apt-get without asking anything. Returns whether it has succeeded. */
+/** Runs apt-get without questions. Reports whether it succeeded. */
 function aptGet(command: string, ...packages: readonly string[]): boolean {
   const asRoot = process.getuid?.() === 0 ? [] : ["sudo", "-n"];
   const options = ["-o", "DPkg::Lock::Timeout=120", "-qq", "-y", "--no-install-recommends"];

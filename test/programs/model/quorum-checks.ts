@@ -14,7 +14,7 @@ const PATIENT = "PATIENT";
 const FORGETS = "FORGETS";
 const FIRST_ROUND = "LAST_BALLOT=5";
 
-/** The replicated record as it is, in parts that are small enough for every change. */
+/** The unbroken replicated record, in parts that are small enough for every change. */
 const RIGHT: readonly QuorumCheck[] = [
   {
     name: "a majority: writes that arrive late",
@@ -35,7 +35,7 @@ const RIGHT: readonly QuorumCheck[] = [
 const LONG: readonly QuorumCheck[] = [
   { name: "a majority: everything but forgetting", macros: [FIRST_ROUND] },
   { name: "a majority: two rounds of writes that arrive late", macros: ["LAST_BALLOT=6", NO_GETS] },
-  { name: "a majority: two rounds of looks", macros: ["LAST_BALLOT=6", "LOOKS", NO_LATE] },
+  { name: "a majority: two rounds of reads", macros: ["LAST_BALLOT=6", "LOOKS", NO_LATE] },
   { name: "a majority: two rounds of gets while one member forgets", macros: ["LAST_BALLOT=6", PATIENT, FORGETS] },
   {
     name: "a majority: two puts of one candidate, and three rounds",
@@ -43,7 +43,7 @@ const LONG: readonly QuorumCheck[] = [
     shows: ["a put cannot tell what became of it"],
   },
   {
-    name: "a majority: looks, and members that are silent",
+    name: "a majority: reads, and members that are silent",
     macros: [FIRST_ROUND, "LOOKS", NO_LATE],
     shows: ["a look finds a split", "a put without a prepare"],
   },
@@ -108,7 +108,7 @@ const TWO_LISTS = "two lists of members replace the same one";
 const FEW = ["LAST_BALLOT=6", "LAST_ROSTER_BALLOT=5"];
 const TAKEN_IN = ["another list of members is taken over", "a store is to be taken in", "a store is taken back"];
 
-/** Who the members are. */
+/** The list of the members. */
 const MEMBERS: readonly QuorumCheck[] = [
   {
     name: "members: so, and the election is new",
@@ -171,7 +171,7 @@ const MEMBERS_WRONG: readonly QuorumCheck[] = [
   },
 ];
 
-/** How old a nonce is by the members' clocks. */
+/** The age of a nonce by the members' clocks. */
 const AGES: readonly QuorumCheck[] = [
   {
     name: "ages: renewals, orders and a takeover, one clock is wrong",
@@ -211,7 +211,7 @@ export const QUORUM_RIGHT: readonly Check[] = [
   ...of("quorum/members", MEMBERS),
   ...of("quorum/ages", AGES),
 ];
-/** Only a full search takes these. */
+/** Checks for a full search only. */
 export const QUORUM_LONG: readonly Check[] = [
   ...of("quorum/quorum", LONG),
   ...of("quorum/members", MEMBERS_LONG),

@@ -5,31 +5,31 @@ import { promisify } from "node:util";
 import type { Check } from "./check.ts";
 import type { Programs } from "./programs.ts";
 
-/** Far beyond what a search takes on a busy machine; then something is wrong. */
+/** Far longer than any search takes on a busy machine. A search that takes longer is broken. */
 const TIME_LIMIT_MS = 1_800_000;
 const MEMORY_LIMIT_MB = 2_000;
 
 /** The result of a search through the states of the model. */
 export interface Found {
-  /** The violated claim, or `undefined` if every claim holds. */
+  /** The violated claim; undefined if every claim holds. */
   readonly violated: string | undefined;
-  /** Every state has been visited, or a violation found: nothing was cut off. */
+  /** Every state was visited, or a violation was found. Nothing was cut off. */
   readonly complete: boolean;
   readonly shown: ReadonlySet<string>;
   readonly states: number;
   readonly depth: number;
   readonly memoryMb: number;
-  /** The shortest run that violates the claim, as the model tells it. */
+  /** The shortest run that violates the claim, in the words of the model. */
   readonly run: readonly string[];
   readonly seconds: number;
 }
 
 /**
- * Has Spin make a program of the model with the check's macros, and that program visit all states, breadth first, so that
- * a violation is found by a shortest run. Each state is kept whole.
+ * Makes a program of the model with Spin and the check's macros, and runs it. The program visits all states, breadth first, so a
+ * violation is found by a shortest run. It keeps each state whole.
  *
  * @param folder an empty folder for this check alone.
- * @throws with all that was printed, if the model cannot be compiled or the search gives no result.
+ * @throws an error with all printed output, if the model cannot be compiled or the search gives no result.
  */
 export async function search(check: Check, programs: Programs, folder: string): Promise<Found> {
   const startMs = performance.now();
@@ -41,7 +41,7 @@ export async function search(check: Check, programs: Programs, folder: string): 
   await run(programs.spin, [...check.macros.map((macro) => `-D${macro}`), "-a", basename(model)], folder);
   const exhaustive = check.violates === undefined;
   const options = ["-DSAFETY", "-DNOREDUCE", "-DBFS", "-DCOLLAPSE", `-DMEMLIM=${MEMORY_LIMIT_MB}`];
-  // A better program would take longer to compile than it saves.
+  // Better optimization would take longer to compile than it saves.
   await run(programs.gcc, ["-w", exhaustive ? "-O1" : "-O0", ...options, "-o", "pan", "pan.c"], folder);
   const pan = join(folder, "pan");
   const printed = await run(pan, [exhaustive ? "-w24" : "-w20"], folder);
@@ -59,7 +59,7 @@ export async function search(check: Check, programs: Programs, folder: string): 
     run: replayed
       .split("\n")
       .filter((line) => /^(?:STEP|TICK|VALID|STORE) /.test(line))
-      // Spin's own listing of the run follows on the same lines.
+      // On the same lines, Spin's own listing of the run follows.
       .map((line) => line.replace(/\s*\d+:\s+proc\s.*$/, "").trimEnd()),
     seconds: (performance.now() - startMs) / 1_000,
   };

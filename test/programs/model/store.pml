@@ -1,4 +1,4 @@
-/* What the store does with requests. */
+/* The steps of the store for requests. */
 
 #ifdef UNCONDITIONAL_RELEASE
 #define IS_UNCONDITIONAL(kind_) (kind_ == RELEASE)
@@ -18,12 +18,12 @@
 #endif
 
 #define AWAITS (C.phase == ACQUIRING || C.phase == RENEWING || C.phase == RELEASING)
-/* A sender of a write may give up waiting for its reply at any time, and read. */
+/* The sender of a write may stop waiting for its reply at any time, and read. */
 #define WANTS_TO_READ (C.phase != LEADING && !(C.phase == RELEASING && C.version != 0))
-/* A look that shows a standby nothing new changes nothing. */
+/* A read that shows a standby nothing new changes nothing. */
 #define WOULD_TELL \
   (C.phase != STANDBY || C.seenNonce != record.nonce || C.seenVacant != IS_VACANT(record.termId))
-/* The instant at which a read is sent makes no difference, except to those who count from it. */
+/* The instant of a read's send makes no difference, unless a candidate counts from it. */
 #ifdef COUNT_FROM_READ_SENT
 #define MAY_ANSWER (C.asked && !C.replied)
 #else
@@ -70,14 +70,14 @@ inline deliver(write, awaited) {
         record.termId = 0
      fi;
      record.nonce = write.nonce;
-     /* A write that no version holds back is delivered once, and its sender cannot know what it has overwritten. */
+     /* A write that no version guards is delivered once, and its sender cannot know which record it has overwritten. */
      write.flying = !IS_UNCONDITIONAL(write.kind) && IS_DELIVERED_AGAIN;
      write.stored = awaited && write.remembered && !IS_READING && !IS_UNCONDITIONAL(write.kind)
   :: else
   fi
 }
 
-/* The earlier of two writes under way is lost for good: that makes room for one more. */
+/* The earlier of two writes under way is lost for good, which makes room for one more. */
 #define MAY_LOSE_EARLIER (C.earlier.flying && !C.earlier.remembered)
 inline lose_earlier() {
   C.earlier.flying = false

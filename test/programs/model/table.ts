@@ -2,12 +2,12 @@ import type { Check } from "./check.ts";
 import type { Found } from "./search.ts";
 
 const HEADINGS = ["check", "has to find", "found", "states", "depth", "MB", "seconds"];
-/** How wide the columns are whose content is not known from the start. */
+/** The widths of the columns whose content is not known at the start. */
 const WIDTHS = [0, 0, 11, 10, 5, 4, 7];
-/** The columns before this one hold words, the others numbers. */
+/** The columns before this one hold words; the others hold numbers. */
 const NUMBERS_FROM = 3;
 
-/** The results as a table that a person can read, row by row. */
+/** The results as a table for a person, row by row. */
 export class Table {
   readonly #widths: readonly number[];
 

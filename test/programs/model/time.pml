@@ -1,13 +1,12 @@
 /*
- * The passing of time. A holder goes by the larger of two clocks, one of which keeps running whatever happens; a
- * rival by the monotonic one alone, which may stand still while its machine is suspended.
+ * The passing of time. A holder uses the larger of two clocks, one of which always keeps running. A rival uses the monotonic
+ * clock alone, which may stop while its machine is suspended.
  */
 
 /*
- * Of all the rates that clocks may have, those that give the most leeway do: a slow one to a holder, a fast one to a
- * rival. Whatever a candidate can do at other rates it can do at these: there is no step for which a holder's watch
- * has to show much (it may stop at any time anyway), nor one for which a rival's has to show little. EVERY_RATE tries
- * other rates nevertheless.
+ * The rates that allow the most are a slow clock of a holder and a fast clock of a rival. A candidate can do everything at these
+ * rates that it can do at others. No step needs a holder's watch to show much, because a holder may stop at any time. No step
+ * needs a rival's watch to show little. EVERY_RATE tries other rates nevertheless.
  */
 inline tick(holderA, rivalA, holderB, rivalB) {
   printf("\nTICK %d %d %d %d", holderA, rivalA, holderB, rivalB);
@@ -41,7 +40,7 @@ inline advance(who, holderRate, rivalRate) {
 #endif
 }
 
-/* A watch that has reached its end need not go on. */
+/* A watch that has reached its end stops. */
 inline run_watch(age_, rate, end_) {
   age_ = age_ + rate;
   if
@@ -50,7 +49,7 @@ inline run_watch(age_, rate, end_) {
   fi
 }
 
-/* Each machine's clocks are slow or fast in this tick, and it is suspended or not. */
+/* In this tick, each machine's clocks are slow or fast, and the machine is suspended or not. */
 #define EACH_RATE_OF_A \
   EACH_RATE_OF_B(SLOW, SLOW) EACH_RATE_OF_B(FAST, FAST) EACH_RATE_OF_B(SLOW, 0) EACH_RATE_OF_B(FAST, 0)
 #define EACH_RATE_OF_B(holderA, rivalA) \

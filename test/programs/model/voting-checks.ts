@@ -20,7 +20,7 @@ const TAKES_PART_AGAIN = [...MET_FEWER, "a lost disk", "a return after a lost di
 const ROLLED_BACK = [...MET_FEWER, "a file that was rolled back", "a file that is found to be an older one"];
 const MORE_SERVERS = [...MET_FEWER, "a new server", "a term that only others of the list before knew"];
 
-/** Voting as it is, in parts that are small enough for every change. */
+/** The unbroken protocol of voting, in parts that are small enough for every change. */
 export const VOTING_RIGHT: readonly Check[] = [
   { model, name: "votes, LEADs and restarts", macros: ["ALIKE", "NO_RELEASE"], shows: MET },
   { model, name: "votes, lists and restarts", macros: ["ONE_LEAD", "NO_RELEASE", "LISTS"], shows: MET_WITH_LISTS },
@@ -32,7 +32,7 @@ export const VOTING_RIGHT: readonly Check[] = [
   },
 ];
 
-/** Only a full search takes these. */
+/** Checks for a full search only. */
 export const VOTING_LONG: readonly Check[] = [
   { model, name: "votes, LEADs, releases and restarts", macros: ["ALIKE"], shows: MET_WITH_RELEASE },
   { model, name: "votes, releases, restarts and lost disks", macros: ["ALIKE", "ONE_LEAD", "WIPES"], shows: MET_WITH_LOSS },
@@ -108,7 +108,7 @@ const BROKEN: ReadonlyArray<Omit<Check, "model"> & { readonly rule: string }> = 
   { rule: "LISTS_WITHOUT_TELLING", name: "a new list without the others' terms", macros: WITH_LISTS, violates: OLD_TERM },
 ];
 
-/** The same with four or five servers. */
+/** Broken rules with four or five servers. */
 const BROKEN_WITH_FIVE: ReadonlyArray<Omit<Check, "model"> & { readonly rule: string }> = [
   { rule: "FLOOR_OF_TOO_FEW", name: "N − majority of five give the floor", macros: ["LOSSES=1"], violates: OLD_TERM },
   { rule: "HEEDS_AT_ONCE", name: "a floor while a claim may count votes", macros: ["LOSSES=1"], violates: OLD_TERM },

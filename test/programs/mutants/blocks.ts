@@ -1,7 +1,10 @@
 import { REACH } from "./reach.ts";
 import { parse, visit, type Node } from "./syntax-tree.ts";
 
-/** All of it runs once it is entered, but for the blocks in it: `{ ... }`, or what an arrow function returns. */
+/**
+ * All code in a block runs once the block is entered, except for inner blocks. A block is `{ ... }`, or the result of an arrow
+ * function.
+ */
 export function isBlock(node: Node, above: readonly Node[]): boolean {
   const parent = above.at(-1);
   const isBody = parent?.type === "ArrowFunctionExpression" && parent["body"] === node;
@@ -9,8 +12,8 @@ export function isBlock(node: Node, above: readonly Node[]): boolean {
 }
 
 /**
- * `source`, which tells of every block that is entered: its number in this file from 1 on, in the order of the text, plus `base`.
- * Loading the file is `base` itself.
+ * Returns `source` with a report of every block that is entered. The report is the block's number in this file, from 1 in the
+ * order of the text, plus `base`. Loading the file is `base` itself.
  */
 export function tellBlocks(source: string, base: number): string {
   const afterHashbang = /^#!.*\n/.exec(source)?.[0].length ?? 0;

@@ -1,16 +1,18 @@
-/** Every Node process that a test starts loads this first: it runs the sources that the test runs, and tells which blocks it enters. */
+/**
+ * Every Node process that a test starts loads this first. It then runs the test's sources, and reports the blocks that it enters.
+ */
 import { existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
 import { preloadInChildren } from "./children.ts";
 import { REACH } from "./reach.ts";
 
-/** More than any test has a process enter. */
+/** More than a process of any test enters. */
 const MOST_ENTRIES = 10_000_000;
 
 const { searchParams } = new URL(import.meta.url);
 const sources = searchParams.get("sources")!;
-// Open from the start: a process may run out of file descriptors.
+// Open it at the start, because a process may run out of file descriptors.
 const report = searchParams.has("report") ? openSync(searchParams.get("report")!, "a") : undefined;
 const told = new Set<number>();
 let entries = 0;

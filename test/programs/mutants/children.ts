@@ -6,13 +6,16 @@ interface SpawnOptions {
 
 type Spawn = (this: unknown, options: SpawnOptions) => unknown;
 
-/** Where the method of Node's own is kept. */
+/** The key of Node's original method. */
 const ORIGINAL = Symbol.for("leasehold.mutants.spawn");
 
-/** `spawn`, `fork` and `execFile` all come down to this; Node has no type for it. */
+/** `spawn`, `fork` and `execFile` all use this method. Node has no type for it. */
 const processes = ChildProcess.prototype as unknown as { spawn: Spawn; [ORIGINAL]?: Spawn };
 
-/** Has every Node process that this one starts, be it by way of a shell, load `program` first, and no other one that was named before. */
+/**
+ * Makes every Node process that this one starts load `program` first, also through a shell. Replaces the program of an earlier
+ * call.
+ */
 export function preloadInChildren(program: string): void {
   processes[ORIGINAL] ??= processes.spawn;
   const spawn = processes[ORIGINAL];
@@ -23,7 +26,7 @@ export function preloadInChildren(program: string): void {
   };
 }
 
-/** The same program, which writes the blocks that it enters to the file `report`. */
+/** Returns the same program with a `report`, the file to which it writes the blocks that it enters. */
 export function reportingTo(report: string, program: string): string {
   const url = new URL(program);
   url.searchParams.set("report", report);

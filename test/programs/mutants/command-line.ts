@@ -4,14 +4,14 @@ import { PACKAGES } from "./sources.ts";
 
 export interface CommandLine {
   readonly packages: readonly string[];
-  /** Mutants of each package; all of them by default. */
+  /** The number of mutants of each package. All of them by default. */
   readonly sample: number | undefined;
   readonly seed: number;
-  /** Only mutants of files whose path contains this. */
+  /** Only mutants of files whose path contains this text. */
   readonly file: string;
   readonly lanes: number;
   readonly long: boolean;
-  /** The least part of the mutants that has to be killed, of all packages together; in percent. */
+  /** The least part of the mutants of all packages together that has to be killed, in percent. */
   readonly least: number;
   readonly help: boolean;
 }
@@ -35,7 +35,7 @@ nobody could tell it from the original.
 Exit code: 0 if so many were killed, 1 if fewer, 2 for a wrong argument.
 `;
 
-/** @throws an error that says which argument is wrong. */
+/** @throws an error that names the wrong argument. */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values } = parseArgs({
     args: [...args],

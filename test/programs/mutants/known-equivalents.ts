@@ -1,14 +1,14 @@
-/** A change that nobody can tell from the original. */
+/** A change that no program can tell from the original. */
 export interface KnownEquivalent {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
-  /** The line, and what it is changed into, as `npm run mutants` shows them. */
+  /** The line, and the changed line, as `npm run mutants` shows them. */
   readonly from: string;
   readonly to: string;
   readonly why: string;
 }
 
-/** Mutants that no test can kill. Each has to be one that there is. */
+/** Mutants that no test can kill. Each has to exist. */
 export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   {
     file: "packages/core/src/occurrences/attempt.ts",

@@ -22,7 +22,7 @@ afterAll(async () => {
   await lane[Symbol.asyncDispose]();
 });
 
-/** What the tests make of other words in the place of {@link WHETHER_ELECTED}. */
+/** Runs the tests with another text in place of {@link WHETHER_ELECTED}. */
 async function judge(text: string, names?: readonly string[]): Promise<Fate> {
   const start = source.source.indexOf(WHETHER_ELECTED);
   const end = start + WHETHER_ELECTED.length;

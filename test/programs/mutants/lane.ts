@@ -9,9 +9,9 @@ import { PresentSources } from "./present-sources.ts";
 import type { Reached, TestLimits, WorkerOrders } from "./reach.ts";
 import { ROOT, type SourceFile } from "./sources.ts";
 
-/** The time that a test file needs, and the blocks that it enters, without any mutant. */
+/** The time of a test file, and the blocks that it enters, without a mutant. */
 export interface Baseline extends Reached {
-  /** Of its tests. */
+  /** The duration of its tests. */
   readonly durationMs: number;
   readonly slowestTestMs: number;
 }
@@ -19,17 +19,17 @@ export interface Baseline extends Reached {
 /** Some tests of a file. */
 export interface Selection {
   readonly testFile: string;
-  /** By their full names; all by default. */
+  /** The tests' full names. All tests by default. */
   readonly names?: readonly string[] | undefined;
   readonly baseline: Baseline;
 }
 
 export type Fate = "killed" | "timed out" | "survived";
 
-/** A test that takes so many times longer than without a mutant does not end. */
+/** A test that takes this many times longer than without a mutant counts as endless. */
 const TIMES_LONGER = 20;
 const LEAST_TIMEOUT_MS = 10_000;
-/** The same for a loop, by the blocks that it enters, since a machine's load does not change these. */
+/** The same for a loop, by the number of blocks that it enters. A machine's load does not change that number. */
 const TIMES_MORE_ENTRIES = 10;
 const LEAST_MOST_ENTRIES = 100_000;
 
@@ -43,7 +43,7 @@ export class Lane implements AsyncDisposable {
     this.#sources = sources;
   }
 
-  /** @param isLong whether it runs the long tests alone, or all others. */
+  /** @param isLong true to run only the long tests, false to run only the others. */
   static async open(packageName: string, files: readonly SourceFile[], isLong = false): Promise<Lane> {
     const sources = new PresentSources(files);
     const tests = testProject(packageName, `packages/${packageName}/test`, isLong);
@@ -88,8 +88,8 @@ export class Lane implements AsyncDisposable {
   }
 
   /**
-   * Runs test files one after the other in one process. What one of them loads counts as loaded by those that follow it.
-   * @throws an error where a test fails.
+   * Runs test files one after the other in one process. Code that one file loads counts as loaded by the files after it.
+   * @throws an error if a test fails.
    */
   async baselines(testFiles: readonly string[]): Promise<ReadonlyMap<string, Baseline>> {
     const directory = await mkdtemp(join(tmpdir(), "leasehold-mutants-"));
@@ -118,7 +118,7 @@ export class Lane implements AsyncDisposable {
     }
   }
 
-  /** What the tests make of a mutant; ends with the first that fails. */
+  /** Runs the tests on a mutant. Ends with the first test that fails. */
   async judge(mutant: Mutant, selections: readonly Selection[]): Promise<Fate> {
     const limits = Object.fromEntries(selections.map(({ testFile, baseline }) => [testFile, limitsOf(baseline)]));
     this.#vitest.invalidateFile(this.#sources.change(mutant));
@@ -142,7 +142,7 @@ export class Lane implements AsyncDisposable {
     limits: WorkerOrders["limits"],
     reports: WorkerOrders["reports"] = {},
   ): Promise<{ modules: TestModule[]; errors: unknown[] }> {
-    // What failed before is counted with what fails now, unless it is forgotten.
+    // Forget earlier failures, because Vitest would count them with the new ones.
     this.#vitest.state.filesMap.clear();
     this.#vitest.state.idMap.clear();
     const project = this.#vitest.projects[0]!;

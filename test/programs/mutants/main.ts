@@ -5,7 +5,7 @@ import type { Fate } from "./lane.ts";
 import type { Mutant } from "./mutate.ts";
 import { runPackage, type Progress } from "./package-run.ts";
 
-/** So many mutants from one sign of life to the next. */
+/** The number of mutants between two lines of progress. */
 const PROGRESS_EVERY = 10;
 
 const told = commandLine(readCommandLine, USAGE);
@@ -26,7 +26,7 @@ async function judge({ packages, least, ...run }: CommandLine): Promise<void> {
   print(`${total.killed} of ${total.tried} killed: ${percent(total.killed, total.tried)}\n`);
   const isEnough = total.killed * 100 >= least * total.tried;
   if (!isEnough) process.stderr.write(`Fewer than ${least}% were killed.\n`);
-  // Vitest leaves the code of a failure for each mutant that it reports.
+  // Vitest sets the exit code of a failure for each mutant, so set it here.
   process.exitCode = isEnough ? 0 : 1;
 }
 

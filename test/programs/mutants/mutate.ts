@@ -3,16 +3,16 @@ import { isNode, parse, visit, type Node } from "./syntax-tree.ts";
 
 /** A change of one point of a source file. */
 export interface Mutant {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
   readonly line: number;
   /** The line that is changed, without the spaces around it. */
   readonly from: string;
   /** The text that replaces it. */
   readonly to: string;
-  /** How many mutants of the file with this `from` and `to` come before this one. */
+  /** The number of mutants of the file with this `from` and `to` before this one. */
   readonly nth: number;
-  /** Has to be entered for the change to matter; see `tellBlocks`. */
+  /** The block that has to be entered for the change to matter. See `tellBlocks`. */
   readonly block: number;
   readonly start: number;
   readonly end: number;
@@ -55,10 +55,10 @@ const METHOD_SWAPS: ReadonlyMap<unknown, string> = new Map([
   ["some", "every"],
   ["every", "some"],
 ]);
-/** Beyond it, one more or less is nothing that anybody could notice. */
+/** For a larger number, one more or less makes no noticeable difference. */
 const SMALL_NUMBER = 16;
 
-/** Every mutant of a file. */
+/** Returns every mutant of a file. */
 export function mutate(file: string, source: string): Mutant[] {
   const mutants: Mutant[] = [];
   const seen = new Map<string, number>();
@@ -78,7 +78,7 @@ export function mutate(file: string, source: string): Mutant[] {
   return mutants;
 }
 
-/** `source` as the mutant has it. */
+/** Returns `source` with the mutant's change. */
 export function apply(source: string, { start, end, text }: Change): string {
   return source.slice(0, start) + text + source.slice(end);
 }
@@ -117,7 +117,7 @@ function changes(node: Node, above: readonly Node[], source: string): Change[] {
     case "BreakStatement":
     case "ContinueStatement":
     case "ThrowStatement":
-      // A case that ends in nothing but this says so to the compiler alone.
+      // A case that only throws tells the compiler that it is impossible.
       return parent?.type === "SwitchCase" && node.type === "ThrowStatement" ? [] : [all(";")];
     default:
       return [];
@@ -144,13 +144,13 @@ function literals(node: Node, above: readonly Node[]): string[] {
   return isValue || parent?.type === "ReturnStatement" || parent?.type === "ArrowFunctionExpression" ? ['""'] : [];
 }
 
-/** Whether the type lets this have one value alone, as where an object is a set of names: `Record<Name, true>`. */
+/** Tells whether the type allows only one value here, for instance in a set of names: `Record<Name, true>`. */
 function isOnlyTyped(above: readonly Node[], source: string): boolean {
   const declared = above.findLast(({ type }) => type === "VariableDeclarator");
   return declared !== undefined && / true>+ =/.test(source.slice(declared.start, (declared["init"] as Node | null)?.start));
 }
 
-/** Whether this is among the options of who listens for an abort: it comes once, whatever they say. */
+/** Tells whether this is an option of a listener for an abort. An abort comes only once, so the option changes nothing. */
 function isOfAnAbort(above: readonly Node[]): boolean {
   const [call, options, property] = above.slice(-3);
   if (call?.type !== "CallExpression" || options?.type !== "ObjectExpression" || property?.type !== "Property") return false;
@@ -164,7 +164,7 @@ function conditions(node: Node, source: string): Change[] {
   if (test.type === "Literal") return [];
   const negated = { start, end, text: `!(${source.slice(start, end)})` };
   const never = { start, end, text: "false" };
-  // These are negated as they are, by a swap of their own.
+  // These have a swap of their own, which negates them.
   const swapped = test.type === "BinaryExpression" || (test.type === "UnaryExpression" && test["operator"] === "!");
   return [...(swapped ? [] : [negated]), ...(node.type === "ConditionalExpression" ? [] : [never])];
 }
@@ -185,7 +185,7 @@ function statements(node: Node, source: string): Change[] {
   return [removed, notAwaited(expression, source)];
 }
 
-/** Nobody can tell whether a function that returns a promise has awaited it, but for what a `try` around it does. */
+/** Awaits in a function that returns a promise make no difference, except inside a `try`. */
 function awaits(argument: Node, above: readonly Node[], source: string): Change[] {
   const inside = above.slice(above.findLastIndex(({ type }) => type.includes("Function")) + 1);
   return argument.type === "AwaitExpression" && inside.some(({ type }) => type === "TryStatement")
@@ -198,7 +198,7 @@ function notAwaited({ start, end, argument }: Node, source: string): Change {
   return { start, end, text: `(${source.slice(awaited.start, awaited.end)})` };
 }
 
-/** Whether `+` here puts texts together. */
+/** Tells whether `+` concatenates texts here. */
 function isText(node: unknown): boolean {
   if (!isNode(node)) return false;
   if (node.type === "TemplateLiteral") return true;
@@ -206,7 +206,7 @@ function isText(node: unknown): boolean {
   return node.type === "BinaryExpression" && (isText(node["left"]) || isText(node["right"]));
 }
 
-/** The line of a change, and what becomes of it; of a change of several lines, the first. */
+/** Describes the line of a change, and the new line. For a change of several lines, the first one. */
 function describe(source: string, change: Change): { from: string; to: string; line: number } {
   const lineStart = source.lastIndexOf("\n", change.start - 1) + 1;
   const restOfLine = (at: number): string => source.slice(at).split("\n", 1)[0]!;

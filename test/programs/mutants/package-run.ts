@@ -4,11 +4,11 @@ import type { Mutant } from "./mutate.ts";
 import { drawSample } from "./sample.ts";
 import { readSources, type SourceFile } from "./sources.ts";
 
-/** So many test files are run in one process without a mutant. */
+/** The number of test files that one process runs without a mutant. */
 const BATCH = 12;
 
 export interface PackageResult {
-  /** All that there are, equivalents apart. */
+  /** All mutants of the package, without equivalents. */
   readonly mutants: number;
   readonly fates: ReadonlyMap<Mutant, Fate>;
 }
@@ -24,7 +24,7 @@ export interface PackageRun {
   readonly seed: number;
   readonly file: string;
   readonly lanes: number;
-  /** Whether those that survive are put to the long tests as well. */
+  /** True to run the long tests on mutants that survive. */
   readonly long: boolean;
   readonly onFate: (mutant: Mutant, fate: Fate, progress: Progress) => void;
 }
@@ -85,13 +85,13 @@ async function judge(
   }
 }
 
-/** A process for each file would take longer to start than most of them take to run. */
+/** Returns batches of test files. Starting a process for each file would take longer than most of them take to run. */
 function inBatches(testFiles: readonly string[]): string[][] {
   const count = Math.ceil(testFiles.length / BATCH);
   return Array.from({ length: count }, (_, nth) => testFiles.filter((_each, index) => index % count === nth));
 }
 
-/** The tests that enter the mutant's block, the quickest files first. */
+/** Returns the tests that enter the mutant's block, the fastest files first. */
 function selectTests(
   { file, block }: Mutant,
   files: readonly SourceFile[],

@@ -6,7 +6,7 @@ import { tellBlocks } from "./blocks.ts";
 import { apply, type Mutant } from "./mutate.ts";
 import { ROOT, type SourceFile } from "./sources.ts";
 
-/** The sources of a package as they are now, with a mutant or without, in a folder from which a test's processes read them, too. */
+/** The present sources of a package, with a mutant or without, in a folder from which a test's processes read them too. */
 export class PresentSources implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "leasehold-mutants-"));
   readonly #files: ReadonlyMap<string, SourceFile>;
@@ -16,24 +16,24 @@ export class PresentSources implements Disposable {
     for (const [path, { source }] of this.#files) this.#write(path, source);
   }
 
-  /** What a Node process loads first that is to have them. */
+  /** The program that a Node process has to load first to get these sources. */
   get preload(): string {
     const url = pathToFileURL(fileURLToPath(new URL("./child.ts", import.meta.url)));
     url.searchParams.set("sources", this.#folder);
     return url.href;
   }
 
-  /** Reads a file, by its path; undefined for what is no source of the package. */
+  /** Reads a file by its path. Returns `undefined` for a file that is no source of the package. */
   read(path: string): string | undefined {
     return this.#files.has(path) ? readFileSync(join(this.#folder, path), "utf8") : undefined;
   }
 
-  /** Puts a mutant in. Returns the path of the file that has changed. */
+  /** Inserts a mutant. Returns the path of the changed file. */
   change(mutant: Mutant): string {
     return this.#replace(mutant, (source) => apply(source, mutant));
   }
 
-  /** Takes it out again. */
+  /** Removes the mutant. */
   restore(mutant: Mutant): string {
     return this.#replace(mutant, (source) => source);
   }

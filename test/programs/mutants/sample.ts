@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Mutant } from "./mutate.ts";
 
-/** Draws `count` of the mutants by `seed`. Whether one is drawn follows from itself, so that edits elsewhere hardly change what is. */
+/**
+ * Draws `count` of the mutants by `seed`. The choice depends on the mutant itself, so that edits elsewhere hardly change the
+ * sample.
+ */
 export function drawSample(mutants: readonly Mutant[], count: number, seed: number): Mutant[] {
   const lot = ({ file, from, to, nth }: Mutant): string =>
     createHash("sha256")

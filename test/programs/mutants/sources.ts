@@ -7,16 +7,16 @@ import { BLOCKS_OF_A_FILE } from "./reach.ts";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** The packages that are published: their logic is ours to prove. The tests prove themselves. */
+/** The packages that are published, because our tests have to prove their logic. The tests prove themselves. */
 export const PACKAGES: readonly string[] = globSync("packages/*/package.json", { cwd: ROOT })
   .filter((manifest) => !isPrivate(manifest))
   .map((manifest) => basename(dirname(manifest)))
   .toSorted();
-/** Tests, and what tests are made of. A case of conformance proves itself by the faulty stores that it has to catch. */
+/** Tests, and parts of tests. A conformance case proves itself by the faulty stores that it has to catch. */
 const LEFT_OUT = ["packages/core/src/testing/", "packages/conformance/src/cases/"];
 
 export interface SourceFile {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly path: string;
   readonly source: string;
   /** The first number of its blocks. */
@@ -24,7 +24,7 @@ export interface SourceFile {
   readonly mutants: readonly Mutant[];
 }
 
-/** The sources of a package, by name. */
+/** Returns the sources of a package, by name. */
 export async function readSources(packageName: string): Promise<SourceFile[]> {
   const paths: string[] = [];
   for await (const path of glob(`packages/${packageName}/src/**/*.ts`, { cwd: ROOT })) {

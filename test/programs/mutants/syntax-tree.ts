@@ -1,6 +1,6 @@
 import { parseSync } from "vite";
 
-/** A node of a syntax tree, as the parser that Vite brings along gives it: ESTree, with TypeScript's own nodes. */
+/** A node of a syntax tree of Vite's parser: ESTree, with TypeScript's own nodes. */
 export interface Node {
   readonly type: string;
   readonly start: number;
@@ -8,7 +8,7 @@ export interface Node {
   readonly [property: string]: unknown;
 }
 
-/** Syntax of types alone, which is gone when the program runs. */
+/** Syntax of types only, which does not exist when the program runs. */
 const TYPES_ALONE = new Set([
   "typeAnnotation",
   "typeParameters",
@@ -18,17 +18,17 @@ const TYPES_ALONE = new Set([
   "implements",
   "decorators",
 ]);
-/** Syntax that wraps an expression for the types' sake. */
+/** Syntax that wraps an expression only for its type. */
 const WRAPPERS = new Set(["TSAsExpression", "TSSatisfiesExpression", "TSNonNullExpression"]);
 
-/** @throws an error where `source` is no TypeScript. */
+/** @throws an error if `source` is not TypeScript. */
 export function parse(source: string): Node {
   const { program, errors } = parseSync("source.ts", source);
   if (errors.length > 0) throw new SyntaxError(errors[0]!.message);
   return program as unknown as Node;
 }
 
-/** Visits `node` and all below it that runs, each with those above it, the nearest last. */
+/** Visits `node` and all nodes below it that run. `above` contains the nodes above each, the nearest last. */
 export function visit(node: Node, see: (node: Node, above: readonly Node[]) => void, above: readonly Node[] = []): void {
   if (node.type.startsWith("TS") && !WRAPPERS.has(node.type)) return;
   if (node.type === "ImportDeclaration") return;

@@ -8,10 +8,10 @@ import { Report } from "./report.ts";
 import { checkTarball, pack, type Manifest, type Workspace } from "./tarball.ts";
 
 /*
- * A user gets the tarball, not the repository: this packs every published package, checks what is inside, and
- * installs them together in an empty folder elsewhere, where a program imports them and the compiler reads their types.
- * The constructs for a cloud are installed in a folder of their own, where the app of their README is synthesized.
- * It needs `dist`, so `npm run types` comes before it.
+ * Checks the packages as a user gets them: as tarballs. This program packs every published package and checks the contents. Then
+ * it installs all packages together in an empty folder. There a program imports them, and the compiler reads their types. The
+ * constructs for a cloud are installed in a folder of their own, where the app of their README is synthesized. Run
+ * `npm run types` before it, because it needs `dist`.
  */
 
 const root = join(import.meta.dirname, "../../..");
@@ -24,11 +24,11 @@ try {
     if (published.length === 0) throw new Error(`There is none under ${join(root, "packages")}.`);
   });
   const tarballs = (await report.check("npm pack", async () => await pack(published, temporary, root))) ?? [];
-  // A package that could not be packed has been reported; what depends on it could only be installed from a registry.
+  // A failure to pack has been reported. Go on only with tarballs: other packages would come from a registry.
   if (tarballs.length > 0) {
     const folder = join(temporary, "consumer");
     mkdirSync(folder);
-    // What takes longest first: programs begin in this order, a few at a time.
+    // The longest checks come first. Programs begin in this order, a few at a time.
     await Promise.all([
       checkConsumer(report, tarballs.filter(isLibrary), folder, root),
       ...tarballs
@@ -55,7 +55,7 @@ function isLibrary({ folder }: Workspace): boolean {
   return folder.startsWith(join(root, "packages"));
 }
 
-/** What is for one cloud has an app; what the clouds share is tried with them. */
+/** Reports whether a workspace is for one cloud, and so has an app. The shared package is checked together with these. */
 function isCloud(workspace: Workspace): boolean {
   return !isLibrary(workspace) && basename(workspace.folder) !== "terrain";
 }

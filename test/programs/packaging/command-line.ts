@@ -4,7 +4,7 @@ import { install } from "./install.ts";
 import type { Report } from "./report.ts";
 import type { Tarball } from "./tarball.ts";
 
-/** Checks the command as its users have it: from its tarball, in a folder that is empty but for that. */
+/** Checks the command as a user has it: from its tarball, in an empty folder. */
 export async function checkCommandLine(report: Report, tarballs: readonly Tarball[], temporary: string): Promise<void> {
   const pathOf = (name: string): string => tarballs.find(({ manifest }) => manifest.name === name)?.path ?? name;
   const version = tarballs.find(({ manifest }) => manifest.name === "leasehold")?.manifest.version ?? "";
@@ -52,7 +52,7 @@ export async function checkCommandLine(report: Report, tarballs: readonly Tarbal
     const names = ["@leasehold/core", "@leasehold/dynamodb"];
     await install(project, Object.fromEntries(names.map((name) => [name, `file:${pathOf(name)}`])));
     const binary = join(alone, "node_modules/.bin/leasehold");
-    // Nobody listens there; that it was asked shows that the package was found.
+    // No server listens there. The failed request shows that the package was found.
     const store = "dynamodb://leases?region=eu-west-1&endpoint=http://127.0.0.1:1";
     const credentials = { AWS_ACCESS_KEY_ID: "any", AWS_SECRET_ACCESS_KEY: "any" };
     await refuses(
@@ -67,7 +67,7 @@ function expectText(said: string, expected: string): void {
   if (!said.includes(expected)) throw new Error(`expected ${JSON.stringify(expected)}, and it said:\n${said}`);
 }
 
-/** @throws unless it fails, and says each of these. */
+/** @throws if the command succeeds, or if its output lacks one of these texts. */
 async function refuses(act: () => Promise<string>, ...expected: readonly string[]): Promise<void> {
   let said: string;
   try {

@@ -2,15 +2,15 @@ import { execFile, type ExecFileException } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { promisify } from "node:util";
 
-/** Far beyond what an install from a registry takes; then something is wrong. */
+/** Much longer than an install from a registry takes. A program that takes longer hangs. */
 const TIME_LIMIT_MS = 1_800_000;
-/** So many programs at a time. They wait for a registry, or for leases, for half of the time. */
+/** The most programs at a time. For half of the time they wait for a registry or for leases. */
 const AT_ONCE = 2 * availableParallelism();
 
 let running = 0;
 const waiting: Array<() => void> = [];
 
-/** Runs a program to its end, and gives what it printed. @throws with all that it printed when it failed. */
+/** Runs a program to its end, and returns its output. @throws with all of its output if it fails. */
 export async function run(
   command: string,
   args: readonly string[],
@@ -32,7 +32,7 @@ export async function run(
     const end = typeof code === "number" ? `ended with exit code ${code}` : (signal ?? message);
     throw new Error([`${[command, ...args].join(" ")}: ${end}`, stdout, stderr].filter(Boolean).join("\n"), { cause: error });
   } finally {
-    // The next one takes this one's place.
+    // The next program takes the place of this one.
     const next = waiting.shift();
     if (next) next();
     else running -= 1;

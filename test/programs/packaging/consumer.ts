@@ -6,7 +6,7 @@ import type { Report } from "./report.ts";
 import type { Manifest, Tarball } from "./tarball.ts";
 import { checkUsers } from "./users.ts";
 
-/** Imports what users are told to import, and leads. */
+/** A program that imports everything that the documents import, and leads. */
 const program = (names: Readonly<Record<string, readonly string[]>>): string => `
 for (const [specifier, names] of Object.entries(${JSON.stringify(names)})) {
   const found = Object.keys(await import(specifier));
@@ -73,7 +73,7 @@ export const jobs = [
 export const wrong = new Elector({ election: "consumer" });
 `;
 
-/** As users have it, with a bundler or without. */
+/** The compiler options of users, with a bundler and without. */
 const RESOLUTIONS = [
   { module: "node16", moduleResolution: "node16" },
   { module: "nodenext", moduleResolution: "nodenext" },
@@ -86,11 +86,11 @@ const COMPILER_OPTIONS = {
   exactOptionalPropertyTypes: true,
   noEmit: true,
   types: ["node"],
-  // Everything that our declarations import has to be there for a user too.
+  // A user must also have every package that our declarations import.
   skipLibCheck: false,
 };
 
-/** Checks that the packages work together where only their tarballs are. */
+/** Checks that the packages work together in a folder with nothing but their tarballs. */
 export async function checkConsumer(report: Report, tarballs: readonly Tarball[], folder: string, root: string): Promise<void> {
   const names = Object.fromEntries(tarballs.flatMap(entryPoints).map((entry) => [entry, importedNames(entry, root)]));
   await report.check("consumer: documents and examples import from every entry point", () => {
@@ -132,7 +132,7 @@ function entryPoints({ manifest }: Tarball): string[] {
   return paths.map((path) => manifest.name + path.slice(1));
 }
 
-/** The names that documents and examples, and so users, import from an entry point. */
+/** Returns the names that documents and examples import from an entry point, and so users as well. */
 function importedNames(entry: string, root: string): string[] {
   const files = globSync(["*.md", "docs/*.md", "packages/*/*.md", "examples/**/*.{md,ts}"], {
     cwd: root,
@@ -155,7 +155,7 @@ function consumerManifest(tarballs: readonly Tarball[], root: string): object {
   return { name: "consumer", version: "1.0.0", private: true, type: "module", dependencies: { ...ours, ...peers, ...types } };
 }
 
-/** The peers that a user installs, at the version that the tests run with: an optional one only where our types name it. */
+/** Returns the peers that a user installs, at the versions of the tests. Includes an optional peer only if our types name it. */
 function wantedPeers({ folder, manifest }: Tarball): [name: string, version: string | undefined][] {
   const declarations = globSync("dist/**/*.d.ts", { cwd: folder }).map((file) => readFileSync(join(folder, file), "utf8"));
   const isNamed = (peer: string): boolean => declarations.some((text) => text.includes(`from "${peer.replace("@types/", "")}"`));

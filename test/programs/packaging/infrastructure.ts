@@ -5,7 +5,7 @@ import { npmInstall } from "./install.ts";
 import type { Report } from "./report.ts";
 import type { Manifest, Tarball } from "./tarball.ts";
 
-/** As a user has it who begins an app, with the types of the clouds' own packages taken as they are. */
+/** The compiler options of a user who begins an app. The types of the clouds' own packages are not checked. */
 const COMPILER_OPTIONS = {
   target: "es2023",
   module: "nodenext",
@@ -15,12 +15,12 @@ const COMPILER_OPTIONS = {
   types: ["node"],
 };
 
-/** A program in a README that makes an app, word for word. */
+/** Matches a program in a README that creates an app. */
 const APP = /^```ts\n((?:(?!^```)[^])*?new App\((?:(?!^```)[^])*?)^```/m;
 
 /**
- * Checks that the constructs for a cloud work where only their tarballs are: in an empty folder with their peers, the app
- * of their README compiles, and is synthesized.
+ * Checks that the constructs for a cloud work from their tarballs alone. In an empty folder with their peers, the app of their
+ * README is compiled and synthesized.
  */
 export async function checkInfrastructure(
   report: Report,
@@ -52,7 +52,7 @@ export async function checkInfrastructure(
   );
 }
 
-/** The package, those of ours that it needs, and all their peers, at the versions that the tests run with. */
+/** Returns the package, our packages that it needs, and all their peers, at the versions of the tests. */
 function manifest(cloud: Tarball, tarballs: readonly Tarball[], root: string): object {
   const needed = new Set([cloud]);
   const dependencies: Record<string, string | undefined> = {};

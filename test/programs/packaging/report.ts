@@ -1,9 +1,9 @@
-/** One line per check, as it ends, and how many failed. */
+/** Prints one line per check when it ends, and counts the failures. */
 export class Report {
   #passed = 0;
   #failed = 0;
 
-  /** Runs a check: it fails by throwing. Gives what it returns, or `undefined` where it failed. */
+  /** Runs a check, which fails by throwing. Returns its result, or `undefined` if it failed. */
   async check<T>(name: string, run: () => T | Promise<T>): Promise<T | undefined> {
     try {
       const result = await run();
@@ -18,7 +18,7 @@ export class Report {
     }
   }
 
-  /** Prints the counts; gives the exit code. */
+  /** Prints the counts, and returns the exit code. */
   summarize(): number {
     console.log(`packaging: ${this.#passed + this.#failed} checks, ${this.#failed} failed`);
     return this.#failed === 0 ? 0 : 1;

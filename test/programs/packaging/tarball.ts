@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { run } from "./command.ts";
 import type { Report } from "./report.ts";
 
-/** The part of a package.json that matters here. */
+/** The fields of a package.json that are used here. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -42,7 +42,7 @@ export async function pack(workspaces: readonly Workspace[], folder: string, roo
   });
 }
 
-/** Checks what is in a tarball, by itself. */
+/** Checks the content of one tarball. */
 export async function checkTarball(
   report: Report,
   tarball: Tarball,
@@ -84,7 +84,7 @@ export async function checkTarball(
   });
 }
 
-/** `tsc -b` leaves the output of a deleted source where it is, and it would be published. */
+/** Checks that `dist` matches the sources. `tsc -b` keeps the output of a deleted source, which would be published. */
 function checkBuild({ folder, files }: Tarball): void {
   const sources = new Set(globSync("src/**/*.ts", { cwd: folder }).map((file) => file.slice("src/".length, -".ts".length)));
   const built = [...files].flatMap((file) => /^dist\/(.+)\.js$/.exec(file)?.[1] ?? []);
@@ -96,7 +96,7 @@ function checkBuild({ folder, files }: Tarball): void {
   none("missing, or without a source; npm run clean && npm run types", [...missing, ...stale]);
 }
 
-/** Every file that `exports` names, under whatever conditions. */
+/** Returns every file that `exports` names, under any condition. */
 function exportTargets(exports: unknown): string[] {
   if (typeof exports === "string") return [exports];
   return typeof exports === "object" && exports !== null ? Object.values(exports).flatMap(exportTargets) : [];

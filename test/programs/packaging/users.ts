@@ -6,7 +6,7 @@ import { install } from "./install.ts";
 import type { Report } from "./report.ts";
 import type { Tarball } from "./tarball.ts";
 
-/** The floor, the newest that there was when this was last changed, and the last of those that are refused. */
+/** The oldest supported version, the newest one at the last change of this line, and the newest one that is refused. */
 const NODES = { oldest: "22.13.0", newest: "26.10.0", refused: "20.20.2" };
 const REFUSAL = `Error: Leasehold needs Node 22.13 or later, and this is Node ${NODES.refused}.`;
 const JEST = "30.5.2";
@@ -17,7 +17,7 @@ const outcome = await elector.tryRun((leadership) => leadership.term);
 if (outcome.result !== 1) throw new Error("The only candidate was not elected: " + JSON.stringify(outcome));
 `;
 const ELECTION = `import { Elector, MemoryLeaseStore } from "@leasehold/core";\nconst store = new MemoryLeaseStore();\n${LEADS}`;
-/** A program for each store: those that have no service here are made, and no more. */
+/** A program for each store. A store whose service is absent here is only constructed. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   core: ELECTION,
   "azure-blob": `import { BlobLeaseStore } from "@leasehold/azure-blob";
@@ -57,7 +57,7 @@ ${LEADS}
 await store.close();`,
 };
 
-/** Prints what becomes of each entry, imported and required. */
+/** Returns a program that imports and requires each entry, and prints the result. */
 const tryingAll = (entries: readonly string[]): string => `
 import { createRequire } from "node:module";
 const require = createRequire(import.meta.url);
@@ -73,15 +73,15 @@ test("the only candidate is elected", async () => {${LEADS}});
 
 export interface Users {
   readonly tarballs: readonly Tarball[];
-  /** What can be imported of them. */
+  /** The entry points of the packages. */
   readonly entries: readonly string[];
-  /** Where they are installed once `installed` resolves with `true`. */
+  /** The folder in which they are installed once `installed` resolves with `true`. */
   readonly folder: string;
   readonly installed: Promise<true | undefined>;
   readonly root: string;
 }
 
-/** Checks what users do with the packages: any Node that is supported, import and require, bundles, and Jest. */
+/** Checks typical uses of the packages: the supported versions of Node, import and require, bundles, and Jest. */
 export async function checkUsers(report: Report, users: Users): Promise<void> {
   const { folder, installed } = users;
   const found = report.check("users: the oldest and the newest Node, and one that is too old, are installed", async () =>
@@ -137,7 +137,7 @@ async function checkBundles(report: Report, nodes: Nodes, { folder, root }: User
   for (const what of Object.keys(PROGRAMS)) {
     await report.check(`users: a bundle of ${what} runs`, async () => {
       const bundle = join(folder, `${what}.bundle.mjs`);
-      // The SDKs are the user's own, and many times as large.
+      // The SDKs come from the user, and are many times as large.
       const options = ["--bundle", "--minify", "--platform=node", "--format=esm", "--external:pg", "--external:mysql2"];
       const sdks = ["--external:@aws-sdk/*", "--external:@azure/*", "--external:@google-cloud/*"];
       await run(join(root, "node_modules/.bin/esbuild"), [`${what}.mjs`, ...options, ...sdks, `--outfile=${bundle}`], folder);
@@ -183,7 +183,7 @@ async function installNodes(folder: string): Promise<Nodes> {
   return { oldest: binary("oldest"), newest: binary("newest"), refused: binary("refused") };
 }
 
-/** @throws unless the program fails, and says why. */
+/** @throws if the program succeeds, or fails without the reason. */
 async function refuses(node: string, args: readonly string[], folder: string): Promise<void> {
   let said: string;
   try {

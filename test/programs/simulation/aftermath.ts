@@ -8,26 +8,26 @@ import { FASTEST_RATE, SLOWEST_RATE } from "./stores/simulated-store.ts";
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
 
-/** How long a watch that broke waits before it is begun again. */
+/** The wait of a broken watch before it begins again. */
 const WATCH_AGAIN_MS = 1_000;
-/** How long a leader has to keep its term once all is well, in leases. */
+/** The time for which a leader has to keep its term once all faults have ended, in leases. */
 const STAYS_LEASES = 0.8;
-/** What a look may take: one whose answer a push overtakes is repeated, and so is what a store's clock tells. */
+/** The most requests of a poll. A poll is repeated if a push overtakes its answer, or to confirm a store's clock. */
 const REQUESTS_A_LOOK = 2;
-/** How many looks a standby may send at once, after fewer. */
+/** The number of polls that a standby may send at once, after fewer before. */
 const LOOKS_AT_ONCE = 11;
 
-/** Within the promised time after the last fault somebody leads, and goes on leading. */
+/** Checks that a candidate leads within the promised time after the last fault, and goes on leading. */
 export async function seeRecovery(world: World): Promise<void> {
   const { referee, leaseMs } = world;
   const { calmAtMs, mishaps } = world.plan;
   const deadlineMs = calmAtMs + recoveryMs(world);
-  // What went wrong before may cost a leader its term for as long as a lease.
+  // An earlier fault may cost a leader its term for as long as a lease.
   await world.until(() => false, calmAtMs + leaseMs / SLOWEST_RATE);
   await world.until(() => referee.leader !== undefined, deadlineMs);
   const afterMs = Math.round(deadlineMs - calmAtMs);
   if (!referee.leader) fail("leader-returns", `nobody leads ${afterMs} ms after the last fault`);
-  // An administrator's wish may still be under way.
+  // An administrator's order may still be on its way.
   if (mishaps.some(isOrder)) await world.until(() => false, deadlineMs);
   const { leader } = referee;
   if (!leader) fail("leader-returns", `nobody leads any more ${afterMs} ms after the last fault`);
@@ -40,26 +40,29 @@ export async function seeRecovery(world: World): Promise<void> {
   }
   standbys.forEach((standby) => seeFewRequests(world, standby, world.nowMs - fromMs));
   seeEveryoneLook(world);
-  // Where a push lost the term, an observer looks for itself, once in the longest lease.
+  // If a push lost the term, an observer polls by itself, once in the longest lease.
   const longestMs = Math.max(...world.seated.map(({ plan: { leaseDurationMs } }) => leaseDurationMs));
   await world.until(() => !whoSeesAnother(world, leadership.term), referee.grantedMs + (1.1 * longestMs) / SLOWEST_RATE);
   seeBystanders(world, leadership.term);
 }
 
-/** What `timing()` promises from the last renewal on, by the slowest clock, after what may still be pending when the calm begins. */
+/**
+ * Returns the time that `timing()` promises from the last renewal on, by the slowest clock. Adds what may be pending when the
+ * calm begins.
+ */
 function recoveryMs(world: World): number {
   const { plan, leaseMs, seated, orders } = world;
   // A transfer to nobody is broken in the calm.
   const reserved = plan.mishaps.map((mishap) => (mishap.kind === "transfer" && mishap.to !== NOBODY ? mishap.timeoutMs : 0));
   const promised = seated.map(({ elector: { timing } }) => {
     const { crashFailoverMs, leaseDurationMs, retryPeriodMs, attemptTimeoutMs, cooldownMs } = timing;
-    // What the promise counts from is the lease of whoever led last.
+    // The promise counts from the lease of the last leader.
     const lastLeaseMs = leaseMs - leaseDurationMs;
     return crashFailoverMs + lastLeaseMs + Math.max(retryPeriodMs, 3 * attemptTimeoutMs, cooldownMs);
   });
   const backsOffMs = plan.mishaps.map((mishap) => (mishap.kind === "outage" ? mishap.backsOffMs : 0));
   const pendingMs = Math.max(RETRY_AFTER_LEASES * leaseMs, WATCH_AGAIN_MS, ...backsOffMs) + LONGEST_TASK_STEP_LEASES * leaseMs;
-  // What was ordered before may be carried out yet.
+  // An earlier order may still be carried out.
   const orderMs = plan.mishaps.some(isOrder) ? orders.lastMs : 0;
   const barredMs = orderMs + Math.max(0, ...reserved, ...seated.map((candidate) => barsForMs(candidate.plan)));
   return LAST_ARRIVALS_MS + withLateMs(world, Math.max(...promised) + pendingMs + barredMs);
@@ -69,18 +72,18 @@ function isOrder({ kind }: Mishap): boolean {
   return kind === "break" || kind === "transfer";
 }
 
-/** For how long what a candidate asks for may bar others once it has released its lease. */
+/** Returns the time for which a candidate's options may block others after it has released its lease. */
 export function barsForMs({ minimumHoldMs, reservation }: CandidatePlan): number {
   return Math.max(minimumHoldMs, reservation?.durationMs ?? 0);
 }
 
-/** A standby, and how much its process had asked at first. */
+/** A standby, and the number of requests of its process at first. */
 interface Standby {
   readonly candidate: Candidate;
   readonly askedBefore: number;
 }
 
-/** The standbys that have a process to themselves, so that all of its requests are theirs. */
+/** Returns the standbys that have a process of their own, so that all of its requests are theirs. */
 function standbysAlone(world: World, leader: Candidate): Standby[] {
   const isAlone = ({ process }: Candidate): boolean =>
     [...world.everyone].filter((other) => other.process === process).length === 1 && process.bystanders.stopped;
@@ -88,7 +91,7 @@ function standbysAlone(world: World, leader: Candidate): Standby[] {
   return standbys.map((candidate) => ({ candidate, askedBefore: candidate.process.asked }));
 }
 
-/** Nothing that the leader publishes makes a standby ask more often than its own options allow. */
+/** Checks that nothing the leader publishes makes a standby send more requests than its own options allow. */
 function seeFewRequests(world: World, { candidate, askedBefore }: Standby, forMs: number): void {
   const { renewIntervalMs, retryPeriodMs } = candidate.elector.timing;
   const everyMs = renewIntervalMs / (Math.ceil(renewIntervalMs / retryPeriodMs) + 1);
@@ -98,7 +101,7 @@ function seeFewRequests(world: World, { candidate, askedBefore }: Standby, forMs
 }
 
 function seeEveryoneLook({ plan, seated, leaseMs }: World): void {
-  // There its own server is told of every renewal, and a standby has nobody to ask.
+  // A voting server gets every renewal by a message, and a standby sends no requests.
   if (plan.store === "voting") return;
   for (const candidate of seated) {
     if (!candidate.competes) continue;
@@ -109,7 +112,10 @@ function seeEveryoneLook({ plan, seated, leaseMs }: World): void {
   }
 }
 
-/** Those who share a store object with a candidate are well: whoever is alone in an election leads it, and observers see who leads. */
+/**
+ * Checks the other electors and observers that share a store object with a candidate. An elector that is alone in an election
+ * leads it, and observers see the leader.
+ */
 function seeBystanders(world: World, term: number): void {
   for (const { clock, bystanders } of world.processes) {
     const { lodger } = bystanders;
@@ -127,13 +133,13 @@ function whoSeesAnother({ processes }: World, term: number): SimulatedProcess | 
   );
 }
 
-/** How often the others are refused for a while before a leader dies. */
+/** The share of cases in which the others are refused for a while before a leader dies. */
 const REFUSED = 0.3;
 
-/** How often no watch tells of a leader's death, or of its release. */
+/** The share of cases in which no watch reports a leader's death, or its release. */
 const STALLED = 0.3;
 
-/** For a renewal, everybody but the leader is refused. The leader renews once more: from then on nothing is wrong. */
+/** Refuses all processes but the leader's for the time of a renewal. The leader renews once more. After that nothing is wrong. */
 async function seeRefusals(world: World, leader: Candidate, others: readonly Candidate[]): Promise<void> {
   const forMs = leader.elector.timing.renewIntervalMs;
   world.note("world", `all but ${leader.id} are refused for ${Math.round(forMs)} ms`);
@@ -144,12 +150,12 @@ async function seeRefusals(world: World, leader: Candidate, others: readonly Can
   await world.until(() => hasRenewed, world.nowMs + (1.5 * world.leaseMs) / SLOWEST_RATE);
 }
 
-/** With nothing else wrong, a leader that stops or dies is succeeded in the time that `timing()` gives for just that. */
+/** Checks that a leader that stops or dies is succeeded in the time that `timing()` gives for this, with no other fault. */
 export async function seeSuccession(world: World): Promise<void> {
   const { referee, random, leaseMs } = world;
   const leader = referee.leader?.candidate;
   const dies = random.chance(0.5);
-  // A process that dies takes all with it who live there.
+  // All candidates in a process die with it.
   const survives = (other: Candidate): boolean => (dies ? other.process !== leader?.process : other !== leader);
   const others = world.seated.filter((candidate) => survives(candidate) && candidate.competes);
   if (!leader || others.length === 0 || (!dies && !leader.releases)) return;
@@ -160,24 +166,25 @@ export async function seeSuccession(world: World): Promise<void> {
   if (dies) leader.clock.kill();
   else {
     tellToStop(leader);
-    // Its task's time to drain comes on top.
+    // The task's time to drain is added.
     await world.until(() => leader.pending === 0, world.nowMs + (LONGEST_TASK_STEP_LEASES * leaseMs) / SLOWEST_RATE);
   }
-  // In a queue, whoever has died with it may stand before the others, for as long as his own lease.
+  // In a queue, a candidate that died with the leader may stand before the others, for as long as its own lease.
   const gone = world.store.faults && dies ? world.seated.filter((other) => other.process === leader.process) : [leader];
   const led = gone.map(({ elector }) => elector.timing).toSorted((one, other) => other.leaseDurationMs - one.leaseDurationMs)[0]!;
-  // A release whose push is lost is found by the next poll: at the rhythm of the leader's renewals, or at the standby's own if that is slower.
+  // The next poll finds a release whose push is lost. It comes at the interval of the leader's renewals, or at the standby's own
+  // if that is longer.
   const isPushed = leader.process.access.store.capabilities.watch === "push";
-  // By the leader's lease and renewals, and by the others' looks and requests.
+  // The time follows from the leader's lease and renewals, and from the others' polls and requests.
   const promised = others.map(({ elector: { timing } }) =>
     dies
       ? Math.max(led.crashFailoverMs, timing.crashFailoverMs - timing.leaseDurationMs + led.leaseDurationMs)
       : timing.politeHandoverMs + timing.cooldownMs + (isPushed ? Math.max(led.renewIntervalMs, timing.retryPeriodMs) : 0),
   );
-  // Who comes after it may have to wait for the end of its hold, or for that of its group's turn.
+  // A successor may have to wait for the end of the hold, or of a group's reservation.
   const barredMs = barsForMs(leader.plan);
   const turnMs = barredMs > 0 ? barredMs + Math.max(...others.map(({ elector: { timing } }) => timing.retryPeriodMs)) : 0;
-  // A renewal that few members of a quorum have when the leader dies is completed by whoever would take over, and counts from then.
+  // If few members of a quorum have a renewal when the leader dies, the next candidate completes it, and it counts from then.
   const completedMs = dies && world.plan.store === "quorum" ? led.leaseDurationMs : 0;
   const fromMs = world.nowMs;
   const isSucceeded = (): boolean => (referee.leader?.candidate ?? leader) !== leader;
@@ -187,7 +194,7 @@ export async function seeSuccession(world: World): Promise<void> {
   fail("leader-returns", `nobody has succeeded ${leader.id} ${afterMs} ms after its ${dies ? "crash" : "stop"}`);
 }
 
-/** Told to stop, everybody does, the leader first, and the lease is free in the end. */
+/** Stops all candidates, the leader first, and checks that the lease is free in the end. */
 export async function seeEnd(world: World): Promise<void> {
   const running = [...world.everyone].filter(({ clock, stopped }) => clock.alive && !stopped);
   const leader = world.referee.leader?.candidate;
@@ -203,13 +210,13 @@ export async function seeEnd(world: World): Promise<void> {
   const left = running.find(({ stopped }) => !stopped);
   if (left) fail("all-stop", `${left.id} still runs, with ${left.pending} tasks pending`);
   if (!haveStopped()) fail("all-stop", "an observer, or an elector of another election, still runs");
-  // In a queue the places of the dead stand until their leases have run out.
+  // In a queue the places of dead candidates stay until their leases have expired.
   const someDied = [...world.everyone].some(({ clock }) => !clock.alive);
   if (world.store.faults && someDied) await world.until(() => !world.store.held, world.nowMs + withLateMs(world, world.leaseMs));
   if (running.every(({ releases }) => releases) && world.store.held) fail("all-stop", "the lease was not released");
 }
 
-/** Such a time by the slowest clock, and how late the service may find that it has passed. */
+/** Returns a time by the slowest clock, plus the delay with which the service may find that it has passed. */
 function withLateMs({ store }: World, ms: number): number {
   return ms / SLOWEST_RATE + (store.faults?.foundLateMs ?? 0);
 }

@@ -1,6 +1,6 @@
 /**
- * The simulated Blob Storage answers as Microsoft's emulator does: both are sent the same requests at the same times, and
- * after each of them they must have given the same answer, and show the same blob.
+ * The simulated Blob Storage answers as Microsoft's emulator does. Both get the same requests at the same times. After each
+ * request both must have given the same answer, and show the same blob.
  */
 import type { ContainerClient } from "@azure/storage-blob";
 import { SeededRandom } from "@leasehold/core/testing";
@@ -23,7 +23,7 @@ import { AzureService, type LeaseState } from "@leasehold/test-kit/simulated/azu
 const SEEDS = Array.from({ length: 35 }, (_, index) => index + 1);
 const STEPS = 30;
 const BLOB = "blob";
-/** How far every request stays from the end of a lease: Azurite's clock runs on while it answers. */
+/** The distance of every request from the end of a lease, because Azurite's clock runs on while it answers. */
 const MARGIN_S = 3;
 
 type LeaseId = "a" | "b" | "c";
@@ -33,7 +33,7 @@ const LEASE_IDS: Readonly<Record<LeaseId, string>> = {
   c: "cccccccc-0000-4000-8000-000000000000",
 };
 
-/** The ETag that the blob has, the one that it had before, and one that it never has. Each service makes its own. */
+/** The ETag that the blob has, the one that it had before, or one that it never has. Each service makes its own. */
 type Etag = "current" | "former" | "foreign";
 const FOREIGN_ETAG = '"0x8DC0FFEE0000000"';
 
@@ -43,7 +43,7 @@ interface Write {
   readonly ifMatch?: Etag | undefined;
 }
 
-/** One request to both services; one that waits lets time pass first, and only looks at the blob. */
+/** One request to both services. A step that waits lets time pass first, and only reads the blob. */
 type Step =
   | { readonly act: "create-container" }
   | ({ readonly act: "put"; readonly ifNoneMatch?: "*" | undefined } & Write)
@@ -53,27 +53,27 @@ type Step =
   | { readonly act: "break"; readonly seconds: number; readonly ifMatch?: Etag | undefined }
   | { readonly act: "wait"; readonly seconds: number };
 
-/** What a step finds, by the simulated service. */
+/** The situation before a step, in the simulated service. */
 interface Situation {
   readonly state: LeaseState | "no blob" | "no container";
-  /** Whose lease it is, or was. */
+  /** The present holder of the lease, or the last one. */
   readonly holder: LeaseId | undefined;
-  /** Until the lease runs out, or a break ends it; 0 where none is in force. */
+  /** The time until the lease expires, or a break ends it. 0 if no lease is in force. */
   readonly leftS: number;
 }
 
-/** An answer, by what the library takes from it. */
+/** The parts of an answer that the library uses. */
 interface Answer {
   readonly status: number;
-  /** What a failure means: several codes may mean the same. */
+  /** The meanings of a failure. Several codes may mean the same. */
   readonly means: readonly string[];
-  /** Which lease it names. */
+  /** The lease that it names. */
   readonly leaseId?: string | undefined;
   /** The ETag that it names is the blob's. */
   readonly namesEtag?: boolean | undefined;
 }
 
-/** What a HEAD shows after a step. */
+/** The answer to a HEAD after a step. */
 interface Look {
   readonly status: number;
   readonly means: readonly string[];
@@ -94,9 +94,9 @@ interface Departure {
   readonly applies: (step: Step, situation: Situation) => boolean;
   readonly azurite: Pick<Answer, "status" | "means">;
   readonly simulated: Pick<Answer, "status" | "means">;
-  /** It leaves the two in different states, and nothing can be compared after it. */
+  /** It leaves the two in different states, so nothing can be compared after it. */
   readonly diverges: boolean;
-  /** Its last step is such a request. */
+  /** The last step of this example is such a request. */
   readonly example: readonly Step[];
 }
 
@@ -105,7 +105,7 @@ const EXPIRED: readonly Step[] = [...CREATED, { act: "acquire", leaseId: "a", se
 
 const DEPARTURES: readonly Departure[] = [
   {
-    // By the documentation, to renew an expired lease under another id fails with 409. Azurite does not look at the id then.
+    // By the documentation, renewing an expired lease under another id fails with 409. Azurite does not check the id then.
     name: "renews an expired lease under any id",
     applies: (step, { state, holder }) => step.act === "renew" && state === "expired" && step.leaseId !== holder,
     azurite: { status: 200, means: [] },
@@ -114,9 +114,9 @@ const DEPARTURES: readonly Departure[] = [
     example: [...EXPIRED, { act: "renew", leaseId: "b" }],
   },
   {
-    // Azure says 404 to a read with If-Match of a blob that is not there, and Azurite 412:
-    // https://github.com/Azure/Azurite/issues/2751. The documentation is silent about writes; the simulation keeps to 404.
-    // Only a Put Blob needs no blob, and fails for its condition on both sides.
+    // Azure answers 404 to a read with If-Match of a missing blob, and Azurite 412: https://github.com/Azure/Azurite/issues/2751.
+    // The documentation does not mention writes, so the simulation keeps to 404. Only a Put Blob needs no blob, and fails for its
+    // condition on both sides.
     name: "says that a condition has failed where there is no blob",
     applies: (step, { state }) =>
       state === "no blob" && (step.act === "set-metadata" || step.act === "break") && step.ifMatch !== undefined,
@@ -126,8 +126,8 @@ const DEPARTURES: readonly Departure[] = [
     example: [{ act: "create-container" }, { act: "break", seconds: 60, ifMatch: "foreign" }],
   },
   {
-    // Which reason is told of a write that fails for both, the documentation leaves open. That Azure's own clients take a 412
-    // to If-None-Match for a lease suggests that Azure looks at the lease first, as the simulation does with If-Match.
+    // The documentation leaves open which reason is reported for a write that fails for both. Azure's own clients take a 412 to
+    // If-None-Match as a lease's. So Azure seems to check the lease first, as the simulation does with If-Match.
     name: "tells of a failed condition before it looks at the lease",
     applies: (step, situation) => isPlainWrite(step) && failsForItsCondition(step) && failsForTheLease(step, situation),
     azurite: { status: 412, means: ["condition failed"] },
@@ -138,7 +138,7 @@ const DEPARTURES: readonly Departure[] = [
 ];
 
 let azurite: Azurite;
-/** How far Azurite's clock is ahead of this process's. */
+/** The time by which Azurite's clock is ahead of this process's. */
 let aheadMs = 0;
 
 beforeAll(async () => {
@@ -201,12 +201,12 @@ describe("the simulated Blob Storage", () => {
   });
 });
 
-/** That it means so much at least. */
+/** Expects that an answer has at least these meanings. */
 function expectAnswer({ answer }: Outcome, { status, means }: Departure["azurite"]): void {
   expect(answer).toMatchObject({ status, means: expect.arrayContaining([...means]) });
 }
 
-/** The steps of a seed: each is drawn when the ones before it have been taken. */
+/** Yields the steps of a seed. Each is drawn after the steps before it have been taken. */
 function* stepsOf(seed: number, simulated: Simulated): Generator<Step> {
   const random = new SeededRandom(Math.imul(seed, 0x9e3779b1));
   for (let taken = 0; taken < STEPS;) {
@@ -217,7 +217,7 @@ function* stepsOf(seed: number, simulated: Simulated): Generator<Step> {
   }
 }
 
-/** Anything, but more often what gets further from here. */
+/** Draws any step, but more often one that leads to another state. */
 function drawStep(random: SeededRandom, situation: Situation): Step {
   const { state, holder } = situation;
   if (state === "no container" && random.chance(0.4)) return { act: "create-container" };
@@ -246,7 +246,7 @@ function drawStep(random: SeededRandom, situation: Situation): Step {
 }
 
 function drawAct(random: SeededRandom, state: Situation["state"]): Step["act"] {
-  // Without a bias towards them the rarer states are hardly ever reached.
+  // Without this bias the rarer states are hardly ever reached.
   if (state === "available" && random.chance(0.5)) return "acquire";
   if (state === "leased" && random.chance(0.4)) return random.pick(["break", "wait"]);
   if ((state === "broken" || state === "expired") && random.chance(0.4)) return random.pick(["put", "set-metadata"]);
@@ -263,18 +263,18 @@ function drawIfMatch(random: SeededRandom): Etag | undefined {
   return random.chance(0.3) ? random.pick(["current", "current", "former", "foreign"]) : undefined;
 }
 
-/** A part of the lease that is in force, or more than all of it. */
+/** Draws a part of the lease that is in force, or more than all of it. */
 function drawWait(random: SeededRandom, { leftS }: Situation): number {
   const within = leftS > MARGIN_S && random.chance(0.5);
   return within ? wholeBetween(random, 0, leftS - MARGIN_S) : wholeBetween(random, leftS + MARGIN_S, leftS + 30);
 }
 
-/** Both included. */
+/** Draws a whole number. Both limits are included. */
 function wholeBetween(random: SeededRandom, least: number, most: number): number {
   return Math.floor(random.between(least, most + 1));
 }
 
-/** One whose condition, if it has one, is about the blob's ETag. */
+/** True for a write whose condition, if it has one, is about the blob's ETag. */
 function isPlainWrite(step: Step): step is Step & Write {
   return step.act === "set-metadata" || (step.act === "put" && step.ifNoneMatch === undefined);
 }
@@ -288,7 +288,7 @@ function failsForTheLease({ leaseId }: Write, { state, holder }: Situation): boo
   return state === "leased" || state === "breaking" ? leaseId !== holder : leaseId !== undefined;
 }
 
-/** Where a step belongs in the documentation's tables; with a condition it belongs nowhere. */
+/** Returns the cell of a step in the documentation's tables. A step with a condition has no cell. */
 function cellOf(step: Step, { state, holder }: Situation): string {
   if (step.act === "break" && !step.ifMatch) return `break ${step.seconds === 0 ? "at once" : "later"}, ${state}`;
   if (isPlainWrite(step) && !step.ifMatch) return `${step.act} ${whoseId(step.leaseId, holder)}, ${state}`;
@@ -303,7 +303,7 @@ function whoseId(leaseId: LeaseId | undefined, holder: LeaseId | undefined): str
 }
 
 /**
- * What may be tried in each state of a lease.
+ * Returns the cells of what may be tried in each state of a lease.
  * https://learn.microsoft.com/rest/api/storageservices/lease-blob#outcomes-of-use-attempts-on-blobs-by-lease-state
  */
 function allCells(): string[] {
@@ -315,11 +315,11 @@ function allCells(): string[] {
     ...["available", ...states].flatMap((state) => named.map((act) => `${act} with another id, ${state}`)),
     ...states.flatMap((state) => named.map((act) => `${act} with its id, ${state}`)),
   ];
-  // A test of its own compares this one.
+  // A test of its own compares this cell.
   return cells.filter((cell) => cell !== "renew with another id, expired");
 }
 
-/** Both of them, at the same time. */
+/** Both services, at the same time. */
 class Services {
   readonly simulated = new Simulated(Date.now());
   readonly #azurites = new Side(containerClient(azurite.url));
@@ -331,14 +331,14 @@ class Services {
   }
 }
 
-/** Its clock runs on from there, and is set again before every step. */
+/** Sets Azurite's clock, which then runs on. It is set again before every step. */
 async function setAzuriteTo(timeMs: number): Promise<void> {
   const byMs = timeMs - (Date.now() + aheadMs);
   aheadMs += byMs;
   await azurite.advance(byMs);
 }
 
-/** The simulated service, whose time passes where a step waits, and stands still otherwise. */
+/** The simulated service. Its time passes only in steps that wait. */
 class Simulated {
   readonly #service = new AzureService(() => this.#nowMs);
   readonly #side = new Side(containerOn((request) => this.#service.answer(request)));
@@ -436,7 +436,7 @@ class Side {
 interface Reply {
   readonly etag?: string;
   readonly leaseId?: string;
-  /** Absent from the SDK's type of some, and never from what it gives. */
+  /** The SDK's type of some replies lacks it, but every reply has it. */
   readonly _response?: { readonly status: number };
 }
 
@@ -455,7 +455,7 @@ async function settled<T>(request: Promise<T>): Promise<Settled<T>> {
   );
 }
 
-/** The status, and which of the library's questions about a failure have the answer yes. */
+/** Returns the status, and the library's checks of a failure that answer yes. */
 function gistOf(reply: Settled<Reply>): Pick<Answer, "status" | "means"> {
   if (reply.value) return { status: reply.value._response?.status ?? 0, means: [] };
   const failure = failureOf(reply.error);

@@ -7,15 +7,15 @@ import { ELECTION } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
 /**
- * What runs in a process beside its candidates, on the same store object: an elector that is alone in an election of its
- * own, where it leads for a while, again and again; and an observer of the candidates' election.
+ * The electors in a process besides its candidates, on the same store object. One elector is alone in another election, where it
+ * leads for a while, again and again. An observer watches the candidates' election.
  */
 export class Bystanders {
   /** The elector of another election, if there is one. */
   readonly lodger: Elector | undefined;
-  /** What the observer saw last, if there is one. */
+  /** The observer's last state, if there is an observer. */
   seen: { readonly leader: Leader | undefined } | undefined;
-  /** All of them have stopped. */
+  /** True once all of them have stopped. */
   stopped = true;
   readonly #world: World;
   readonly #process: SimulatedProcess;
@@ -70,7 +70,7 @@ export class Bystanders {
       });
   }
 
-  /** Leads for a while; in the calm, until it is told to stop. */
+  /** Leads for a while. In the calm it leads until it has to stop. */
   async #lead({ signal }: Leadership): Promise<void> {
     const { clock } = this.#process;
     const forMs = this.#random.between(0, 2) * this.#world.leaseMs;

@@ -5,26 +5,31 @@ import { drawTurns, type Customs, type Turns } from "./turns.ts";
 import { drawClock, type PlannedClock, type WrongClocks } from "./wrong-clocks.ts";
 
 export interface CandidatePlan extends PlannedClock, Turns {
-  /** Its own lease: a rolling deploy may change it, and then each waits for what the record says. */
+  /** Its own lease. A rolling deploy may change it, and then each candidate waits for the record's lease. */
   readonly leaseDurationMs: number;
-  /** How it leads: by `run`, or by `campaign`, holding its leadership by hand. */
+  /** The way in which it leads: by `run`, or by `campaign`, with a leadership held by hand. */
   readonly way: "run" | "campaign";
-  /** It is a machine that can be suspended. One that can is never set back in time: it could not tell how long it slept. */
+  /**
+   * True for a machine that can be suspended. Such a machine is never set back in time, because it could not tell how long it
+   * slept.
+   */
   readonly sleeps: boolean;
-  /** It may use the store's own clock to tell that a lease has expired. */
+  /** The elector's option. With `store-clock` it may use the store's own clock to tell that a lease has expired. */
   readonly expiry: "store-clock" | "observed" | undefined;
   readonly releaseOnStop: boolean;
-  /** What it has beside the options that all have. */
+  /** Its options besides those that all have. */
   readonly options: ExtremeOptions;
-  /** The candidate in whose process it lives, on the same store object; undefined: in one of its own. */
+  /** The candidate in whose process it lives, on the same store object. Undefined for a process of its own. */
   readonly livesWith: number | undefined;
   /** Another election, in which its process has the only elector. */
   readonly lodges: string | undefined;
-  /** Its process has an observer, too. */
+  /** True if its process has an observer too. */
   readonly observes: boolean;
 }
 
-/** The shortest lease, which a store takes whose clock may step; and about as short as the simulated network allows. */
+/**
+ * The shortest lease that a store takes whose clock may step. It is also about the shortest that the simulated network allows.
+ */
 export const SHORTEST_LEASE_MS = 1_000;
 
 /** The settings that all candidates of a run have in common. */
@@ -35,7 +40,7 @@ export interface Field {
   readonly customs: Customs;
 }
 
-/** Draws the candidates of a run, and who lives with whom. */
+/** Draws the candidates of a run, and which of them share a process. */
 export function drawCandidates(random: SeededRandom, field: Field): CandidatePlan[] {
   const count = random.pick([2, 2, 3, 3, 4]);
   const candidates: CandidatePlan[] = [];
@@ -47,7 +52,7 @@ export function drawCandidates(random: SeededRandom, field: Field): CandidatePla
   return candidates;
 }
 
-/** A process has one pair of clocks. */
+/** Moves a candidate into another one's process, which has one pair of clocks. */
 function movedIn(candidate: CandidatePlan, candidates: readonly CandidatePlan[], home: number): CandidatePlan {
   const livesWith = candidates[home]?.livesWith ?? home;
   const { rate, wallRate, wallOffsetMs, sleeps } = candidates[livesWith] ?? candidate;

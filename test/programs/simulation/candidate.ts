@@ -8,12 +8,12 @@ import type { SimulatedProcess } from "./process.ts";
 import { ELECTION } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
-/** The longest that a task takes to notice that it is to stop, in leases. */
+/** The longest time in which a task notices that it has to stop, in leases. */
 export const LONGEST_TASK_STEP_LEASES = 0.4;
 
 export interface CandidateOptions {
   readonly world: World;
-  /** Where it lives, perhaps beside others. */
+  /** The process in which it lives, perhaps with others. */
   readonly process: SimulatedProcess;
   readonly candidate: CandidatePlan;
   readonly candidateId: string;
@@ -44,27 +44,27 @@ export class Candidate {
   readonly process: SimulatedProcess;
   readonly elector: Elector;
   readonly stopping = new AbortController();
-  /** Its supervisor has settled. */
+  /** True once its supervisor has settled. */
   stopped = false;
-  /** It was told to stop; it may be frozen, and not have heard of it. */
+  /** True once it was told to stop. If it is frozen, it may not know yet. */
   told = false;
   /** The last term that it led, or 0. */
   term = 0;
-  /** What its task was given that is pending, or was last. */
+  /** The leadership of its pending task, or of the last one. */
   leadership: Leadership | undefined;
   /** The last term whose task was reported as an overrun, or 0. */
   overranTerm = 0;
-  /** When its task was last heard of, by its own clock. */
+  /** The time of its task's last checkpoint, by its own clock. */
   checkpointMs = 0;
-  /** When its last term ended, by its own clock. */
+  /** The time at which its last term ended, by its own clock. */
   #gaveUpMs = -Infinity;
-  /** How many tasks are pending. */
+  /** The number of pending tasks. */
   pending = 0;
   readonly #options: CandidateOptions;
   #entries = 0;
-  /** When the last term of the present call ended, by its own clock. */
+  /** The time at which the last term of the present call ended, by its own clock. */
   #stoppedMs = -Infinity;
-  /** It stops as planned. */
+  /** True if it stops as planned. */
   #leaves = false;
 
   constructor(options: CandidateOptions) {
@@ -120,32 +120,32 @@ export class Candidate {
     return this.#options.candidate;
   }
 
-  /** By its own clock its cooldown after a term is not over. */
+  /** True while its cooldown after a term is not over, by its own clock. */
   get standsBack(): boolean {
     return this.clock.monotonicMs() < this.#gaveUpMs + this.elector.timing.cooldownMs;
   }
 
-  /** It lives, and was not told to stop. */
+  /** True if it lives and was not told to stop. */
   get competes(): boolean {
     return this.clock.alive && !this.told;
   }
 
-  /** It releases its lease when it stops, and is told so. */
+  /** True if it releases its lease when it stops, and learns of the release. */
   get releases(): boolean {
     return this.plan.releaseOnStop && canRelease(this.plan.options);
   }
 
-  /** Stops right before the standbys' next look, if it leads. */
+  /** Stops right before the standbys' next poll, if it leads. */
   stopAsPlanned(): void {
     this.#leaves = true;
     void this.elector
       .stop({ planned: true })
-      // What outlasts its drain is the referee's.
+      // A task that lasts longer than its drain is a case for the referee.
       .catch(() => undefined)
       .then(() => this.stopping.abort(new Error("told to stop as planned")));
   }
 
-  /** Competes until it is told to stop. */
+  /** Competes until it has to stop. */
   async live(): Promise<void> {
     const { signal } = this.stopping;
     const { candidate, random, world } = this.#options;
@@ -170,7 +170,7 @@ export class Candidate {
     this.stopped = true;
   }
 
-  /** Tries once, with a task that takes no longer than this. */
+  /** Tries once, with a task that takes at most `taskMs`. */
   async callOnce(taskMs: number): Promise<void> {
     const { referee } = this.#options.world;
     const { signal } = this.stopping;
@@ -181,7 +181,7 @@ export class Candidate {
       });
     };
     await this.elector.tryRun(task, { signal }).catch((error: unknown) => {
-      // No leader without a store, and the caller's own reason: both are answers.
+      // A store error without a leader, and the caller's own reason, are expected.
       if (!isLeaseholdError(error) && error !== signal.reason) referee.gaveUp(this, error);
     });
     this.stopped = true;
@@ -206,7 +206,7 @@ export class Candidate {
       await this.process.access.seal(leadership).catch(() => undefined);
       for (;;) {
         const isOver = this.clock.monotonicMs() - fromMs >= endsAfterMs;
-        // One that ignores its signal goes on for a while, or until it is calm.
+        // A task that ignores its signal continues for a while, or until the calm begins.
         if (signal.aborted && (character !== "deaf" || isOver || world.calm)) break;
         if (!world.calm && isOver && character === "short") return;
         if (!world.calm && isOver && character === "throwing") {
@@ -221,7 +221,7 @@ export class Candidate {
     });
   }
 
-  /** Runs work as a task: tells the world of it, and of every other one beside it. */
+  /** Runs work as a task. Reports it to the world, and reports a second task beside it. */
   async #guarded(leadership: Leadership, work: () => Promise<void>): Promise<void> {
     const { referee } = this.#options.world;
     this.pending += 1;
@@ -241,7 +241,7 @@ export class Candidate {
     this.checkpointMs = this.clock.monotonicMs();
   }
 
-  /** What a leader does now and then. It does not ask first whether it still leads: that is what the fence is for. */
+  /** The occasional actions of a leader. It does not first ask whether it still leads, because the fence is for that. */
   #act(leadership: Leadership): void {
     const { random, world } = this.#options;
     const { writes, publishes } = world.plan.weather;
@@ -261,7 +261,7 @@ export class Candidate {
     await this.process.access.write(leadership, `${this.id}-${this.#entries}`).catch(() => undefined);
   }
 
-  /** How long until its task does something again, in leases of the run. */
+  /** Returns the time until its task acts again, in leases of the run. */
   #stepLeases(): number {
     const { random, world } = this.#options;
     if (this.plan.renewal === "scheduled") return random.between(0.05, 0.3);

@@ -38,7 +38,7 @@ Ctrl-C ends it early, with what the runs so far have come to.
 Exit code: 0 if nothing was broken (with --mutants: every bug was caught), 1 if something was, 2 for a wrong argument.
 `;
 
-/** @throws an error that says which argument is wrong. */
+/** @throws an error that names the wrong argument. */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values } = parseArgs({
     args: [...args],

@@ -2,7 +2,7 @@ import type { ElectorOptions } from "@leasehold/core";
 import type { SeededRandom } from "@leasehold/core/testing";
 import { isQuorum, type StoreKind } from "./stores/stores.ts";
 
-/** Options of one candidate that differ from the others', at the ends of what may be set. */
+/** Options of one candidate that differ from the others', at the limits of the allowed values. */
 export type ExtremeOptions = Pick<
   ElectorOptions,
   | "attemptTimeoutMs"
@@ -17,12 +17,14 @@ export type ExtremeOptions = Pick<
 
 export const NO_EXTREMES: ExtremeOptions = {};
 
-/** A request in the calm takes less than half of this, as `timing()` asks for. */
+/** A request in the calm takes less than half of this, as `timing()` requires. */
 const SHORTEST_ATTEMPT_MS = 70;
-/** As long as a request in the calm takes, so that a release is confirmed in time. */
+/** The time of a request in the calm, so that a release is confirmed in time. */
 const SHORTEST_RELEASE_MS = 50;
 
-/** This candidate can release and hear of it, once the network is good: its task needs a moment to stop, and the request another. */
+/**
+ * True if this candidate can release and learn of it in a good network. Its task needs a moment to stop, and so does the request.
+ */
 export function canRelease({ releaseTimeoutMs = Infinity, drainTimeoutMs = Infinity }: ExtremeOptions): boolean {
   return releaseTimeoutMs >= SHORTEST_RELEASE_MS && drainTimeoutMs > 1;
 }
@@ -31,7 +33,7 @@ export function drawExtremeOptions(random: SeededRandom, store: StoreKind, lease
   if (!random.chance(0.12)) return NO_EXTREMES;
   const { minTerm, ...others } = { ...random.pick(RENEWING)(leaseMs), ...random.pick(OTHERS)(leaseMs) };
   if (isQuorum(store)) return { ...withRoundTrips(others, leaseMs), ...(minTerm === undefined ? {} : { minTerm }) };
-  // A term of etcd's is its revision, which nobody can raise: with more than that a candidate never leads.
+  // A term of etcd is its revision, which cannot be raised. A candidate with a higher minTerm never leads.
   return minTerm === undefined || store === "etcd" ? others : { ...others, minTerm };
 }
 
@@ -50,9 +52,10 @@ type Extreme = (leaseMs: number) => ExtremeOptions;
 
 const RENEWING: readonly [Extreme, ...Extreme[]] = [
   () => NO_EXTREMES,
-  // Standbys are not to follow. More often than a request takes, and no administrator's would get in between.
+  // Renewals that standbys should not copy. With shorter intervals than a request, an administrator's write could not get in
+  // between.
   (leaseMs) => ({ renewIntervalMs: Math.max(leaseMs / 100, SHORTEST_ATTEMPT_MS) }),
-  // As late as still leaves room for two attempts before the deadline, which is right before the end.
+  // The latest renewal that leaves room for two attempts before the deadline, which is right before the end.
   (leaseMs) => ({ renewIntervalMs: leaseMs * 0.7, renewDeadlineMs: leaseMs * 0.89, attemptTimeoutMs: (leaseMs * 0.19) / 2.001 }),
   // The longest attempts that fit.
   (leaseMs) => ({ renewIntervalMs: leaseMs / 3, renewDeadlineMs: (leaseMs * 2) / 3, attemptTimeoutMs: leaseMs / 6.001 }),

@@ -2,22 +2,25 @@ import type { Leadership, Timing } from "@leasehold/core";
 import type { SeededRandom } from "@leasehold/core/testing";
 import { FASTEST_RATE, SLOWEST_RATE } from "./stores/simulated-store.ts";
 
-/** The longest that a task goes on without asking for a renewal that is in time, in leases of its own. */
+/** The longest time for which a task continues without asking for a renewal that is in time, in leases of its own. */
 const LONGEST_PUNCTUAL_LEASES = 0.12;
 
-/** How long a task that renews by hand goes on without renewing, in leases of its own: most in time, some too late. */
+/**
+ * Draws the time for which a task that renews by hand continues without a renewal, in its own leases. Most are in time, some are
+ * too late.
+ */
 export function drawStepLeases(random: SeededRandom, punctual: boolean, timing: Timing): number {
   if (!punctual && !random.chance(0.8)) return random.between(0.2, 1);
   return random.between(0.03, Math.min(LONGEST_PUNCTUAL_LEASES, roomLeases(timing)));
 }
 
-/** What the options leave a task for asking, so that a whole attempt still fits before the deadline, whichever clock shows more. */
+/** Returns the time that the options leave for asking, so that a whole attempt still fits before the deadline by either clock. */
 function roomLeases({ leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs }: Timing): number {
   const roomMs = renewDeadlineMs - renewIntervalMs - attemptTimeoutMs;
   return (roomMs * SLOWEST_RATE) / FASTEST_RATE / leaseDurationMs;
 }
 
-/** Renews, at times twice at once. Resolves to whether a renewal has resolved although the leadership was not valid by then. */
+/** Renews, sometimes twice at once. Resolves to true if a renewal resolved although the leadership was no longer valid. */
 export async function renewByHand(leadership: Leadership, random: SeededRandom, asks: boolean): Promise<boolean> {
   const renew = async (): Promise<boolean> => {
     await leadership.renew();

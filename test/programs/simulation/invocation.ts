@@ -6,27 +6,27 @@ import type { Delivery } from "./mishaps/tick.ts";
 import { ELECTION } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
-/** What a process may send, at once and in a second, to have it recorded that an occurrence is done. */
+/** The most requests of a process to record that an occurrence is done, at once and for each second. */
 const COMPLETES_WITH = 20;
 const COMPLETES_WITH_PER_SECOND = 2;
 const DAY_MS = 86_400_000;
-/** How many steps a handler's work has. */
+/** The number of steps of a handler's work. */
 const WORK_STEPS = 4;
 
-/** How an invocation ended. */
+/** The end of an invocation. */
 export type Ending = "done" | "not-elected" | "taken-over" | "failed";
 
 /** One delivery of an occurrence on its way through the gate, in a process that its platform ends. */
 export class Invocation {
   readonly id: string;
   readonly line: Line;
-  /** What it was given, if it was elected. */
+  /** Its leadership, if it was elected. */
   leadership: OccurrenceLeadership | undefined;
-  /** Its work is done, so that it may be recorded. */
+  /** True once its work is done, so that it may be recorded. */
   worked = false;
   readonly #world: World;
   readonly #delivery: Delivery;
-  /** When its work was done, and how much it had sent by then. */
+  /** The time at which its work was done, and the number of requests by then. */
   #workedAt: { readonly ms: number; readonly requests: number } | undefined;
 
   constructor(world: World, id: string, delivery: Delivery) {
@@ -67,12 +67,12 @@ export class Invocation {
     }
   }
 
-  /** It asks again and again, without waiting, for its work to be recorded as done. */
+  /** True if it asks again and again, without a wait, to have its work recorded as done. */
   get hurries(): boolean {
     if (!this.#workedAt) return false;
     const passedMs = this.#world.nowMs - this.#workedAt.ms;
     const sent = this.line.requests - this.#workedAt.requests;
-    // A quorum's request is a reading, a prepare and an accept of each member.
+    // A quorum's request is a read, a prepare and an accept of each member.
     const { members } = this.#world.store;
     const each = members ? 3 * members.count : 1;
     return sent > each * (COMPLETES_WITH + (COMPLETES_WITH_PER_SECOND * passedMs) / 1_000);
@@ -81,7 +81,7 @@ export class Invocation {
   async #work(leadership: FunctionLeadership): Promise<void> {
     const { clock } = this.line;
     const { workMs, handler } = this.#delivery;
-    // It is the claim itself, of which the gate shows no more than a handler is to use.
+    // The leadership is the claim itself. The gate only hides the parts that a handler should not use.
     const claim = leadership as unknown as OccurrenceLeadership;
     this.leadership = claim;
     this.#world.schedule.begins(this, claim);
@@ -99,7 +99,7 @@ export class Invocation {
   }
 }
 
-/** Waits for an occurrence in a process that lasts, and has it recorded as done. */
+/** Waits for an occurrence in a process that stays, and has it recorded as done. */
 export async function doAsStandby(world: World, election: string): Promise<void> {
   const { clock, access } = new Line(world, "standby", {});
   const store = access.store.occurrences?.(ELECTION, { retentionMs: DAY_MS });

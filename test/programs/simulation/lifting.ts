@@ -3,21 +3,22 @@ import { NOBODY } from "./orders.ts";
 import { SLOWEST_RATE } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
-/** How often an administrator has to help, where that is possible. */
+/** The share of runs in which an administrator has to help, if that is possible. */
 const HELPS = 0.3;
-/** The shortest interval of a leader's renewals in which a look and a write of an order's fit. */
+/** The shortest interval of a leader's renewals into which an order's read and write fit. */
 const ORDER_FITS_MS = 250;
-/** How long the election is kept for somebody who never comes. */
+/** The time for which the election is reserved for a candidate that never comes. */
 const KEPT_MS = 600_000;
 
 /**
- * With nothing else wrong, a leader goes and leaves everybody barred: by its hold, by its group's turn, or by a hand-over to
- * somebody who never comes. An administrator breaks that, and somebody leads in the time of a polite hand-over.
+ * Checks that an administrator can end a block, with no other fault. A leader goes and leaves all others blocked by its hold, its
+ * group's reservation, or a transfer to a candidate that never comes. An administrator breaks that, and a candidate leads in the
+ * time of a release.
  */
 export async function seeLifting(world: World): Promise<void> {
   const { referee, store, orders } = world;
   const leader = referee.leader?.candidate;
-  // An order has to find its place between two renewals.
+  // An order has to fit between two renewals.
   if (!leader || leader.elector.timing.renewIntervalMs < ORDER_FITS_MS || !world.random.chance(HELPS)) return;
   const others = world.seated.filter((candidate) => candidate !== leader && candidate.competes);
   if (others.length > 0 && leader.releases && barsForMs(leader.plan) > 0) {
@@ -26,7 +27,7 @@ export async function seeLifting(world: World): Promise<void> {
   } else if (leader.process.access.store.capabilities.transfer) orders.transfer(NOBODY, KEPT_MS);
   else return;
   const { term } = leader;
-  // Somebody of its group may have the lease at once: from its own process even before the release has arrived.
+  // A candidate of its group may acquire at once. In the same process it may do so even before the release has arrived.
   const isSucceeded = (): boolean => referee.highestTerm > term;
   await world.until(() => !store.held || isSucceeded(), world.nowMs + (1.5 * world.leaseMs) / SLOWEST_RATE);
   if (isSucceeded()) return;

@@ -3,22 +3,22 @@ import { Link } from "./network.ts";
 import type { StoreAccess } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
-/** A process: its clocks, its way to the service, and the one store object that everything in it shares. */
+/** A process: its clocks, its connection to the service, and the one store object that everything in it shares. */
 export class Line {
   readonly id: string;
   readonly clock: ProcessClock;
   readonly link: Link;
   readonly access: StoreAccess;
-  /** How many requests it has sent. */
+  /** The number of requests that it has sent. */
   requests = 0;
-  /** How many of them were neither watching nor being told of what was watched. */
+  /** The number of requests without watches and their pushes. */
   asked = 0;
-  /** When it sent the last one, by its own monotonic clock, which may stand still while its machine is suspended. */
+  /** The time of its last request, by its own monotonic clock, which may stop while its machine is suspended. */
   lastRequestMs: number;
-  /** What has befallen them. */
+  /** The faults of its requests. */
   readonly troubles: Array<{ readonly fault: string; readonly operation: string }> = [];
 
-  /** @param isOperator whoever only gives orders may reach the service in another way. */
+  /** @param isOperator true for a process that only gives orders. It may reach the service in another way. */
   constructor(world: World, id: string, rates: ProcessClockOptions, isOperator = false) {
     const { plan, store, time } = world;
     this.id = id;

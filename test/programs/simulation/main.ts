@@ -11,7 +11,7 @@ import { printTally } from "./summary.ts";
 import { runOnThreads } from "./threads.ts";
 import { printTimeline } from "./timeline.ts";
 
-/** After so many broken runs, more would not tell anything new. */
+/** The number of broken runs after which more would show nothing new. */
 const ENOUGH_VIOLATIONS = 20;
 const PROGRESS_EVERY_MS = 10_000;
 
@@ -46,7 +46,7 @@ async function showAlone(seed: number, alone: Alone): Promise<void> {
   print(`\n${history.join("\n")}\n\nto see it again: npm run simulate -- --${alone} --runs 1 --seed ${seed}\n`);
 }
 
-/** Repeats a run that broke something, made as small as it can be. */
+/** Repeats a run that broke something, made as small as possible. */
 async function showFirst(seed: number, stores: CommandLine["stores"]): Promise<void> {
   await warmUp();
   print(`\nthe run with seed ${seed}, without all that it does not need:\n\n`);

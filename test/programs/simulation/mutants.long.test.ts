@@ -1,10 +1,10 @@
-/** Each known bug, put into the sources of a process of its own, is caught by the simulation within the runs that it is given. */
+/** Puts each known bug into the sources of a process. The simulation has to catch it within the given number of runs. */
 import { describe, test } from "vitest";
 import { INVARIANTS } from "./violation.ts";
 import { huntMutant } from "./mutants/hunt.ts";
 import { MUTANTS } from "./mutants/mutants.ts";
 
-/** Where to begin, for the bugs that few seeds show: any seed would do, but hundreds of runs take a while. */
+/** The first seed for bugs that few seeds show. Any seed would do, but hundreds of runs take a while. */
 const FIRST: Readonly<Record<string, number>> = {
   "a-failed-look-blinds": 245,
   "acknowledges-without-a-disk": 100,

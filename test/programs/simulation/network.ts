@@ -5,9 +5,9 @@ import type { Partition } from "./mishaps/partition.ts";
 import type { Plan } from "./plan.ts";
 import type { RequestFailure, SimulatedStore } from "./stores/simulated-store.ts";
 
-/** By when everything that is still on its way once the calm begins has arrived. */
+/** The time after the beginning of the calm in which everything on its way arrives. */
 export const LAST_ARRIVALS_MS = 500;
-/** The longest that a service asks its clients to wait, in leases. */
+/** The longest wait that a service asks of its clients, in leases. */
 export const RETRY_AFTER_LEASES = 0.25;
 
 const FAIR_WEATHER_MS = 15;
@@ -23,10 +23,10 @@ type Window = { readonly untilMs: number } & (
   | { readonly kind: "outage"; readonly how: Outage["how"] }
 );
 
-/** The number of mishaps of requests so far, by kind. */
+/** The number of faults of requests so far, by kind. */
 export type FaultCounts = Map<string, number>;
 
-/** The way of one process to the service, by the plan's weather and by what befalls the two. */
+/** The connection of one process to the service, with the faults of the plan's network and those of the two. */
 export class Link {
   readonly #world: VirtualClock;
   readonly #plan: Plan;
@@ -55,22 +55,22 @@ export class Link {
 
   readonly network: Network = (request) => this.#pass(request);
 
-  /** For a while, what this process sends is lost, or what it is sent, or the service is away. */
+  /** For a while, requests or replies of this process are lost, or the service is away. */
   interrupt(window: Window): void {
     this.#windows.push(window);
   }
 
-  /** The next write goes well; then nothing does, for a while. */
+  /** The next write succeeds. After it nothing does, for a while. */
   cutAfterNextWrite(forMs: number): void {
     this.#cutAfterWriteMs = forMs;
   }
 
-  /** For a while, also in the calm, what this process asks for is refused. It goes on being pushed to. */
+  /** For a while, also in the calm, requests of this process are refused. Pushes still arrive. */
   refuse(forMs: number): void {
     this.#refusesUntilMs = this.#world.monotonicMs() + forMs;
   }
 
-  /** The watches of this process wake it no more, and do not end, until one is begun anew. */
+  /** The watches of this process deliver nothing any more, and do not end, until a new one is begun. */
   silence(): void {
     this.#isSilent = true;
   }
@@ -100,14 +100,14 @@ export class Link {
     }
     if (nowMs >= this.#plan.calmAtMs) return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
     if (this.#windows.length > 0) this.#windows = this.#windows.filter(({ untilMs }) => untilMs > nowMs);
-    // One that is to be confirmed goes well, too.
+    // The confirmation of such a write succeeds too.
     if (this.#cutAfterWriteMs !== undefined && request.operation === "keepalive") {
       return { arrivals: [{ afterMs: there, replyAfterMs: back }] };
     }
     if (this.#cutAfterWriteMs !== undefined && renews) {
       this.interrupt({ kind: "partition", side: "both", untilMs: nowMs + this.#cutAfterWriteMs });
       this.#cutAfterWriteMs = undefined;
-      // Both requests of such a renewal have to fit an attempt.
+      // Both requests of such a renewal have to fit into an attempt.
       const [least, most] = request.operation === "look" ? [0.05, SLOW_LEASES - 0.015] : [0.1, SLOW_LEASES];
       const slowMs = this.#inTime(random.between(least, most) * this.#plan.timing.leaseDurationMs);
       return { arrivals: [{ afterMs: there, replyAfterMs: random.chance(0.5) ? slowMs : back }] };
@@ -182,14 +182,14 @@ export class Link {
     return 0.1 + this.#random.next() * FAIR_WEATHER_MS;
   }
 
-  /** Once it is calm, nothing is late any more but what is about to arrive. */
+  /** In the calm a delay ends before the last arrivals. */
   #inTime(delayMs: number): number {
     const calmInMs = this.#plan.calmAtMs - this.#world.monotonicMs();
     return Math.min(delayMs, calmInMs + this.#random.next() * LAST_ARRIVALS_MS);
   }
 }
 
-/** On etcd a lease is renewed by two requests: this is the second. */
+/** True for the second of the two requests that renew a lease on etcd. */
 function confirms(before: string, { operation }: PassengerRequest): boolean {
   return before === "keepalive" && operation === "look";
 }

@@ -4,35 +4,35 @@ import { LAST_ARRIVALS_MS } from "./network.ts";
 import { ELECTION, transferMark } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";
 
-/** An order whose reply is lost is given again after a pause, a look and a write. */
+/** An order whose reply is lost is repeated after a pause, a read and a write. */
 const AGAIN_MS = 1_000;
 
-/** What the reason of each break begins with. */
+/** The beginning of the reason of each break. */
 const BREAK = "order ";
 
 /** A candidate that never comes. */
 export const NOBODY = "nobody";
 
-/** What the service has of an order of an administrator's, and what became of its call. */
+/** An administrator's order in the service, and the result of its call. */
 interface Order {
-  /** By which it is known in the record. */
+  /** The mark by which the record shows the order. */
   readonly mark: string;
   readonly toNobody: boolean;
   readonly line: Line;
-  /** The terms that it was carried out on. */
+  /** The terms on which it was carried out. */
   readonly terms: Set<number>;
   carriedOutMs: number | undefined;
-  /** It was carried out while no write was acknowledged. */
+  /** True if it was carried out while no write was acknowledged. */
   unacknowledged: boolean;
-  /** No write was acknowledged for a time since it was given: its call lacked more replies than the network lost. */
+  /** True if no write was acknowledged for a time since the order. Its call then lacked more replies than the network lost. */
   lackedReply: boolean;
-  /** Its call has said that it was carried out. */
+  /** True if its call has reported that it was carried out. */
   told: boolean;
-  /** Its call has said that it was not carried out, and will not be. */
+  /** True if its call has reported that it was not carried out, and will not be. */
   denied: boolean;
 }
 
-/** The orders of administrators, each from a process of its own whose requests fare like everybody's. */
+/** The orders of administrators. Each comes from a process of its own, whose requests have the same faults as all others. */
 export class Orders {
   readonly #world: World;
   readonly #orders: Order[] = [];
@@ -42,17 +42,17 @@ export class Orders {
     world.store.view.ordered = (mark, term) => this.#carriedOut(mark, term);
   }
 
-  /** How long each request of an order may take. */
+  /** The time limit of each request of an order. */
   get timeoutMs(): number {
     return this.#world.plan.timing.leaseDurationMs / 6;
   }
 
-  /** For how long after the calm has begun what was ordered before may be given once more, and be carried out. */
+  /** The time after the beginning of the calm in which an earlier order may be repeated, and be carried out. */
   get lastMs(): number {
     return LAST_ARRIVALS_MS + this.timeoutMs + AGAIN_MS;
   }
 
-  /** @param onRefused receives what the answer shows, where there was nothing to break. */
+  /** @param onRefused gets the state that the answer shows, if there was nothing to break. */
   break(
     options: Pick<BreakOptions, "immediate" | "ifTerm">,
     onRefused: (current: LeaseSnapshot | undefined) => void = () => undefined,
@@ -80,7 +80,7 @@ export class Orders {
   }
 
   transfer(candidateId: string, transferTimeoutMs: number): void {
-    // The time-out tells this order from any other.
+    // The time-out identifies this order.
     const order = this.#order(`hands over to ${candidateId}`, () => transferMark(transferTimeoutMs), candidateId === NOBODY);
     void order.line.access.store.transfer(ELECTION, candidateId, { transferTimeoutMs, timeoutMs: this.timeoutMs }).then(
       (outcome) => {
@@ -91,14 +91,14 @@ export class Orders {
         this.#settled(order, String(error));
         const leasesMs = this.#world.plan.candidates.map(({ leaseDurationMs }) => leaseDurationMs);
         const patienceMs = Math.min(...leasesMs) + transferTimeoutMs;
-        // One that is carried out is waited for, whatever becomes of the looks on the way.
+        // An order that was carried out is awaited, even if polls fail meanwhile.
         const waitedMs = this.#world.nowMs - (order.carriedOutMs ?? this.#world.nowMs);
         if (waitedMs < patienceMs) this.#failed(order, error);
       },
     );
   }
 
-  /** A hand-over to somebody who never comes is undone, once all that was ordered before has been carried out. */
+  /** Undoes a transfer to a candidate that never comes, once all earlier orders have been carried out. */
   calmDown(): void {
     const isToNobody = this.#world.plan.mishaps.some((mishap) => mishap.kind === "transfer" && mishap.to === NOBODY);
     if (isToNobody) this.#world.time.setTimer(() => this.#undo(), this.lastMs);
@@ -109,7 +109,9 @@ export class Orders {
     for (const order of this.#orders) order.lackedReply = true;
   }
 
-  /** What was carried out while no write was acknowledged is undone. Its call does not know that it was carried out. */
+  /**
+   * Orders that were carried out while no write was acknowledged are undone. Their calls do not know that they were carried out.
+   */
   rolledBack(): void {
     for (const order of this.#orders) {
       if (!order.unacknowledged) continue;
@@ -120,7 +122,7 @@ export class Orders {
     }
   }
 
-  /** The replica has caught up: what was carried out meanwhile stands for good. */
+  /** The replica has caught up, so orders that were carried out meanwhile are final. */
   acknowledged(): void {
     for (const order of this.#orders) order.unacknowledged = false;
   }
@@ -129,13 +131,13 @@ export class Orders {
     const { highestTerm } = this.#world.referee;
     const isUnderWay = this.#orders.some(({ toNobody, terms }) => toNobody && (terms.has(highestTerm) || !this.#isSeen));
     if (!isUnderWay) return;
-    // A blob may be handed over that nobody has led on: then there is no term to name.
+    // A blob may be transferred before the first leader. Then there is no term to name.
     this.break(highestTerm > 0 ? { ifTerm: highestTerm } : {}, (current) => this.#undoLater(highestTerm, current));
   }
 
   /**
-   * The transfer may stand at a later term than the last that anybody led on: that of a claim which came to nothing. The refused
-   * break says so, and an administrator names that term.
+   * The transfer may stand at a later term than the last one with a leader: the term of a claim that failed. The refused break
+   * shows it, and an administrator names that term.
    */
   #undoLater(term: number, current: LeaseSnapshot | undefined): void {
     if (!current || current.term <= term) return;
@@ -173,12 +175,12 @@ export class Orders {
     if (order.denied) this.#lies(order, "it was not carried out");
   }
 
-  /** Anybody here sees which order is carried out. */
+  /** True if the records show which order is carried out. */
   get #isSeen(): boolean {
     return this.#world.plan.store.startsWith("records");
   }
 
-  /** A call that fails without being able to tell says so; one lost reply is no reason. */
+  /** A call that fails with an unknown outcome says so. One lost reply is not a reason for that. */
   #failed(order: Order, error: unknown): void {
     const isUnknown = isLeaseholdError(error) && (error as StoreError).mayHaveBeenApplied;
     if (!isUnknown) return this.#denies(order);
@@ -189,13 +191,13 @@ export class Orders {
       this.#violate(order, "one reply was lost, and its call fails without looking for it");
   }
 
-  /** Its call says that it was not carried out: then it is not later, either. */
+  /** Its call says that it was not carried out. So it must not be carried out later either. */
   #denies(order: Order): void {
     order.denied = true;
     if (order.terms.size > 0 && !this.#isBeyondTelling(order)) this.#lies(order, "it was not carried out");
   }
 
-  /** A write that arrived twice may be refused for what it wrote itself, and of a term that is over no look tells any more. */
+  /** A write that arrived twice may be refused because of its own first copy. After its term a poll shows nothing of it. */
   #isBeyondTelling({ line, terms }: Order): boolean {
     const { highestTerm } = this.#world.referee;
     return line.troubles.some(({ fault }) => fault === "twice") && [...terms].every((term) => term < highestTerm);
@@ -216,7 +218,7 @@ export class Orders {
 
   #violate({ line, mark }: Order, what: string): void {
     const { referee } = this.#world;
-    // A record that was spoilt tells nobody anything.
+    // A corrupted record shows nothing.
     if (!this.#isSeen || referee.wasSpoilt) return;
     referee.violate("orders-are-told", `${line.id} ('${mark}'): ${what}`);
   }

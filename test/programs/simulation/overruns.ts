@@ -4,20 +4,20 @@ import type { World } from "./world.ts";
 
 /** Half of the safety margin, which a task gets once nothing covers it, and as much again for clocks that differ. */
 const GRACE_LEASES = 0.1;
-/** How long a process that was suspended may take to notice what its wall clock says; see CLOCK_CHECK_MS of a tenure. */
+/** The time in which a process that was suspended notices its wall clock. See CLOCK_CHECK_MS in packages/core. */
 const NOTICES_WITHIN_MS = 1_100 / SLOWEST_RATE;
 
-/** Finds tasks that go on although a rival could lead for a while already, and of which nobody was told as an overrun. */
+/** Finds tasks that continue although a rival could have led for a while, and that were not reported as an overrun. */
 export class Overruns {
   readonly #world: World;
-  /** Since when, by the true time, nothing has covered a candidate's task while its process ran. */
+  /** The true time since which nothing has covered a candidate's task while its process ran. */
   readonly #uncoveredMs = new Map<Candidate, number>();
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  /** The candidates whose process would go on beside a successor, though it was to end. */
+  /** Returns the candidates whose process would continue beside a successor, although it should end. */
   untold(): Candidate[] {
     const { everyone, nowMs, store } = this.#world;
     const untold: Candidate[] = [];

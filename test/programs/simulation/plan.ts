@@ -8,31 +8,31 @@ import { drawCustoms } from "./turns.ts";
 import { drawWeather, type Weather } from "./weather.ts";
 import { drawStoreRate, drawWrongClocks, type WrongClocks } from "./wrong-clocks.ts";
 
-/** Everything that is decided before a run begins. What happens in it follows from this alone. */
+/** Everything that is decided before a run begins. The whole run follows from it. */
 export interface Plan {
   readonly seed: number;
   readonly store: StoreKind;
   readonly wrongClocks: WrongClocks;
-  /** How fast the service's own clock runs. */
+  /** The rate of the service's own clock. */
   readonly serviceRate: number;
   readonly controlPlane: ControlPlane;
   readonly timing: PlannedTiming;
   readonly candidates: readonly CandidatePlan[];
-  /** The first two candidates bear the same id: a label, and no proof of anything. */
+  /** True if the first two candidates have the same id. It is a label and proves nothing. */
   readonly twins: boolean;
   readonly weather: Weather;
   readonly mishaps: readonly Mishap[];
-  /** When the last mishap is over, all tasks do as they are told, and the network is good again. */
+  /** The time at which the last fault is over, all tasks obey, and the network is good again. */
   readonly calmAtMs: number;
   /**
-   * Every leadership is asked for its validity after every step. Asking makes a term that is over end at once; a
-   * run in which nobody asks shows whether it also does so by itself.
+   * True if every leadership is asked for its validity after every step. Such a question ends an expired term at once. A run
+   * without questions shows whether the term also ends by itself.
    */
   readonly asks: boolean;
 }
 
 export interface PlannedTiming {
-  /** The lease of most candidates, and the measure of all other times. */
+  /** The lease of most candidates, and the unit of all other times. */
   readonly leaseDurationMs: number;
   readonly retryPeriodMs: number;
   readonly drainTimeoutMs: number;
@@ -40,7 +40,7 @@ export interface PlannedTiming {
   readonly cooldownMs: number | undefined;
 }
 
-/** How many runs in two hundred and thirty are on each store: those of the real SDKs take ten times as long as the others. */
+/** The number of runs on each store, of two hundred and thirty. Those with the real SDKs take ten times as long as the others. */
 const SHARES: Readonly<Record<StoreKind, number>> = {
   records: 80,
   "records with a push": 57,
@@ -87,17 +87,17 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
   return { ...plan, mishaps: [...plan.mishaps, ...drawReplacement(random, scope)] };
 }
 
-/** The store of the plan that this seed gives. */
+/** Returns the store of the plan that this seed gives. */
 export function storeOf(seed: number, kinds?: readonly StoreKind[]): StoreKind {
   return drawStore(randomOf(seed), kinds);
 }
 
-/** Neighbouring seeds give unlike plans. */
+/** Gives different plans to neighbouring seeds. */
 function randomOf(seed: number): SeededRandom {
   return new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
 }
 
-/** Each kind as often as its share. */
+/** Draws each kind as often as its share. */
 function drawStore(random: SeededRandom, kinds: readonly StoreKind[] = STORE_KINDS): StoreKind {
   let left = Math.floor(random.next() * kinds.reduce((sum, kind) => sum + SHARES[kind], 0));
   return kinds.find((kind) => (left -= SHARES[kind]) < 0)!;

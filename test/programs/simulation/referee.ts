@@ -6,11 +6,14 @@ import { FASTEST_RATE, SLOWEST_RATE, type Grant, type JoinedPlace } from "./stor
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
 
-/** How long after it runs again a process may take to notice by its timers what its clocks say; see CLOCK_CHECK_MS of a tenure. */
+/** The time in which a process that runs again notices its clocks by its timers. See CLOCK_CHECK_MS in packages/core. */
 const NOTICES_WITHIN_MS = 10;
 const NOTICES_SLEEP_WITHIN_MS = 1_000 / SLOWEST_RATE + NOTICES_WITHIN_MS;
 
-/** What has to pass between two terms of one elector, whatever its options: less than it waits, and more than its requests take. */
+/**
+ * The shortest pause between two terms of one elector, with any options. It is shorter than the elector's wait, and longer than
+ * its requests.
+ */
 const SHORTEST_PAUSE_MS = 60;
 
 /** A leadership as the world sees it. */
@@ -19,32 +22,32 @@ export interface View {
   readonly leadership: Leadership;
 }
 
-/** Sees everything, and checks what must always hold. */
+/** Sees everything, and checks the invariants. */
 export class Referee {
   readonly #world: World;
   readonly #views = new Set<View>();
   readonly #overruns: Overruns;
   #violation: Violation | undefined;
-  /** The record is spoilt at present. */
+  /** True while the record is corrupted. */
   #isSpoilt = false;
-  /** What is put back may be older than what some have seen, and reserved for somebody. */
+  /** A restored record may be older than what some candidates observed, and reserved for one. */
   wasSpoilt = false;
   /** The highest term that was given out. */
   highestTerm = 0;
   #highestWritten = 0;
   /** Terms up to this one may have been broken without waiting for their holders. */
   #exemptTerm = 0;
-  /** Those that have not settled. */
+  /** The number of immediate breaks that have not settled. */
   #immediateBreaks = 0;
-  /** Terms that were ended behind their leaders' backs, and by when these must have noticed. */
+  /** Terms that were ended without their leaders' knowledge, and the time by which the leaders must have noticed. */
   readonly #excused = new Map<number, number>();
   /** The term of the last place that was taken in the queue. */
   #lastPlace = 0;
-  /** Terms that were broken, and by when whoever leads in them knows. */
+  /** Terms that were broken, and the time by which their leaders know. */
   readonly #mustEnd = new Map<number, number>();
-  /** The term given out last, and who has begun to lead it, if somebody has. */
+  /** The term given out last, and the candidate that has begun to lead it, if one has. */
   #lastGrant: { readonly termId: string; readonly atMs: number; led: Candidate | undefined } | undefined;
-  /** How many terms were given out. */
+  /** The number of terms that were given out. */
   terms = 0;
 
   constructor(world: World) {
@@ -63,7 +66,7 @@ export class Referee {
     view.wrote = ({ term, entry }) => this.#wrote(term, entry);
   }
 
-  /** Something must never be so, and is. The first counts; the run ends after the present step. */
+  /** Records the violation of an invariant. The first one counts. The run ends after the present step. */
   violate(invariant: Invariant, what: string): void {
     this.#violation ??= new Violation(invariant, what);
   }
@@ -76,7 +79,7 @@ export class Referee {
     if (this.#violation) throw this.#violation;
   }
 
-  /** A candidate's task was given a leadership. */
+  /** A candidate's task got a leadership. */
   leads(candidate: Candidate, leadership: Leadership): void {
     this.#views.add({ candidate, leadership });
     if (this.#lastGrant?.termId === leadership.termId) this.#lastGrant.led = candidate;
@@ -89,12 +92,12 @@ export class Referee {
     );
   }
 
-  /** A candidate was told that its lease is another's. */
+  /** A candidate learnt that its lease belongs to another. */
   lost(candidate: Candidate): void {
     if (candidate.elector.isLeader) this.violate("loss-is-final", `${candidate.id} in term ${candidate.term}`);
   }
 
-  /** A candidate said that a term has stopped while its task was pending. */
+  /** A candidate reported that a term has stopped while its task was pending. */
   stoppedEarly(candidate: Candidate): void {
     this.violate("one-task", `${candidate.id} says that its term has stopped, and its task is pending`);
   }
@@ -104,29 +107,29 @@ export class Referee {
     this.violate("one-task", `${candidate.id} has ${candidate.pending} tasks pending`);
   }
 
-  /** A candidate's elector gave up with this error, though nothing told it to. */
+  /** A candidate's elector gave up with this error without a reason. */
   gaveUp(candidate: Candidate, error: unknown): void {
     const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.violate("run-goes-on", `${candidate.id} gave up: ${why}`);
   }
 
-  /** The last call of a candidate has settled. Where nothing has gone wrong for long, it has left nothing behind. */
+  /** The last call of a candidate has settled. If nothing has been wrong for long, it must leave nothing behind. */
   settled(candidate: Candidate): void {
     const { store, plan, nowMs, leaseMs } = this.#world;
     if (!store.faults || nowMs < plan.calmAtMs + leaseMs || !candidate.releases) return;
-    // A place bears its candidate's name, and another one here may have that, too.
+    // A place has its candidate's name, and another candidate here may have the same name.
     const namesakes = [...this.#world.everyone].filter(({ clock, id }) => clock === candidate.clock && id === candidate.id);
     if (namesakes.length === 1 && store.faults.hasPlace(candidate.clock, candidate.id))
       this.violate("all-stop", `${candidate.id} still stands in the queue`);
   }
 
-  /** A candidate leads again, so long after its last term has ended, with nothing but its own options between the two. */
+  /** A candidate leads again `afterMs` after the end of its last term, with only its own options between the two. */
   returned(candidate: Candidate, afterMs: number): void {
     if (afterMs >= SHORTEST_PAUSE_MS) return;
     this.violate("terms-pause", `${candidate.id} leads again ${afterMs.toFixed(1)} ms after its last term`);
   }
 
-  /** When the last term was given out. */
+  /** The time at which the last term was given out. */
   get grantedMs(): number {
     return this.#lastGrant?.atMs ?? 0;
   }
@@ -135,7 +138,7 @@ export class Referee {
     return this.#isSpoilt;
   }
 
-  /** The record was spoilt: what it says of who leads is gone, until it is put back. */
+  /** The record was corrupted. Its leader is unknown until it is restored. */
   spoilt(): void {
     this.#isSpoilt = true;
     this.wasSpoilt = true;
@@ -146,20 +149,20 @@ export class Referee {
   }
 
   /**
-   * Somebody is about to end a term without waiting for its holder: until it is known which it has hit, by calling what
-   * this returns, it may be any.
+   * A term is about to be ended without waiting for its holder. Until the returned function is called, it may be any term,
+   * because it is not known yet which one the break has hit.
    */
   exempt(): () => void {
     this.#immediateBreaks += 1;
     this.#exemptTerm = Infinity;
     return () => {
       this.#immediateBreaks -= 1;
-      // Another one may still hit a term to come.
+      // Another break may still hit a later term.
       if (this.#immediateBreaks === 0) this.#exemptTerm = this.highestTerm;
     };
   }
 
-  /** A term was ended in a way that its leader cannot know of before then. */
+  /** A term was ended in a way that its leader cannot know of before `untilMs`. */
   excuse(term: number, untilMs: number): void {
     this.#excused.set(term, untilMs);
   }
@@ -168,17 +171,17 @@ export class Referee {
     return term <= this.#exemptTerm || this.#world.nowMs < (this.#excused.get(term) ?? -Infinity);
   }
 
-  /** A term was broken. Whoever leads in it learns of that at a renewal; and without one, it is over. */
+  /** A term was broken. Its leader learns of that at a renewal. Without a renewal the term expires. */
   broken(term: number): void {
     if (!this.#mustEnd.has(term)) this.#mustEnd.set(term, this.#world.nowMs + this.#world.leaseMs / SLOWEST_RATE);
   }
 
-  /** The latest leadership of which something is so. */
+  /** Returns the latest leadership for which `isSo` is true. */
   lastView(isSo: (view: View) => boolean): View | undefined {
     return [...this.#views].findLast(isSo);
   }
 
-  /** Who leads, if somebody does: it runs, its signal has not aborted, and nobody else can be given the lease. */
+  /** The leader, if there is one: its process runs, its signal has not aborted, and no other candidate can get the lease. */
   get leader(): View | undefined {
     return this.lastView(
       ({ candidate, leadership }) =>
@@ -188,7 +191,7 @@ export class Referee {
     );
   }
 
-  /** Asks every leadership of a process that runs, and compares what it says with what is so. */
+  /** Asks every leadership of a running process, and compares its answer with the facts. */
   checkLeaderships(): void {
     const { plan, store, nowMs } = this.#world;
     let valid: View | undefined;
@@ -198,7 +201,7 @@ export class Referee {
         this.#views.delete(view);
         continue;
       }
-      // One that does not run can do nothing. It is asked as soon as it does.
+      // A frozen process can do nothing. It is asked as soon as it runs.
       if (!candidate.clock.running) continue;
       const isValid = plan.asks && leadership.isValid();
       if (leadership.signal.aborted && !isValid) {
@@ -226,7 +229,7 @@ export class Referee {
     }
   }
 
-  /** An elector's word on itself, whatever its tasks were given. */
+  /** Checks each elector's own report, whatever its tasks got. */
   #checkElectors(): void {
     if (!this.#world.plan.asks) return;
     const fair: Candidate[] = [];
@@ -237,7 +240,7 @@ export class Referee {
     if (fair.length > 1) this.violate("one-leader", `isLeader is true for ${fair.map(({ id }) => id).join(" and ")}`);
   }
 
-  /** A task that nothing covers any more is reported, so that its process can end before long. */
+  /** Checks that a task that nothing covers any more is reported, so that its process can end soon. */
   #checkOverruns(): void {
     if (this.wasSpoilt) return;
     for (const { id, leadership } of this.#overruns.untold()) {
@@ -270,7 +273,7 @@ export class Referee {
     this.highestTerm = Math.max(this.highestTerm, term);
   }
 
-  /** What was never acknowledged is gone: those terms were given out to nobody, and their orders were not carried out. */
+  /** Unacknowledged writes are gone: their terms were given to no candidate, and their orders were not carried out. */
   #rolledBack(term: number): void {
     this.#world.note("service", `goes back to term ${term}`);
     this.highestTerm = term;
@@ -280,7 +283,10 @@ export class Referee {
     this.#lastGrant = undefined;
   }
 
-  /** Whoever stands back is in no queue, unless he may have seen a newer term come: it would keep those behind it waiting. */
+  /**
+   * A candidate in its cooldown must not be in a queue. It may join if it may have observed a newer term, because it would
+   * otherwise block those behind it.
+   */
   #joined({ process, candidateId, term }: JoinedPlace): void {
     const here = [...this.#world.everyone].filter(({ clock, id }) => clock === process && id === candidateId);
     if (here.length > 0 && here.every((each) => each.standsBack && each.term >= this.#lastPlace)) {
@@ -289,7 +295,7 @@ export class Referee {
     this.#lastPlace = term;
   }
 
-  /** Two candidates have a store object in common: that knows of what the one has left that the other may take it. */
+  /** True if two candidates share a store object. It knows which lease the one has left, so that the other may take it. */
   #share(one: string, other: string): boolean {
     const homes = (id: string): Line[] =>
       [...this.#world.everyone].filter((each) => each.id === id).map(({ process }) => process);
@@ -297,17 +303,17 @@ export class Referee {
     return homes(one).some((home) => others.has(home));
   }
 
-  /** The work of a term throws: it holds nobody back. */
+  /** The work of a term throws, so its hold does not apply. */
   failed({ termId }: Leadership): void {
     if (this.#lastGrant?.termId === termId) this.#lastGrant.led = undefined;
   }
 
-  /** Whoever led last and asked for a hold has had it, whatever has become of it on the way. */
+  /** Checks that the hold of the last leader was kept, whatever happened to it in the record. */
   #checkHold({ term, termId, candidateId, lifted = true }: Grant): void {
     const { nowMs } = this.#world;
     const { led, atMs } = this.#lastGrant ?? {};
     const { minimumHoldMs = 0 } = led?.plan ?? {};
-    // It counts from before the request that won was sent, for which there are two attempts' time.
+    // The hold counts from before the winning request was sent. The request has the time of two attempts.
     const sentMs = (atMs ?? 0) - (2 * (led?.elector.timing.attemptTimeoutMs ?? 0)) / SLOWEST_RATE;
     if (!lifted && !this.wasSpoilt && nowMs < sentMs + minimumHoldMs / FASTEST_RATE) {
       this.violate("hold-holds", `${candidateId} acquires term ${term} before ${led?.id} has had its hold`);
@@ -319,13 +325,13 @@ export class Referee {
     const { plan, store } = this.#world;
     this.#world.note("service", `accepts the write '${entry}' of term ${term}`);
     if (term < this.#highestWritten) this.violate("fence", `a write of term ${term} after one of term ${this.#highestWritten}`);
-    // On a blob the fence is the term that wrote last; elsewhere it is the one that leads.
+    // On a blob the fence is the term that wrote last. On other stores it is the term that leads.
     const isOver = term < this.highestTerm || !store.held;
     if (isOver && plan.store !== "blob" && !this.#isSpoilt) this.violate("fence", `a write of term ${term}, which was over`);
     this.#highestWritten = Math.max(this.#highestWritten, term);
   }
 
-  /** A process has run for long enough for its timers to have noticed what its clocks say. */
+  /** True if a process has run long enough for its timers to have noticed its clocks. */
   #hasHadTime({ process: { thawed } }: Candidate): boolean {
     if (!thawed) return true;
     return this.#world.nowMs - thawed.atMs > (thawed.slept ? NOTICES_SLEEP_WITHIN_MS : NOTICES_WITHIN_MS);

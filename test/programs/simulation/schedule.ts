@@ -7,25 +7,25 @@ import { ELECTION, SLOWEST_RATE, type Claim } from "./stores/simulated-store.ts"
 import { Violation } from "./violation.ts";
 import type { World } from "./world.ts";
 
-/** How late a platform ends an invocation. */
+/** The delay with which a platform ends an invocation. */
 const LATE_END_MS = 200;
 const MINUTE_MS = 60_000;
-/** Late by every clock, however wrong, and not so late that it may be forgotten what is done. */
+/** A time that has passed by every clock, however wrong, but is not so old that done occurrences may be forgotten. */
 const BEGINNING_MS = Date.UTC(2025, 11, 30);
 
-/** The occurrences of the election's schedule: has them delivered, and sees to it that each is done once. */
+/** The occurrences of the election's schedule. Delivers them, and checks that each is done once. */
 export class Schedule {
   readonly #world: World;
   readonly #due: Occurrence[] = [];
   readonly #claims = new Map<string, Claim>();
-  /** Those that have been delivered, and have not ended. */
+  /** The invocations that were delivered and have not ended. */
   readonly #running = new Set<Invocation>();
-  /** The work of these terms was done. */
+  /** The terms whose work was done. */
   readonly #worked = new Set<string>();
-  /** The occurrences of which an invocation was told that they are recorded as done. */
+  /** The occurrences that an invocation was told are recorded as done. */
   readonly #recorded = new Set<string>();
   #invocations = 0;
-  /** When every invocation will have ended, and everything that it has sent has arrived. */
+  /** The time at which every invocation has ended, and everything that it sent has arrived. */
   #endMs = 0;
   #longestLeaseMs = 0;
 
@@ -37,7 +37,7 @@ export class Schedule {
   /** One more occurrence is due. */
   deliver(deliveries: readonly Delivery[]): void {
     const { plan, store } = this.#world;
-    // Where no clock tells that a claim has expired, a process without a memory could never take one over.
+    // Without a clock for the expiry of a claim, a process without a memory could never take one over.
     if (!store.keepsOccurrences) return;
     const occurrence = { name: ELECTION, scheduledMs: BEGINNING_MS + MINUTE_MS * (this.#due.length + 1) };
     this.#due.push(occurrence);
@@ -50,7 +50,7 @@ export class Schedule {
     }
   }
 
-  /** The handler of an invocation was given a leadership. */
+  /** The handler of an invocation got a leadership. */
   begins({ id }: Invocation, leadership: Leadership): void {
     const { election, term } = leadership;
     this.#world.note(id, `begins attempt ${term} at ${election}`);
@@ -65,7 +65,7 @@ export class Schedule {
     this.#worked.add(termId);
   }
 
-  /** Looks at every invocation that runs. */
+  /** Checks every running invocation. */
   check(): void {
     if (this.#running.size === 0) return;
     const { plan, referee } = this.#world;
@@ -80,10 +80,11 @@ export class Schedule {
     }
   }
 
-  /** With nothing wrong any more, whoever waits for an occurrence that nobody has done gets to do it. @throws {Violation} */
+  /** Checks that a process that waits for an open occurrence gets to do it, with no other fault. @throws {Violation} */
   async seeEverythingDone(): Promise<void> {
     const open = (): string[] => this.#due.map(idOf).filter((id) => !this.#claims.get(id)?.done);
-    // Nobody writes an occurrence anew where a member was emptied. Once a majority was, it takes all of them to go on with it.
+    // No process writes an occurrence anew after a member was emptied. Once a majority was emptied, an occurrence needs all
+    // members.
     if (open().length === 0 || this.#world.store.members?.keepsAll === false) return;
     await this.#world.until(() => false, this.#endMs);
     for (const id of open()) void doAsStandby(this.#world, id);
@@ -93,7 +94,7 @@ export class Schedule {
     if (left !== undefined) throw new Violation("occurrence-open", left);
   }
 
-  /** A failover has undone what was never acknowledged. @param claims as they are now. */
+  /** A failover has undone unacknowledged writes. @param claims the present claims. */
   rolledBack(claims: ReadonlyMap<string, Claim | undefined>): void {
     for (const [id, claim] of claims) {
       if (claim) this.#claims.set(id, claim);
@@ -126,7 +127,7 @@ export class Schedule {
     });
   }
 
-  /** Whatever an invocation was told has to be so. */
+  /** Checks that everything an invocation was told is true. */
   #ended({ id, leadership }: Invocation, ending: Ending): void {
     this.#world.note(id, `ends: ${ending}`);
     if (!leadership) return;
@@ -149,7 +150,7 @@ export class Schedule {
     const isGranted = termId !== null && termId !== before?.termId;
     if (isGranted) this.#world.note("service", `grants attempt ${term} at ${id}`);
     if (done) this.#world.note("service", `records ${id} as done by attempt ${term}`);
-    // What is done may be written as done once more.
+    // An occurrence that is done may be written as done once more.
     if (before?.done && !(done && term === before.term)) referee.violate("done-once", `${id} is written to after it was done`);
     const lastTerm = before?.term ?? 0;
     if (term < lastTerm || (isGranted && term === lastTerm)) {
@@ -160,7 +161,7 @@ export class Schedule {
   }
 }
 
-/** The gate's name of an occurrence. */
+/** Returns the gate's name of an occurrence. */
 function idOf({ name, scheduledMs }: Occurrence): string {
   return `${name}@${new Date(scheduledMs).toISOString()}`;
 }

@@ -10,21 +10,21 @@ import { countRun, emptyTally, type CountedRun, type Tally } from "./tally.ts";
 export interface Seeds {
   readonly first: number;
   readonly count: number;
-  /** The kinds of stores to draw from; all of them by default. */
+  /** The kinds of stores to draw from. All of them by default. */
   readonly stores?: readonly StoreKind[] | undefined;
-  /** Those seeds alone that draw this kind. */
+  /** Only those seeds that draw this kind. */
   readonly only?: StoreKind | undefined;
-  /** No electors, but orders at random to these alone. */
+  /** If set, there are no electors. Random orders go only to this part. */
   readonly alone?: Alone | undefined;
 }
 
-/** What is played by itself: servers that vote, their failovers in time, or the leases of a quorum. */
+/** The parts that can be run alone: voting servers, their failovers in time, or the leases of a quorum. */
 export type Alone = keyof typeof PLAYED_ALONE;
 
-/** Plays one run of a world of its own. */
+/** The run of each part, in a world of its own. */
 export const PLAYED_ALONE = { voters: playVoters, failovers: playFailover, quorums: playQuorum } as const;
 
-/** Runs them one after another. */
+/** Runs the seeds one after another. */
 export async function runSeeds(seeds: Seeds): Promise<Tally> {
   const { first, count, stores, only } = seeds;
   const tally = emptyTally();
@@ -35,7 +35,7 @@ export async function runSeeds(seeds: Seeds): Promise<Tally> {
   return tally;
 }
 
-/** Runs them until one breaks an invariant; tells how many runs it took, if one did. */
+/** Runs the seeds until one breaks an invariant. Returns the number of runs, and the violation if there was one. */
 export async function huntViolation(seeds: Seeds): Promise<Hunted> {
   const { first, count } = seeds;
   for (let runs = 1; runs <= count; runs += 1) {

@@ -6,12 +6,12 @@ import { simulate } from "./simulation.ts";
 import { NO_TURNS } from "./turns.ts";
 import type { Weather } from "./weather.ts";
 
-/** A smaller plan that breaks the same invariant: nothing can be left out of it any more, of what is tried here. */
+/** Returns a smaller plan that breaks the same invariant. Nothing that is tried here can be left out of it. */
 export async function shrink(plan: Plan): Promise<Plan> {
   const { violation } = await simulate(plan);
   if (!violation) throw new Error(`The run with seed ${plan.seed} breaks nothing.`);
   const stillBreaks = async (smaller: Plan): Promise<boolean> =>
-    // A candidate without the rest of its options may be none that an elector takes.
+    // An elector may refuse a candidate without the rest of its options.
     (await simulate(smaller).catch(() => undefined))?.violation?.invariant === violation.invariant;
   let smallest = plan;
   for (let before: Plan | undefined; before !== smallest;) {
@@ -26,7 +26,7 @@ export async function shrink(plan: Plan): Promise<Plan> {
 
 type Step = (plan: Plan) => Plan | undefined;
 
-/** Each leaves one thing out, or makes it ordinary. */
+/** Yields steps that each leave one thing out, or make it ordinary. */
 function* smallerPlans(plan: Plan): Generator<Step> {
   for (const mishap of plan.mishaps) {
     yield ({ mishaps, ...rest }) => ({ ...rest, mishaps: mishaps.filter((other) => other !== mishap) });

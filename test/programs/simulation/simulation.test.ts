@@ -1,6 +1,6 @@
 /**
- * Some hundred elections in virtual time, checked after every step; `npm run simulate` runs as many as one likes. That
- * the checks catch what they are there for is shown by mutants.long.test.ts.
+ * Some hundred elections in virtual time, checked after every step. `npm run simulate` runs any number. The checks themselves are
+ * tested by mutants.long.test.ts.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
@@ -34,7 +34,7 @@ describe.each(STORE_KINDS)("elections on %s", (store) => {
 
     const [first] = violations;
     if (first) expect.fail(printTimeline(await simulate(await shrink(drawPlan(first.seed, [store])), { history: true })));
-    // Nothing would be broken if nobody ever led, either.
+    // A run without any leader would break nothing either.
     expect(terms).toBeGreaterThan(2 * runs);
   });
 
@@ -95,7 +95,7 @@ function isClockMishap({ kind }: Mishap): boolean {
 }
 
 describe("a run whose clocks differ by more than is stated", () => {
-  /** A leader whose clocks are slow by a half, and whom nobody answers any more. */
+  /** A plan with a leader whose clocks are slow by a half, and that no service answers any more. */
   const unfair = (seed: number): Plan => {
     const plan = drawPlan(seed, ["records"]);
     const [first, ...others] = plan.candidates.map((candidate) => ({ ...candidate, rate: 1, wallRate: 1 }));

@@ -5,21 +5,21 @@ import type { Plan } from "./plan.ts";
 import { Violation } from "./violation.ts";
 import { World, type HistoryLine } from "./world.ts";
 
-/** How one run went. */
+/** The result of one run. */
 export interface RunReport {
   readonly plan: Plan;
   readonly violation: Violation | undefined;
   readonly steps: number;
   readonly requests: number;
   readonly virtualMs: number;
-  /** How many terms were given out. */
+  /** The number of terms that were given out. */
   readonly terms: number;
   readonly faults: FaultCounts;
-  /** Everything that happened, if it was asked for. */
+  /** Everything that happened, if it was requested. */
   readonly history: readonly HistoryLine[];
 }
 
-/** Runs a plan, and checks after every step what must always hold. The same plan gives the same history. */
+/** Runs a plan, and checks the invariants after every step. The same plan gives the same history. */
 export async function simulate(plan: Plan, options: { readonly history?: boolean } = {}): Promise<RunReport> {
   const world = new World(plan, options.history ?? false);
   let violation: Violation | undefined;

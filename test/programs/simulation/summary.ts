@@ -1,6 +1,6 @@
 import type { Tally } from "./tally.ts";
 
-/** The results of many runs, for people. */
+/** Returns the results of many runs, for people. */
 export function printTally(tally: Tally, seconds: number): string {
   const faults = Object.entries(tally.faults).toSorted(([, one], [, other]) => other - one);
   const stores = Object.entries(tally.runsByStore).toSorted(([, one], [, other]) => other - one);

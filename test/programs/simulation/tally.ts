@@ -1,4 +1,4 @@
-/** What is counted of one run. */
+/** The counted facts of one run. */
 export interface CountedRun {
   readonly plan: { readonly seed: number; readonly store: string };
   readonly violation: { readonly invariant: string; readonly message: string } | undefined;
@@ -9,17 +9,17 @@ export interface CountedRun {
   readonly faults: ReadonlyMap<string, number>;
 }
 
-/** The results of many runs. Plain data: it is sent from one thread to another. */
+/** The results of many runs. It is plain data, because threads send it to each other. */
 export interface Tally {
   runs: number;
   steps: number;
   requests: number;
   virtualMs: number;
-  /** Terms given out: changes of the leader, in all runs. */
+  /** Terms given out, which are changes of the leader, in all runs. */
   terms: number;
   faults: Record<string, number>;
   runsByStore: Record<string, number>;
-  /** The seeds of runs that broke an invariant, and how. */
+  /** The seeds of runs that broke an invariant, and the violations. */
   violations: Array<{ readonly seed: number; readonly what: string }>;
 }
 
@@ -40,7 +40,7 @@ export function countRun(tally: Tally, report: CountedRun): void {
   if (violation) tally.violations.push({ seed: plan.seed, what: violation.message });
 }
 
-/** Adds what was counted elsewhere. */
+/** Adds the counts of another thread. */
 export function addTally(sum: Tally, other: Tally): void {
   for (const key of ["runs", "steps", "requests", "virtualMs", "terms"] as const) sum[key] += other[key];
   for (const key of ["faults", "runsByStore"] as const) {

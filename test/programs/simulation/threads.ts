@@ -4,13 +4,13 @@ import type { Seeds } from "./seeds.ts";
 import { STORE_KINDS } from "./stores/stores.ts";
 import { addTally, emptyTally, type Tally } from "./tally.ts";
 
-/** How many seeds a thread is given at a time: a second's work or less. */
+/** The number of seeds that a thread gets at a time: a second's work or less. */
 const BATCH = 100;
 
 /**
- * Runs many seeds on several threads, one kind of store after the other: what V8 has made of the engine for the first kinds
- * is slower by a sixth once it has to serve the SDKs, too. `progress` is called after each batch with the sum so far; it
- * may say that it is enough.
+ * Runs many seeds on several threads, one kind of store after the other. V8's optimised code of the engine for the first kinds is
+ * slower by a sixth once it also has to serve the SDKs. `progress` is called after each batch with the sum so far. It may end the
+ * runs.
  */
 export async function runOnThreads(seeds: Seeds, threads: number, progress: (sum: Tally) => "go on" | "enough"): Promise<Tally> {
   const sum = emptyTally();

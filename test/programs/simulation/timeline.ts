@@ -2,7 +2,7 @@ import type { Plan } from "./plan.ts";
 import type { RunReport } from "./simulation.ts";
 import type { HistoryLine } from "./world.ts";
 
-/** A run as a person reads it: what was planned, and what came of it, line by line. */
+/** Prints a run for people: the plan, and its events line by line. */
 export function printTimeline({ plan, history, violation }: RunReport): string {
   return [
     ...planLines(plan),

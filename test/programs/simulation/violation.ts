@@ -1,4 +1,4 @@
-/** The rules that are checked after every step, each by its name, and what breaking it means. */
+/** The rules that are checked after every step, by name, with the meaning of a violation. */
 export const INVARIANTS = {
   "one-leader": "two candidates are valid at once, each by its own isValid()",
   "lease-covers-validity": "a candidate is valid although a rival could hold the lease",

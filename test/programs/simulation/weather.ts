@@ -1,11 +1,11 @@
 import type { SeededRandom } from "@leasehold/core/testing";
 
-/** How likely each thing is to happen to a request. */
+/** The probability of each fault of a request. */
 export interface Weather {
   readonly losesRequest: number;
   readonly losesReply: number;
   readonly late: number;
-  /** It is slow on its way there, or the reply on its way back, but not so slow that nobody waits for it. */
+  /** The request, or its reply, is slow, but arrives before callers give up. */
   readonly slowRequest: number;
   readonly slowReply: number;
   readonly twice: number;
@@ -13,14 +13,14 @@ export interface Weather {
   readonly refused: number;
   readonly throttled: number;
   readonly lagging: number;
-  /** How likely each leadership's task is to ignore its signal, throw, return, or fall silent. */
+  /** The probability that a leadership's task ignores its signal, throws, returns, or falls silent. */
   readonly deafTask: number;
   readonly throwingTask: number;
   readonly shortTask: number;
   readonly silentTask: number;
-  /** How likely a leadership is to write into the register at each of its steps. */
+  /** The probability that a leadership writes into the register at each of its steps. */
   readonly writes: number;
-  /** How likely it is to publish a value at each of its steps. */
+  /** The probability that it publishes a value at each of its steps. */
   readonly publishes: number;
 }
 

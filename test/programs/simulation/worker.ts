@@ -1,9 +1,9 @@
-/** A thread that runs the seeds it is sent, and sends back what they came to. An entry point. */
+/** A thread that runs the seeds that it gets, and sends back their results. An entry point. */
 import { parentPort } from "node:worker_threads";
 import { warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { runSeeds, type Seeds } from "./seeds.ts";
 
-// Most errors here are expected, and nobody looks where they came from.
+// Most errors here are expected, so their stacks are not needed.
 Error.stackTraceLimit = 0;
 await warmUp();
 parentPort?.on("message", (seeds: Seeds) => void runSeeds(seeds).then(send));

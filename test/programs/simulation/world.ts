@@ -16,7 +16,7 @@ import type { SimulatedStore } from "./stores/simulated-store.ts";
 import { openStore } from "./stores/stores.ts";
 import { Violation } from "./violation.ts";
 
-/** No run that goes well has a tenth of these steps. */
+/** A run without a violation has less than a tenth of these steps. */
 const STEP_LIMIT = 50_000;
 
 /** One line of a run's history. */
@@ -26,7 +26,7 @@ export interface HistoryLine {
   readonly what: string;
 }
 
-/** All that there is in one run: the true time, the service, and every process, at whom the plan's mishaps are thrown. */
+/** Everything in one run: the true time, the service, and every process, which the plan's faults hit. */
 export class World {
   readonly plan: Plan;
   readonly time: VirtualClock;
@@ -37,14 +37,14 @@ export class World {
   readonly orders: Orders;
   readonly faults: FaultCounts = new Map();
   readonly history: HistoryLine[] | undefined;
-  /** One for each place in the plan: who has it at present. */
+  /** One for each place in the plan: the candidate that has it at present. */
   readonly seats: Array<Candidate | undefined>;
-  /** Every candidate that there has been, and every process. */
+  /** Every candidate so far, and every process. */
   readonly everyone = new Set<Candidate>();
   readonly processes = new Set<SimulatedProcess>();
-  /** The way of each process to the service. */
+  /** The connection of each process to the service. */
   readonly links = new Set<Link>();
-  /** All is well from now on, and tasks are to do as they are told. */
+  /** True in the calm: there are no more faults, and tasks obey. */
   calm = false;
   steps = 0;
   requests = 0;
@@ -61,7 +61,7 @@ export class World {
     this.orders = new Orders(this);
   }
 
-  /** Lets the candidates enter and the mishaps happen, each at its time. */
+  /** Lets the candidates enter and the faults happen, each at its time. */
   begin(): void {
     const startMs = this.nowMs;
     for (const seat of this.seats.keys()) {
@@ -71,9 +71,9 @@ export class World {
     this.#at(this.plan.calmAtMs, () => this.#calmDown());
   }
 
-  /** Lets time pass, step by step, until something is so, or `limitMs` of the true time. @throws {Violation} */
+  /** Lets time pass, step by step, until `isSo` is true, or until `limitMs` of the true time. @throws {Violation} */
   async until(isSo: () => boolean, limitMs: number): Promise<void> {
-    // What was done just now has its effects before time goes on.
+    // Effects of the last step come before time advances.
     await this.time.settle();
     while (!isSo() && (await this.time.step(limitMs))) {
       this.steps += 1;
@@ -84,12 +84,12 @@ export class World {
     if (!isSo()) await this.time.advance(Math.max(limitMs - this.nowMs, 0));
   }
 
-  /** Does something in so long, or when the calm begins, whichever is first. */
+  /** Does something after `inMs`, or when the calm begins, whichever is first. */
   beforeCalm(inMs: number, act: () => void): void {
     this.#at(Math.min(this.nowMs + inMs, this.plan.calmAtMs), act);
   }
 
-  /** A new candidate takes a seat, unless one that lives has it: in its planned home, if that still stands. */
+  /** A new candidate takes a seat, unless a living one has it. It uses its planned process, if that still runs. */
   enter(seat: number, candidateId: string): void {
     const planned = this.plan.candidates[seat];
     const before = this.seats[seat];
@@ -103,7 +103,7 @@ export class World {
     void candidate.live();
   }
 
-  /** Kills a process, and starts it again with all who live in it. */
+  /** Kills a process, and starts it again with all its candidates. */
   restart(process: SimulatedProcess): void {
     const dwellers = this.dwellers(process);
     this.note(process.id, "is killed, and started again");
@@ -111,19 +111,24 @@ export class World {
     for (const { seat, id } of dwellers) this.enter(seat, id);
   }
 
-  /** Whether an error refuses a process for a store that was replaced: then it is started again with the present one. */
+  /**
+   * Tells whether an error refuses a process because of a store that was replaced. If so, starts the process again with the
+   * present one.
+   */
   restartsWithPresentStore(process: SimulatedProcess, error: unknown): boolean {
     if (!this.hasReplacedStore(process.clock, error)) return false;
     this.restart(process);
     return true;
   }
 
-  /** Whether an error refuses a process for a store that was replaced. If so, nobody is given that any more. */
+  /**
+   * Tells whether an error refuses a process because of a store that was replaced. If so, no process gets that store any more.
+   */
   hasReplacedStore(process: ProcessClock, error: unknown): boolean {
     return isLeaseholdError(error, "CONFIGURATION") && this.store.members?.endFormer().has(process) === true;
   }
 
-  /** Whoever runs them starts those again that have a store which was replaced: they go on without it, and have said so. */
+  /** Starts the processes again that have a store which was replaced. They continued without it, and have reported so. */
   endFormerMember(): void {
     const former = this.store.members?.endFormer();
     for (const process of [...this.processes]) {
@@ -131,7 +136,7 @@ export class World {
     }
   }
 
-  /** The seats of those who live in a process, and who they are. */
+  /** Returns the seats and ids of the candidates in a process. */
   dwellers(process: SimulatedProcess): Array<{ readonly seat: number; readonly id: string }> {
     return this.seats.flatMap((candidate, seat) => (candidate?.process === process ? [{ seat, id: candidate.id }] : []));
   }
@@ -142,7 +147,7 @@ export class World {
     return process;
   }
 
-  /** One more candidate, in a process of its own unless one is given. */
+  /** Starts one more candidate, in a process of its own unless one is given. */
   startCandidate(candidate: CandidatePlan, candidateId: string, given?: SimulatedProcess): Candidate {
     const process = given ?? this.startProcess(candidate, candidateId);
     const random = new SeededRandom(this.plan.seed ^ Math.imul(this.everyone.size + 1, 0x9e3779b1));
@@ -171,7 +176,7 @@ export class World {
     return this.time.monotonicMs();
   }
 
-  /** The longest lease that anybody takes. */
+  /** The longest lease of all candidates. */
   get leaseMs(): number {
     return Math.max(...this.plan.candidates.map(({ leaseDurationMs }) => leaseDurationMs));
   }
@@ -180,7 +185,7 @@ export class World {
     return this.seats.filter((candidate) => candidate !== undefined);
   }
 
-  /** Everything is well from now on. Whoever is to come back does, and at least one candidate competes. */
+  /** Ends all faults. All processes that should come back do, and at least one candidate competes. */
   #calmDown(): void {
     this.calm = true;
     this.note("world", "all is calm");

@@ -4,11 +4,11 @@ import { FASTEST_RATE, SLOWEST_RATE } from "./stores/simulated-store.ts";
 import { clockMayStep, type StoreKind } from "./stores/stores.ts";
 
 /**
- * Which clocks of a run may show anything. No single one that is wrong, however wrong, makes two leaders.
- * - `walls`: those of the candidates. The store's is right, and so are the ages that it tells.
+ * The clocks of a run that may show anything. No single wrong clock, however wrong, makes two leaders.
+ * - `walls`: those of the candidates. The store's clock is right, and so are the ages that it tells.
  * - `one wall`: that of one candidate.
- * - `store`: the store's own steps, and is replaced by another server's.
- * - `all`: then nobody goes by the store's clock.
+ * - `store`: the store's own clock steps, and is replaced by another server's.
+ * - `all`: then no candidate uses the store's clock.
  */
 export type WrongClocks = "walls" | "one wall" | "store" | "all";
 
@@ -19,7 +19,7 @@ export interface PlannedClock {
   readonly wallOffsetMs: number;
 }
 
-/** How far right clocks are off: less than a service that keeps the time promises. */
+/** The error of right clocks: less than that of a service that keeps the time promises. */
 const RIGHT_MS = 10;
 const RIGHT_RATE = 0.000_1;
 
@@ -28,7 +28,7 @@ export function drawWrongClocks(random: SeededRandom, store: StoreKind): WrongCl
   return random.pick(["walls", "one wall", "store", "store", "all"]);
 }
 
-/** @param index which candidate's: the first one's is the one that is wrong, where only one is. */
+/** @param index the candidate's index. If only one clock is wrong, it is the first candidate's. */
 export function drawClock(random: SeededRandom, wrong: WrongClocks, index: number): PlannedClock {
   const isRight = wrong === "store" || (wrong === "one wall" && index > 0);
   return {
@@ -38,7 +38,7 @@ export function drawClock(random: SeededRandom, wrong: WrongClocks, index: numbe
   };
 }
 
-/** How fast the store's own clock runs, where it does not step. */
+/** Draws the rate of the store's own clock, for stores where it does not step. */
 export function drawStoreRate(random: SeededRandom, wrong: WrongClocks): number {
   return wrong === "store" || wrong === "one wall" ? drawRightRate(random) : drawRate(random);
 }
@@ -47,7 +47,7 @@ function drawRightRate(random: SeededRandom): number {
   return random.between(1 - RIGHT_RATE, 1 + RIGHT_RATE);
 }
 
-/** Any rate within the stated drift, and often the worst. */
+/** Draws any rate within the stated drift, and often the worst. */
 function drawRate(random: SeededRandom): number {
   const worst = random.pick([SLOWEST_RATE, FASTEST_RATE]);
   return random.pick([worst, worst, 1, random.between(SLOWEST_RATE, FASTEST_RATE)]);

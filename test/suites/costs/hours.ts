@@ -1,6 +1,6 @@
 /**
- * What a leader and a standby ask of every store, counted for a minute each in real time: a proof on demand, for a change of the
- * default timing, or of what a renewal or a poll asks of a store. It takes three minutes of a machine that does nothing else:
+ * Counts the requests of a leader and a standby to every store, for a minute each in real time. Run it after a change of the
+ * default timing, or of the requests of a renewal or a poll. It takes three minutes on a machine that does nothing else:
  *
  * `npx node --conditions=@leasehold/source test/suites/costs/hours.ts`
  */
@@ -13,20 +13,20 @@ import { RequestCounter, type Requests } from "../../programs/bench/request-coun
 import { OF_A_MEMBER } from "./quorums.ts";
 import { CHARGED_STORES, USAGES, type ChargedStore } from "./usage.ts";
 
-/** The requests that are sent only once come before that. */
+/** Requests that are sent only once come before this time. */
 const SETTLED_MS = 17_000;
 const COUNTED_MS = 60_000;
 const IN_AN_HOUR = 60;
-/** One of the twelve that a leader sends in that time may come before or after it. */
+/** A leader sends twelve requests in that time. One of them may come before or after it. */
 const MOST = 9 / 8;
 const LEAST = 7 / 8;
-/** A standby is charged with the most requests. It may poll less. */
+/** A standby is charged with the most requests. It may poll less often. */
 const LEAST_OF_STANDBY = 1 / 2;
 
 /** The names under which the members of the kit's quorum send. */
 const MEMBERS = ["sqlite", "dynamodb", "firestore"].map((name) => `${name} (${name})`);
 
-/** The requests of a leader, and of a leader and a standby. */
+/** The requests of a leader alone, and of a leader with a standby. */
 interface Counted {
   readonly alone: Requests;
   readonly both: Requests;

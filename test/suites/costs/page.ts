@@ -4,7 +4,7 @@ import type { Requests } from "../../programs/bench/request-counter.ts";
 import { CHOICES, costsAt, OF_A_MEMBER } from "./quorums.ts";
 import { costsOf, USAGES, WHO, type Usage, type Who } from "./usage.ts";
 
-/** When the prices were last looked up, and where. */
+/** The date and the source of the prices. */
 const SEEN =
   "Looked up on 2026-11-23, when the clouds' own pages could not be read: Amazon's as other pages cite them, Google's from stored\n" +
   "copies of its pages, Azure's as known.";
@@ -15,7 +15,7 @@ const TITLES: Readonly<Record<Who, string>> = {
   idleTick: "a tick each minute, found done",
 };
 
-/** docs/costs.md, as the formatter leaves it. */
+/** The text of docs/costs.md, as the formatter leaves it. */
 export function costsPage(): string {
   const usages = Object.values(USAGES);
   const priced = usages.filter(({ prices }) => prices !== undefined);

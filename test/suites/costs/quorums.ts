@@ -3,19 +3,19 @@ import type { Requests } from "../../programs/bench/request-counter.ts";
 import { many, TICKS, USAGES, type ChargedStore, type Who } from "./usage.ts";
 
 /**
- * What is asked of each member: by a leader and a standby in an hour, and for each tick. A quorum is not told of renewals: its
- * standbys look.
+ * The requests to each member: of a leader and a standby in an hour, and for each tick. A quorum does not push renewals, so its
+ * standbys poll.
  */
 export const OF_A_MEMBER: Readonly<Record<Who, Requests>> = {
   leader: { reads: 0, writes: 720 },
   standby: { reads: 2_300, writes: 0 },
-  // A new occurrence is claimed by a promise and a write, and whose store has no record of it is asked for marker and roster.
+  // A new occurrence is claimed by a promise and a write. A member without a record of it is asked for marker and roster.
   tick: { reads: 8, writes: 5 },
   // The markers and the roster are read first.
   idleTick: { reads: 3, writes: 0 },
 };
 
-/** Choices of members: those of the guide, docs/quorum.md. Those that have no price for requests cost a server. */
+/** Choices of members, the same as in the guide docs/quorum.md. A member without a price for requests costs a server. */
 export const CHOICES: ReadonlyArray<{ readonly title: string; readonly members: readonly ChargedStore[] }> = [
   { title: "DynamoDB in three regions", members: ["dynamodb", "dynamodb", "dynamodb"] },
   { title: "DynamoDB, Firestore, and a PostgreSQL that you have", members: ["dynamodb", "firestore", "postgres"] },
@@ -26,7 +26,7 @@ export const CHOICES: ReadonlyArray<{ readonly title: string; readonly members: 
 /** A record of a quorum has more than 1 KB, and less than 4. */
 const TWO_UNITS: Factor = [2, "units, as it has more than 1 KB"];
 
-/** What one of them costs in a month at one member. */
+/** Returns the monthly cost of a leader, a standby or a tick at one member. */
 export function costsAt(member: ChargedStore, who: Who): readonly Cost[] {
   const { prices } = USAGES[member];
   if (prices === undefined) return [];

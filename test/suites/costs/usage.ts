@@ -10,30 +10,30 @@ import {
 import type { StoreName } from "@leasehold/test-kit/stores/stores";
 import type { Requests } from "../../programs/bench/request-counter.ts";
 
-/** What elections ask of a store at the defaults, as tests count it, and what the cloud charges for that. */
+/** The requests of elections to a store at the defaults, as tests count them, and the cloud's prices for them. */
 export interface Usage {
   readonly title: string;
-  /** In an hour. */
+  /** The requests in an hour. */
   readonly leader: Requests;
-  /** In an hour, each. */
+  /** The requests of each standby in an hour. */
   readonly standby: Requests;
-  /** How often in an hour a standby is told something that is paid for like a read. */
+  /** The number of pushes to a standby in an hour that are charged like a read. */
   readonly told?: number;
-  /** One invocation that does an occurrence of its schedule, and one that finds that another has done it. */
+  /** An invocation that does an occurrence of its schedule, and one that finds the occurrence done. */
   readonly tick: Requests;
   readonly idleTick: Requests;
-  /** Absent where nobody charges for requests. */
+  /** Absent if the service does not charge for requests. */
   readonly prices?: Prices;
 }
 
-/** What is paid for a request. */
+/** The prices of requests. */
 interface Prices {
-  /** Of those that lease, look and renew. */
+  /** The price of a request that leases, polls or renews. */
   readonly write: Price;
   readonly read: Price;
-  /** Of what an occurrence writes, where that costs something else. */
+  /** The price of a write for an occurrence, if it differs. */
   readonly tickWrite?: Price;
-  /** Of a standby's look, where it costs a part of a read. */
+  /** The price of a standby's poll as a part of a read, if it costs less. */
   readonly look?: Factor;
 }
 
@@ -42,7 +42,7 @@ const QUIET = requests(0, 0);
 const RENEWED = requests(0, 720);
 const FOUND_DONE = requests(1, 0);
 
-/** A quorum costs what its members do, and servers that vote their processes. */
+/** A quorum costs the same as its members, and voting servers cost their processes. */
 export type ChargedStore = Exclude<StoreName, "quorum" | "voting">;
 
 export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
@@ -66,13 +66,13 @@ export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
     title: "Firestore",
     leader: RENEWED,
     standby: QUIET,
-    // It is told each renewal, and pays for that as for a read.
+    // Each renewal is pushed to a standby, and charged like a read.
     told: 720,
     tick: requests(2, 3),
     idleTick: FOUND_DONE,
     prices: { write: FIRESTORE_WRITE, read: FIRESTORE_READ },
   },
-  // Who claims it need not look; and a claim that is refused is a look.
+  // A claim needs no poll before it, and a claim that is refused serves as a poll.
   postgres: sql("PostgreSQL", 1_100),
   mysql: sql("MySQL, MariaDB", 2_300),
   sqlite: sql("SQLite", 2_300),
@@ -93,10 +93,10 @@ function sql(title: string, looks: number): Usage {
 
 export const WHO = ["leader", "standby", "tick", "idleTick"] as const;
 export type Who = (typeof WHO)[number];
-/** What months have: hours, and minutes with a tick in each. */
+/** The units of a month: hours, and minutes with a tick in each. */
 export const TICKS: Factor = [60 * 730, "ticks"];
 
-/** What one of them costs in a month. */
+/** Returns the monthly cost of a leader, a standby or a tick. */
 export function costsOf({ prices, told = 0, ...usage }: Usage, who: Who): readonly Cost[] {
   if (prices === undefined) return [];
   const { reads, writes } = usage[who];

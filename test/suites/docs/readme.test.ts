@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { Elector, timing, type ElectorOptions } from "@leasehold/core";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-// The compiler checks the snippets (they are part of this project); what is left is that the documents say the same.
+// The compiler checks the snippets, which are part of this project. These tests check that the documents contain the same text.
 const root = new URL("../../../", import.meta.url);
 const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
@@ -21,7 +21,7 @@ const documents = [
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
 ];
 
-// Constructs are compiled by other rules, and so elsewhere.
+// Snippets of constructs are compiled by other rules, so they are in other folders.
 const snippetFiles = [
   ...(await readdir(snippetFolder)).map((name) => new URL(name, snippetFolder)),
   new URL("decorated/schedulers-nestjs.ts", import.meta.url),
@@ -91,7 +91,7 @@ test("the first program of the README leads until Ctrl+C, and then frees its lea
       if (line.includes("is billed")) worker.kill("SIGINT");
     }
     expect(lines[0]).toMatch(/^\S+ leads$/);
-    // The second one does not wait for the first one's lease.
+    // The second program does not wait for the lease of the first one.
     expect(lines[1]).toBe(`term ${term}: customer 1 is billed`);
     expect(lines.at(-1)).toBe("nobody leads");
   }
@@ -103,7 +103,7 @@ test("the first example of the core package prints what it says", async () => {
   expect(stdout.trim()).toBe("{ elected: true, term: 1, result: 'done in term 1' }");
 });
 
-/** Returns what the error says that there are. */
+/** Returns the names of the options from the text of the error. */
 function optionsOfAnElector(): string[] {
   try {
     void new Elector({ qqq: true } as unknown as ElectorOptions);
@@ -113,7 +113,7 @@ function optionsOfAnElector(): string[] {
   return [];
 }
 
-/** As GitHub makes them into the targets of links. */
+/** Returns the headings in the form that GitHub uses for links. */
 function headingsOf(markdown: string): string[] {
   return [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
     title
@@ -133,7 +133,7 @@ function splitImports(block: string): [imports: string[], code: string] {
   return [imports, normalize(lines.filter((line) => !line.startsWith("import ")).join("\n"))];
 }
 
-/** Snippets stand inside functions, with other indentation. */
+/** Normalizes white space, because snippets are inside functions and have another indentation. */
 function normalize(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }

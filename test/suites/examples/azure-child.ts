@@ -3,8 +3,8 @@ import { invoke, timerPayload } from "../platforms/azure-worker.ts";
 import { DUE } from "../platforms/due.ts";
 
 /*
- * A process in place of Azure's worker: it loads a module and invokes one of its functions, once, as a timer does. With "dies" it
- * is killed at the first line that the function logs.
+ * A process that replaces Azure's worker. It loads a module and invokes one of its functions once, like a timer. With "dies" the
+ * process is killed at the first line that the function logs.
  */
 const [file = "", name = "", end] = process.argv.slice(2);
 const kill = (): void => void process.kill(process.pid, "SIGKILL");

@@ -26,7 +26,7 @@ describe.concurrent("examples on Azure", { timeout: TIME_LIMIT_MS }, () => {
     const example = await workshop.install("azure-container-apps", "build");
     const dockerfile = new Dockerfile(await example.read("Dockerfile"));
     expect(dockerfile.faults).toEqual([]);
-    // So what the test of the worker's image finds of building it is true of this one as well.
+    // The build steps are the same as the worker's, so the test of the worker's image covers them.
     expect(dockerfile.building).toEqual((await Dockerfile.of("worker")).building);
     const azurite = open.use(await startAzurite());
     const start = (command: readonly [string, ...string[]], env: NodeJS.ProcessEnv = {}): ExampleProcess =>
@@ -51,7 +51,7 @@ describe.concurrent("examples on Azure", { timeout: TIME_LIMIT_MS }, () => {
   });
 });
 
-/** The line in which an invocation says what it did. */
+/** The line in which an invocation reports its outcome. */
 function said(outcome: string): unknown {
   return expect.stringContaining(`"outcome":"${outcome}"`);
 }

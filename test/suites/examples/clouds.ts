@@ -12,7 +12,7 @@ import { test, TIME_LIMIT_MS, workshop } from "./test.ts";
 describe.concurrent("examples of scheduled functions", { timeout: TIME_LIMIT_MS }, () => {
   test("aws-lambda writes one report for an hour, however often that is delivered", async ({ open }) => {
     const example = await workshop.install("aws-lambda", "check");
-    // As `sam build` does by the template.
+    // Bundle with the options of the template, as `sam build` does.
     const bundling = ["--bundle", "--platform=node", "--format=esm", "--target=es2023", "--external:@aws-sdk/*"];
     await example.run("npx", "esbuild", "handler.ts", ...bundling, "--outfile=handler.mjs");
 

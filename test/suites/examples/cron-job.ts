@@ -10,7 +10,7 @@ function writtenBy(host: ExampleProcess): string[] {
   return host.lines.flatMap(({ msg }) => /^(\S+): .* is written$/.exec(String(msg))?.[1] ?? []);
 }
 
-/** When the first report is due that a host begins, of those that are due from a time on. */
+/** Returns the time of the first report that a host begins and that is due at or after `fromMs`. */
 async function begun(host: ExampleProcess, fromMs: number): Promise<string> {
   const dueOf = ({ msg }: Line): string => /^(\S+): writing the report, attempt 1$/.exec(String(msg))?.[1] ?? "";
   return dueOf(await host.said((line) => Date.parse(dueOf(line)) >= fromMs));
@@ -25,7 +25,7 @@ describe.concurrent("examples/cron-job", { timeout: TIME_LIMIT_MS }, () => {
     const isDone = ({ msg }: Line): boolean => String(msg).endsWith(": done");
     const doneBy = ({ lines }: ExampleProcess): number => lines.filter((line) => isDone(line)).length;
     await Promise.all(hosts.map(async (host) => host.said(() => outcomesOf(host) >= 6)));
-    // Both are called for these, or there would be nothing to show.
+    // Both hosts are called for these ticks, because otherwise the test shows nothing.
     await Promise.race(hosts.map(async (host) => host.said(() => hosts.reduce((sum, each) => sum + doneBy(each), 0) > 3)));
     for (const host of hosts) host.interrupt();
     await Promise.all(hosts.map(async (host) => host.ended));
@@ -33,19 +33,19 @@ describe.concurrent("examples/cron-job", { timeout: TIME_LIMIT_MS }, () => {
     const written = hosts.flatMap((host) => writtenBy(host)).toSorted();
     expect(written).toEqual([...new Set(written)]);
     const gaps = written.slice(1).map((due, index) => Date.parse(due) - Date.parse(written[index]!));
-    // On a busy machine a scheduler may leave out a tick.
+    // On a busy machine a scheduler may skip a tick.
     expect(gaps.filter((gap) => gap % 1_000 !== 0)).toEqual([]);
   });
 
   test.for(["SIGTERM", "SIGKILL"] as const)(
     "is done by the other host after %s in the middle of it",
     async (signal, { cronJob, folder, open }) => {
-      // A report takes so long that there is time to end its host.
+      // A report takes long enough to end its host during it.
       await cronJob.copyBuild(signal, "write-report.js", "2_000", "15_000");
       const env = { SCHEDULE: "*/5 * * * * *", SQLITE_FILE: join(folder, `${signal}.db`), LEASE_DURATION_MS: String(LEASE_MS) };
       const hosts = [1, 2].map(() => open.use(new ExampleProcess(cronJob, ["node", `${signal}/main.js`], env)));
       await Promise.all(hosts.map(async (host) => host.said("reports are due")));
-      // Both are called for what is due from now on; of what one began before, the other may know nothing.
+      // Both hosts are called for ticks that are due from now on. The other host may not know of an earlier one.
       const fromMs = Date.now();
       const due = await Promise.race(hosts.map(async (host) => begun(host, fromMs)));
       const [first, second] = hosts[0]!.lines.some(({ msg }) => String(msg).startsWith(due)) ? hosts : hosts.toReversed();
@@ -55,7 +55,7 @@ describe.concurrent("examples/cron-job", { timeout: TIME_LIMIT_MS }, () => {
       await second!.said(`${due}: writing the report, attempt 2`);
       await second!.said(`${due}: the report of ${due} is written`);
       expect(await first!.ended).toBe(signal === "SIGTERM" ? 0 : signal);
-      // It may have written the one before, where that was begun before this one looked.
+      // The first host may have written the tick before, if it began that one before this test read its lines.
       expect(writtenBy(first!)).not.toContain(due);
     },
   );
@@ -63,7 +63,7 @@ describe.concurrent("examples/cron-job", { timeout: TIME_LIMIT_MS }, () => {
   test("does a tick once that another scheduler names", async ({ cronJob, folder }) => {
     const env = { SQLITE_FILE: join(folder, "once.db") };
     const once = async (...args: readonly string[]): Promise<string> => cronJob.runWith(env, "node", "dist/once.js", ...args);
-    // No occurrence may be older than what is remembered of those that are done.
+    // An occurrence must not be older than the retention of done ones.
     const hour = (ms: number): string => new Date(ms).toISOString().slice(0, "2026-11-20T03".length);
     const now = Date.now();
     const due = `${hour(now)}:00:00Z`;

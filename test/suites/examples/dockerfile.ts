@@ -6,12 +6,12 @@ import { DockerfileParser, type Copy, type Instruction } from "dockerfile-ast";
 import { validate } from "dockerfile-utils";
 import { EXAMPLES } from "./workshop.ts";
 
-/** What is only for those who start a container, and decides nothing of what is in the image. */
+/** The instructions for starting a container. They do not change the content of the image. */
 const RUNNING: readonly string[] = ["CMD", "EXPOSE", "HEALTHCHECK"];
 
 /**
- * A Dockerfile of an example: its faults, and what it does, done without containers. A stage is a folder here, which stands
- * for `/app`; the base image is this machine.
+ * A Dockerfile of an example: its faults, and its effects without containers. A stage is a folder here, which replaces `/app`.
+ * The base image is this machine.
  */
 export class Dockerfile {
   readonly #text: string;
@@ -22,19 +22,19 @@ export class Dockerfile {
     this.#instructions = DockerfileParser.parse(text).getInstructions();
   }
 
-  /** The one of an example. */
+  /** Reads the Dockerfile of an example. */
   static async of(example: string): Promise<Dockerfile> {
     return new Dockerfile(await readFile(join(EXAMPLES, example, "Dockerfile"), "utf8"));
   }
 
-  /** The instructions that decide what is in the image. */
+  /** The instructions that decide the content of the image. */
   get building(): string[] {
     return this.#instructions
       .filter((each) => !RUNNING.includes(each.getKeyword()))
       .map((each) => `${each.getKeyword()} ${each.getRawArgumentsContent() ?? ""}`);
   }
 
-  /** What a linter finds, and what it leaves to us: the user, the form of CMD, and the version of the base. */
+  /** The linter's findings, and three checks of our own: the user, the form of CMD, and the version of the base image. */
   get faults(): string[] {
     const lastFrom = this.#instructions.findLastIndex((each) => each.getKeyword() === "FROM");
     const user =
@@ -91,19 +91,19 @@ export class Dockerfile {
   }
 }
 
-/** Copies as COPY does: a folder by its content, files into a folder that ends in a slash. @throws where a source is missing. */
+/** Copies like COPY: the content of a folder, or files into a folder that ends in a slash. @throws if a source is missing. */
 async function copy(from: string, sources: readonly string[], to: string): Promise<void> {
   for (const source of sources) {
     const found = await Array.fromAsync(glob(source.replace(/^\/app\//, ""), { cwd: from }));
     if (found.length === 0) throw new Error(`COPY finds no ${source}.`);
     for (const name of found) {
-      // A link stays what it is, and so leads to what was copied with it.
+      // A link stays a link, and leads to the file that was copied with it.
       await cp(join(from, name), to.endsWith("/") ? join(to, name) : to, { recursive: true, verbatimSymlinks: true });
     }
   }
 }
 
-/** The words of a command in the form of an array; all of it as one word where it is for a shell. */
+/** Returns the words of a command in the form of an array. A command for a shell is one word. */
 function wordsOf(instruction: Instruction | undefined): [string, ...string[]] {
   const text = (instruction?.getArgumentsContent() ?? "").replace(/^CMD /, "");
   return text.startsWith("[") ? (JSON.parse(text) as [string, ...string[]]) : [text];

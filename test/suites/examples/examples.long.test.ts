@@ -1,8 +1,8 @@
 import { afterAll } from "vitest";
 import { workshop } from "./test.ts";
 /*
- * The examples are installed from the packed packages, each is compiled, and run as its README says. This is one file, so that
- * the packages are packed once, and the examples installed once. Nearly all of a test is waiting, so all run at once.
+ * Installs the examples from the packed packages, compiles each, and runs it as its README says. This is one file, so that
+ * the packages are packed once and the examples are installed once. All tests run at once, because most of a test is waiting.
  */
 import "./worker.ts";
 import "./cron-job.ts";

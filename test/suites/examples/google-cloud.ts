@@ -13,7 +13,7 @@ const test = base
   .extend("template", async ({}) => workshop.googleTemplate)
   .extend("firestore", async ({ open, template }) => open.use(await startFirestore(template.databases)));
 
-/** Starts a container of the stack as Cloud Run does: its command, and its variables alone; but the service is ours. */
+/** Starts a container of the stack as Cloud Run does, with its command and only its variables. The service is our own. */
 function start(
   open: AsyncDisposableStack,
   example: Pick<InstalledExample, "folder">,
@@ -38,7 +38,7 @@ describe.concurrent("examples/google-cloud, with the settings of the stack of in
     expect((await west.ask("/", scheduled)).body).toEqual({ refreshed: 2, term: 1 });
     expect((await east.ask("/", scheduled)).body).toEqual({ elected: false, reason: "held-back" });
     expect((await west.ask("/", scheduled)).body).toEqual({ refreshed: 2, term: 2 });
-    // Three minutes without the first region.
+    // Three minutes pass without the first region.
     await firestore.advance(180_000);
     expect((await east.ask("/", scheduled)).body).toEqual({ refreshed: 2, term: 3 });
     expect((await west.ask("/", scheduled)).body).toEqual({ elected: false, reason: "held-back" });
@@ -54,7 +54,7 @@ describe.concurrent("examples/google-cloud, with the settings of the stack of in
     const election = "billing";
     expect(Number(container.env["DRAIN_TIMEOUT_MS"])).toBeLessThan(10_000);
     const leader = start(open, example, firestore, container);
-    // What the stack's alerts count.
+    // The lines that the stack's alerts count.
     expect(await leader.said(({ leasehold }) => leasehold === "term")).toEqual({ leasehold: "term", election, term: 1 });
     expect(await leader.said(({ leasehold }) => leasehold === "leader")).toMatchObject({ election });
     const standby = start(open, example, firestore, container);
@@ -72,7 +72,7 @@ describe.concurrent("examples/google-cloud, with the settings of the stack of in
     first.signal("SIGKILL");
     await first.ended;
 
-    // The second is started at once, waits for the first one's claim to run out, and does it.
+    // The second task is started at once, waits until the first one's claim expires, and does the occurrence.
     const second = start(open, example, firestore, container);
     await firestore.advance(20_000);
     expect(await second.said(({ ran }) => ran !== undefined)).toMatchObject({ ran: true, attempt: 2 });
@@ -85,7 +85,7 @@ describe.concurrent("examples/google-cloud, with the settings of the stack of in
   test("has in its image what the stack starts", async ({ open, example, template, firestore }) => {
     const dockerfile = new Dockerfile(await example.read("Dockerfile"));
     expect(dockerfile.faults).toEqual([]);
-    // So what the test of the worker's image finds of building it is true of this one as well.
+    // The build steps are the same as the worker's, so the test of the worker's image covers them.
     expect(dockerfile.building).toEqual((await Dockerfile.of("worker")).building);
     const pool = template.container("google_cloud_run_v2_worker_pool");
     // The pool has no command of its own.

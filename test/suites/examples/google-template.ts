@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
 
-/** What the stack of infra/gcp starts: exactly the command and the variables of its template. */
+/** A container that the stack of infra/gcp starts, with exactly the command and the variables of its template. */
 export interface DeployedContainer {
   readonly command: [string, ...string[]] | undefined;
   readonly env: Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ export class GoogleTemplate {
     return Object.values(this.#template.resource.google_firestore_database).map(({ name }) => name);
   }
 
-  /** The container of the only resource of a type, or of the one in a region. */
+  /** Returns the container of the only resource of a type, or of the one in a region. */
   container(type: `google_cloud_run_v2_${"job" | "service" | "worker_pool"}`, location?: string): DeployedContainer {
     const found = Object.values(this.#template.resource[type] ?? {}).filter((each) => !location || each.location === location);
     const { containers, template } = found[0]?.template ?? {};

@@ -8,7 +8,7 @@ const IMPORT = /^import (type )?(?:[^"]* from )?"([^".][^"]*)";$/gm;
 
 const names = (await readdir(EXAMPLES, { withFileTypes: true })).filter((each) => each.isDirectory()).map(({ name }) => name);
 
-// They are installed together, and so each could import what only another one names.
+// The examples are installed together, so one could import a package that only another one names.
 describe.concurrent("the package.json of an example", () => {
   test.for(names)("of %s names every package that it imports", async (name, { expect }) => {
     const folder = join(EXAMPLES, name);

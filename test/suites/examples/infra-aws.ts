@@ -19,7 +19,7 @@ describe.concurrent("the README of infra/aws", { timeout: TIME_LIMIT_MS }, () =>
     const shell = async (script: string, cwd: string): Promise<unknown> =>
       await promisify(execFile)("bash", ["-ec", script], { cwd, env, maxBuffer: 64 * 1024 * 1024 });
 
-    // Our packages come from the registry of the workshop; everything else from where npm looks anyway.
+    // Our packages come from the workshop's registry, and all others from npm's usual one.
     const [enter = "", ...rest] = install.split("\n");
     await shell([enter, "cp ../npmrc .npmrc", ...rest].join("\n"), parent);
     const project = join(parent, "leases");
@@ -33,7 +33,7 @@ describe.concurrent("the README of infra/aws", { timeout: TIME_LIMIT_MS }, () =>
     for (const stack of ["LeaseholdTable", "LeaseholdCandidates", "LeaseholdReports", "LeaseholdReportsInIreland"]) {
       expect(written).toContain(`${stack}.template.json`);
     }
-    // What an image and a function are made of is there, too: nothing but Docker and an account is left to bring.
+    // The folder also contains the parts of an image and a function. Only Docker and an account are missing.
     const programs = await Promise.all(
       written.filter((name) => name.startsWith("asset.")).map(async (name) => readdir(join(project, "cdk.out", name))),
     );

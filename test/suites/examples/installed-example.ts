@@ -5,14 +5,14 @@ import { promisify } from "node:util";
 import { userEnvironment } from "@leasehold/test-kit/processes/user-environment";
 import type { Registry } from "./registry.ts";
 
-/** Installs what the package.json of a folder names, our packages from the registry. */
+/** Installs the packages that the package.json of a folder names, ours from the registry. */
 export async function installIn(folder: string, registry: Registry): Promise<void> {
   await writeFile(join(folder, ".npmrc"), registry.npmrc);
   const args = ["install", "--prefer-offline", "--no-audit", "--no-fund"];
   await promisify(execFile)("npm", args, { cwd: folder, env: userEnvironment() });
 }
 
-/** A copy of one of our examples, as a user who has copied it would have it. */
+/** A copy of one of our examples, in the state in which a user has it. */
 export class InstalledExample {
   readonly folder: string;
 
@@ -20,12 +20,12 @@ export class InstalledExample {
     this.folder = folder;
   }
 
-  /** Runs a program in its folder to the end, and returns what it printed. @throws with all of that where it fails. */
+  /** Runs a program in its folder to the end, and returns its output. @throws with the whole output if the program fails. */
   async run(command: string, ...args: readonly string[]): Promise<string> {
     return await this.runWith({}, command, ...args);
   }
 
-  /** The same with variables of the environment. */
+  /** The same, with variables of the environment. */
   async runWith(env: NodeJS.ProcessEnv, command: string, ...args: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)(command, args, { cwd: this.folder, env: { ...userEnvironment(), ...env } });
     return stdout;
@@ -35,7 +35,10 @@ export class InstalledExample {
     return await readFile(join(this.folder, file), "utf8");
   }
 
-  /** Copies what was built from `dist` to another folder beside it, and changes one file there. @throws if `from` is not in it. */
+  /**
+   * Copies the build from `dist` to another folder beside it, and changes one file there. @throws if the file does not contain
+   * `from`.
+   */
   async copyBuild(to: string, file: string, from: string, by: string): Promise<void> {
     await cp(join(this.folder, "dist"), join(this.folder, to), { recursive: true });
     const before = await this.read(`dist/${file}`);

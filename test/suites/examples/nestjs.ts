@@ -22,7 +22,7 @@ async function start(
 describe.concurrent("examples/nestjs", { timeout: TIME_LIMIT_MS }, () => {
   test("hands over on SIGTERM before it has answered what is under way, and exits with 0", async ({ nestjs, folder, open }) => {
     const env = { SQLITE_FILE: join(folder, "nest.db") };
-    // Its slow request takes ten times as long as a handover on an idle machine.
+    // Its slow request takes ten times as long as a release and a takeover on an idle machine.
     await nestjs.copyBuild("slower", "status.controller.js", "5_000", "20_000");
     const leader = await start(open, nestjs, env, "slower/main.js");
     await leader.said("Billed batch 1 of term 1");
@@ -53,7 +53,7 @@ describe.concurrent("examples/nestjs", { timeout: TIME_LIMIT_MS }, () => {
     const times = sent()
       .toSorted()
       .map((time) => Date.parse(time));
-    // On a busy machine a scheduler may leave out a tick.
+    // On a busy machine a scheduler may skip a tick.
     const gaps = times.slice(1).map((time, index) => time - times[index]!);
     expect(gaps.filter((gap) => gap <= 0 || gap % 1_000 !== 0)).toEqual([]);
     for (const one of both) one.signal("SIGTERM");

@@ -6,7 +6,7 @@ import { LEASE_MS, test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
 const test = base.extend("queue", async ({}) => workshop.install("queue", "build"));
 
-/** The payments of the ledger, as they were written. */
+/** Returns the payments of the ledger, in the order of their entries. */
 function ledgerOf(file: string): unknown[] {
   using database = new DatabaseSync(file);
   return database
@@ -26,7 +26,7 @@ describe.concurrent("examples/queue", { timeout: TIME_LIMIT_MS }, () => {
     await first.said("leads");
     const second = open.use(new ExampleProcess(queue, ["npm", "start"], env));
     await second.said("campaigns");
-    // The first would be at work on these for ten seconds more.
+    // The first process would need ten more seconds for these.
     await queue.runWith(env, "npm", "run", "add", "--", "40");
     await first.said("preparing payment 4");
 
@@ -44,7 +44,7 @@ describe.concurrent("examples/queue", { timeout: TIME_LIMIT_MS }, () => {
     const env = { PAYMENTS_FILE: join(folder, "frozen-payments.db"), LEASE_DURATION_MS: String(LEASE_MS) };
     const told = await queue.runWith(env, "npm", "run", "freeze");
 
-    // As the README shows it.
+    // The README shows this line.
     const [, shown = ""] = /```text\n(.*)\n```/.exec(await queue.read("README.md")) ?? [];
     expect(told).toContain(shown);
     expect(told).toContain("12 payments, each once and in order");

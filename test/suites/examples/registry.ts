@@ -10,13 +10,13 @@ import { pack, type Manifest, type Tarball } from "../../programs/packaging/tarb
 
 const root = join(import.meta.dirname, "../../..");
 
-/** A registry that has our packages as they would be published, and nothing else; npm asks its usual one for the rest. */
+/** A registry with our packages as they would be published, and no others. npm asks its usual one for the rest. */
 export interface Registry extends AsyncDisposable {
   /** The line of an .npmrc that sends npm here for our packages. */
   readonly npmrc: string;
 }
 
-/** Builds and packs every package that is published, into `folder`, and serves them. */
+/** Builds and packs every published package into `folder`, and serves them. */
 export async function startRegistry(folder: string): Promise<Registry> {
   const workspaces = ["packages", "infra"]
     .flatMap((parent) => readdirSync(join(root, parent)).map((name) => join(root, parent, name)))
@@ -52,7 +52,7 @@ export async function startRegistry(folder: string): Promise<Registry> {
   };
 }
 
-/** What npm asks of a package: its versions. There is one. */
+/** Returns the document that npm requests for a package. It contains one version. */
 function packument({ manifest, path }: Tarball, origin: string): object {
   const { name, version } = manifest;
   const published = { ...manifest, dist: { tarball: `${origin}/${basename(path)}` } };

@@ -9,7 +9,7 @@ import { ExampleProcess } from "@leasehold/test-kit/processes/example-process";
 import type { InstalledExample } from "./installed-example.ts";
 import { LEASE_MS, test as base, TIME_LIMIT_MS, workshop } from "./test.ts";
 
-/** Of a request that is still under way when another leads: ten times what that takes on an idle machine. */
+/** The duration of a request that has to last until another process leads: ten times the usual time on an idle machine. */
 const SLOW_MS = 20_000;
 
 const test = base.extend("worker", async ({}) => workshop.install("worker", "build"));
@@ -27,7 +27,7 @@ async function start(
   return worker;
 }
 
-/** Two workers, of which the first leads. */
+/** Starts two workers, of which the first leads. */
 async function startTwo(
   open: AsyncDisposableStack,
   example: InstalledExample,
@@ -52,7 +52,7 @@ describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
     const stopped = await leader.said("stoppedLeading");
     expect(stopped).toMatchObject({ released: true });
     await standby.said("startedLeading");
-    // The request outlasts the handover, and nothing new is accepted meanwhile.
+    // The request lasts longer than the change of the leader, and no new request is accepted meanwhile.
     await expect(leader.ask("/leader")).rejects.toThrow("fetch failed");
     expect((await standby.ask("/leader")).body).toMatchObject({ leading: true, seen: { term: 2 } });
     expect(leader.lines.some(({ msg }) => msg === "request completed")).toBe(false);
@@ -109,12 +109,12 @@ describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
 
     alone.interrupt();
     await alone.said("SIGINT: stopping");
-    // npm hands on what the terminal has sent to all of the group.
+    // npm passes on the signal that the terminal sends to the whole group.
     alone.interrupt();
 
     expect(await slow).toMatchObject({ status: 200 });
     expect(await alone.said("stoppedLeading")).toMatchObject({ released: true });
-    // Of npm: what became of Node it does not tell, but all of its lines are here.
+    // This is the end of npm. It does not report how Node ended, but all of Node's lines have arrived.
     await alone.ended;
     expect(alone.lines).toContainEqual(expect.objectContaining({ msg: "request completed" }));
   });
@@ -166,7 +166,7 @@ describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
 
     proxy.loseRequests();
     proxy.loseReplies();
-    // Asked in this order, or the first might lead until the second does.
+    // Ask in this order, because otherwise the first might still lead when it answers.
     await standby.answers("/leader", (body) => body["leading"] === true);
     const cutOff = { leading: false, validForMs: 0, lastError: { code: "STORE_TIMEOUT" } };
     expect(await leader.ask("/health/live")).toMatchObject({ status: 200, body: cutOff });
@@ -184,7 +184,7 @@ describe.concurrent("examples/worker", { timeout: TIME_LIMIT_MS }, () => {
 
   test("does not lead in its first answer after a freeze", async ({ worker, folder, open }) => {
     const [leader, standby] = await startTwo(open, worker, { SQLITE_FILE: join(folder, "frozen.db") });
-    // It waits now, by what can be cancelled.
+    // It is now in a wait that can be cancelled.
     await leader.said("billed a batch");
     await leader.freeze();
     const first = leader.ask("/health/ready");

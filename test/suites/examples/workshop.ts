@@ -9,10 +9,10 @@ import { startRegistry, type Registry } from "./registry.ts";
 
 export const EXAMPLES: string = join(import.meta.dirname, "../../../examples");
 
-/** The stack of infra/gcp has variables. */
+/** Values for the variables of the stack of infra/gcp. */
 const GOOGLE_VARIABLES = { project: "local", location: "europe-west1", other_location: "us-east4" };
 
-/** A temporary folder, a registry of our packed packages, and the examples that were installed from it: once for all tests. */
+/** A temporary folder, a registry of our packed packages, and the examples installed from it. All tests share them. */
 export class Workshop implements AsyncDisposable {
   readonly #cleanup = new AsyncDisposableStack();
   readonly #built = new Map<string, Promise<InstalledExample>>();
@@ -34,7 +34,7 @@ export class Workshop implements AsyncDisposable {
     return this.#registry;
   }
 
-  /** The stack that infra/gcp deploys the example for Google Cloud with. */
+  /** The stack with which infra/gcp deploys the example for Google Cloud. */
   get googleTemplate(): Promise<GoogleTemplate> {
     this.#template ??= this.folder.then(async (folder) => GoogleTemplate.synthesize(folder, GOOGLE_VARIABLES));
     return this.#template;
@@ -59,7 +59,7 @@ export class Workshop implements AsyncDisposable {
     await this.#cleanup.disposeAsync();
   }
 
-  /** Installs all of them at once, as the workspaces of one package: eight installs would take four times as long. */
+  /** Installs all examples at once, as the workspaces of one package, because eight installs would take four times as long. */
   async #installAll(): Promise<string> {
     const folder = join(await this.folder, "examples");
     await cp(EXAMPLES, folder, { recursive: true });
@@ -67,7 +67,7 @@ export class Workshop implements AsyncDisposable {
     const manifest = { name: "examples", private: true, workspaces: workspaces.map(({ name }) => name) };
     await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
     await installIn(folder, await this.registry);
-    // Each has its `node_modules` beside its package.json, as if it were installed by itself. Some commands name files there.
+    // Give each example `node_modules` beside its package.json, as if it were installed alone. Some commands name files there.
     for (const { name } of workspaces) {
       const own = join(folder, name, "node_modules");
       if (!existsSync(own)) await symlink("../node_modules", own);

@@ -1,9 +1,9 @@
 import Module from "node:module";
 
 /**
- * What Azure's Node worker lends the package `@azure/functions`: the module `@azure/functions-core`, which exists only
- * inside it. Functions register themselves there, and are invoked by the model that the package sets, in the worker's own
- * steps (azure-functions-nodejs-worker, InvocationHandler). Import this before any module that registers a function.
+ * The part of Azure's Node worker that the package `@azure/functions` needs: the module `@azure/functions-core`, which exists
+ * only inside the worker. Functions register themselves there. They are invoked by the model that the package sets, in the
+ * worker's own steps (azure-functions-nodejs-worker, InvocationHandler). Import this before any module that registers a function.
  */
 interface Model {
   getInvocationModel(core: object): {
@@ -43,15 +43,15 @@ export interface Invoked {
   readonly logs: readonly string[];
 }
 
-/** What the host sends of a timer, in its own letter case. `next` is when this very invocation was due. */
+/** Returns the host's data of a timer, in its own letter case. `next` is the time at which this invocation was due. */
 export function timerPayload(next: string | undefined): object {
   const ScheduleStatus = next && { Last: "2026-11-20T09:00:00+00:00", Next: next, LastUpdated: "2026-11-20T09:00:00+00:00" };
   return { Schedule: { AdjustForDST: true }, ScheduleStatus: ScheduleStatus ?? null, IsPastDue: false };
 }
 
 /**
- * Invokes a function that has registered itself, with what its trigger carries. @throws what the function throws.
- * @param onLog hears each line that the function logs, at once.
+ * Invokes a registered function with the data of its trigger. @throws the function's error.
+ * @param onLog gets each line that the function logs, at once.
  */
 export async function invoke(name: string, trigger: object, onLog: (line: string) => void = () => {}): Promise<Invoked> {
   const { metadata, callback } = registered.get(name) ?? {};
@@ -75,7 +75,7 @@ export async function invoke(name: string, trigger: object, onLog: (line: string
   return { returnValue: decoded(returnValue), logs };
 }
 
-/** The host's typed data, of the kinds that a function here returns. */
+/** Decodes the host's typed data, of the kinds that a function here returns. */
 function decoded({ json, ...scalar }: Record<string, unknown> = {}): unknown {
   return typeof json === "string" ? JSON.parse(json) : Object.values(scalar)[0];
 }

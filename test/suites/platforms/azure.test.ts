@@ -6,7 +6,7 @@ import { invoke, timerPayload } from "./azure-worker.ts";
 import { DUE, DUE_BEFORE } from "./due.ts";
 import { Gate } from "./gate.ts";
 
-// Only now: it looks for the worker when the first function registers itself.
+// Import it here: it looks for the worker when the first function registers itself.
 const { app } = await import("@azure/functions");
 
 const ELECTION = "nightly-billing";
@@ -83,7 +83,7 @@ describe("a timer's function of @azure/functions", () => {
     const name = register((_timer, _context, { occurrence }) => occurrence?.id, { gate: "oncePerTick" });
 
     await expect(invoke(name, TEN)).resolves.toMatchObject({ returnValue: `${name}@${DUE}` });
-    // The same instant, as a region with another time zone has it.
+    // The same time, as a region with another time zone writes it.
     await expect(invoke(name, timerPayload(inAnotherZone(DUE)))).resolves.toMatchObject({
       returnValue: { elected: false },
     });
@@ -107,9 +107,9 @@ describe("a timer's function of @azure/functions", () => {
 });
 
 describe("the time of an Azure function", () => {
-  /** For how long its leadership is valid when it begins. */
+  /** Returns the time for which its leadership is valid at the beginning. */
   async function validForMs(options: AzureFunctionOptions = {}): Promise<number> {
-    // On a clock that stands still.
+    // Use a clock that does not move.
     const clock = new MovableClock();
     const own = { clock, store: new MemoryLeaseStore({ clock }) };
     const name = register((_timer, _context, leadership) => leadership.remainingMs(), { ...options, ...own });

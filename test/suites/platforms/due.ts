@@ -1,8 +1,8 @@
 const DAY_MS = 86_400_000;
 
 /**
- * When an occurrence was due, in ISO 8601: lately, since none is done of which it may be forgotten whether it is done already.
- * The same in every process of a test, but at midnight.
+ * The time at which an occurrence was due, in ISO 8601. It is recent, because an occurrence whose record may be deleted is
+ * refused. It is the same in every process of a test, except at midnight.
  */
 export const DUE: string = isoOf(Math.floor(Date.now() / DAY_MS) * DAY_MS);
 export const DUE_BEFORE: string = isoOf(Date.parse(DUE) - DAY_MS);

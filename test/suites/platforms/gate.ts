@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Where handlers wait, in whatever process they are, until the test lets them go on. */
+/** A server at which handlers wait, in any process, until the test lets them continue. */
 export class Gate implements AsyncDisposable {
   readonly #server = createServer((_request, response) => {
     this.#arrived.resolve();
@@ -20,7 +20,7 @@ export class Gate implements AsyncDisposable {
     return gate;
   }
 
-  /** What a handler fetches to wait. */
+  /** The URL that a handler fetches to wait. */
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }

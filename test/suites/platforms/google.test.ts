@@ -27,7 +27,7 @@ afterEach(async () => {
   await open.disposeAsync();
 });
 
-/** Serves a function that is registered under a name of its own, by the framework's server. Returns its address. */
+/** Serves a function under a name of its own, on the framework's server. Returns its address. */
 async function serve(register: (name: string) => void): Promise<string> {
   functions += 1;
   const name = `function-${functions}`;
@@ -171,7 +171,7 @@ describe("an HTTP function of the Functions Framework", () => {
     for (const again of [headers, elsewhere]) {
       expect(await (await fetch(url, { method: "POST", headers: again })).json()).toEqual({ elected: false, reason: "done" });
     }
-    // Somebody's own request does not say which minute it is for.
+    // A request that is not Cloud Scheduler's does not name its minute.
     expect((await fetch(url)).status).toBe(500);
   });
 });
@@ -185,7 +185,7 @@ describe("a CloudEvent function of the Functions Framework", () => {
       { gate: "oncePerTick", store, election: ELECTION },
       ({ data }, { occurrence }) => void ran.push([data?.of, occurrence?.id]),
     );
-    // A function of two parameters would be taken for one with a callback.
+    // The framework would call a function of two parameters with a callback.
     expect(wrapped).toHaveLength(1);
     const url = await serve((name) => cloudEvent(name, wrapped));
 

@@ -10,7 +10,7 @@ export type Invoked = { readonly response: unknown } | { readonly errorType: str
 
 export interface FunctionOptions {
   readonly name: string;
-  /** The module of the handler, and the name that it exports it by. */
+  /** The module of the handler, and the name of its export. */
   readonly module: URL;
   readonly handler: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -24,12 +24,12 @@ interface Invocation {
 }
 
 const RUNTIME = fileURLToPath(new URL("./lambda-runtime.ts", import.meta.url));
-/** What a runtime would say that has started well and then fails to load its handler. */
+/** The error of a runtime that has started and then fails to load its handler. */
 const INIT_ERROR = "Runtime.InitError";
 
 /**
- * One instance of a Lambda function: a process of its own behind the runtime interface. As on Lambda it is frozen (with
- * SIGSTOP) as soon as it has answered, and thawed when the next event comes.
+ * One instance of a Lambda function: a process of its own behind the runtime interface. As on Lambda it is frozen (with SIGSTOP)
+ * as soon as it has answered, and thawed when the next event comes.
  */
 export class LambdaFunction implements AsyncDisposable {
   readonly #server: Server;
@@ -64,7 +64,7 @@ export class LambdaFunction implements AsyncDisposable {
   }
 
   static async start(options: FunctionOptions): Promise<LambdaFunction> {
-    // Longer than any freeze: a thawed runtime must not find its connection closed.
+    // Longer than any freeze, because a thawed runtime must not find its connection closed.
     const server = createServer({ keepAliveTimeout: 600_000 });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -76,8 +76,8 @@ export class LambdaFunction implements AsyncDisposable {
   }
 
   /**
-   * Delivers an event, and tells what came of it; the process is frozen by then. One at a time. A request has an id of its own,
-   * unless it is one that is delivered again.
+   * Delivers an event, and returns the outcome. The process is frozen by then. Only one invocation runs at a time. A request has
+   * an id of its own, unless it is delivered again.
    */
   async invoke(
     event: unknown,
@@ -126,7 +126,7 @@ export class LambdaFunction implements AsyncDisposable {
     }
     const body = JSON.parse(await text(request)) as { errorType?: string; errorMessage?: string };
     const failed = what === "error";
-    // Before it hears that it has answered: nothing runs in an instance from here on.
+    // Freeze before the runtime gets the reply to its answer, so that nothing runs in the instance after it.
     if (path[0] !== "init") this.freeze();
     response.writeHead(202).end();
     const { errorType = INIT_ERROR, errorMessage = "" } = failed ? body : {};
@@ -137,7 +137,7 @@ export class LambdaFunction implements AsyncDisposable {
     if (!this.#waiting || !this.#queued) return;
     const { id, event, timeoutMs } = this.#queued;
     this.#waiting.setHeader("Lambda-Runtime-Aws-Request-Id", id);
-    // Counted from here, as Lambda does: the start of the process is no part of it.
+    // The time counts from here, as on Lambda. The start of the process is not part of it.
     this.#waiting.setHeader("Lambda-Runtime-Deadline-Ms", String(Date.now() + timeoutMs));
     this.#waiting.setHeader("Content-Type", "application/json");
     this.#waiting.end(JSON.stringify(event));

@@ -2,12 +2,12 @@ import type { FunctionLeadership, NotElected } from "@leasehold/functions";
 import { onlyAsLeader } from "@leasehold/functions/aws-lambda";
 import { SqlLeaseStore } from "@leasehold/sql";
 
-/** Events of the tests: those of EventBridge, and what the handler is to do. */
+/** The events of the tests: those of EventBridge, with instructions for the handler. */
 export interface TestEvent {
   readonly time?: string;
   readonly resources?: readonly string[];
   readonly id?: string;
-  /** Waits there until the test lets it go on. */
+  /** The handler waits at this URL until the test lets it continue. */
   readonly gate?: string;
   readonly fails?: string;
   readonly untilAborted?: boolean;

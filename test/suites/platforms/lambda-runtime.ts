@@ -1,6 +1,6 @@
 /**
- * What Lambda's Node runtime does, by the documented interface: asks for the next event, calls the handler, says what came
- * of it. https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
+ * Does the work of Lambda's Node runtime, by the documented interface: requests the next event, calls the handler, and reports
+ * the outcome. https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
  *
  * `node lambda-runtime.ts <module> <export>`, with AWS_LAMBDA_RUNTIME_API and AWS_LAMBDA_FUNCTION_NAME in its environment.
  */

@@ -10,7 +10,7 @@ import { LambdaFunction, type Invoked } from "./lambda-function.ts";
 import type { TestEvent } from "./lambda-handlers.ts";
 
 const HANDLERS = new URL("./lambda-handlers.ts", import.meta.url);
-/** An event of EventBridge; each region's own event has an id of its own. */
+/** Returns an event of EventBridge. Each region's own event has an id of its own. */
 const tick = (region: string, id: string): TestEvent => ({
   id,
   time: DUE,
@@ -30,7 +30,7 @@ const test = base
     onCleanup(async () => store.close());
     return store;
   })
-  /** What has to end with the test. */
+  /** The resources that end with the test. */
   .extend("open", async ({}, { onCleanup }) => {
     const open = new AsyncDisposableStack();
     onCleanup(async () => open.disposeAsync());
@@ -104,7 +104,7 @@ describe.concurrent("a Lambda function behind the runtime interface", () => {
 
     const invoked = await instance.invoke({ untilAborted: true }, { timeoutMs: 6_000 });
 
-    // The unit tests show on a virtual clock how long before the end that is.
+    // The unit tests check the exact time before the end, on a virtual clock.
     expect(invoked).toMatchObject({ response: { reason: "out-of-time" } });
     await expect(store.read("exclusive")).resolves.toMatchObject({ state: "vacant" });
   });
@@ -132,7 +132,7 @@ describe.concurrent("a Lambda function behind the runtime interface", () => {
     const working = killed.invoke({ ...tick("us-west-2", "a"), gate: gate.url }, { requestId });
     await gate.arrival;
 
-    // Another request has another chain of deliveries behind it: it skips.
+    // Another request has its own redeliveries, so it skips.
     await expect(next.invoke(tick("us-east-1", "b"))).resolves.toEqual({
       response: { reason: "claimed", leader: `west-${requestId}` },
     });

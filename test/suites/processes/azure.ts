@@ -4,7 +4,7 @@ import { overrun } from "./overrun.ts";
 import { StoreStage } from "./store-stage.ts";
 import { TIME_LIMIT_MS } from "./test.ts";
 
-/** What on-store.ts asks of the others. */
+/** The tests that on-store.ts registers for the other stores. */
 describe.concurrent("azure", { timeout: TIME_LIMIT_MS }, async () => {
   const stage = await StoreStage.of("azure");
   lateWrite(stage);

@@ -10,11 +10,11 @@ import { inTurn } from "@leasehold/test-kit/candidates/turns";
 export class Cast {
   readonly #candidates: CandidateProcess[] = [];
 
-  /** Prints what had happened, should the test fail. */
+  /** Prints the history if the test fails. */
   constructor(onTestFailed: TestContext["onTestFailed"]) {
     onTestFailed(({ task }) => {
       const stderr = this.#candidates.map((candidate) => candidate.stderr).join("");
-      // The history is read by people who look for the cause.
+      // A person reads the history to find the cause.
       console.error(`${task.name}\n${printHistories(this.#histories)}\n${stderr}`);
     });
   }
@@ -29,7 +29,7 @@ export class Cast {
     });
   }
 
-  /** For how long two were valid at once, at worst, so far: 0 or less is a gap. */
+  /** The longest time so far for which two were valid at once. 0 or less is a gap. */
   get worstOverlapMs(): number {
     return worstOverlapMs(this.#histories, hostMs());
   }

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { test, TIME_LIMIT_MS } from "./test.ts";
 import { READING_MS, RENEW_DEADLINE_MS, TIMER_STEP_MS, VALID_FOR_MS } from "./timing.ts";
 
-// The unit tests and the simulation cut a leader off at every point of its renewals. These two have the timers of a real process.
+// The unit tests and the simulation cut a leader off at every point of its renewals. These two use the timers of a real process.
 
 describe.concurrent("a leader that is cut off for ever", { timeout: TIME_LIMIT_MS }, () => {
   test("stops in time", async ({ scene }) => {

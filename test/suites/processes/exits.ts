@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import { test, TIME_LIMIT_MS } from "./test.ts";
 
-// No test ends these processes. They end because nothing of Leasehold's is left that keeps them alive.
+// No test ends these processes. They end because nothing of Leasehold's keeps them alive.
 describe.concurrent("a process whose elector has stopped", { timeout: TIME_LIMIT_MS }, () => {
   test("ends by itself, after leading or standing by", async ({ scene }) => {
     const { leader, standby } = await scene.pair();
@@ -15,7 +15,7 @@ describe.concurrent("a process whose elector has stopped", { timeout: TIME_LIMIT
     const { leader, standby } = await scene.pair();
 
     for (const { proxy } of [leader, standby]) proxy.partition(true);
-    // A look and a renewal hang.
+    // A poll and a renewal hang.
     await standby.proxy.waitFor(({ name, answeredMs }) => name === "head" && answeredMs === undefined);
     await leader.proxy.waitFor(({ name, answeredMs }) => name === "lease:renew" && answeredMs === undefined);
 

@@ -26,11 +26,11 @@ describe.concurrent(
       const thawed = await leader.candidate.said("thawed", { where: ({ atMs }) => atMs >= thawMs });
       const { lastUnabortedMs, code } = await leader.candidate.said("aborted");
       if (asks) expect(thawed.valid).toBe(false);
-      // Its timers and its questions have told it before anything else of it ran.
+      // Its timers and its checks reported the loss before any other code of it ran.
       expect(lastUnabortedMs).toBeLessThan(thawed.atMs);
       expect(code).toBe("LEASE_LOST");
 
-      // The last requests of the leader before it froze may still arrive: only the fence can stop those.
+      // The last requests of the leader before the freeze may still arrive. Only the fence can stop those.
       leader.proxy.partition(false);
       leader.candidate.obey({ kind: "write" });
       await expect(leader.candidate.said("wrote", { after: thawed })).resolves.toMatchObject({ outcome: "refused" });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import type { StoreStage } from "./store-stage.ts";
 
-/** A leader is frozen between the last thing that it checked and its write: only the service can still stop that. */
+/** Freezes a leader between its last check and its write. Only the service can still stop that write. */
 export function lateWrite(stage: StoreStage): void {
   describe.concurrent("a leader that was frozen until another one led", () => {
     test("is refused the write that is its very next statement", async (context) => {
@@ -12,7 +12,7 @@ export function lateWrite(stage: StoreStage): void {
       const standby = await scene.startStandby("standby", { guards: true });
 
       await leader.said("wrote");
-      // The leader stands still for a lease, so there is time to freeze it. Most of this passes while it is frozen.
+      // The leader waits for the time of a lease, so there is time to freeze it. Most of this time passes while it is frozen.
       leader.obey({ kind: "freeze-before-write", ms: stage.leaseMs });
       const still = await leader.said("about-to-write");
       await leader.freeze();

@@ -16,7 +16,8 @@ export async function processesOn(name: StoreName): Promise<void> {
     lateWrite(stage);
     overrun(stage);
     if (name === "voting") voters(stage);
-    // A lease of a record, and a lease of the service's own. Other stores differ in nothing that this test is about.
+    // One store with a lease in a record, and one with a lease of the service's own. This test shows no difference between other
+    // stores.
     if (name === "postgres" || name === "etcd") rollingDeploy(stage);
   });
 }

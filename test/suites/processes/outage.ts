@@ -26,7 +26,7 @@ async function expectOneLeader(scene: Scene, players: readonly Player[], backMs:
   const [winner] = await Promise.race(
     players.map(async ({ candidate }) => [candidate, await candidate.said("startedLeading", { where: isAfter })] as const),
   );
-  // Long enough for all the others to have looked, and to have tried if they were to.
+  // This is long enough for all others to poll, and to try if they would.
   await winner.said("granted", { after: winner.last("startedLeading"), where: ({ by }) => by === "renew" });
   const starts = players.flatMap(({ candidate }) => candidate.all("startedLeading").filter(isAfter));
   expect(starts).toHaveLength(1);

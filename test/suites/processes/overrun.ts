@@ -5,7 +5,7 @@ import type { StoreStage } from "./store-stage.ts";
 /** Short, so that the process ends long before its lease does. */
 const DRAIN_TIMEOUT_MS = 1_000;
 
-/** A leader gives up its term, and its task takes no notice of that. */
+/** A leader ends its term, and its task ignores that. */
 export function overrun(stage: StoreStage): void {
   describe.concurrent("a leader whose task ignores its signal", () => {
     test("ends its process before another one leads (onOverrun: 'exit')", async (context) => {

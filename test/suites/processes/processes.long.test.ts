@@ -1,8 +1,8 @@
 /**
- * Real processes, real signals, real time, and a real Azurite. Nearly all of a test is waiting for a lease to run out, so
- * all of them run at once: this is one file because files may run one after another.
+ * Real processes, real signals, real time, and a real Azurite. Most of a test is the wait for a lease to expire, so all of them
+ * run at once. They are in one file, because files may run one after another.
  */
-// Those that take longest come first.
+// The longest tests come first.
 import "./frozen.ts";
 import "./stubborn-task.ts";
 import "./outage.ts";

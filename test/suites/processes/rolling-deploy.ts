@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import type { StoreScene, StoreStage } from "./store-stage.ts";
 
-/** The lease's duration changes while candidates with the old one and the new one compete. */
+/** The lease's duration changes while candidates with the old and the new one compete. */
 export function rollingDeploy(stage: StoreStage): void {
   describe.concurrent("a rolling deploy that doubles the lease, and is rolled back", () => {
     test("never has two leaders, and each standby waits for the lease of the leader that died", async (context) => {
@@ -20,7 +20,7 @@ export function rollingDeploy(stage: StoreStage): void {
   });
 }
 
-/** Kills the leader. Its standby leads once the leader's own lease has run out, and not before. */
+/** Kills the leader. Its standby leads once the leader's own lease has expired, and not before. */
 async function succeeds(scene: StoreScene, standby: CandidateProcess, leader: CandidateProcess, leaseMs: number): Promise<void> {
   await leader.said("renewed");
   leader.signal("SIGKILL");

@@ -9,7 +9,7 @@ import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate
 import { Cast } from "./cast.ts";
 import { LEASE_MS } from "./timing.ts";
 
-/** A candidate's process, and the proxy through which alone it reaches the store. */
+/** A candidate's process, and the proxy through which it reaches the store. It has no other way. */
 export interface Player {
   readonly candidate: CandidateProcess;
   readonly proxy: FaultProxy;
@@ -32,7 +32,7 @@ export class Scene {
     this.#cast = new Cast(onTestFailed);
   }
 
-  /** Starts candidates `a`, `b`, and so on, which all campaign at once; resolves when one leads and the others have looked. */
+  /** Starts candidates `a`, `b`, and so on, which all campaign at once. Resolves when one leads and the others have polled. */
   async cast(count: number, options: PlayerOptions = {}): Promise<{ readonly leader: Player; readonly standbys: Player[] }> {
     const players = await Promise.all(Array.from({ length: count }, async (_, at) => this.#start("abc"[at]!, options)));
     const leader = await Promise.race(
@@ -47,7 +47,7 @@ export class Scene {
     return { leader, standbys };
   }
 
-  /** Two candidates: one leads, and the other stands by. */
+  /** Two candidates: one leads, and the other is a standby. */
   async pair(options: PlayerOptions = {}): Promise<{ readonly leader: Player; readonly standby: Player }> {
     const { leader, standbys } = await this.cast(2, options);
     return { leader, standby: standbys[0]! };
@@ -58,7 +58,7 @@ export class Scene {
     return this.#cast.worstOverlapMs;
   }
 
-  /** The content of the guarded document, past all proxies. */
+  /** The content of the guarded document, read without a proxy. */
   async guardedContent(): Promise<string> {
     const { document } = await azure.open(azureSettings(this.#storeUrl, this.#containerName));
     return await document(this.election).read();

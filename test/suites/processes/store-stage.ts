@@ -7,13 +7,13 @@ import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate
 import { Cast } from "./cast.ts";
 
 /**
- * A leader renews every third of it, and steps down after two thirds without a renewal. So a leader that has just renewed keeps its
- * lease through a stall of 4 s.
+ * A leader renews every third of the lease, and steps down after two thirds without a renewal. So a leader that has just renewed
+ * keeps its lease through a stall of 4 s.
  */
 const LEASE_MS = 12_000;
 /** Azure's shortest lease. */
 const AZURE_LEASE_MS = 15_000;
-/** A standby polls at least so often, unless a test says otherwise. */
+/** The longest time between two polls of a standby, unless a test sets another. */
 const RETRY_PERIOD_MS = 500;
 
 export type StoreCandidateOptions = Partial<Pick<CandidateSettings, "elector" | "guards" | "task">>;
@@ -42,10 +42,11 @@ export class StoreStage {
     return stage;
   }
 
-  /** A fresh election, whose processes end with the test. */
+  /** A new election, whose processes end with the test. */
   async scene({ onTestFailed, onTestFinished }: TestContext): Promise<StoreScene> {
     const { start, open } = await testStore(this.name);
-    // A guarded transaction locks all of a SQLite file, and processes that vote are the service: every election has its own.
+    // Some elections need a service of their own: a guarded transaction locks a whole SQLite file, and voting processes are the
+    // service.
     const service = this.name === "sqlite" || this.name === "voting" ? await start() : this.#service!;
     const seated = await Promise.all((service.seats ?? []).map(async (seat) => ({ seat, bystander: await open(seat.settings) })));
     const connection = seated.at(-1)?.bystander ?? (await open(service.settings));
@@ -61,7 +62,7 @@ export class StoreStage {
   }
 }
 
-/** A seat, and who keeps it until a candidate's process has it: all have to be taken. */
+/** A seat, and the store that holds it until a candidate's process takes it. All seats have to be taken. */
 interface Seated {
   readonly seat: Seat;
   readonly bystander: OpenStore;
@@ -74,7 +75,7 @@ export class StoreScene {
   readonly #service: StoreService;
   readonly #document: GuardedDocument;
   readonly #election: string;
-  /** Those that no candidate's process has had. */
+  /** The seats that no candidate's process has taken. */
   readonly #seated: Seated[];
   readonly #links = new Map<CandidateProcess, Seat["links"]>();
 
@@ -102,12 +103,12 @@ export class StoreScene {
     this.#document = document;
   }
 
-  /** Those who keep seats still. */
+  /** The stores that hold the free seats. */
   get bystanders(): readonly OpenStore[] {
     return this.#seated.map(({ bystander }) => bystander);
   }
 
-  /** Starts a process; resolves when it is about to compete. */
+  /** Starts a process. Resolves when it is about to compete. */
   async start(candidateId: string, { elector, ...options }: StoreCandidateOptions = {}): Promise<CandidateProcess> {
     const taken = this.#seated.shift();
     await taken?.bystander.close();
@@ -122,7 +123,7 @@ export class StoreScene {
     return process;
   }
 
-  /** From now on nobody hears of them, nor they of anybody, until what this gives is called; for processes that have a seat. */
+  /** Cuts these processes off from all others, in both directions, until the returned function is called. They need a seat. */
   cutOff(...processes: readonly CandidateProcess[]): () => void {
     const links = processes.flatMap((process) => this.#links.get(process) ?? []);
     for (const link of links) link.cut();
@@ -136,7 +137,7 @@ export class StoreScene {
     return leader;
   }
 
-  /** Starts a process beside a leader, and waits until it has looked. */
+  /** Starts a process beside a leader, and waits until it has polled. */
   async startStandby(candidateId: string, options: StoreCandidateOptions = {}): Promise<CandidateProcess> {
     const standby = await this.start(candidateId, options);
     await standby.said("looked");

@@ -2,10 +2,10 @@ import { test as base } from "vitest";
 import { startAzurite } from "@leasehold/test-kit/backends/azurite";
 import { Scene } from "./scene.ts";
 
-/** Ten times what the longest of these tests takes on an idle machine. */
+/** Ten times the duration of the longest test on an idle machine. */
 export const TIME_LIMIT_MS = 600_000;
 
-/** `test` with the stages of these tests: every election has processes of its own, which end with the test. */
+/** `test` with the fixtures of these tests. Every election has processes of its own, which end with the test. */
 export const test = base
   /** The Azurite that all share. */
   .extend("azurite", { scope: "file" }, async ({}, { onCleanup }) => {

@@ -6,7 +6,7 @@ import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import type { StoreScene, StoreStage } from "./store-stage.ts";
 import { TIMER_STEP_MS } from "./timing.ts";
 
-/** The worst days of processes that are the service themselves: a third server is in the test's own process. */
+/** Failures of processes that are the service themselves. A third server is in the test's own process. */
 export function voters(stage: StoreStage): void {
   const { leaseMs } = stage;
   const { renewDeadlineMs } = timing({ leaseDurationMs: leaseMs });
@@ -45,7 +45,7 @@ export function voters(stage: StoreStage): void {
       const takeover = await standby.said("startedLeading");
       heal();
       const healedMs = hostMs();
-      // For longer than a candidate waits between two attempts.
+      // This is longer than a candidate's wait between two attempts.
       await standby.said("renewed", { after: takeover, where: ({ atMs }) => atMs > healedMs + leaseMs });
       expect(standby.all("aborted")).toEqual([]);
       expect(leader.all("startedLeading")).toHaveLength(1);
@@ -76,7 +76,7 @@ async function pair(
   const scene = await stage.scene(context);
   const leader = await scene.startLeader("leader");
   const standby = await scene.startStandby("standby");
-  // A server takes part within a lease of its start, even where no other server answers it.
+  // A server takes part within a lease of its start, even if no other server answers it.
   const takesPartMs = standby.last("ready").atMs + stage.leaseMs;
   await leader.said("renewed", { where: ({ atMs }) => atMs > takesPartMs });
   return { scene, leader, standby };

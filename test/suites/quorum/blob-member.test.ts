@@ -1,4 +1,4 @@
-/** A container of Azure's as a member: records in blobs of their own. */
+/** A container of Azure as a member, with records in blobs of their own. */
 import { MemoryRecordStore } from "@leasehold/core/provider";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { QuorumLeaseStore } from "@leasehold/quorum";

@@ -7,7 +7,7 @@ import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
 import { QuorumPlace, type Services } from "./quorum-place.ts";
 
-// Else the client looks for a metadata server first.
+// Otherwise the client searches for a metadata server before its first request.
 process.env["METADATA_SERVER_DETECTION"] = "none";
 
 const MEMBERS = 3;
@@ -35,10 +35,11 @@ afterAll(() => services[Symbol.asyncDispose]());
 
 runConformance({
   name: "quorum (SQLite, dynalite, Firestore)",
-  // A third of it is a call's, and a quarter of that a member's request: of fifty at once one has to come through on a busy machine.
+  // A call gets a third of the lease, and a member's request a quarter of that. On a busy machine one of fifty at once has to
+  // succeed.
   leaseMs: 90_000,
   rounds: SOME_ROUNDS,
-  // The store's own, and those of a read, a prepare and an accept, or of one of them, to each member.
+  // The store's own request, and those to each member: a read, a prepare and an accept, or one of them.
   requests: { acquire: 1 + 3 * MEMBERS, renew: 1 + MEMBERS, release: 1 + MEMBERS, look: 1 + MEMBERS },
   lacks: {
     fence: "a member's fence says nothing of a leader whom the others have elected",

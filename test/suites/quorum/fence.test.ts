@@ -1,4 +1,4 @@
-/** A member's own fence, as SQLite decides it, under leaders whom a quorum has elected. */
+/** A member's own fence, decided by SQLite, with leaders that a quorum has elected. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const election = "nightly-billing";
 const LIMITS = { timeoutMs: 5_000 };
 const TIMES = { leaseDurationMs: 60_000, renewIntervalMs: 20_000, ...LIMITS };
 
-/** A member that takes no more than so many writes of one process. */
+/** A member that accepts only a number of writes of one process. */
 function taking(records: RecordStore, writes: number): RecordStore {
   let left = writes;
   return {
@@ -56,7 +56,7 @@ test("once it has sealed a member, a leader's guarded write passes there after a
   await guardedWrite(first.lease);
   await store.release(first.lease, LIMITS);
 
-  // Its prepares arrive everywhere, and its accept of the highest term at SQLite alone.
+  // Its prepares arrive everywhere, and its accept of the highest term only at SQLite.
   const [b, c] = [taking(others.b, 1), taking(others.c, 1)];
   const loser = new QuorumLeaseStore({ members: { a: sqlite, b, c } });
   const minTerm = Number.MAX_SAFE_INTEGER;

@@ -14,9 +14,9 @@ import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 import { UnreliableRecords } from "./unreliable-records.ts";
 
-/** Where the services are that all places share. */
+/** The services that all places share. */
 export interface Services {
-  /** Moves the clocks of all. */
+  /** Moves the clocks of all services. */
   advance(ms: number): Promise<void>;
   readonly folder: string;
   readonly dynamodbUrl: string;
@@ -45,7 +45,7 @@ export class QuorumPlace implements Place {
   static async open(services: Services): Promise<QuorumPlace> {
     const place = new QuorumPlace(services);
     await makeTable(place.#client, place.#name);
-    // A client connects, and the first one of a process loads itself, for longer than a member has for a request.
+    // A client needs longer to connect, and to load in a new process, than a member has for a request.
     await place.#firestore.doc("warm/up").get();
     return place;
   }
@@ -66,7 +66,7 @@ export class QuorumPlace implements Place {
     return Promise.resolve(store);
   }
 
-  /** What fails is the way to the quorum as a whole: its members fail in chaos, and in the simulation. */
+  /** Faults affect the connection to the whole quorum. In chaos and in the simulation its members fail. */
   async connectUnreliably(): Promise<UnreliableConnection> {
     this.#faults ??= new UnreliableRecords();
     const faults = this.#faults;
@@ -104,7 +104,7 @@ export class QuorumPlace implements Place {
     this.#client.destroy();
   }
 
-  /** Those of one process. */
+  /** The members of one process. */
   #members(clock: Clock): Readonly<Record<string, RecordLeaseStore>> {
     const sqlite = new SqlLeaseStore({ sqlite: join(this.#services.folder, `${this.#name}.db`), clock });
     this.#closing.push(() => sqlite.close());
@@ -116,5 +116,5 @@ export class QuorumPlace implements Place {
   }
 }
 
-/** What a store leaves behind that uses a member by itself. */
+/** The data that a store leaves if it uses a member by itself. */
 const NOBODYS = { termId: null, candidateId: null, nonce: "theirs", leaseDurationMs: 15_000, renewIntervalMs: 5_000 };

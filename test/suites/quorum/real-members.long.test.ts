@@ -1,4 +1,4 @@
-/** A quorum of SQLite, DynamoDB and Firestore: one member stands still, then two; one is emptied, and carries a majority again. */
+/** A quorum of SQLite, DynamoDB and Firestore: one member stops, then two. One is emptied, and counts for a majority again. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,13 +14,13 @@ import { inFile } from "@leasehold/test-kit/stores/sqlite-file";
 import { expect, onTestFinished, test } from "vitest";
 
 const election = "nightly-billing";
-/** Each request to a member has a quarter of it. */
+/** Each request to a member has a quarter of this time. */
 const PATIENT = { timeoutMs: 20_000 };
-/** Of a call that fails because members are silent. */
+/** The limit of a call that fails because members do not answer. */
 const BRIEF = { timeoutMs: 2_000 };
 const TIMES = { leaseDurationMs: 60_000, renewIntervalMs: 20_000, ...PATIENT };
 
-/** Three services, and a store over them for each process that asks. */
+/** Three services, and a store over them for each process. */
 async function members() {
   const folder = await mkdtemp(join(tmpdir(), "leasehold-quorum-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -72,10 +72,10 @@ test("any one member may stand still or lose everything, on three real services"
   expect(await one.renew(won.lease, PATIENT)).toMatchObject({ held: true });
 
   emptySqlite();
-  // Who writes has the store taken in again, under a new marker, and then has the record written there.
+  // A writer includes the store again, under a new marker, and then writes the record there.
   while (!sqliteHas(election)) {
     expect(await one.renew(won.lease, PATIENT)).toMatchObject({ held: true });
-    // A member that a majority does not wait for is done when the same store has read all of them.
+    // The request to a member outside of the majority is over once the same store has read all members.
     await one.check({ election, ...PATIENT });
   }
   await dynalite.pause();

@@ -1,4 +1,4 @@
-/** A quorum of a SQL server and two files: the server's rows are put back as they were, which is what a restored backup is to it. */
+/** A quorum of a SQL server and two files. The server's rows are restored to an earlier state, like a restored backup. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Lease } from "@leasehold/core/provider";
@@ -11,7 +11,7 @@ import { describeDatabases, SERVERS, type SqlWorld } from "../../../packages/sql
 
 /** Longer than any test. */
 const HELD = { leaseDurationMs: 600_000, renewIntervalMs: 200_000 };
-/** A request to a member has a quarter of it. */
+/** A request to a member has a quarter of this time. */
 const LIMITS = { timeoutMs: 60_000 };
 const TABLES = ["leasehold_leases", "leasehold_fences"] as const;
 

@@ -1,4 +1,4 @@
-/** A quorum of three SQLite files, some of which are copied, and copied back later: what a restored backup is to its members. */
+/** A quorum of three SQLite files. Some are copied, and copied back later, like a restored backup. */
 import { copyFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ async function world() {
     backUp: (name: Name) => copy(name, "", ".copy"),
     restore: (name: Name) => copy(name, ".copy", ""),
     empty: (name: Name) => inFile(`${path(name)}-leasehold`, (file) => file.exec("DELETE FROM leasehold_leases")),
-    /** The term that a member's own file has of the election. */
+    /** Returns the term of the election in a member's own file. */
     termAt: (name: Name): unknown =>
       inFile(
         `${path(name)}-leasehold`,
@@ -66,7 +66,7 @@ async function world() {
   };
 }
 
-/** Takes so many terms, one after the other, and returns the last of their leases, which has ended. */
+/** Leads for a number of terms, one after the other. Returns the last of their leases, which has ended. */
 async function lead({ store }: Process, terms: number): Promise<Lease> {
   for (let term = 1; ; term += 1) {
     const lease = await win(store, HELD);
@@ -91,7 +91,8 @@ test("a member that is restored from a copy costs the leader nothing, is written
   restore("c");
   expect(termAt("c")).toBe(1);
 
-  // Whoever has learnt of it does not go by it while another one is away: neither who leads nor who would.
+  // A process that has learnt of the loss does not use this member while another one is away. It then neither reads a leader nor
+  // elects one.
   await expect((await open("a")).store.acquire({ election: ELECTION, candidateId: "b", ...HELD, ...LIMITS })).rejects.toThrow(
     /No majority of a, b, c answers\. a: .* c: it has forgotten what it had promised/,
   );
@@ -102,7 +103,7 @@ test("a member that is restored from a copy costs the leader nothing, is written
     expect(await two.store.renew(second, LIMITS)).toMatchObject({ held: true });
     await two.store.check({ election: ELECTION, ...LIMITS });
   }
-  // Its fence has come back with it, and was moved again.
+  // The member's fence was restored too, and was raised again.
   await two.store.seal(second, "c", LIMITS);
   await guardedWrite(two, "c", second);
   await expect(guardedWrite(two, "c", first)).rejects.toMatchObject({ code: "FENCED" });
@@ -126,7 +127,7 @@ test("two that are restored at the same time are noticed: nobody leads until all
     message: expect.stringMatching(/b: it has forgotten what it had promised.* c: it has forgotten/),
   });
 
-  // The fences are in the files of the data, and stay.
+  // The fences are in the data files, and stay.
   for (const name of NAMES) empty(name);
   const after = await open();
   const lease = await win(after.store, { ...candidate, minTerm: 100 });

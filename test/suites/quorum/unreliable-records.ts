@@ -1,22 +1,22 @@
 import type { Faults, HeldRequests } from "@leasehold/conformance";
 import type { GetOptions, LeaseRecord, PutOptions, RecordRequestOptions, RecordStore } from "@leasehold/core/provider";
 
-/** Sends a request, for a caller who may give up waiting for it. */
+/** Sends a request for a caller that may stop waiting for it. */
 type Send = <T>(request: (options: RecordRequestOptions) => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 const reliably: Send = async (request, signal) => await request({ signal });
 
-/** The faults that whole requests for a record meet, between the engine and a store. */
+/** The faults of whole requests for a record, between the engine and a store. */
 export class UnreliableRecords implements Faults {
   #send: Send = reliably;
   #farthest: Promise<unknown> | undefined;
 
-  /** Resolves once a request that is sent now has come as far as it will; `undefined` where it will be answered. */
+  /** Resolves once a request that is sent now has reached its farthest point, or is `undefined` if it will be answered. */
   get farthest(): Promise<unknown> | undefined {
     return this.#farthest;
   }
 
-  /** The way to a store. */
+  /** Returns the connection to a store. */
   to(records: RecordStore): RecordStore {
     return {
       name: records.name,
@@ -74,7 +74,7 @@ export class UnreliableRecords implements Faults {
   }
 }
 
-/** It arrives, whoever waits for the answer. */
+/** The request arrives, even if its caller stops waiting. */
 async function onTheWay(request: (options: RecordRequestOptions) => Promise<unknown>): Promise<void> {
   await request({ signal: new AbortController().signal }).catch(() => undefined);
 }

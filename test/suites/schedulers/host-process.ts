@@ -1,14 +1,14 @@
 import { setWallClockBack } from "./shifted-date.ts";
 
-/** What a host is told at its start. */
+/** The settings of a host at its start. */
 export interface HostSettings {
-  /** By how much its wall clock is behind. */
+  /** The time by which its wall clock is behind. */
   readonly behindMs: number;
   /** The SQLite file of all hosts. */
   readonly file: string;
 }
 
-/** The work of a tick has come to its end. */
+/** The work of a tick has ended. */
 export interface TickDone {
   readonly adapter: string;
   readonly scheduledMs: number;
@@ -18,6 +18,6 @@ const { behindMs, file } = JSON.parse(process.argv[2] ?? "{}") as HostSettings;
 setWallClockBack(behindMs);
 process.on("disconnect", () => process.exit());
 
-// Only now: the clock is set before anything has looked at it.
+// Import it here, because the clock has to be set before any module reads it.
 const { runJobs } = await import("./jobs.ts");
 await runJobs(file);

@@ -50,7 +50,7 @@ async function work(adapter: string, scheduledMs: number): Promise<void> {
   console.log(JSON.stringify({ adapter, scheduledMs } satisfies TickDone));
 }
 
-/** Decorated by hand: what the syntax would be compiled into. */
+/** Decorated by hand, as the compiler does it for the decorator's syntax. */
 async function startNest(store: SqlLeaseStore): Promise<void> {
   class Books {
     readonly close = worker("NestJS");

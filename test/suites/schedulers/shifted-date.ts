@@ -1,4 +1,4 @@
-/** Sets the wall clock of this process back by so much, for all that is loaded afterwards too. */
+/** Sets the wall clock of this process back by `ms`, also for modules that are loaded later. */
 export function setWallClockBack(ms: number): void {
   const Real = Date;
   globalThis.Date = new Proxy(Real, {

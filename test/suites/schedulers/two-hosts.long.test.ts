@@ -13,8 +13,8 @@ const TICKS = 10;
 const LIMIT = { timeout: 600_000 };
 
 /**
- * Real processes, real timers and a real store. On a busy machine both hosts may be late for a tick, which a scheduler then skips:
- * that each is done is for virtual time to show, in the package's own tests. Here none may be done twice.
+ * Real processes, real timers and a real store. On a busy machine both hosts may be late for a tick, which a scheduler then
+ * skips. The package's own tests show in virtual time that each tick is done. Here no tick may be done twice.
  */
 test.concurrent.each([300, 5_000])("two processes whose clocks are %d ms apart do no tick twice", LIMIT, async (behindMs) => {
   const folder = await memoryFolder("leasehold-schedulers-");
@@ -37,7 +37,7 @@ test.concurrent.each([300, 5_000])("two processes whose clocks are %d ms apart d
   );
   try {
     await enough.promise;
-    // What the host that is behind has still to do of them.
+    // The time that the slower host needs for its remaining ticks.
     await pass(behindMs + 1_000);
   } finally {
     for (const host of hosts) host.signal("SIGKILL");

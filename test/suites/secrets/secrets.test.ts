@@ -16,18 +16,18 @@ import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-// No word of it means anything, so that none turns up by chance; and it has every character that ends a part of a URL.
+// None of its words has a meaning, so that none appears by chance. It has every character that ends a part of a URL.
 const SECRET = "Zq4711/xK#9w?vR";
-/** The same where a slash would be a mistake of another kind. */
+/** The same, for cases in which a slash would be another mistake. */
 const PLAIN = "Zq4711xK9wvR";
 const BASE64 = Buffer.from(PLAIN).toString("base64");
 const TIMEOUT_MS = 2_000;
 
-/** Answers every request with a refusal that repeats all of it, as a proxy or a debugging service may. */
+/** Answers every request with a refusal that repeats the whole request, as a proxy or a debugging service may do. */
 let echo: Server;
 let echoUrl: string;
 let folder: string;
-/** Where nobody listens. */
+/** A port on which no process listens. */
 let closedPort: number;
 
 beforeAll(async () => {
@@ -69,7 +69,7 @@ async function refuse(request: IncomingMessage, response: ServerResponse): Promi
   );
 }
 
-/** A store that cannot work, made of something secret; some are refused when they are made. */
+/** Makes a store that cannot work, with a secret in its settings. Some are refused at once. */
 type Bad = () => LeaseStore;
 
 const BAD: Readonly<Record<string, Bad>> = {
@@ -154,7 +154,7 @@ function firestore(settings: object): LeaseStore {
   return new FirestoreLeaseStore({ firestore: new Firestore(settings) });
 }
 
-/** Everything that a store can be asked, as far as it has it. */
+/** Every call of a store, if the store has it. */
 const CALLS: Readonly<Record<string, (store: LeaseStore) => Promise<unknown> | undefined>> = {
   read: (store) => store.read("e", { timeoutMs: TIMEOUT_MS }),
   acquire: (store) => store.acquire(ASKING),
@@ -177,7 +177,10 @@ function occurrences(store: LeaseStore): LeaseStore | undefined {
   return store.occurrences?.("e", { retentionMs: 60_000 });
 }
 
-/** All that somebody sees who prints the error with whatever hangs on it, and every own property of it and of its causes. */
+/**
+ * Everything that a person sees who prints the error: the error with its contents, and every own property of it and of its
+ * causes.
+ */
 function shown(error: unknown): string {
   const parts = [inspect(error, { depth: 20, showHidden: true, getters: true }), String(error), JSON.stringify(error)];
   for (let one = error as Error | undefined; typeof one === "object" && one !== null; one = one.cause as Error | undefined) {
@@ -186,7 +189,7 @@ function shown(error: unknown): string {
   return parts.join("\n");
 }
 
-/** What it cannot show: any piece of a secret that is long enough to be one, plain or encoded. */
+/** Expects no piece of a secret that is long enough to be one, plain or encoded. */
 function expectNothingSecret(error: unknown): void {
   const text = shown(error);
   for (const secret of ["Zq4711", "xK#9w", "xK%239w", "9w?vR", PLAIN, encodeURIComponent(SECRET), BASE64]) {
@@ -196,7 +199,7 @@ function expectNothingSecret(error: unknown): void {
 
 describe("no error shows a secret", () => {
   test.for(Object.entries(BAD))("%s", async ([, make]) => {
-    // Google's client says what it cannot read; and the first words of a key file may be the key.
+    // Google's client repeats a text that it cannot read. The first words of a key file may be the key.
     await writeFile(join(folder, "key.json"), SECRET);
     let store: LeaseStore;
     try {
@@ -213,7 +216,7 @@ describe("no error shows a secret", () => {
         () => undefined,
         (reason: unknown) => reason,
       );
-      // Nothing is open that could not be closed; and a watch may go on trying for as long as it is wanted.
+      // Only an open connection needs a close, so `close` does not fail. A watch may keep trying for as long as it is wanted.
       if (name === "close") expect(error).toBeUndefined();
       else if (name !== "watch") expect(isLeaseholdError(error), `${name} fails as it should: ${String(error)}`).toBe(true);
       expectNothingSecret(error);

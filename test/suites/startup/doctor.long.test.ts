@@ -23,12 +23,12 @@ import { startServices } from "./services.ts";
 import { steady } from "./steady.ts";
 
 /*
- * The same mistakes as they are made on a command line: `leasehold doctor` says of each what the page of mistakes says, and
- * ends with the code that fits.
+ * The same mistakes on a command line. `leasehold doctor` prints the text of the page of mistakes for each, and
+ * ends with the right exit code.
  */
 
 const PAGE = new URL("../../../docs/mistakes.md", import.meta.url);
-/** The advice that doctor adds where nothing answers. */
+/** The advice that doctor adds if nothing answers. */
 const ADVICE = " Check the host, its port, and the way there: DNS, firewall, proxy.";
 
 interface Made {
@@ -38,7 +38,7 @@ interface Made {
 
 type Mistake = (services: Services) => Made | Promise<Made>;
 
-/** No file of this machine's user, and no machine that tells of one, has credentials. */
+/** Excludes credentials from files of this machine's user, and from a metadata server. */
 const NOBODY = {
   AWS_EC2_METADATA_DISABLED: "true",
   AWS_CONFIG_FILE: "/dev/null",
@@ -47,7 +47,7 @@ const NOBODY = {
 };
 const AWS = { AWS_ACCESS_KEY_ID: "any", AWS_SECRET_ACCESS_KEY: "any", AWS_REGION: "eu-west-1" };
 
-/** Those of {@link MISTAKES} that can be made by a URL: it names a project always, and Azure's identities are asked in turn. */
+/** Those of {@link MISTAKES} that a URL can make. A URL always names a project, and Azure's identities are tried in turn. */
 const MADE: Readonly<Record<string, Readonly<Record<string, Mistake>>>> = {
   "Azure Blob Storage": {
     "the key is wrong": ({ azurite }) => blobs(`AccountKey=${WRONG_KEY};BlobEndpoint=${azurite}/${ACCOUNT}`),
@@ -161,14 +161,14 @@ describe.skipIf(missing)("leasehold doctor", () => {
   });
 });
 
-/** An elector's first write and doctor's are two requests, to one table or another. */
+/** An elector's first write and doctor's write are two requests, to one table or another. */
 function asOfAny(said: string): string {
   return said
     .replace(/'[a-z-]+' of/, "a request of")
     .replace(/(INSERT|UPDATE) command|table leasehold_(leases|fences)\./, "a write");
 }
 
-/** What the page says of a mistake. */
+/** Returns the page's text about a mistake. */
 async function told(
   title: string,
   mistake: string,
@@ -178,7 +178,7 @@ async function told(
   return { text, isLocal: does.includes("at once"), goesOn: does === "goes on" };
 }
 
-/** Runs it in this process, whose environment it has to itself meanwhile. */
+/** Runs doctor in this process. Nothing else uses the process's environment meanwhile. */
 async function doctor({ store, env: credentials }: Made): Promise<{ readonly exitCode: number; readonly stdout: string }> {
   const own = process.env;
   const env = commandEnvironment({ ...NOBODY, LEASEHOLD_STORE: store, ...credentials });

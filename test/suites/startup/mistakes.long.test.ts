@@ -1,6 +1,6 @@
 /**
- * What a new user sees who has set something up wrongly: for each store and mistake what is said, and what `run` does. The
- * page that it makes is `docs/mistakes.md`, which has to be the same: LEASEHOLD_WRITE_DOCS=1 writes it.
+ * Shows the messages that a new user gets for a wrong setup. For each store and mistake it lists the message, and the result of
+ * `run`. `docs/mistakes.md` has to contain the same: LEASEHOLD_WRITE_DOCS=1 writes it.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -25,7 +25,7 @@ import { startServices } from "./services.ts";
 import { steady } from "./steady.ts";
 import { votingMistakes } from "./voting-mistakes.ts";
 
-/** Azure's shortest: for any store. */
+/** Azure's shortest lease, used for every store. */
 const LEASE_MS = 15_000;
 const PAGE = new URL("../../../docs/mistakes.md", import.meta.url);
 const HEAD = `# Mistakes, and what is said of them
@@ -79,7 +79,7 @@ test("every mistake of servers that vote is said, by open or in warnings", { tim
 
 const PARTS = ["stores", "quorum", "voting"] as const;
 
-/** Compares one part of the page with what it has to be, which it is first made where that was asked for. */
+/** Compares one part of the page with the expected text, or writes it first if that is requested. */
 function expectPart(which: (typeof PARTS)[number], expected: string): void {
   const page = readFileSync(PAGE, "utf8");
   const [atQuorum, atVoting] = [page.indexOf(QUORUM), page.indexOf(VOTING)];
@@ -90,8 +90,8 @@ function expectPart(which: (typeof PARTS)[number], expected: string): void {
 }
 
 /**
- * What the page says of each mistake, in a part of it. The tests wait until all of that was said, so a slow machine may take its time.
- * Where the page is being written, nothing is known yet.
+ * Returns the page's lines about each mistake, in a part of it. The tests wait for all these lines, so a slow machine may take
+ * its time. While the page is being written, no lines are known yet.
  */
 function linesOfPage(part: string): PageLines {
   if (process.env["LEASEHOLD_WRITE_DOCS"] !== undefined) return () => undefined;
@@ -114,12 +114,12 @@ async function tell(mistake: string, store: LeaseStore): Promise<string> {
   const keep = (message: string, { code }: LogAttributes): void => void said.push([message, code]);
   const logger: Logger = { debug: () => undefined, info: keep, warn: keep, error: keep };
   const [outcome, patient] = await Promise.all([outcomeOf(store, { logger }), outcomeOf(store, { startup: "patient" })]);
-  // A mistake of the process itself also ends a patient elector, and nothing else does.
+  // Only a mistake of the process itself also ends a patient elector.
   const isLocal = patient !== undefined;
   expect(patient?.error.message, mistake).toBe(isLocal ? outcome?.error.message : undefined);
   if (outcome && !isLocal) expect(outcome.afterMs, mistake).toBeGreaterThanOrEqual(LEASE_MS);
   const does = outcome === undefined ? "goes on" : isLocal ? "rejects at once" : "rejects after a lease";
-  // On a busy machine a first request may be too slow, of which it speaks first.
+  // On a busy machine a first request may be too slow, and its message comes first.
   const [first] =
     said.find(([, code]) =>
       outcome ? code === outcome.error.code : code !== "STORE_TIMEOUT" && String(code).startsWith("STORE_"),
@@ -135,7 +135,9 @@ interface Rejection {
   readonly afterMs: number;
 }
 
-/** Returns how `run` rejects; `undefined` if it goes on for three leases. One that rejects after a lease has done so long before. */
+/**
+ * Returns how `run` rejects, or `undefined` if it goes on for three leases. A rejection after one lease comes long before that.
+ */
 async function outcomeOf(store: LeaseStore, options: Pick<ElectorOptions, "logger" | "startup">): Promise<Rejection | undefined> {
   const elector = new Elector({ store, election: "nightly-billing", leaseDurationMs: LEASE_MS, ...options });
   const beganMs = performance.now();

@@ -11,16 +11,16 @@ import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
 import { createConnection } from "mysql2/promise";
 import { Client } from "pg";
 
-/** The services that the mistakes are made on. */
+/** The services on which the mistakes are made. */
 export interface Services {
-  /** Azurite, dynalite, MariaDB and PostgreSQL, by their URLs; the databases are empty. */
+  /** The URLs of Azurite, dynalite, MariaDB and PostgreSQL. The databases are empty. */
   readonly azurite: string;
   readonly dynalite: string;
   readonly mysql: string;
   readonly postgres: string;
-  /** An etcd that asks for a password, and lets the user {@link READER} read everything and write nothing. */
+  /** An etcd that requires a password. The user {@link READER} may read everything and write nothing. */
   readonly etcd: string;
-  /** A DynamoDB with the table, and the host of a Firestore; both refuse whoever writes. */
+  /** A DynamoDB with the table, and the host of a Firestore. Both refuse every write. */
   readonly readableItems: string;
   readonly readableDocuments: string;
   /** The path of a file that is no database. */
@@ -32,13 +32,13 @@ type Mistakes = Readonly<Record<string, (services: Services) => LeaseStore | Pro
 export const CLOSED = "127.0.0.1:1";
 export const UNKNOWN = "nowhere.invalid";
 export const ACCOUNT = "devstoreaccount1";
-/** As long as a key has to be, and no account's. */
+/** A key of the right length that belongs to no account. */
 export const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
-/** A user of etcd's. */
+/** A user of etcd. */
 export const READER = { user: "reader", password: "lamplight" };
 export const AWS = { region: "eu-west-1", credentials: { accessKeyId: "any", secretAccessKey: "any" } };
 
-/** What new users set up wrongly, by store. */
+/** The setup mistakes of new users, by store. */
 export const MISTAKES: Readonly<Record<string, Mistakes>> = {
   "Azure Blob Storage": {
     "the key is wrong": ({ azurite }) => blobs(`${azurite}/${ACCOUNT}`, WRONG_KEY),
@@ -104,7 +104,7 @@ function servers(kind: "mysql" | "postgres", urlOf: (services: Services) => stri
   };
 }
 
-/** Makes a database `readable` with the tables, and a user who may only read them. */
+/** Makes a database `readable` with the tables, and a user with only the right to read them. */
 export const allowReading = {
   async mysql(url: string): Promise<void> {
     const admin = await createConnection(url);
@@ -161,13 +161,13 @@ function documents(host: string): LeaseStore {
   return new FirestoreLeaseStore({ firestore: new Firestore({ projectId: "acme", host, ssl: false }) });
 }
 
-/** As `@azure/identity` says it. */
+/** The error of `@azure/identity`. */
 function nobodyIsLoggedIn(): Error {
   const message = "ChainedTokenCredential authentication failed.";
   return Object.assign(new Error(message), { name: "AggregateAuthenticationError" });
 }
 
-/** As AWS's SDK says it. */
+/** The error of AWS's SDK. */
 export function noAwsCredentials(): Error {
   return Object.assign(new Error("Could not load credentials from any providers"), { name: "CredentialsProviderError" });
 }

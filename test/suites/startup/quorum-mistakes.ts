@@ -15,34 +15,34 @@ import { AWS, CLOSED, items, noAwsCredentials } from "./mistakes.ts";
 import { untilSaid, type PageLines } from "./page-lines.ts";
 import { steady } from "./steady.ts";
 
-/** A leader renews within this time, so that a member that is away has been asked twice. */
+/** A leader renews within this time, so that an absent member is asked twice. */
 const HEARD_MS = 7_000;
-/** Where no candidate leads, a refusal ends the campaign after a lease: long before this. */
+/** If no candidate leads, a refusal ends the campaign after a lease, which is long before this. */
 const CAMPAIGN_MS = 3 * LEASE_MS;
-/** Longer than the task may wait for what is said. */
+/** Longer than the task may wait for the messages. */
 const DRAIN_TIMEOUT_MS = 120_000;
-/** How far away members are for which a short lease leaves too little time. */
+/** The distance of members for which a short lease leaves too little time. */
 const FAR_MS = 200;
 
 type Members = QuorumLeaseStoreOptions["members"];
 /** SQLite files, by the members' names. */
 type Files = Readonly<Record<"a" | "b" | "c", SqlLeaseStore>>;
 
-/** A folder for SQLite files, and a port on which nothing is answered. */
+/** A folder for SQLite files, and a port that answers nothing. */
 interface Place {
   readonly path: (name: string) => string;
   /** Opens a store of its own on a file. */
   readonly file: (name: string) => SqlLeaseStore;
-  /** Opens the stores on three files, which a quorum has led on before. */
+  /** Opens the stores on three files on which a quorum has led before. */
   readonly begun: (names?: string) => Promise<Files>;
   readonly silent: string;
 }
 
-/** What a process does: an elector runs on a quorum of these members, unless something else is done. */
+/** The settings of a process. By default an elector runs on a quorum of these members. */
 interface Wrong {
   readonly members: Members;
   readonly leaseDurationMs?: number;
-  /** By its name what is called by a leader. */
+  /** A call of a leader, with its name. */
   readonly call?: readonly [name: string, call: (store: QuorumLeaseStore, leadership: Leadership) => Promise<unknown>];
 }
 
@@ -117,7 +117,7 @@ const MISTAKES: Readonly<Record<string, (place: Place) => Wrong | Promise<Wrong>
   },
 };
 
-/** Makes each mistake, and tells what was said. */
+/** Makes each mistake, and returns the messages. */
 export async function quorumMistakes(expected: PageLines): Promise<readonly string[]> {
   await using end = new AsyncDisposableStack();
   const made: Array<readonly [mistake: string, wrong: Wrong]> = [];
@@ -182,7 +182,7 @@ async function heard(said: ReadonlySet<string>, expected: readonly string[] | un
 }
 
 function linesOf(lines: readonly string[]): string {
-  // That it lasts is said of any store.
+  // The message that the failure lasts is the same for every store.
   const first = lines.filter((line) => !line.startsWith("The store still fails"));
   if (first.length === 0) return " nothing";
   return first
@@ -191,7 +191,7 @@ function linesOf(lines: readonly string[]): string {
     .join("");
 }
 
-/** A line as the page has it. */
+/** Returns a line in the page's form. */
 function shown(line: string): string {
   return `    ${withoutIds(steady(line))}`;
 }
@@ -201,7 +201,7 @@ function thrown(error: unknown): string {
   return `${error.code}\n    ${withoutIds(error.message)}`;
 }
 
-/** Without ids and times; and of what is asked of a member at once, it is told of the list of members. */
+/** Removes ids and times. Of two requests to a member at once, it names the one for the list of members. */
 function withoutIds(message: string): string {
   return message
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "…")
@@ -219,7 +219,10 @@ async function lead(store: LeaseStore): Promise<void> {
   await store.release(lease, LIMITS);
 }
 
-/** Has the stores of a quorum be others, one of which is empty: until a process that has the former ones finds that one does not count. */
+/**
+ * Replaces the stores of a quorum by others, one of which is empty. Ends when a process with the former stores finds that one
+ * does not count.
+ */
 async function replace(former: Files, present: Files): Promise<void> {
   const old = new QuorumLeaseStore({ members: former, logger: false });
   const store = new QuorumLeaseStore({ members: present, logger: false });
@@ -240,7 +243,7 @@ async function guard(store: SqlLeaseStore, path: string, leadership: Leadership)
   }
 }
 
-/** Somebody listens there, and answers nothing. */
+/** Opens a port that accepts connections and answers nothing. */
 async function silentPort(end: AsyncDisposableStack): Promise<string> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket.on("error", () => undefined)));

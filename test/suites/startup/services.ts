@@ -11,7 +11,7 @@ import { onlyFor, startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy
 import { startFirestoreServer, type Fault as DocumentFault, type InterceptedCall } from "@leasehold/test-kit/firestore-server";
 import { AWS, items, READER, type Services } from "./mistakes.ts";
 
-/** Starts all of them. */
+/** Starts all services. */
 export async function startServices(): Promise<Services & AsyncDisposable> {
   await using started = new AsyncDisposableStack();
   const azurite = started.use(await startAzurite());
@@ -44,7 +44,7 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
   };
 }
 
-/** As AWS refuses it; dynalite knows no rights, nor does our Firestore. */
+/** AWS's refusal. dynalite has no access rights, nor does our Firestore. */
 const ITEM_REFUSED: Fault = {
   kind: "answer",
   status: 400,

@@ -1,4 +1,4 @@
-/** Leaves out what differs from run to run. */
+/** Removes the parts that differ from run to run. */
 export function steady(line: string): string {
   return (
     line
@@ -6,10 +6,10 @@ export function steady(line: string): string {
       .replace(/'leasehold-quorum-marker'/, "'leasehold-quorum-members'")
       .replace(/ \[request [^\]]*\]/, "")
       .replace(/EAI_AGAIN/, "ENOTFOUND")
-      // Where a first write that could win at once was too slow, on a busy machine, a look follows.
+      // On a busy machine a first write that could win at once may be too slow. A poll follows it.
       .replace(/'(?:get|put)' of/, "'get' or 'put' of")
       .replace(/in \d+ s\.$/, "in 15 s.")
-      // Where a first request was too slow, on a busy machine, the outage has begun by that.
+      // On a busy machine a first request may be too slow. The outage then begins with it.
       .replace(
         /^The store still fails, for [\d.]+ s now\. (.*)$/,
         "$1 It is asked again until it answers; a leader that cannot renew steps down in time.",

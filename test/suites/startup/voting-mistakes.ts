@@ -6,10 +6,10 @@ import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
 import { untilSaid, type PageLines } from "./page-lines.ts";
 
-/** In this time after what is expected nothing else may be said. */
+/** In this time after the expected messages no other message may come. */
 const QUIET_MS = 2_000;
 
-/** Options of one server, but for those that are as they should be. */
+/** Options of one server. Those that are left out are correct. */
 type Wrong = Partial<VotingLeaseStoreOptions> & Pick<VotingLeaseStoreOptions, "server">;
 
 /** Three servers of this machine: their addresses, and a folder with a directory for each. */
@@ -18,7 +18,7 @@ interface Place {
   readonly folder: string;
 }
 
-/** What new users set up wrongly: the servers that they start, one after the other. */
+/** The setup mistakes of new users: the servers that they start, one after the other. */
 const MISTAKES: Readonly<Record<string, (place: Place) => readonly Wrong[]>> = {
   "two have different secrets": () => [{ server: "a" }, { server: "b", secret: "another secret of servers" }],
   "two addresses are exchanged": ({ servers: { a, b, c } }) => [
@@ -41,10 +41,10 @@ const MISTAKES: Readonly<Record<string, (place: Place) => readonly Wrong[]>> = {
   "the others are not started": () => [{ server: "a" }],
 };
 
-/** Makes each mistake, and tells what was said: by `open`, or in process warnings. */
+/** Makes each mistake, and returns the messages of `open` and of process warnings. */
 export async function votingMistakes(expected: PageLines): Promise<readonly string[]> {
   const told: string[] = [];
-  // One after the other: the warnings of a process are all its servers'.
+  // Make one after the other, because the warnings of a process belong to all its servers.
   for (const [mistake, make] of Object.entries(MISTAKES)) told.push(await tell(mistake, make, expected(mistake)));
   return told;
 }
@@ -59,7 +59,7 @@ async function tell(
   const [a, b, c] = ports.map((port) => `http://127.0.0.1:${port}`) as [string, string, string];
   const said = new Set<string>();
   const hear = ({ name, message }: Error): void => {
-    // Other tests of this process make other stores warn.
+    // Other tests of this process cause warnings of other stores.
     if (name === "LeaseholdWarning" && message.startsWith("Voting server")) said.add(message);
   };
   const lines = (): string[] => [...said].map((message) => `    ${named(message, ports, folder)}`).toSorted();
@@ -83,7 +83,7 @@ async function tell(
   }
 }
 
-/** With the ports and the folder that a user might have. */
+/** Replaces the ports and the folder by those that a user might have. */
 function named(message: string, ports: readonly number[], folder: string): string {
   const withPorts = ports.reduce((text, port, at) => text.replaceAll(`:${port}`, `:${7_401 + at}`), message);
   return withPorts.replaceAll(folder, "/var/lib/votes");

@@ -1,16 +1,16 @@
 import { READING_MS } from "./check-holds.ts";
 import type { DeliveryLog } from "./witness.ts";
 
-/** One group's leadership after another's. */
+/** The leadership of one group after another's. */
 export interface GroupChange {
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly id: string;
-  /** From the last acquisition of the group before, which was sent then, to the first of this one. */
+  /** The time from the last acquisition of the former group, when it was sent, to the first of this one. */
   readonly afterMs: number;
 }
 
-/** Every change of the group that leads, by the terms. */
+/** Returns every change of the leading group, by the terms. */
 export function groupChanges(deliveries: readonly DeliveryLog[]): readonly GroupChange[] {
   const acquisitions = deliveries
     .flatMap(({ id, group, acquired }) => (acquired ? [{ id, group, ...acquired }] : []))
@@ -18,13 +18,13 @@ export function groupChanges(deliveries: readonly DeliveryLog[]): readonly Group
   return acquisitions.flatMap((one, at) => {
     const before = acquisitions[at - 1];
     if (!before || before.group === one.group) return [];
-    // What was acquired by those who have died before they knew is later still.
+    // A process that died may have acquired without knowing it, and then even later.
     return [{ from: before.group, to: one.group, id: one.id, afterMs: one.atMs - before.grantedMs }];
   });
 }
 
 /**
- * Changes of the group that came too early. Time alone decides, and not how many ticks came in it: on a busy machine ticks
+ * Returns changes of the group that came too early. Only time decides, and not the number of ticks in it. On a busy machine ticks
  * come late, several at once.
  */
 export function checkGroups(deliveries: readonly DeliveryLog[], reservationMs: number): string[] {

@@ -1,9 +1,9 @@
 import type { DeliveryLog, FailedWrite } from "./witness.ts";
 
-/** What a store knows of an occurrence in the end. */
+/** The store's final record of an occurrence. */
 export interface OccurrenceRecord {
   readonly election: string;
-  /** How often it was claimed; 0 where there is no record. */
+  /** The number of claims, or 0 without a record. */
   readonly term: number;
   readonly done: boolean;
 }
@@ -15,8 +15,8 @@ export interface OccurrencesLog {
 }
 
 /**
- * Every occurrence was done once: by the store's own record, and by what its deliveries have said. One whose
- * process died, or did not hear from the store, between the end of its handler and its report may have done it as well.
+ * Checks that every occurrence was done once, by the store's own record and by the reports of its deliveries. A delivery may have
+ * done it without a report, if its process died, or the store did not answer, after the end of its handler.
  */
 export function checkOccurrences({ records, deliveries, failedWrites }: OccurrencesLog): string[] {
   return records.flatMap((record) => {
@@ -38,7 +38,7 @@ function checkDone({ election, term, done }: OccurrenceRecord, deliveries: reado
   }
   if (finisher !== last)
     return [`${finisher.id} says that it did '${election}', and the last attempt was ${last?.id ?? "another"}`];
-  // Every attempt after the one that did it: by its time as well, should the record have lied.
+  // Find every attempt after the done one by its time as well, in case the record is wrong.
   const doneMs = finisher.settled?.atMs ?? Infinity;
   return deliveries
     .filter(({ started }) => started && started.atMs > doneMs)
@@ -50,7 +50,7 @@ function checkAttempts({ election, term }: OccurrenceRecord, deliveries: readonl
   const beyond = attempts
     .filter((attempt) => attempt > term)
     .map((attempt) => `'${election}' had an attempt ${attempt} after its last, ${term}`);
-  // Claimed, and the process has died before it knew; or the reply was lost.
+  // A claim without a report: the process died before it learnt of it, or the reply was lost.
   const unheard = deliveries.filter(({ acquired, diedMs }) => !acquired && diedMs !== undefined).length + lostWrites;
   const missing = Array.from({ length: term }, (_, at) => at + 1).filter((attempt) => !attempts.includes(attempt));
   if (missing.length <= unheard) return beyond;

@@ -1,6 +1,6 @@
 import type { DeliveryLog } from "./witness.ts";
 
-/** While a handler was at work, and its leadership was valid. */
+/** The time in which a handler worked and its leadership was valid. */
 export interface Reign {
   readonly id: string;
   readonly election: string;
@@ -10,8 +10,8 @@ export interface Reign {
 }
 
 /**
- * Each handler's, where it had any: until it returned, its process was found to have ended, or its leadership was over by
- * its own last word, whichever comes first.
+ * Returns the time of each handler, if it had any. It ends when the handler returned, its process was found dead, or its
+ * leadership was over by its last report, whichever comes first.
  */
 export function reignsOf(deliveries: readonly DeliveryLog[]): readonly Reign[] {
   return deliveries.flatMap(({ id, election, started, returnedMs = Infinity, diedMs = Infinity, validUntilMs = Infinity }) => {
@@ -21,7 +21,7 @@ export function reignsOf(deliveries: readonly DeliveryLog[]): readonly Reign[] {
   });
 }
 
-/** Two handlers of an election at work at once in valid leaderships; terms that two had, and terms that fell. */
+/** Returns two handlers of an election that worked at once in valid leaderships, terms that two had, and terms that fell. */
 export function checkReigns(deliveries: readonly DeliveryLog[]): string[] {
   return [...Map.groupBy(deliveries, ({ election }) => election).values()].flatMap((ofElection) => [
     ...overlaps(reignsOf(ofElection)),
@@ -43,8 +43,8 @@ function badTerms(deliveries: readonly DeliveryLog[]): string[] {
   const wrong = deliveries
     .filter(({ started, acquired }) => started && started.term !== acquired?.term)
     .map(({ id, started, acquired }) => `${id} acquired term ${acquired?.term}, and its handler was told ${started?.term}`);
-  // In the order in which their handlers began: whoever acquires, and dies, or starts with nothing left of its lease, has
-  // done nothing that others could see.
+  // Use the order in which handlers began. A process that acquires and dies, or that starts after its lease, has no effect that
+  // others could observe.
   const reigns = reignsOf(deliveries).toSorted((one, other) => one.fromMs - other.fromMs);
   const fallen = reigns.flatMap((reign, at) => {
     const before = reigns[at - 1];

@@ -1,29 +1,31 @@
 import { READING_MS } from "./check-holds.ts";
 import type { DeliveryLog, FailedWrite } from "./witness.ts";
 
-/** What may keep a delivery from leading. */
+/** The facts that may block a delivery from leading. */
 export interface Bars {
   readonly deliveries: readonly DeliveryLog[];
   readonly failedWrites: readonly FailedWrite[];
   readonly leaseDurationMs: number;
-  /** How late the end of a lease, or of a reservation, may be found. */
+  /** The longest delay with which the end of a lease, or of a reservation, is found. */
   readonly toleranceMs: number;
   readonly minimumHoldMs?: number | undefined;
-  /** How long a group keeps the election to itself. */
+  /** The time for which a group keeps the election. */
   readonly reservationMs?: number | undefined;
 }
 
-/** Somebody who may have had the lease. */
+/** A delivery that may have had the lease. */
 interface Claim {
   readonly id: string;
   readonly group: string | undefined;
   readonly fromMs: number;
-  /** The last that the store can have heard of it. */
+  /** The latest time at which the store can have had a request of it. */
   readonly lastMs: number;
   readonly freeMs: number;
 }
 
-/** Deliveries that were turned away although there was nothing to bar them, from before they were sent until they were told. */
+/**
+ * Returns deliveries that were turned away although nothing blocked them, from before they were sent until they got the answer.
+ */
 export function checkTurnedAway(bars: Bars): string[] {
   const { deliveries, toleranceMs, reservationMs = 0 } = bars;
   const claims = claimsOf(bars);
@@ -42,11 +44,11 @@ function claimsOf({ deliveries, failedWrites, leaseDurationMs, minimumHoldMs = 0
   const made = deliveries.flatMap(({ id, group, sentMs, acquired, released, settled, diedMs }): Claim[] => {
     if (!acquired && diedMs === undefined) return [];
     const lastMs = released?.atMs ?? diedMs ?? settled?.atMs ?? Infinity;
-    // A hold counts from the release, and is for what is left of it then.
+    // After a release the rest of the hold counts from the release.
     const freeMs = lastMs + (released?.ok ? minimumHoldMs : leaseDurationMs);
     return [{ id, group, fromMs: sentMs, lastMs, freeMs }];
   });
-  // Perhaps carried out, before or after it was given up, and nobody knows of it.
+  // The store may have carried it out, before or after the caller gave up. No report tells it.
   const lost = failedWrites.map(({ group, atMs }) => ({
     id: "",
     group,

@@ -25,13 +25,13 @@ function ran(id: string, term: number, fromMs: number, toMs: number, changes: Pa
   };
 }
 
-/** One whose process ended at `diedMs`, after its handler had started, and before it returned. */
+/** A delivery whose process ended at `diedMs`, after its handler had started, and before it returned. */
 function killed(id: string, term: number, fromMs: number, diedMs: number, changes: Partial<DeliveryLog> = {}): DeliveryLog {
   const { returnedMs: _, released: __, settled: ___, ...begun } = ran(id, term, fromMs, 0);
   return { ...begun, diedMs, ...changes };
 }
 
-/** One that was turned away at `toMs`. */
+/** A delivery that was turned away at `toMs`. */
 function standby(id: string, fromMs: number, toMs: number, changes: Partial<DeliveryLog> = {}): DeliveryLog {
   return { id, election: TICK, worker: "b1", sentMs: fromMs, settled: { atMs: toMs, outcome: "standby" }, ...changes };
 }
@@ -75,7 +75,8 @@ describe("of leaderships it is found that", () => {
 describe("of an occurrence it is found that", () => {
   const good: OccurrencesLog = {
     records: [{ election: TICK, term: 3, done: true }],
-    // One dies before it hears of its attempt, one in its handler, and the third does it; one comes too late.
+    // One dies before it learns of its attempt, one dies in its handler, and the third does the occurrence. A fourth comes too
+    // late.
     deliveries: [
       { id: "a", election: TICK, worker: "a1", sentMs: 0, diedMs: 20 },
       killed("b", 2, 1_000, 1_100),
@@ -108,7 +109,7 @@ describe("of an occurrence it is found that", () => {
     expect(
       checkOccurrences({ ...good, records: [{ election: TICK, term: 4, done: true }], deliveries: [...good.deliveries, again] }),
     ).toEqual(problems);
-    // Whatever the record says.
+    // Even if the record says otherwise.
     expect(checkOccurrences({ ...good, deliveries: [...good.deliveries, again] })).toEqual([
       `e started '${TICK}' after c had done it`,
       `'${TICK}' had an attempt 4 after its last, 3`,

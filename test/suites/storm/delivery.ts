@@ -2,22 +2,25 @@ import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
 
 /** One delivery of one tick, as a platform makes it: to one worker, which runs the wrapped handler for it. */
 export interface Delivery {
-  /** Names the delivery in everything that is said of it; also its candidateId. */
+  /** The delivery's name in all reports, and its candidateId. */
   readonly id: string;
-  /** Of which of the worker's wrapped handlers it is. */
+  /** The election of the worker's wrapped handler. */
   readonly election: string;
-  /** When its tick was due, in milliseconds since 1970. */
+  /** The time at which its tick was due, in milliseconds since 1970. */
   readonly scheduledMs: number;
-  /** How long its handler works, in how many pieces. After each of them it calls `checkpoint()`. */
+  /** The duration of its handler's work, and the number of its pieces. After each piece it calls `checkpoint()`. */
   readonly workMs: number;
   readonly pieces: number;
-  /** Its handler throws when it has worked. */
+  /** True if its handler throws after its work. */
   readonly fails: boolean;
-  /** Where its process kills itself, in the very turn of its event loop in which that is known. */
+  /** The moment at which its process kills itself, in the same turn of its event loop. */
   readonly diesOnce?: SelfDeath | undefined;
 }
 
-/** The lease is acquired, and its handler has not started; or it is released (completed), and nobody has been told. */
+/**
+ * `acquired`: the lease is acquired, and its handler has not started. `released`: it is released (completed), but not yet
+ * reported.
+ */
 export type SelfDeath = "acquired" | "released";
 
 /** The options of a handler that a worker wraps, as far as they are data. */
@@ -33,34 +36,34 @@ export interface WorkerSettings {
   readonly gates: readonly GateSettings[];
 }
 
-/** `turned-away`: another led, and so its platform is asked to deliver again; `standby`: it is not. */
+/** `turned-away`: another led, so the platform has to deliver again. `standby`: the platform need not. */
 export type Outcome = "ran" | "standby" | "turned-away" | "failed";
 
-/** What a worker says of its deliveries, in the order in which it happens to it. */
+/** A worker's reports of its deliveries, in the order of the events. */
 export type WorkerEvent =
-  /** It takes deliveries. */
+  /** The worker takes deliveries. */
   | { readonly event: "ready" }
   /** The store has confirmed an acquisition, which was sent at `grantedMs`. */
   | { readonly event: "acquired"; readonly delivery: string; readonly term: number; readonly grantedMs: number }
-  /** The handler has been called, in a leadership that is valid until then. */
+  /** The handler has been called, in a leadership that is valid until `validUntilMs`. */
   | { readonly event: "started"; readonly delivery: string; readonly term: number; readonly validUntilMs: number }
   | { readonly event: "renewed"; readonly delivery: string; readonly validUntilMs: number }
-  /** The handler has returned or thrown: it acts no more. */
+  /** The handler has returned or thrown. It does nothing more. */
   | { readonly event: "returned"; readonly delivery: string }
-  /** The store has answered a release: `ok` where it was ours to release. */
+  /** The store has answered a release. `ok` if the lease was this delivery's. */
   | { readonly event: "released"; readonly delivery: string; readonly ok: boolean }
   /** The wrapped handler has returned. */
   | { readonly event: "settled"; readonly delivery: string; readonly outcome: Outcome; readonly error?: string }
-  /** A write failed, or its reply is missing: it may have been carried out. `election` as the store knows it. */
+  /** A write failed, or its reply is missing: it may have been carried out. `election` is the store's name for it. */
   | { readonly event: "writeFailed"; readonly election: string; readonly outcome: string };
 
 /** Every time is by the host's clock, see `hostMs`. */
 export type WorkerLine = { readonly atMs: number } & WorkerEvent;
 
-/** The name of the one schedule whose occurrences these are. */
+/** The name of the only schedule of these occurrences. */
 export const SCHEDULE = "storm";
 
-/** What an occurrence of it is called in a store. */
+/** Returns the name of an occurrence in a store. */
 export function occurrenceId(scheduledMs: number): string {
   return `${SCHEDULE}@${new Date(scheduledMs).toISOString()}`;
 }

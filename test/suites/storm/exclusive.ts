@@ -15,7 +15,7 @@ import { storeTolerance } from "./store-tolerance.ts";
 import type { StormOptions, Verdict } from "./storm.ts";
 
 const WORKERS = 8;
-/** Of each tick, for each of two elections: a twin, and two more. */
+/** The deliveries of each tick, for each of two elections: two at the same time, and two more. */
 const DELIVERIES_OF_A_TICK = 4;
 const PLATFORM_TIMEOUT_MS = 30_000;
 
@@ -23,19 +23,19 @@ interface Pace {
   readonly ticks: number;
   readonly leaseMs: number;
   readonly tickEveryMs: number;
-  /** In the second election, whose handlers are quick. */
+  /** The minimum hold of the second election, whose handlers are quick. */
   readonly minimumHoldMs: number;
 }
 
-/** A lease that is left behind stops the election for as long as it lasts: ticks enough lie between two of them. */
+/** A lease that a dead process leaves blocks the election until it expires. There are enough ticks between two of them. */
 const SHORT: Pace = { ticks: 20, leaseMs: 3_000, tickEveryMs: 1_200, minimumHoldMs: 700 };
 /** Azure's shortest lease, and holds in whole seconds. */
 const AZURE: Pace = { ticks: 12, leaseMs: 15_000, tickEveryMs: 4_000, minimumHoldMs: 2_000 };
 
 /**
- * Eight deliveries of each tick to 8 workers, half of them in an election whose handlers hold it for a while however quick
- * they are. A third of their processes are killed. Nothing is delivered again: what is missed is missed. There are fewer
- * than of occurrences: one that dies stops the whole election for as long as its lease lasts.
+ * Eight deliveries of each tick to 8 workers. Half of them are in an election with a minimum hold. A third of their processes are
+ * killed. Nothing is delivered again, so missed ticks stay missed. There are fewer than of occurrences, because a delivery that
+ * dies blocks the whole election for its lease.
  */
 export async function stormExclusive({ store, service, seed }: StormOptions): Promise<Verdict> {
   const pace = paceOf(store);

@@ -5,7 +5,7 @@ export interface Figures {
   readonly deliveries: number;
   /** Processes that were killed. */
   readonly killed: number;
-  /** Deliveries that died with their process, by what they were about. */
+  /** Deliveries that died with their process, by what they were doing. */
   readonly died: {
     readonly claiming: number;
     readonly claimed: number;
@@ -14,7 +14,7 @@ export interface Figures {
     readonly released: number;
   };
   readonly acquisitions: number;
-  /** Those after one that nobody has released. */
+  /** Acquisitions after one that was never released. */
   readonly takeovers: number;
   readonly ran: number;
   readonly failed: number;

@@ -5,21 +5,21 @@ import type { Delivery, SelfDeath, WorkerSettings } from "./delivery.ts";
 import { Witness, type DeliveryLog, type Moments } from "./witness.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
-/** After so long a delivery that is neither settled nor dead hangs: ten times what its platform gives it. */
+/** A delivery that has neither settled nor died after this time hangs. It is ten times the platform's limit. */
 const HUNG_MS = 300_000;
 
-/** How many deliveries a process takes at a time: as platforms that let instances share, and not so many that all die at once. */
+/** The number of deliveries that a process takes at a time. Some platforms let instances share, but a death must not hit all. */
 const CONCURRENCY = 2;
 
 /**
- * When the process that has got a delivery is killed. Where the moment does not come, as for a delivery that does not
- * lead, it is killed `afterMs` after the delivery has settled.
+ * The moment at which the process of a delivery is killed. If the moment does not come, as for a delivery that does not lead, the
+ * process is killed `afterMs` after the delivery has settled.
  */
 export interface PlannedDeath {
   readonly at: "claim" | "handler" | "return" | SelfDeath;
-  /** After the delivery was sent (`claim`), or its handler has returned (`return`). */
+  /** The time after the delivery was sent (`claim`), or its handler returned (`return`). */
   readonly afterMs: number;
-  /** How much of its work the handler has done then (`handler`): from 0 to 1. */
+  /** The part of its work that the handler has done then (`handler`), from 0 to 1. */
   readonly workDone: number;
 }
 
@@ -31,17 +31,17 @@ export interface Place {
 
 interface Post extends Place {
   readonly name: string;
-  /** How many processes it has had. */
+  /** The number of processes that it has had. */
   processes: number;
-  /** The one that takes deliveries there; undefined while it is being replaced, or the place is closed. */
+  /** The process that takes deliveries there. It is undefined while it is being replaced, or the place is closed. */
   present: WorkerProcess | undefined;
   isClosed: boolean;
 }
 
-/** Workers, each with a process that another one replaces when it ends. None of them outlives this process. */
+/** Workers, each with a process that another one replaces when it ends. All of them end with this process. */
 export class Fleet implements AsyncDisposable {
   readonly witness = new Witness();
-  /** How many processes were killed. */
+  /** The number of processes that were killed. */
   killed = 0;
   readonly #posts: readonly Post[];
   readonly #processes: WorkerProcess[] = [];
@@ -60,7 +60,7 @@ export class Fleet implements AsyncDisposable {
     }));
   }
 
-  /** Every worker takes deliveries when it resolves. */
+  /** Resolves when every worker takes deliveries. */
   static async gather(places: readonly Place[]): Promise<Fleet> {
     const fleet = new Fleet(places);
     try {
@@ -73,9 +73,9 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Sends a delivery to the worker at this place or, if that is busy or being replaced, to another of its group, as soon
-   * as one is free. Resolves when the delivery has settled, or died with its process; with nothing if the place is closed.
-   * @param election what it competes for, as the store knows it.
+   * Sends a delivery to the worker at this place. If that one is busy or being replaced, another of its group gets it, as soon as
+   * one is free. Resolves when the delivery has settled, or died with its process. Resolves with nothing if the place is closed.
+   * @param election the store's name of the election.
    * @throws if it hangs.
    */
   async deliver(place: number, delivery: Delivery, election: string, death?: PlannedDeath): Promise<DeliveryLog | undefined> {
@@ -98,7 +98,7 @@ export class Fleet implements AsyncDisposable {
     return log;
   }
 
-  /** Takes the workers of a group away: they are killed, and nobody takes their places. */
+  /** Removes the workers of a group: they are killed, and not replaced. */
   async close(group: string): Promise<void> {
     const posts = this.#posts.filter((post) => post.group === group);
     for (const post of posts) post.isClosed = true;
@@ -106,19 +106,19 @@ export class Fleet implements AsyncDisposable {
     await Promise.all(posts.map(async ({ present }) => present?.kill()));
   }
 
-  /** Gives a group workers again; resolves when they take deliveries. */
+  /** Gives a group workers again. Resolves when they take deliveries. */
   async open(group: string): Promise<void> {
     const posts = this.#posts.filter((post) => post.group === group && post.isClosed);
     for (const post of posts) post.isClosed = false;
     await Promise.all(posts.map(async (post) => this.#staff(post)));
   }
 
-  /** Resolves when every death that was planned has come. */
+  /** Resolves when every planned death has happened. */
   async deathsAreOver(): Promise<void> {
     while (this.#deaths.size > 0) await Promise.all(this.#deaths);
   }
 
-  /** The workers' stderr: normally nothing. */
+  /** The workers' stderr, which is normally empty. */
   get stderr(): string {
     return this.#processes.map(({ stderr }) => stderr).join("");
   }
@@ -128,10 +128,10 @@ export class Fleet implements AsyncDisposable {
     await Promise.all(this.#processes.map(async (process) => process.kill()));
   }
 
-  /** A process that is free, and is no longer so quite; nothing where the place is closed. */
+  /** Returns a process that is free, and counts the new delivery. Returns nothing if the place is closed. */
   async #free(place: number): Promise<WorkerProcess | undefined> {
     const { group } = this.#posts[place]!;
-    // The next ones after it, in a circle.
+    // The places after it, in a circle.
     const posts = [...this.#posts.slice(place), ...this.#posts.slice(0, place)].filter((post) => post.group === group);
     for (;;) {
       if (this.#broken) throw this.#broken;
@@ -145,7 +145,7 @@ export class Fleet implements AsyncDisposable {
     }
   }
 
-  /** Starts a process there; resolves when it takes deliveries. */
+  /** Starts a process there. Resolves when it takes deliveries. */
   async #staff(post: Post): Promise<void> {
     const { settings, group } = post;
     await inTurn(async () => {
@@ -170,13 +170,13 @@ export class Fleet implements AsyncDisposable {
     });
   }
 
-  /** Whoever waits for a free process looks again. */
+  /** Wakes every wait for a free process, which then checks again. */
   #changed(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
   }
 
-  /** A process could not be started: nobody waits for it in vain. */
+  /** A process could not be started, so end all waits for one. */
   #break(error: unknown): void {
     this.#broken ??= error as Error;
     this.#changed();
@@ -199,7 +199,7 @@ export class Fleet implements AsyncDisposable {
   }
 }
 
-/** A moment comes before the delivery is over. */
+/** Tells whether a moment comes before the delivery is over. */
 async function comes(moment: Promise<void>, over: Promise<void>): Promise<boolean> {
   return await Promise.race([moment.then(() => true), over.then(() => false)]);
 }

@@ -1,6 +1,6 @@
 import type { DeliveryLog, FailedWrite } from "./witness.ts";
 
-/** What happened, a line for each delivery, for people: milliseconds since the first, and since each was sent. */
+/** Prints a line for each delivery, for people: milliseconds since the first, and since each was sent. */
 export function printHistory(deliveries: readonly DeliveryLog[], failedWrites: readonly FailedWrite[]): string {
   const inOrder = deliveries.toSorted((one, other) => one.sentMs - other.sentMs);
   const originMs = inOrder[0]?.sentMs ?? 0;

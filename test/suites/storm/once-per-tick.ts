@@ -16,22 +16,22 @@ const WORKERS = 8;
 const TICKS = 20;
 const DELIVERIES = 200;
 const TICK_EVERY_MS = 1_000;
-/** Most deliveries of a tick come at about the same time, some a little later, and some so late that it should be done. */
+/** Most deliveries of a tick come at about the same time, some a little later, and some so late that the tick should be done. */
 const SPREADS_MS = [150, 150, 150, 150, 150, 150, 150, 1_500, 1_500, 8_000];
-/** Short, and long enough for requests of processes that have just started, on a busy machine. */
+/** A short lease that still suffices for requests of new processes on a busy machine. */
 const LEASE_MS = 3_000;
 const PLATFORM_TIMEOUT_MS = 30_000;
 const WEATHER = { workMs: 600, leaseDurationMs: LEASE_MS, long: 0.1, failing: 0.05 };
 const RETENTION_MS = 86_400_000;
 const BEGINNING_MS = Math.floor(Date.now() / 3_600_000) * 3_600_000;
-/** A platform's wait before it delivers again: it doubles from the one to the other. */
+/** The platform's wait before it delivers again. It doubles from the first to the longest. */
 const BACK_OFF_MS = { first: 1_000, longest: 4_000 };
-/** How often a delivery is made again, at most. In this time many leases run out. */
+/** The most redeliveries of a delivery. Many leases expire in this time. */
 const MOST_REDELIVERIES = 60;
 
 /**
- * 200 deliveries of 20 ticks to 8 workers, a third of whose processes are killed. Deliveries that died, failed or found
- * another at work are made again, as a platform does that delivers at least once, until none of them asks for more.
+ * 200 deliveries of 20 ticks to 8 workers. A third of their processes are killed. A delivery that died, failed or found another
+ * at work is made again, as by a platform that delivers at least once. The storm ends when no delivery asks for more.
  */
 export async function stormOncePerTick({ service, seed }: StormOptions): Promise<Verdict> {
   const election = `storm-${randomUUID()}`;
@@ -99,14 +99,14 @@ async function deliverUntilTaken(
     const { outcome } = log?.settled ?? {};
     if (outcome === "ran" || outcome === "standby") return;
     toPlace = Math.floor(dice.next() * WORKERS);
-    // The first one after a death dies as often.
+    // The first delivery after a death dies as often.
     toDie = toDie && redelivery === 0 && dice.chance(1 / 3) ? deathOf(dice) : undefined;
     await delay(Math.min(BACK_OFF_MS.first * 2 ** redelivery, BACK_OFF_MS.longest) * dice.between(0.5, 1));
   }
   exhausted.push(`${id} was delivered ${MOST_REDELIVERIES} times more, and is not taken`);
 }
 
-/** What a process that knows nothing finds in the store. */
+/** Returns the records that a new process finds in the store. */
 async function recordsOf(service: StormOptions["service"], election: string): Promise<OccurrenceRecord[]> {
   const { store, close } = await openStore(service);
   try {

@@ -2,7 +2,7 @@ import type { SeededRandom } from "@leasehold/core/testing";
 import type { Delivery } from "./delivery.ts";
 import type { PlannedDeath } from "./fleet.ts";
 
-/** A delivery that is to be made, so long after the storm began. */
+/** A planned delivery, `atMs` after the beginning of the storm. */
 export interface PlannedDelivery extends Omit<Delivery, "id" | "scheduledMs" | "diesOnce"> {
   readonly tick: number;
   readonly place: number;
@@ -10,24 +10,24 @@ export interface PlannedDelivery extends Omit<Delivery, "id" | "scheduledMs" | "
   readonly death?: PlannedDeath | undefined;
 }
 
-/** What deliveries of a storm are like. */
+/** The properties of a storm's deliveries. */
 export interface Weather {
-  /** How long a handler works, at most, where it does not work longer than its lease. */
+  /** The longest work of a handler, unless it works longer than its lease. */
   readonly workMs: number;
   readonly leaseDurationMs: number;
-  /** How often a handler works for longer than its lease, and so has to renew it. */
+  /** The share of handlers that work longer than their lease, and so have to renew it. */
   readonly long: number;
-  /** How often a handler throws. */
+  /** The share of handlers that throw. */
   readonly failing: number;
 }
 
 const MOMENTS: ReadonlyArray<PlannedDeath["at"]> = ["claim", "acquired", "handler", "handler", "return", "released"];
-/** The longest wait until a death that no moment of the handler decides. */
+/** The longest wait until a death that does not depend on a moment of the handler. */
 const DEATH_WAIT_MS = 60;
-/** The longest from the end of a handler to a death that is to meet its last request. */
+/** The longest time from the end of a handler to a death that should hit its last request. */
 const RETURN_WAIT_MS = 10;
 
-/** Of the deliveries of a tick, so many may be the one that leads. */
+/** The number of deliveries of a tick that probably include the leader. */
 const LIKELY = 2;
 
 export function workOf(
@@ -35,7 +35,7 @@ export function workOf(
   { workMs, leaseDurationMs, long, failing }: Weather,
 ): Pick<Delivery, "workMs" | "pieces" | "fails"> {
   const fails = dice.chance(failing);
-  // Pieces of a quarter of the lease: a third of it has passed at every second one.
+  // The work has pieces of a quarter of the lease. A third of the lease has passed at every second piece.
   if (dice.chance(long)) return { workMs: leaseDurationMs * dice.between(1.1, 1.5), pieces: 6, fails };
   return { workMs: dice.between(5, workMs), pieces: 2, fails };
 }
@@ -45,13 +45,13 @@ export function deathOf(dice: SeededRandom): PlannedDeath {
   return { at, afterMs: dice.between(0, at === "return" ? RETURN_WAIT_MS : DEATH_WAIT_MS), workDone: dice.next() };
 }
 
-/** The same in another order, each order as likely as the others. */
+/** Returns the items in another order. Every order has the same probability. */
 export function shuffled<T>(dice: SeededRandom, items: readonly T[]): T[] {
   const left = [...items];
   return items.map(() => left.splice(Math.floor(dice.next() * left.length), 1)[0] as T);
 }
 
-/** Gives a third of the deliveries a death: one half of these to those that are likely to lead, if there are so many. */
+/** Gives a third of the deliveries a death. Half of the deaths go to those that probably lead, if there are enough. */
 export function withDeaths(dice: SeededRandom, deliveries: readonly PlannedDelivery[]): PlannedDelivery[] {
   const half = deliveries.length / 6;
   const inOrder = deliveries.toSorted((one, other) => one.atMs - other.atMs);

@@ -16,15 +16,15 @@ import type { Witness } from "./witness.ts";
 
 const GROUPS = ["east", "west"] as const;
 const WORKERS_OF_A_GROUP = 4;
-/** Of each tick, for each group. */
+/** The deliveries of each tick, for each group. */
 const DELIVERIES_OF_A_TICK = 3;
 const MISSED_TICKS = 2;
 const PLATFORM_TIMEOUT_MS = 30_000;
-/** How many ticks both groups are there, before and after one of them is away. */
+/** The number of ticks with both groups, before and after one of them is away. */
 const TOGETHER = 2;
-/** By so many ticks the group that is there has taken over, on the slowest machine. */
+/** After this number of ticks the present group has taken over, even on the slowest machine. */
 const MOST_TICKS = 100;
-/** How much of a period deliveries of a tick are apart, at most. */
+/** The longest time between deliveries of a tick, as a part of a period. */
 const SPREAD = 0.15;
 
 interface Pace {
@@ -33,16 +33,16 @@ interface Pace {
 }
 
 /**
- * Above twice the tolerance of the store's clock, as the gate asks; and such that a lease that is left behind has run out
- * before its holder's group has missed its ticks by it.
+ * The period is above twice the tolerance of the store's clock, as the gate requires. A lease that is left behind expires before
+ * its holder's group has missed its ticks because of it.
  */
 const SHORT: Pace = { leaseMs: 2_000, periodMs: 3_000 };
-// Twice 2 s; Azure's shortest lease is less than the two ticks and a half.
+// Twice 2 s. Azure's shortest lease is shorter than two and a half ticks.
 const AZURE: Pace = { leaseMs: 15_000, periodMs: 8_000 };
 
 /**
- * Ticks, each of which is delivered six times, to two groups of 4 workers. A third of the deliveries' processes are killed, while both
- * groups are there: a process that dies as it takes over keeps its own group out for a lease. The group that leads goes away until
+ * Each tick is delivered six times, to two groups of 4 workers. A third of the deliveries' processes are killed, while both
+ * groups are there. A process that dies at a takeover blocks its own group for a lease. Then the leading group goes away until
  * the other one has taken over, and comes back. The other one then misses a single tick.
  */
 export async function stormSticky({ store, service, seed }: StormOptions): Promise<Verdict> {
@@ -90,7 +90,7 @@ export async function stormSticky({ store, service, seed }: StormOptions): Promi
     await fleet.close(away);
     do await play();
     while (!isOver() && tick < MOST_TICKS);
-    // Back before the next one is due.
+    // Open it again before the next tick is due.
     await fleet.open(away);
     away = undefined;
   };
@@ -120,7 +120,7 @@ export async function stormSticky({ store, service, seed }: StormOptions): Promi
   };
 }
 
-/** By the last word of all workers. */
+/** Returns the leading group by the last reports of all workers. */
 function leadingGroup({ deliveries }: Witness): string {
   const acquired = deliveries.filter((delivery) => delivery.acquired);
   const last = acquired.toSorted((one, other) => (one.acquired?.term ?? 0) - (other.acquired?.term ?? 0)).at(-1);

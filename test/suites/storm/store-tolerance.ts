@@ -1,7 +1,7 @@
 import { openStore } from "@leasehold/test-kit/stores/stores";
 import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
 
-/** How late the end of a lease or of a reservation may be found on this store. */
+/** Returns the longest delay with which this store finds the end of a lease or of a reservation. */
 export async function storeTolerance(service: StoreSettings): Promise<number> {
   const { store, close } = await openStore(service);
   await close();

@@ -1,7 +1,7 @@
 /**
  * Duplicate deliveries to workers in processes of their own, many of which are killed, through every gate of
- * `@leasehold/functions` on real stores. The seed is another one each time, and draws the store of each gate. It is in the message of a
- * failure, and LEASEHOLD_STORM_SEED plays its plan again. A storm takes from half a minute to a minute and a half.
+ * `@leasehold/functions` on real stores. Each run has another seed, which also selects the store of each gate. A failure prints
+ * it, and LEASEHOLD_STORM_SEED repeats its plan. A storm takes from 30 to 90 seconds.
  */
 import { describe, expect, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
@@ -22,7 +22,7 @@ const STORMS: Readonly<Record<string, Storm>> = {
   exclusive: { play: stormExclusive, stores: ["firestore", "azure"] },
   sticky: { play: stormSticky, stores: ["sqlite", "azure"] },
 };
-/** Ten times what the longest takes on an idle machine. */
+/** Ten times the duration of the longest storm on an idle machine. */
 const TIMEOUT_MS = 900_000;
 
 const seed = Number(process.env["LEASEHOLD_STORM_SEED"] ?? Math.floor(Math.random() * 2 ** 32));

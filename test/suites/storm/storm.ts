@@ -5,17 +5,17 @@ import type { Figures } from "./figures.ts";
 /** The settings of a storm. */
 export interface StormOptions {
   readonly store: StoreName;
-  /** A service that runs. */
+  /** A running service. */
   readonly service: StoreSettings;
-  /** Of all that is left to chance in the plan. */
+  /** The seed of all random choices in the plan. */
   readonly seed: number;
 }
 
 /** The result of a storm. */
 export interface Verdict {
-  /** In words; nothing at all, if all is well. */
+  /** The problems in words. Empty if there are none. */
   readonly problems: readonly string[];
   readonly figures: Figures;
-  /** For people. */
+  /** The history for people. */
   readonly history: string;
 }

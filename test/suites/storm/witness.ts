@@ -1,9 +1,9 @@
 import type { Outcome, WorkerLine } from "./delivery.ts";
 
-/** All that is known of one delivery, by what its worker said and when that ended. Every time is by the host's clock. */
+/** The known facts of one delivery, by its worker's reports and the end of its process. Every time is by the host's clock. */
 export interface DeliveryLog {
   readonly id: string;
-  /** What it competed for, as the store knows it: the election, or the occurrence. */
+  /** The election or the occurrence that it competed for, by the store's name. */
   readonly election: string;
   readonly group?: string | undefined;
   /** The process that got it. */
@@ -11,16 +11,16 @@ export interface DeliveryLog {
   readonly sentMs: number;
   acquired?: { readonly term: number; readonly grantedMs: number; readonly atMs: number };
   started?: { readonly term: number; readonly atMs: number };
-  /** How long its leadership is valid, by its own last word. */
+  /** The time until which its leadership is valid, by its own last report. */
   validUntilMs?: number;
   returnedMs?: number;
   released?: { readonly atMs: number; readonly ok: boolean };
   settled?: { readonly atMs: number; readonly outcome: Outcome; readonly error?: string | undefined };
-  /** Its process has ended, and it had not settled. */
+  /** The time at which its process ended before the delivery settled. */
   diedMs?: number;
 }
 
-/** A write of which nobody knows whether it was carried out. */
+/** A write with an unknown outcome. */
 export interface FailedWrite {
   readonly election: string;
   readonly group?: string | undefined;
@@ -34,7 +34,7 @@ export interface Employed {
   readonly group?: string | undefined;
 }
 
-/** What may be waited for, while a delivery is under way. */
+/** The moments of a delivery that can be awaited. */
 export interface Moments {
   /** Its handler was called. */
   readonly started: Promise<void>;
@@ -44,7 +44,7 @@ export interface Moments {
   readonly over: Promise<void>;
 }
 
-/** Hears all that workers say, and writes it down delivery by delivery. Nothing is ever struck out. */
+/** Collects all reports of workers, delivery by delivery. It never removes one. */
 export class Witness {
   readonly failedWrites: FailedWrite[] = [];
   /** The faults of a worker. */

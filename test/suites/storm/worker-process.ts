@@ -1,10 +1,10 @@
 import { LineProcess } from "@leasehold/test-kit/processes/line-process";
 import type { Delivery, WorkerLine, WorkerSettings } from "./delivery.ts";
 
-/** What one who starts a worker hears of it. */
+/** The listener of the process that starts a worker. */
 export interface WorkerListener {
   said(line: WorkerLine): void;
-  /** Everything that it said has been heard; it ended at `atMs`, and was killed or not. */
+  /** All its lines have arrived. It ended at `atMs`, and was killed or not. */
   ended(atMs: number, killed: boolean): void;
 }
 
@@ -13,7 +13,7 @@ export class WorkerProcess {
   readonly name: string;
   /** Resolves once it takes deliveries. @throws if it ends before. */
   readonly ready: Promise<void>;
-  /** How many deliveries it has, by the count of whoever sends them. */
+  /** The number of deliveries that it has, counted by the sender. */
   busy = 0;
   readonly #process: LineProcess<WorkerLine>;
 
@@ -21,7 +21,7 @@ export class WorkerProcess {
     this.name = name;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.ready = promise;
-    // Nobody may be waiting for it when it is killed.
+    // A rejection must not be unhandled if nothing awaits it when the process is killed.
     promise.catch(() => undefined);
     this.#process = new LineProcess<WorkerLine>({
       program: new URL("./worker.ts", import.meta.url),
@@ -37,7 +37,7 @@ export class WorkerProcess {
     });
   }
 
-  /** Its stderr: normally nothing. */
+  /** Its stderr, which is normally empty. */
   get stderr(): string {
     return this.#process.stderr;
   }

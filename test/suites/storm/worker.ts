@@ -1,7 +1,7 @@
 /**
- * A worker of a platform for functions, in a process of its own: it wraps its handlers once, and runs one of them for each
- * delivery that it is sent, several at a time if it is sent several. It says what happens to it as lines of JSON on its
- * standard output. It is an entry point: import nothing but types from here.
+ * A worker of a platform for functions, in a process of its own. It wraps its handlers once, and runs one of them for each
+ * delivery, several at a time if it gets several. It reports events as lines of JSON on its standard output. It is an entry
+ * point: import only types from here.
  */
 import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as delay } from "node:timers/promises";
@@ -14,13 +14,13 @@ import { SCHEDULE, type Delivery, type GateSettings, type Outcome, type WorkerEv
 
 class AnotherLeads extends Error {}
 
-// A parent that dies takes its workers with it.
+// End with the parent process.
 process.on("disconnect", () => process.exit());
 if (!process.connected) process.exit();
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as WorkerSettings;
 const { store, document } = await openStore(settings.store);
-/** By id, those under way. */
+/** The running deliveries, by id. */
 const deliveries = new Map<string, Delivery>();
 const watched = new WeakSet<LeaseStore>();
 
@@ -29,7 +29,8 @@ subscribe(REQUEST_CHANNEL, (message) => {
   if (outcome !== "ok" && writes) say({ event: "writeFailed", election, outcome });
 });
 const handlers = new Map(settings.gates.map((gate) => [gate.election, wrap(gate)]));
-// Some SDKs load themselves at the first request, for longer than one with a short lease may take: not a delivery's.
+// Some SDKs load themselves at the first request, for longer than a request with a short lease may take. So do it before a
+// delivery.
 await document("warm-up")
   .read()
   .catch(() => undefined);
@@ -46,7 +47,7 @@ function wrap(gate: GateSettings): (delivery: Delivery) => Promise<Outcome> {
   const once = {
     ...common,
     occurrence: ({ scheduledMs }: Delivery) => ({ name: SCHEDULE, scheduledMs }),
-    // Whoever leads may die of it: then somebody has to come again.
+    // The leader may die during the occurrence, so its platform has to deliver again.
     onStandby: ({ leader }: NotElected): Outcome => {
       if (leader) throw new AnotherLeads(`${leader.candidateId} leads.`);
       return "standby";
@@ -71,7 +72,7 @@ async function work({ id, workMs, pieces, fails }: Delivery, leadership: Functio
 }
 
 function validUntilMs(leadership: FunctionLeadership): number {
-  // The clock first: it must not seem to be valid for longer than it is.
+  // Read the clock first, so that the leadership never seems valid for longer than it is.
   const nowMs = hostMs();
   return nowMs + leadership.remainingMs();
 }
@@ -89,9 +90,9 @@ async function run(delivery: Delivery): Promise<void> {
   deliveries.delete(id);
 }
 
-/** The store itself, which from then on tells of what it was granted and what it has released. */
+/** Makes the store report its acquisitions and releases, and returns it. */
 function watch<Store extends LeaseStore & Partial<OccurrenceStore>>(given: Store): Store {
-  // Some give out the same store of occurrences again.
+  // Some stores return the same store of occurrences again.
   if (watched.has(given)) return given;
   watched.add(given);
   const acquire = given.acquire.bind(given);
@@ -104,7 +105,7 @@ function watch<Store extends LeaseStore & Partial<OccurrenceStore>>(given: Store
     return outcome;
   };
   const tellIfWon = (outcome: AcquireOutcome | undefined): void => {
-    // The note of the last run is nobody's to lead on.
+    // The note of the last run has no leader.
     if (!outcome?.acquired || outcome.lease.election === "last-run") return;
     const { candidateId: delivery, term, grantedAt } = outcome.lease;
     say({ event: "acquired", delivery, term, grantedMs: byHostClock(grantedAt.monotonicMs) });

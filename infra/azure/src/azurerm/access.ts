@@ -12,7 +12,7 @@ export interface RoleDefinitionArguments {
 export class RoleDefinition extends ProviderResource<RoleDefinitionArguments> {
   static override readonly terraformType: string = "azurerm_role_definition";
 
-  /** The identifier that an assignment takes; `id` is Terraform's own. */
+  /** The identifier that an assignment takes. `id` is Terraform's own. */
   get roleDefinitionResourceId(): string {
     return this.getStringAttribute("role_definition_resource_id");
   }
@@ -49,7 +49,7 @@ export class UserAssignedIdentity extends ProviderResource<UserAssignedIdentityA
   }
 }
 
-/** A managed identity: ours, of other bindings, or three strings. */
+/** A managed identity: a construct of this package, of other bindings, or three strings. */
 export interface ManagedIdentity {
   /** The resource's id. */
   readonly id: string;

@@ -42,7 +42,7 @@ export class ContainerAppJob extends ProviderResource<ContainerAppJobArguments> 
   static override readonly terraformType: string = "azurerm_container_app_job";
 }
 
-/** What an app and a job have alike. */
+/** The arguments that an app and a job have in common. */
 export interface ContainerArguments {
   readonly container_app_environment_id: string;
   readonly identity: ManagedIdentityArguments;

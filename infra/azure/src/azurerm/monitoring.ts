@@ -13,7 +13,7 @@ export class LogAnalyticsWorkspace extends ProviderResource<LogAnalyticsWorkspac
 export interface ApplicationInsightsArguments extends Placed {
   readonly application_type: "web";
   readonly workspace_id: string;
-  /** Telemetry comes from identities that may send it, and from nobody who has the connection string alone. */
+  /** Only identities with the right may send telemetry. The connection string alone is not enough. */
   readonly local_authentication_disabled: true;
 }
 
@@ -28,12 +28,12 @@ export class ApplicationInsights extends ProviderResource<ApplicationInsightsArg
 export interface LogAlertArguments extends Placed {
   readonly description: string;
   readonly scopes: readonly string[];
-  /** From 0, critical, to 4. */
+  /** From 0 (critical) to 4. */
   readonly severity: number;
   readonly evaluation_frequency: string;
   readonly window_duration: string;
   readonly auto_mitigation_enabled: true;
-  /** A table of logs is only there once there is a line in it. */
+  /** A table of logs exists only once it has a line. A validation of the query would fail before. */
   readonly skip_query_validation: true;
   readonly criteria: readonly {
     readonly query: string;
@@ -53,7 +53,7 @@ export interface MetricAlertArguments {
   readonly resource_group_name: string;
   readonly description: string;
   readonly scopes: readonly string[];
-  /** From 0, critical, to 4. */
+  /** From 0 (critical) to 4. */
   readonly severity: number;
   readonly frequency: string;
   readonly window_size: string;
@@ -74,7 +74,7 @@ export class MetricAlert extends ProviderResource<MetricAlertArguments> {
 export interface ActionGroupArguments {
   readonly name: string;
   readonly resource_group_name: string;
-  /** At most 12 characters, which a text message begins with. */
+  /** At most 12 characters. A text message begins with it. */
   readonly short_name: string;
   readonly email_receiver: readonly { readonly name: string; readonly email_address: string }[];
 }

@@ -1,7 +1,7 @@
 import { ResourceProvider } from "@leasehold/infra-terrain";
 import type { Construct } from "constructs";
 
-/** The arguments that are used here, by the provider's own names: https://registry.terraform.io/providers/hashicorp/azurerm/4.73.0/docs */
+/** The arguments in use, by the provider's own names: https://registry.terraform.io/providers/hashicorp/azurerm/4.73.0/docs */
 interface AzurermArguments extends AzurermProviderArguments {
   readonly features: { readonly storage: { readonly data_plane_available: boolean } };
   readonly storage_use_azuread: boolean;
@@ -12,8 +12,8 @@ export interface AzurermProviderArguments {
 }
 
 /**
- * HashiCorp's provider, set up for accounts that take no keys: it asks the storage service with Entra ID, and asks it for
- * nothing that an owner of the subscription may not see (the properties of queues, of which there are none).
+ * HashiCorp's provider, set up for accounts that accept no keys. It uses Entra ID for the storage service. It does not read the
+ * data plane (the properties of queues), because an owner of the subscription may have no right to that.
  */
 export class AzurermProvider extends ResourceProvider<AzurermArguments> {
   static override readonly providerName: string = "azurerm";

@@ -1,6 +1,6 @@
 import { ProviderResource } from "@leasehold/infra-terrain";
 
-/** What is in a resource group. */
+/** The arguments of a resource in a resource group. */
 export interface Placed {
   readonly name: string;
   readonly resource_group_name: string;

@@ -7,7 +7,7 @@ export interface FirestoreDatabaseArguments {
   readonly type: "FIRESTORE_NATIVE";
   readonly delete_protection_state: "DELETE_PROTECTION_ENABLED" | "DELETE_PROTECTION_DISABLED";
   readonly point_in_time_recovery_enablement: "POINT_IN_TIME_RECOVERY_ENABLED";
-  /** Terraform's way with a database that it no longer manages. */
+  /** The action of Terraform on a database that it no longer manages. */
   readonly deletion_policy: "ABANDON" | "DELETE";
 }
 
@@ -25,7 +25,7 @@ export interface FirestoreFieldArguments {
   readonly collection: string;
   readonly field: string;
   readonly ttl_config: Record<string, never>;
-  /** Empty: no index. Without it the field keeps its indexes. */
+  /** Empty, so that the field has no index. Without this argument it keeps its indexes. */
   readonly index_config: Record<string, never>;
 }
 

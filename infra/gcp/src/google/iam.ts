@@ -36,7 +36,7 @@ export class ServiceAccount extends ProviderResource<ServiceAccountArguments> {
     return this.getStringAttribute("email");
   }
 
-  /** As policies name it: `serviceAccount:<email>`. */
+  /** The name in policies: `serviceAccount:<email>`. */
   get member(): string {
     return this.getStringAttribute("member");
   }

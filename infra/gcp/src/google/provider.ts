@@ -1,6 +1,6 @@
 import { ResourceProvider } from "@leasehold/infra-terrain";
 
-/** The arguments that are used here, by the provider's own names: https://registry.terraform.io/providers/hashicorp/google/latest/docs */
+/** The arguments in use, by the provider's own names: https://registry.terraform.io/providers/hashicorp/google/latest/docs */
 export interface GoogleProviderArguments {
   readonly project?: string;
   readonly region?: string;

@@ -12,13 +12,13 @@ export interface CloudSchedulerJobArguments {
   readonly name: string;
   readonly schedule: string;
   readonly time_zone: string;
-  /** How long a delivery may take before it counts as failed. */
+  /** The time after which a delivery counts as failed. */
   readonly attempt_deadline: string;
   readonly retry_config: RetryArguments;
   readonly http_target: {
     readonly uri: string;
     readonly http_method: "POST";
-    /** For what runs on Cloud Run. */
+    /** For services on Cloud Run. */
     readonly oidc_token?: { readonly service_account_email: string; readonly audience: string };
     /** For Google's own interfaces. */
     readonly oauth_token?: { readonly service_account_email: string };

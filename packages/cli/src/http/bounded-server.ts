@@ -2,28 +2,28 @@ import { readFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
 import type { Socket } from "node:net";
 
-/** A client that has not sent its headers by then is cut off. */
+/** The server cuts off a client that has not sent its headers after this time. */
 const HEADERS_MS = 5_000;
-/** A client that has not sent its whole request by then is cut off. */
+/** The server cuts off a client that has not sent its whole request after this time. */
 const REQUEST_MS = 10_000;
-/** A connection that is kept open for another request ends without one by then. */
+/** The server closes a kept-open connection if no other request comes within this time. */
 const IDLE_MS = 5_000;
 const CHECK_MS = 1_000;
 const MOST_CONNECTIONS = 256;
 const LEAST_CONNECTIONS = 4;
-/** The part of the process's file descriptors that one server may use. */
+/** The share of the process's file descriptors that one server may use. */
 const SHARE = 1 / 4;
 
 /**
- * Returns a server that cannot use up the file descriptors of the process, which needs them to renew its lease. Where a connection
- * is one too many, the one that has been without a request for longest ends: a prober that asks at once gets its answer in a flood
- * of idle connections.
+ * Returns a server that leaves file descriptors free for the process, which needs them to renew its lease. If there are more than
+ * `most` connections, the server closes the one that has been idle for longest. So a prober that sends its request at once gets
+ * an answer even in a flood of idle connections. If no connection is idle, the server closes the new one.
  */
 export function boundedServer(options: ServerOptions, listener: RequestListener, most: number = mostConnections()): Server {
   const limits = { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, keepAliveTimeout: IDLE_MS };
   const server = createServer({ ...options, ...limits, connectionsCheckingInterval: CHECK_MS }, listener);
   const open = new Set<Socket>();
-  /** Those that wait for no answer, the oldest first. */
+  /** The connections without a pending response. The one that has been idle for longest comes first. */
   const idle = new Set<Socket>();
   server.on("connection", (socket) => {
     if (open.size >= most) {
@@ -49,13 +49,13 @@ export function boundedServer(options: ServerOptions, listener: RequestListener,
   return server;
 }
 
-/** Returns how many connections leave enough of the file descriptors that this process may open. */
+/** Returns how many connections leave enough file descriptors: a quarter of this process's limit, but from 4 to 256. */
 export function mostConnections(limits: () => string = () => readFileSync("/proc/self/limits", "latin1")): number {
   let text = "";
   try {
     text = limits();
   } catch {
-    // Only Linux has it.
+    // Only Linux has this file.
   }
   const soft = Number(/^Max open files\s+(\d+)/m.exec(text)?.[1] ?? Infinity);
   return Math.max(Math.min(Math.floor(soft * SHARE), MOST_CONNECTIONS), LEAST_CONNECTIONS);

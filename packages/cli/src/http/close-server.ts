@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 
-/** Stops listening, and ends the connections that are open. Resolves once it is closed. */
+/** Stops listening, and closes the open connections. Resolves once the server is closed. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = once(server, "close");
   server.close();

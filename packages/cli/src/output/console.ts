@@ -4,9 +4,9 @@ import type { Output } from "../surroundings.ts";
 import { teller } from "../tell.ts";
 
 /**
- * Sends everything that other packages say to people to one output: by the console, by `process.stderr`, or as warnings of the
- * process. Node's own streams wait for their readers, and set flags of the open file, which the command of `run` shares. A warning
- * about an experimental module is dropped, because no user of this command can act on it.
+ * Sends the console, `process.stderr` and the warnings of this process to one output. Other packages print through these. Node's
+ * own streams wait for their readers. They also set flags of the open file, which the command of `run` shares. A warning about an
+ * experimental module is dropped, because no user of this command can act on it.
  */
 export function takeOverConsole(stderr: Output): void {
   const stream = new Writable({

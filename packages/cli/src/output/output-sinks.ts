@@ -5,14 +5,14 @@ import type { OutputSink } from "./unblocked-output.ts";
 
 const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
 
-/** Copies its input to its standard error, and waits for the reader. No signal of a terminal ends it. */
+/** A shell script that copies its input to its standard error and waits for the reader. It ignores HUP, INT, QUIT and TERM. */
 const RELAY = `trap "" HUP INT QUIT TERM; exec cat >&2`;
 
 /**
  * Returns a sink for this process's standard error that never waits for a reader.
  *
- * `O_NONBLOCK` belongs to the open file, which the command of `run` shares: set there, it makes the command lose output. So a
- * pipe or a terminal is opened once more. What cannot be opened again, such as a socket, is written by a process that may wait.
+ * `O_NONBLOCK` belongs to the open file, which the command of `run` shares. With this flag the command would lose output. So
+ * `stderrSink` opens a pipe or a terminal a second time. If that fails, as for a socket, a relay process writes and may wait.
  */
 export function stderrSink(fd = 2): OutputSink {
   const isTerminal = isatty(fd);
@@ -24,13 +24,13 @@ export function stderrSink(fd = 2): OutputSink {
   }
 }
 
-/** Reports whether a write may wait for a reader: not that to a file or to /dev/null. */
+/** Reports whether a write may wait for a reader: it may on a pipe or a socket. It may not on a file or on /dev/null. */
 function mayWait(fd: number): boolean {
   try {
     const stat = fstatSync(fd);
     return stat.isFIFO() || stat.isSocket();
   } catch {
-    // It is closed.
+    // The descriptor is closed.
     return false;
   }
 }
@@ -50,7 +50,7 @@ function descriptorSink(fd: number, isTerminal: boolean): OutputSink {
   };
 }
 
-/** A process of its own, in a session of its own, that waits for the reader in this one's place. */
+/** Writes through a relay process in a session of its own. The relay waits for the reader in place of this process. */
 class RelaySink implements OutputSink {
   readonly isTerminal: boolean;
   readonly #fd: number;
@@ -89,7 +89,7 @@ class RelaySink implements OutputSink {
       resolve();
     });
     relay.once("exit", (_code, signal) => {
-      // One that was killed by somebody is replaced at the next line; one whose reader has left is not.
+      // SIGPIPE means that the reader has left: no other relay starts. After any other end the next line starts a new one.
       if (signal === "SIGPIPE") this.#isLost = true;
       this.#relay = undefined;
       resolve();

@@ -1,26 +1,26 @@
 import type { Clock, Timer } from "@leasehold/core";
 import type { Output } from "../surroundings.ts";
 
-/** The most bytes that wait for a reader. */
+/** The most bytes in the queue for the reader. A single line may be longer. */
 const MOST_WAITING_BYTES = 65_536;
-/** How often it tries again to write what waits. */
+/** The time between two attempts to write the queue. */
 const RETRY_MS = 50;
 
 const DISK_IS_FULL: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT"]);
 
-/** The place where bytes are written, which never waits for its reader. */
+/** A destination for bytes. A write to it never waits for the reader. */
 export interface OutputSink {
   readonly isTerminal: boolean;
   /**
-   * Writes what can be written now. Returns how many bytes that were.
-   * @throws if nothing can be written here: ever again, or until a full disk has room.
+   * Writes as many bytes as is possible without a wait, and returns their number.
+   * @throws if no byte can be written: ever again, or until a full disk has room.
    */
   write(bytes: Buffer): number;
-  /** Resolves once everything has gone on to the reader. Nothing is written afterwards. */
+  /** Resolves once all bytes have gone on to the reader. Callers write nothing afterwards. */
   end(): Promise<void>;
 }
 
-/** An output whose writer never waits for the reader. Lines that find no room are dropped; their number is written later. */
+/** An output whose writer never waits for the reader. If the queue is full, lines are dropped; a later line says how many. */
 export class UnblockedOutput implements Output {
   readonly #sink: OutputSink;
   readonly #clock: Clock;
@@ -43,14 +43,14 @@ export class UnblockedOutput implements Output {
   write(text: string): void {
     if (text === "") return;
     const bytes = Buffer.from(text);
-    // After a dropped line the others wait for the note about it, so that the reader knows where lines are missing.
+    // After a dropped line, drop the following ones too until the note is queued. So the note stands where the lines are missing.
     const isFull = this.#waitingBytes > 0 && this.#waitingBytes + bytes.length > MOST_WAITING_BYTES;
     if (this.#dropped > 0 || isFull) this.#dropped += 1;
     else this.#add(bytes);
     this.#writeOn();
   }
 
-  /** Writes what waits. Resolves once the reader has it all, or after `timeoutMs`. */
+  /** Writes the queue. Resolves once the reader has all of it, or after `timeoutMs`. */
   async end(timeoutMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = this.#clock.setTimer(resolve, timeoutMs);
@@ -86,7 +86,7 @@ export class UnblockedOutput implements Output {
     this.#drained?.();
   }
 
-  /** A reader that has left is no failure of the writer's. A full disk may have room later. */
+  /** Returns how many bytes leave the queue. A full disk takes none and may have room later. Other errors lose all bytes. */
   #tryWrite(bytes: Buffer): number {
     try {
       return this.#sink.write(bytes);

@@ -2,12 +2,15 @@ import { spawn, type ChildProcess } from "node:child_process";
 import type { Writable } from "node:stream";
 
 /**
- * Reads lines of the guard: `done`, or the term's id, the instant at which its processes have to be killed, in hundredths of a second
- * of the kernel's uptime, and the command's group once there is one. The input ends without `done` only if the guard was killed.
- * While the wrapper lives, it ends the command itself, until that instant. Then the group is killed, and every process that has
+ * Reads lines from the guard. A line is `done`, or has three fields: the term's id, the kill instant, and the command's group.
+ * The kill instant is in hundredths of a second of the kernel's uptime. The group is absent until the command has started.
+ *
+ * The input ends without `done` only if the guard was killed. Then the script waits while the wrapper lives, until the kill
+ * instant, because a live wrapper ends the command itself. After the wait the script kills the group, and every process that has
  * the term's id in its environment.
  *
- * `pkill -f` searches this text. It names neither the tool nor what is run, so that a pattern for those spares this process.
+ * `pkill -f` searches this text. The text names neither the tool nor the command, so that a pattern for these spares this
+ * process.
  */
 const SCRIPT = `
 trap "" HUP INT QUIT TERM
@@ -28,28 +31,28 @@ for again in 1 2 3 4 5; do
 done
 `;
 
-/** The guard of the guard: a shell, of about a megabyte, for when the guard is killed and the wrapper is killed or stands still. */
+/** A shell of about 1 MB that acts if the guard is killed and the wrapper is dead or frozen. */
 export class BackupGuard {
   readonly #child: ChildProcess | undefined;
 
-  /** It is one layer more: where it cannot be started, the guard stands alone. */
+  /** Starts the shell. A failure is ignored, because the guard works without this additional layer. */
   constructor() {
     this.#child = start();
     this.#child?.on("error", () => {});
     this.#child?.stdin?.on("error", () => {});
   }
 
-  /** The end of its pipe that the guard alone is to hold. Undefined if there is no backup guard. */
+  /** The write end of the shell's pipe. Only the guard is to hold it. Undefined if there is no backup guard. */
   get input(): Writable | undefined {
     return this.#child?.pid === undefined ? undefined : (this.#child.stdin ?? undefined);
   }
 
-  /** The guard holds the pipe now. */
+  /** Closes the pipe in this process, once the guard has it. */
   leaveToGuard(): void {
     this.#child?.stdin?.destroy();
   }
 
-  /** Ends it: every process of the term is gone. */
+  /** Kills the shell. Called when no process of the term is left. */
   dismiss(): void {
     this.#child?.kill("SIGKILL");
   }

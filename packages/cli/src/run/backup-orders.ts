@@ -4,12 +4,12 @@ import { uptime } from "node:os";
 import { DONE, type GuardOrder } from "./guard-order.ts";
 import { machineNow, untilMs } from "./machine-clock.ts";
 
-/** The file descriptor by which the backup guard hears from the guard. */
+/** The file descriptor of the pipe to the backup guard. */
 const BACKUP = 3;
-/** A backup guard that leaves so much unread stands still. */
+/** With more unread bytes than this, the backup guard counts as frozen, and gets no further orders. */
 const MOST_UNREAD_BYTES = 4_096;
 
-/** What the guard tells the backup guard. None of it waits for an answer, or for the other end to read. */
+/** Sends orders from the guard to the backup guard. No method waits for an answer or for the reader. */
 export class BackupOrders {
   readonly #pipe: Socket | undefined;
 
@@ -22,20 +22,20 @@ export class BackupOrders {
     }
   }
 
-  /** Passes on what the backup guard needs of an order. */
+  /** Sends the parts of an order that the backup guard needs. */
   give({ termId, leader, killAt }: GuardOrder): void {
     if (!this.#pipe || this.#pipe.writableLength > MOST_UNREAD_BYTES) return;
     const until = Math.floor((uptime() * 1_000 + untilMs(killAt, machineNow())) / 10);
     this.#pipe.write(`${termId} ${Math.max(until, 0)}${leader ? ` ${leader.pid}` : ""}\n`);
   }
 
-  /** Lets it go: the number of a group that is gone may soon be another's. */
+  /** Ends the backup guard, so that it kills no group. After the command's end, another group may get the same number. */
   end(): void {
     if (!this.#pipe) return;
     try {
       writeSync(BACKUP, `${DONE}\n`);
     } catch {
-      // It has ended.
+      // The backup guard has ended, or does not read.
     }
   }
 }

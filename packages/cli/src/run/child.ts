@@ -3,31 +3,31 @@ import { constants } from "node:os";
 import { EXIT } from "../exit-codes.ts";
 import { startTicksOf, type GroupLeader } from "./process-table.ts";
 
-/** The program to run, found already. */
+/** The program to run, with its resolved path. */
 export interface Program {
   readonly path: string;
-  /** The name it was called by, and its arguments. */
+  /** The name as the user gave it, and the arguments. */
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
-  /** Whether it reads what this process would; else it has nothing to read. */
+  /** True: the program inherits the standard input of this process. False: it has nothing to read. */
   readonly hasInput: boolean;
 }
 
-/** How CMD ended: its exit code, as a shell gives it; or why it could not be started. */
+/** How CMD ended: the exit code as a shell reports it and, if CMD could not be started, the reason. */
 export interface ChildExit {
   readonly code: number;
   readonly failure?: string | undefined;
 }
 
-/** CMD, in a session and a group of its own, with this process's standard output and error, and its input unless that is another job's. */
+/** CMD, in a session and a group of its own. It inherits this process's standard output and error. */
 export class Child {
-  /** Resolves once it has ended; others of its group may live. */
+  /** Resolves once CMD's own process has ended. Other processes of its group may still live. */
   readonly exited: Promise<ChildExit>;
-  /** Undefined if it could not be started. */
+  /** Undefined if CMD could not be started. */
   readonly leader: GroupLeader | undefined;
   readonly #process: ChildProcess | undefined;
 
-  /** Starts it; a failure is its exit. */
+  /** Starts CMD. If that fails, `exited` resolves with the failure. */
   constructor({ path, command: [argv0, ...args], env, hasInput }: Program) {
     const { promise, resolve } = Promise.withResolvers<ChildExit>();
     this.exited = promise;
@@ -38,17 +38,17 @@ export class Child {
     child.once("error", (error) => resolve(notStarted(error)));
     child.once("exit", (code, signal) => resolve({ code: code ?? exitCodeOfSignal(signal) }));
     const { pid } = child;
-    // Even if it has ended by now, it has not been waited for yet: the number is its own.
+    // The pid still belongs to CMD, even if CMD has ended by now: Node has not waited for it yet.
     if (pid !== undefined) this.leader = { pid, startTicks: startTicksOf(pid) };
   }
 
-  /** Sends a signal to it alone, if it has not ended. */
+  /** Sends a signal to CMD's own process only. Does nothing if that has ended. */
   signal(signal: NodeJS.Signals): void {
     this.#process?.kill(signal);
   }
 }
 
-/** Returns the exit code that a shell gives for a program that a signal ended. */
+/** Returns a shell's exit code for a program that a signal ended: 128 plus the number of the signal. */
 export function exitCodeOfSignal(signal: NodeJS.Signals | null): number {
   return 128 + (signal ? constants.signals[signal] : 0);
 }
@@ -63,7 +63,7 @@ function spawned(start: () => ChildProcess, failed: (exit: ChildExit) => void): 
 }
 
 function notStarted(error: NodeJS.ErrnoException): ChildExit {
-  // The program was there a moment ago; the interpreter that it names need not be.
+  // `commandPath` has found the program. So ENOENT usually means that the interpreter which it names is missing.
   const code = error.code === "ENOENT" ? EXIT.notFound : EXIT.notExecutable;
   return { code, failure: `it cannot be started (${error.code ?? error.message})` };
 }

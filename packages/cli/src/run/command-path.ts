@@ -4,8 +4,8 @@ import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 
 /**
- * Returns the path of a program, found as a shell does.
- * @throws {Failure} with a shell's exit codes: 127 if there is none, 126 if what there is cannot be executed.
+ * Finds a program as a shell does, and returns its path.
+ * @throws {Failure} with a shell's exit codes: 127 if there is no such file, 126 if the file cannot be executed.
  */
 export function commandPath(name: string, searched: string | undefined = process.env["PATH"]): string {
   const folders = (searched ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
@@ -20,7 +20,7 @@ export function commandPath(name: string, searched: string | undefined = process
   throw new Failure(EXIT.notFound, `${name === "" ? "the command is empty" : `${name} was not found`}.`);
 }
 
-/** Reports whether there is a file that this process may execute. */
+/** Reports whether there is a file at a path that this process may execute. */
 export function isProgram(path: string): boolean {
   return kindOf(path) === "program";
 }

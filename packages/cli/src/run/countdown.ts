@@ -2,47 +2,47 @@ import type * as groups from "./group.ts";
 import { killInstant, type GuardOrder } from "./guard-order.ts";
 import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
 
-/** How often it looks at the clocks, of which one may jump. */
+/** The longest time between two readings of the clocks. The wall clock may jump, so a timer alone is not enough. */
 const LOOK_MS = 1_000;
-/** For how long it waits, once it is to ask: after a stall of the whole machine a wrapper that lives asks first, once for both. */
+/** The longest wait after `termAt`. After a stall of the whole machine, a live wrapper can ask first, so CMD is asked once. */
 const PATIENCE_MS = 100;
-/** How often it looks whether CMD is gone. */
+/** The time between two checks whether CMD is gone. */
 const POLL_MS = 50;
-/** After the wrapper's end, CMD may still be between its fork and the program that carries our mark. */
+/** How long CMD may stay hidden after the wrapper's end. Between fork and exec it does not show the term's id yet. */
 const UNBORN_MS = 1_000;
-/** What cannot be killed for so long never will be, or not by us. */
+/** The guard gives up this long after the first KILL, because it cannot kill such a process. */
 const GIVEN_UP_MS = 60_000;
 
-/** What the guard does, and when: by the last order that it has heard, and by whether the wrapper is gone. */
+/** Decides when the guard asks CMD to end, and when it kills CMD. Both follow from the last order and the wrapper's end. */
 export class Countdown {
   readonly #group: Pick<typeof groups, "endGroup" | "isGone" | "signalGroup">;
   readonly #leave: () => void;
   #order: GuardOrder | undefined;
   #closedAt: MachineInstant | undefined;
-  /** Since when it knows that the wrapper has not asked in time. */
+  /** When the guard noticed that `termAt` has passed without a newer order. */
   #unaskedSince: MachineInstant | undefined;
   #askedAt: MachineInstant | undefined;
   #killedAt: MachineInstant | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param leave called when nothing more is to be done. */
+  /** @param leave called when the guard has nothing more to do. */
   constructor(group: Pick<typeof groups, "endGroup" | "isGone" | "signalGroup">, leave: () => void) {
     this.#group = group;
     this.#leave = leave;
   }
 
-  /** Takes an order in place of the one before; the next look goes by it. */
+  /** Replaces the last order. The next call of `look` follows the new one. */
   hear(order: GuardOrder): void {
     this.#order = order;
   }
 
-  /** The wrapper is gone. */
+  /** Called when the wrapper is gone. */
   close(): void {
     this.#closedAt = machineNow();
     this.look();
   }
 
-  /** Does what is due, and looks again when something will be. */
+  /** Does everything that is due, and sets a timer for the next step. */
   look(): void {
     clearTimeout(this.#timer);
     const order = this.#order;
@@ -53,11 +53,11 @@ export class Countdown {
     const began = machineNow();
     const askAt = this.#askAt(order, began);
     if (!this.#askedAt && (this.#closedAt || (askAt && isDue(askAt, began)))) {
-      // A wrapper that has gone may have asked before; and what has to be killed at once is not asked first.
+      // Do not ask if the wrapper has asked already (`termAt` is null), or if KILL is due at once.
       if (order.termAt && !isDue(order.killAt, began)) this.#group.endGroup(order, order.signal);
       this.#askedAt = machineNow();
     }
-    // To ask may have taken a while.
+    // Read the clocks again, because `endGroup` may have taken a while.
     const now = machineNow();
     const killAt = killInstant(order, this.#askedAt && after(this.#askedAt, order.graceMs));
     if (isDue(killAt, now)) {
@@ -70,11 +70,11 @@ export class Countdown {
     }
     const untilDueMs = this.#askedAt ? Math.min(POLL_MS, untilMs(killAt, now)) : untilMs(askAt ?? killAt, now);
     const waitMs = this.#killedAt ? POLL_MS : Math.min(untilDueMs, LOOK_MS);
-    // After a freeze, what was written meanwhile is read before anything is done by what was known before it.
+    // After a freeze, timers run before the input is read. `setImmediate` lets the guard read newer orders first.
     this.#timer = setTimeout(() => setImmediate(() => this.look()), waitMs);
   }
 
-  /** Returns when it asks, as far as is known now; nothing if the wrapper has. */
+  /** Returns when the guard will ask CMD to end, by the present order. Undefined if the wrapper has asked. */
   #askAt({ termAt, killAt }: GuardOrder, now: MachineInstant): MachineInstant | undefined {
     if (!termAt || !isDue(termAt, now)) {
       this.#unaskedSince = undefined;
@@ -84,7 +84,7 @@ export class Countdown {
     return after(this.#unaskedSince, Math.min(PATIENCE_MS, untilMs(killAt, this.#unaskedSince) / 4));
   }
 
-  /** Reports whether nothing of CMD is left, as far as that can be known: a wrapper that lives may not have started it yet. */
+  /** Reports whether no process of CMD is left, or the guard gives up. Without `leader`, the wrapper may start CMD later. */
   #isOver(order: GuardOrder, now: MachineInstant): boolean {
     if (hasLasted(this.#killedAt, GIVEN_UP_MS, now)) return true;
     if (!this.#askedAt || !this.#group.isGone(order)) return false;

@@ -1,27 +1,27 @@
 import { closeSync, openSync } from "node:fs";
 
-/** This process, or the system, can open no more files, or has no memory. */
+/** The error codes if this process or the system can open no more files, or has no memory. */
 const EXHAUSTED: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
-/** To read the table of processes takes one at a time. */
+/** The number of descriptors in the reserve. Reading the table of processes needs one at a time. */
 const SIZE = 4;
 
 const held: number[] = [];
 
-/** Keeps some file descriptors of this process free for {@link withReserve}. */
+/** Reserves some file descriptors of this process for {@link withReserve}. */
 export function fillReserve(): void {
   try {
     while (held.length < SIZE) held.push(openSync("/dev/null", "r"));
   } catch {
-    // There are none left.
+    // No more descriptors are available.
   }
 }
 
-/** Reports whether a file could not be opened for want of descriptors or memory, which says nothing of the file. */
+/** Reports whether an error means a lack of descriptors or memory. Such an error says nothing about the file. */
 export function isExhausted(error: unknown): boolean {
   return EXHAUSTED.has((error as NodeJS.ErrnoException).code ?? "");
 }
 
-/** Calls what opens files; if no more can be opened, once again with the file descriptors that were kept for it. */
+/** Calls `open`. If no more files can be opened, frees the reserve and calls `open` once more. */
 export function withReserve<T>(open: () => T): T {
   try {
     return open();

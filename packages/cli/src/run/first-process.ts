@@ -1,8 +1,9 @@
 import { isProgram } from "./command-path.ts";
 
 /**
- * Runs its arguments as a child, passes signals on, and ends with the child's exit code. A shell that waits for one child waits for
- * every other that the system hands to it as well. A terminal sends its own signals to the whole group, so those are not passed on.
+ * Runs its arguments as a child, passes signals on, and ends with the child's exit code. While the shell waits for this child, it
+ * also reaps the orphans that the system gives to it. A terminal sends HUP, INT, QUIT and WINCH to the whole group, so the script
+ * passes these on only if its input is no terminal.
  */
 const INIT = `
 child= early=
@@ -21,7 +22,7 @@ while :; do
 done
 `;
 
-/** What {@link giveInitAway} needs of a process. */
+/** The parts of a process that {@link giveInitAway} needs. */
 export interface FirstProcess {
   readonly pid: number;
   readonly execPath: string;
@@ -33,11 +34,12 @@ export interface FirstProcess {
 }
 
 /**
- * Where this process is the first of a container and is to run a command, a shell takes its place, and runs this program as its child.
- * Orphans of the command are handed to the first process, which has to wait for them; Node waits for its own children only.
+ * If this process is the first of a container and its verb is `run`, a shell takes its place. The shell runs this program as a
+ * child. The system gives the command's orphans to the first process, which must wait for them. Node waits for its own children
+ * only.
  */
 export function giveInitAway({ pid, execPath, execArgv, argv, env, execve }: FirstProcess, shell = "/bin/sh"): void {
-  // Node aborts where it cannot give its place away. Without a shell it keeps the place, and orphans stay zombies.
+  // Node aborts if `execve` fails, so check for the shell first. Without a shell this process stays, and orphans stay zombies.
   if (pid !== 1 || argv[2] !== "run" || !execve || !isProgram(shell)) return;
   execve(shell, ["sh", "-c", INIT, "sh", execPath, ...execArgv, ...argv.slice(1)], env);
 }

@@ -1,6 +1,6 @@
 import { livingMembers, showsGroup, startTicksOf, type GroupLeader, type Mark } from "./process-table.ts";
 
-/** Reports whether every process of the term is gone; a zombie is, where the system tells one from the living. */
+/** Reports whether every process of the term is gone. A zombie counts as gone on Linux, where the system shows zombies. */
 export function isGone(mark: Mark): boolean {
   const { leader } = mark;
   try {
@@ -8,36 +8,37 @@ export function isGone(mark: Mark): boolean {
     if (members && members.length > 0) return false;
     return !leader || !(members ? isHidden(leader) : isThere(leader));
   } catch {
-    // Who cannot look has not seen that it is gone.
+    // The table of processes cannot be read now, so it is unknown whether they are gone.
     return false;
   }
 }
 
-/** Sends signals, one after the other, to every process of the term that is seen now: on a busy machine a look may take a second. */
+/** Sends signals, one after the other, to every process of the term. On a busy machine, finding them may take a second. */
 export function signalGroup(mark: Mark, ...signals: readonly NodeJS.Signals[]): void {
   const { leader } = mark;
-  // KILL has to come in time. Another signal waits for the look, or whoever is started because of it would hear it, too.
+  // KILL must come in time, so the group gets it before the search. Other signals come after the search. Otherwise the search
+  // would find a process that CMD starts in response to the signal, and that process would get the signal too.
   const killed = leader && signals.includes("SIGKILL") && keepsNumber(leader) ? -leader.pid : undefined;
   if (killed !== undefined) send(killed, "SIGKILL");
   const targets = targetsOf(mark).filter((target) => target !== killed);
   for (const signal of signals) for (const target of targets) send(target, signal);
 }
 
-/** Asks every process of the term to end; one that is stopped hears it, too. */
+/** Asks every process of the term to end. CONT follows, because a stopped process handles no other signal. */
 export function endGroup(mark: Mark, signal: NodeJS.Signals): void {
   signalGroup(mark, signal, "SIGCONT");
 }
 
-/** Returns whom a signal is for, as `kill` takes them: a negative number is a group's. */
+/** Returns the targets of a signal, as `kill` takes them: a negative number names a group. */
 function targetsOf(mark: Mark): readonly number[] {
   const { leader } = mark;
-  // At once to the whole group, so that none slips away by starting another.
+  // One call signals the whole group, so no member can escape by starting another process.
   const group = leader ? [-leader.pid] : [];
   try {
     const members = livingMembers(mark);
     if (!members) return group;
     const others = members.filter(({ inGroup }) => !inGroup).map(({ pid }) => pid);
-    // To no group of which nobody is left, whose number may be another's.
+    // Leave out a group without members: its number may belong to another group by now.
     const isLeft = members.some(({ inGroup }) => inGroup) || (leader && isHidden(leader));
     return isLeft ? [...group, ...others] : others;
   } catch {
@@ -45,12 +46,14 @@ function targetsOf(mark: Mark): readonly number[] {
   }
 }
 
-/** Reports whether its number is certain to be its own, and no later process's. */
+/** Reports whether the pid certainly still belongs to CMD, and not to a later process. */
 function keepsNumber({ pid, startTicks }: GroupLeader): boolean {
   return startTicks !== undefined && startTicksOf(pid) === startTicks;
 }
 
-/** Reports whether the table has nothing of a group that is there, as where `/proc` hides what other users run, or what has capabilities. */
+/**
+ * Reports whether a group exists that the table does not show. `/proc` may hide processes of other users or with capabilities.
+ */
 function isHidden(leader: GroupLeader): boolean {
   return isThere(leader) && !showsGroup(leader.pid);
 }
@@ -63,7 +66,7 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    // Another user's process may not be signalled, and is there.
+    // EPERM means that the process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

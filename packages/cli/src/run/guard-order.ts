@@ -1,30 +1,33 @@
 import { earlier, type MachineInstant } from "./machine-clock.ts";
 import type { GroupLeader } from "./process-table.ts";
 
-/** What the guard is told, whole each time, as one line of JSON. It answers each with its `seq` on a line, and says when it asks. */
+/**
+ * An order to the guard, as one line of JSON. Each order replaces the one before as a whole. The guard answers each order with a
+ * line that has its `seq`. It writes `ASKED` when it asks CMD to end.
+ */
 export interface GuardOrder {
-  /** Rises with each. */
+  /** Rises with each order. */
   readonly seq: number;
   readonly termId: string;
   /** Absent until CMD has been started. */
   readonly leader?: GroupLeader | undefined;
   /** The signal that asks CMD to end. */
   readonly signal: NodeJS.Signals;
-  /** The longest that CMD may take then. */
+  /** The longest time that CMD may take to end after this signal. */
   readonly graceMs: number;
-  /** When CMD is asked to end, unless a later order comes before; null once it has been. */
+  /** When the guard asks CMD to end, unless a newer order comes before. Null once the wrapper has asked. */
   readonly termAt: MachineInstant | null;
-  /** When CMD is killed, unless a later order comes before. */
+  /** When the guard kills CMD, unless a newer order comes before. */
   readonly killAt: MachineInstant;
 }
 
-/** The guard's line when it is about to ask CMD to end: CMD is to hear it once. */
+/** The guard's line when it is about to ask CMD to end. The wrapper then does not ask CMD a second time. */
 export const ASKED = "asked";
 
-/** Every process of the term is gone: nothing more is to be done. */
+/** The line that ends the guard or the backup guard: every process of the term is gone. */
 export const DONE = "done";
 
-/** What a drain may last: until CMD has had its time, or the lease covers it no more. */
+/** Returns when CMD is killed: at the end of its grace or at `killAt`, whichever comes first. */
 export function killInstant(order: Pick<GuardOrder, "killAt">, graceEnd: MachineInstant | undefined): MachineInstant {
   return graceEnd ? earlier(order.killAt, graceEnd) : order.killAt;
 }

@@ -6,28 +6,29 @@ import { ASKED, DONE, type GuardOrder } from "./guard-order.ts";
 import { hasLasted, machineNow, type MachineInstant } from "./machine-clock.ts";
 
 /**
- * The dead man's switch of one term: the guard, as its wrapper sees it, and the backup guard behind it. Both are in sessions of
- * their own, hold no folder, and inherit no options of Node's and no environment but the path.
+ * Starts the guard of one term and the backup guard behind it, and sends the guard its orders. Both have sessions of their own
+ * and run in `/`. They inherit only `PATH` from the environment, and no options of Node.
  */
 export class GuardProcess {
-  /** Resolves with why, once there is no guard any more, or none that answers. */
+  /** Resolves with the reason once the guard has ended, cannot be started, or does not answer. */
   readonly lost: Promise<string>;
   readonly #child: ChildProcess;
   readonly #backup: BackupGuard;
   readonly #lose: (why: string) => void;
-  /** Whoever waits for the answers to the orders that have none yet, in their order. */
+  /** The callbacks of the orders without an answer, the oldest first. */
   readonly #waiting: Array<() => void> = [];
   readonly #patienceMs: number;
   #seq = 0;
   #isUp = false;
   #hasAsked = false;
   #unread = "";
-  /** When the first order was given that it has not answered. */
+  /** Since when the guard owes an answer. Undefined once it has answered the newest order. */
   #unansweredSince: MachineInstant | undefined;
 
   /**
-   * Starts it. Whether it could be started, the answer to an order and `lost` tell.
-   * @param patienceMs how long it may leave an order unanswered before it counts as frozen.
+   * Starts both. The answer to an order shows that the guard runs; `lost` resolves if it does not.
+   * @param patienceMs how long the guard may leave an order unanswered before it counts as frozen.
+   * @throws if the system has no memory, or no more processes.
    */
   constructor(patienceMs: number) {
     this.#patienceMs = patienceMs;
@@ -39,25 +40,25 @@ export class GuardProcess {
   }
 
   /**
-   * Whether it has asked CMD to end, or does so now, as far as has been read: what it asked before it answered an order has been. If
-   * it has ended since, it may have been before it asked.
+   * True if the guard has announced that it asks CMD to end, and still runs. Once an answer has been read, every announcement
+   * before it has been read too. A guard that has ended since may have ended before it asked, so it does not count.
    */
   get hasAsked(): boolean {
     return this.#hasAsked && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Gives it a new order in place of the one before. Resolves once it has answered that. */
+  /** Sends the guard an order that replaces the one before. Resolves once the guard has answered it. */
   async order(order: Omit<GuardOrder, "seq">): Promise<void> {
     this.#seq += 1;
     const now = machineNow();
     if (hasLasted(this.#unansweredSince, this.#patienceMs, now)) this.#lose("does not answer");
-    // Until it is up, who waits for its first answer decides how long.
+    // `patienceMs` counts only after the first answer. Until then, the caller decides how long it waits.
     if (this.#isUp) this.#unansweredSince ??= now;
     this.#write(JSON.stringify({ seq: this.#seq, ...order } satisfies GuardOrder));
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Lets both go: every process of the term is gone. */
+  /** Ends both. Called when no process of the term is left. */
   dismiss(): void {
     this.#write(DONE);
     this.#child.stdin?.end();
@@ -66,7 +67,8 @@ export class GuardProcess {
 
   #spawn(): ChildProcess {
     const here = fileURLToPath(import.meta.url);
-    // From the sources, as in tests, it is TypeScript; Node 22.13, the oldest supported, strips types on request only.
+    // Tests run the guard from its TypeScript source. Node 22.13, the oldest supported version, strips types only with this
+    // option.
     const isSource = extname(here) === ".ts";
     const nodeOptions = isSource && process.features.typescript === false ? ["--experimental-strip-types"] : [];
     const program = fileURLToPath(new URL(`./guard${extname(here)}`, import.meta.url));
@@ -81,7 +83,7 @@ export class GuardProcess {
       this.#backup.leaveToGuard();
       child.once("error", (error: NodeJS.ErrnoException) => this.#lose(`cannot be started (${error.code})`));
       child.once("exit", (code, signal) => this.#lose(`has ended (${signal ?? `exit code ${code}`})`));
-      // There are no pipes where there are no more file descriptors.
+      // Without free file descriptors there are no pipes.
       const { stdin, stdout }: Partial<ChildProcess> = child;
       stdin?.on("error", () => {});
       stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));

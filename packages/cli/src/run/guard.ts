@@ -1,6 +1,6 @@
-// The guard: a process of its own that ends CMD when the wrapper cannot. It hears on its standard input until when the lease
-// covers CMD, and acts once such an instant passes unheard of, or once the wrapper is gone. It has no dependencies, so that it
-// is small and starts fast, and no signal that is meant for the wrapper or its terminal ends it.
+// The guard: a process of its own that ends CMD when the wrapper cannot. The wrapper's orders on the guard's standard input say
+// until when CMD may run. The guard acts if such an instant passes without a newer order, or if the wrapper is gone. It has no
+// dependencies, so that it is small and starts fast. It ignores the signals that are meant for the wrapper or its terminal.
 
 import { BackupOrders } from "./backup-orders.ts";
 import { Countdown } from "./countdown.ts";
@@ -12,7 +12,7 @@ const backup = new BackupOrders();
 const countdown = new Countdown({ ...group, endGroup: ask }, leave);
 
 for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => {});
-// The wrapper may have gone before its answer is written.
+// Ignore a broken pipe: the wrapper may be gone before the guard writes an answer.
 process.stdout.on("error", () => {});
 
 let unread = "";
@@ -28,18 +28,21 @@ function hear(line: string): void {
   if (line === DONE) leave();
   const order = JSON.parse(line) as GuardOrder;
   countdown.hear(order);
-  // Before the answer, after which the wrapper may start CMD.
+  // The backup guard gets the order before the wrapper gets the answer, after which the wrapper may start CMD.
   backup.give(order);
   process.stdout.write(`${order.seq}\n`);
 }
 
-/** Asks CMD to end, once a wrapper that goes on meanwhile can read so; one that is yet to start CMD will have to ask it itself. */
+/**
+ * Asks CMD to end, and first announces this to the wrapper, which may still run. Without `leader` there is no announcement: the
+ * wrapper may start CMD later, and must then ask CMD itself.
+ */
 function ask(mark: Mark, signal: NodeJS.Signals): void {
   if (mark.leader) process.stdout.write(`${ASKED}\n`);
   group.endGroup(mark, signal);
 }
 
-/** Ends, and lets the backup guard go as well. */
+/** Ends the guard and the backup guard. */
 function leave(): never {
   backup.end();
   process.exit(0);

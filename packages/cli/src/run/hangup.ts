@@ -2,10 +2,10 @@ import { constants, readFileSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 
 const SHELLS: ReadonlySet<string> = new Set(["sh", "ash", "bash", "dash", "ksh", "mksh", "zsh", "busybox"]);
-/** HUP in the masks of `/proc/PID/status`. */
+/** The bit of HUP in the signal masks of `/proc/PID/status`. */
 const HANGUP = 1n;
 
-/** What of a process tells that HUP is to be ignored. */
+/** The parts of a process that show whether it is to ignore HUP. */
 export interface HangupSigns {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly parent: number;
@@ -13,26 +13,28 @@ export interface HangupSigns {
 }
 
 /**
- * Reports whether this process was started by `nohup`, or by a shell that was. Node forgets at its start which signals were ignored, so
- * that other signs have to do: the variable in which most shells leave the program's name, the standard input that `nohup` gives in
- * place of a terminal, and a shell's own mask.
+ * Reports whether `nohup` started this process, or a shell that ignores HUP. Node forgets at its start which signals were
+ * ignored, so this function uses three other signs:
+ * - the variable `_`, in which most shells leave the program's name;
+ * - the standard input that `nohup` gives in place of a terminal;
+ * - the mask of ignored signals of a parent that is a shell.
  */
 export function ignoresHangup({ env, parent, proc = "/proc" }: HangupSigns): boolean {
   return basename(env["_"] ?? "") === "nohup" || hasUnreadableInput(proc) || isIgnoredByShell(parent, proc);
 }
 
-/** `nohup` opens /dev/null for writing only. */
+/** Reports whether standard input is a /dev/null that is open for writing only, as `nohup` opens it. */
 function hasUnreadableInput(proc: string): boolean {
-  return isSo(() => {
+  return falseIfUnreadable(() => {
     if (readlinkSync(`${proc}/self/fd/0`) !== "/dev/null") return false;
     const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(readFileSync(`${proc}/self/fdinfo/0`, "latin1"))?.[1] ?? "0", 8);
     return (flags & (constants.O_WRONLY | constants.O_RDWR)) === constants.O_WRONLY;
   });
 }
 
-/** What a shell ignores, the programs that it starts ignore as well. */
+/** Reports whether a process is a shell that ignores HUP. Programs inherit the ignored signals of their shell. */
 function isIgnoredByShell(pid: number, proc: string): boolean {
-  return isSo(() => {
+  return falseIfUnreadable(() => {
     const status = readFileSync(`${proc}/${pid}/status`, "latin1");
     const name = /^Name:\t(.*)$/m.exec(status)?.[1] ?? "";
     const ignored = BigInt(`0x${/^SigIgn:\t([\da-f]+)$/m.exec(status)?.[1] ?? "0"}`);
@@ -40,11 +42,11 @@ function isIgnoredByShell(pid: number, proc: string): boolean {
   });
 }
 
-function isSo(look: () => boolean): boolean {
+function falseIfUnreadable(read: () => boolean): boolean {
   try {
-    return look();
+    return read();
   } catch {
-    // The system does not tell.
+    // The file cannot be read, or this system has no such file.
     return false;
   }
 }

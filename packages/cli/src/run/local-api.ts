@@ -8,15 +8,18 @@ import { closeServer } from "../http/close-server.ts";
 
 const MAX_VALUE_BYTES = 65_536;
 
-/** What CMD may ask and say of its own term, over HTTP on the loopback address, with the token that it alone is given. */
+/** An HTTP API on the loopback address, for CMD and its own term. It needs a token that only CMD gets. */
 export interface LocalApi extends AsyncDisposable {
   readonly url: string;
   readonly token: string;
 }
 
 /**
- * Serves, until it is disposed of: `GET /leadership` (`{ election, term, candidateId, valid, ending, remainingMs }`: count from
- * before you asked), `POST /checkpoint`, `POST /resign`, and `PUT /value` with the new value as its body.
+ * Starts the API, which runs until it is disposed of:
+ * - `GET /leadership` answers `{ election, term, candidateId, valid, ending, remainingMs }`. A client counts `remainingMs` from
+ *   before its request.
+ * - `POST /checkpoint` and `POST /resign` have no body.
+ * - `PUT /value` has the new value as its body.
  */
 export async function serveLeadership(leadership: Leadership, resign: () => void): Promise<LocalApi> {
   const token = systemClock.randomUuid();
@@ -41,7 +44,7 @@ interface Term {
 
 async function answer(request: IncomingMessage, token: string, { leadership, resign }: Term): Promise<Answer> {
   const { authorization, origin } = request.headers;
-  // A web page that a browser on this machine shows has no business here, even if it knew the token.
+  // Refuse the requests of web pages in a browser on this machine, even with the right token.
   if (origin !== undefined) return { status: 403, body: { error: "requests of web pages are refused" } };
   if (!hasBearerToken(authorization, token)) {
     return { status: 401, body: { error: "the header 'Authorization: Bearer $LEASEHOLD_TOKEN' is missing or wrong" } };

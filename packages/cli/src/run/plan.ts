@@ -1,27 +1,29 @@
 import { ConfigurationError, type Timing } from "@leasehold/core";
 import { after, type MachineInstant } from "./machine-clock.ts";
 
-/** How long before the end of validity KILL is sent at the latest: it takes effect a little later. */
+/** KILL is sent at least this long before the leadership stops being valid, because it takes effect a little later. */
 const KILL_MARGIN_MS = 250;
+/** The same margin as a fraction of the lease. The longer of the two counts. */
 const KILL_MARGIN = 0.02;
 
-/** How much later than the wrapper the guard is to ask, at the most: one that lives asks by itself, and CMD is to hear it once. */
+/** The guard asks CMD to end this much later than the wrapper, at most. A live wrapper asks first, so CMD is asked once. */
 const HEAD_START_MS = 900;
 
-/** What of an elector's timing a plan depends on, in milliseconds. */
+/** The parts of an elector's timing that a plan depends on, in milliseconds. */
 export interface PlanTiming extends Pick<Timing, "leaseDurationMs" | "renewDeadlineMs" | "validForMs"> {
-  /** The longest that CMD may take to end. */
+  /** The longest time that CMD may take to end. */
   readonly graceMs: number;
 }
 
-/** The instants of one term, as far as is known now. */
+/** The instants of one term, unless another renewal is confirmed. */
 export interface Plan {
-  /** When the guard asks CMD to end: a little after the renew deadline, at which the wrapper does. */
+  /** When the guard asks CMD to end: a little after the renew deadline, at which the wrapper asks. */
   readonly termAt: MachineInstant;
+  /** When CMD is killed at the latest. */
   readonly killAt: MachineInstant;
 }
 
-/** Returns by how much before the end of validity CMD is killed. */
+/** Returns how long before the end of validity CMD is killed. */
 export function killMarginMs(leaseDurationMs: number): number {
   return Math.max(KILL_MARGIN_MS, leaseDurationMs * KILL_MARGIN);
 }
@@ -37,8 +39,8 @@ export function checkPlan({ leaseDurationMs, renewDeadlineMs, validForMs }: Omit
 
 /**
  * Returns when the guard asks CMD to end, and when it is killed, unless another renewal is confirmed before.
- * @param now read before `remainingMs` was: a freeze between the two makes both instants earlier, not later.
- * @param remainingMs of the leadership's validity.
+ * @param now read before `remainingMs`. A freeze between the two reads then makes both instants earlier, not later.
+ * @param remainingMs how much longer the leadership is valid.
  */
 export function planOf(timing: PlanTiming, now: MachineInstant, remainingMs: number): Plan {
   const { leaseDurationMs, renewDeadlineMs, validForMs } = timing;
@@ -49,13 +51,13 @@ export function planOf(timing: PlanTiming, now: MachineInstant, remainingMs: num
   };
 }
 
-/** Returns both times as a person reads them, counted from the last confirmed renewal. */
+/** Describes both times for people, counted from the last confirmed renewal. */
 export function describePlan({ leaseDurationMs, renewDeadlineMs, validForMs, graceMs }: PlanTiming, signal: string): string {
   const killMs = Math.min(validForMs - killMarginMs(leaseDurationMs), renewDeadlineMs + graceMs);
   return `without a renewal it gets ${signal} after ${seconds(renewDeadlineMs)} and SIGKILL after ${seconds(killMs)}`;
 }
 
-/** The least time that CMD has between being asked and being killed, if its grace allows it. */
+/** Returns the shortest time between the request to end and KILL, if the grace is longer than that. */
 function toStopMs({ leaseDurationMs, renewDeadlineMs, validForMs }: Omit<PlanTiming, "graceMs">): number {
   return validForMs - killMarginMs(leaseDurationMs) - renewDeadlineMs;
 }

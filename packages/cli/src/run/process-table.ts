@@ -1,27 +1,27 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { isExhausted, withReserve } from "./descriptor-reserve.ts";
 
-/** What Linux tells of a process in `/proc/PID/stat`. */
+/** The fields of `/proc/PID/stat` on Linux that are used here. */
 export interface ProcessStat {
   readonly state: string;
   readonly group: number;
   readonly session: number;
-  /** When it started, in ticks since the machine did: with the pid, it names one process and no later one. */
+  /** When the process started, in ticks since the machine started. Together with the pid, this identifies one process. */
   readonly startTicks: number;
 }
 
-/** The process that CMD runs in. Its pid is the id of its group and of its session, too. */
+/** CMD's own process. Its pid is also the id of its group and of its session. */
 export interface GroupLeader {
   readonly pid: number;
-  /** Absent where the system does not tell. */
+  /** Absent if the system does not show it. */
   readonly startTicks?: number | undefined;
 }
 
-/** By which the processes of one term are known. */
+/** Identifies the processes of one term. */
 export interface Mark {
-  /** In the environment of each of them, which also finds those that have left the group and the session. */
+  /** Each process has it in its environment, also one that has left the group and the session. */
   readonly termId: string;
-  /** Absent while CMD has not been started, as far as the reader knows. */
+  /** Absent as long as the reader does not know that CMD has been started. */
   readonly leader?: GroupLeader | undefined;
 }
 
@@ -31,9 +31,9 @@ export interface Member {
   readonly inGroup: boolean;
 }
 
-/** @throws if the text is none of Linux's. */
+/** @throws if the text does not have the format of Linux. */
 export function parseStat(text: string): ProcessStat {
-  // "pid (name) state parent group session ...", and a name may contain anything, brackets too.
+  // "pid (name) state parent group session ...". The name may contain any character, even brackets.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const stat = {
     state: fields[0] as string,
@@ -46,12 +46,12 @@ export function parseStat(text: string): ProcessStat {
 }
 
 /**
- * How often the table is read where others are born all the time. A daemon forks, and its parent ends before it is looked at: the
- * child was not in the table that was read, and is in the next.
+ * The most reads of the table in one search, if new processes appear all the time. One read is not enough: a daemon may fork and
+ * its parent end before the parent is checked. The child was not in the table that was read, but is in the next.
  */
 const MAX_LOOKS = 20;
 
-/** Returns when a process started; `undefined` where it is gone, or the system does not tell. */
+/** Returns when a process started. Undefined if the process is gone, or the system does not show it. */
 export function startTicksOf(pid: number, proc = "/proc"): number | undefined {
   try {
     return statOf(proc, pid)?.startTicks;
@@ -61,14 +61,14 @@ export function startTicksOf(pid: number, proc = "/proc"): number | undefined {
 }
 
 /**
- * Returns every process of the term that is neither gone nor a zombie: the members of CMD's group and session, and whoever
- * has the term's id in its environment. `undefined` where the system has no such table.
+ * Returns the processes of the term that have not ended; a zombie has ended. These are the members of CMD's group and session,
+ * and each process with the term's id in its environment. Undefined if the system has no such table.
  *
- * A number that was given to a later process is not mistaken for CMD's: while any member of the group or the session lives, the
- * system gives it to nobody. Nor does one slip away that is born while the others are looked at: where nobody is found, the
- * table is read again, until it names nobody new.
+ * A later process with the same number is not mistaken for CMD. The system does not reuse the number while a member of the group
+ * or the session lives. A process that starts during the search is not missed. If no process of the term is found, the table is
+ * read again until it shows no new one.
  *
- * @throws if it cannot be read just now, since no file can be opened: that tells nothing of who lives.
+ * @throws if no file can be opened now. The error says nothing about which processes live.
  */
 export function livingMembers({ termId, leader }: Mark, proc = "/proc"): readonly Member[] | undefined {
   const members: Member[] = [];
@@ -77,14 +77,14 @@ export function livingMembers({ termId, leader }: Mark, proc = "/proc"): readonl
     const pids = pidsIn(proc);
     if (!pids) return undefined;
     const unseen = pids.filter((pid) => !seen.has(pid));
-    // Nobody has been born since who was not looked at.
+    // No process has started since the last read.
     if (unseen.length === 0) break;
     for (const pid of unseen) {
       seen.add(pid);
       const stat = statOf(proc, pid);
       if (!stat || isDead(proc, pid, stat)) continue;
       const isNear = leader !== undefined && [stat.group, stat.session].includes(leader.pid) && !isReused(proc, leader);
-      // Whatever descends from CMD has started no earlier.
+      // A descendant of CMD cannot have started before CMD.
       const isYounger = leader?.startTicks === undefined || stat.startTicks >= leader.startTicks;
       if (isNear || (isYounger && carries(proc, pid, termId)))
         members.push({ pid, inGroup: isNear && stat.group === leader.pid });
@@ -94,14 +94,16 @@ export function livingMembers({ termId, leader }: Mark, proc = "/proc"): readonl
 }
 
 /**
- * Reports whether any process of a group can be seen, a zombie or not.
+ * Reports whether the table shows any process of a group, a zombie or not.
  * @throws as `livingMembers` does.
  */
 export function showsGroup(group: number, proc = "/proc"): boolean {
   return pidsIn(proc)?.some((pid) => statOf(proc, pid)?.group === group) === true;
 }
 
-/** Reports whether a later process has its number: asked of each that seems to belong to it, since that may be born during a look. */
+/**
+ * Reports whether a later process has CMD's number. Checked for each member, because that process may start during the search.
+ */
 function isReused(proc: string, { pid, startTicks }: GroupLeader): boolean {
   const stat = statOf(proc, pid);
   return stat !== undefined && startTicks !== undefined && stat.startTicks !== startTicks;
@@ -109,7 +111,7 @@ function isReused(proc: string, { pid, startTicks }: GroupLeader): boolean {
 
 function pidsIn(proc: string): readonly number[] | undefined {
   const pids = ifThere(() => readdirSync(proc).map(Number).filter(Number.isInteger));
-  // Other systems have none, or an empty one.
+  // Other systems have no /proc, or an empty one.
   return pids && pids.length > 0 ? pids : undefined;
 }
 
@@ -117,7 +119,7 @@ function statOf(proc: string, pid: number): ProcessStat | undefined {
   return ifThere(() => parseStat(readFileSync(`${proc}/${pid}/stat`, "latin1")));
 }
 
-/** Reads what may be gone, or another user's; then it is undefined. */
+/** Calls `read`. Returns undefined if the file is gone or belongs to another user. @throws if no file can be opened. */
 function ifThere<T>(read: () => T): T | undefined {
   try {
     return withReserve(read);
@@ -127,7 +129,7 @@ function ifThere<T>(read: () => T): T | undefined {
   }
 }
 
-/** A zombie whose other threads still run is not dead: only its first thread has ended. */
+/** Reports whether all threads have ended. In some zombies only the first thread has ended, and other threads still run. */
 function isDead(proc: string, pid: number, { state }: ProcessStat): boolean {
   if (state !== "Z" && state !== "X") return false;
   const tasks = ifThere(() => readdirSync(`${proc}/${pid}/task`)) ?? [];
@@ -137,7 +139,7 @@ function isDead(proc: string, pid: number, { state }: ProcessStat): boolean {
   });
 }
 
-/** Reports whether it is in the environment that a process was started with; of another user's process nobody may know. */
+/** Reports whether a process was started with the term's id in its environment. False if another user's process hides it. */
 function carries(proc: string, pid: number, termId: string): boolean {
   const variables = ifThere(() => readFileSync(`${proc}/${pid}/environ`, "latin1"))?.split("\0") ?? [];
   return variables.some((variable) => {

@@ -5,7 +5,7 @@ import { parseHttpAddress } from "../serve/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
 import { pageFiles } from "../serve/page.ts";
 
-/** Answers over HTTP as `serve` does, for the elector of `run`. It changes nothing: CMD has an API of its own. */
+/** Starts the HTTP server of `serve` for the elector of `run`. It refuses changes, because CMD has an API of its own. */
 export async function serveElector(
   elector: Elector,
   { address, hosts, stopped }: { readonly address: string; readonly hosts: readonly string[]; readonly stopped: AbortSignal },

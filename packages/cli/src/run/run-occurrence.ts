@@ -9,16 +9,16 @@ import { StopRequest, StopSignals } from "./stop-signals.ts";
 import { runTerm } from "./term.ts";
 import { exitCodeOfStop, tellHowItWent, type TermOutcome } from "./term-outcome.ts";
 
-/** The first wait for an occurrence that another has claimed; it doubles from there, up to a third of the lease. */
+/** The first wait for an occurrence that another host has claimed. It doubles up to the renew interval, a third of the lease. */
 const FIRST_WAIT_MS = 250;
 
 const clock = systemClock;
 
 /**
- * Runs a command once for a key, on whichever of many hosts asks first, and returns the exit code: 0 if it is done, here or
- * elsewhere. It is done once the command has ended with 0; another end leaves it open, for whoever asks next.
+ * Runs a command once for a key, on the first of many hosts that asks. The exit code is 0 if the occurrence is done, here or on
+ * another host. The occurrence is done once the command has ended with 0. After any other end, the next host that asks runs it.
  *
- * @throws as `run` does. {UnsupportedError} if the store keeps no occurrences.
+ * @throws as `run` does. {UnsupportedError} if the store has no occurrences.
  */
 export async function runOccurrence(key: string, options: RunOptions): Promise<number> {
   const { store, election, tell, inform, waitMs = 0, conflictExitCode } = options;
@@ -39,11 +39,11 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
     exitCode = tellHowItWent(outcome, options);
     if (outcome.overran) {
       overran.resolve(exitCode);
-      // What is still there has not settled: the claim is left to run out.
+      // A process of the command is still there. The task never settles, so the claim is not released and expires.
       return await new Promise<never>(() => {});
     }
     if (exitCode !== EXIT.done) return exitCode;
-    // What was cut short is not done, even if it says so.
+    // A command whose leadership ended before it is not done, even if its exit code is 0.
     if (outcome.ended) return outcome.ended instanceof StopRequest ? exitCodeOfStop(stopped) : exitCode;
     return await complete(leadership, tell);
   };
@@ -54,12 +54,12 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
     const tried = attempt(elector, task, { clock, signal: stopped });
     const decided = waitUnlessStopped(Promise.race([tried, overran.promise]), { stopped, clock, idle });
     const outcome = await decided.catch(async (error: unknown) => {
-      // The elector waits no longer for the command, which is still being ended.
+      // The elector no longer waits for the task, but `runTerm` is still ending the command.
       if (isLeaseholdError(error, "DRAIN_TIMEOUT") && (await term.promise).overran) return await overran.promise;
       if (stopped.aborted) return exitCodeOfStop(stopped);
       throw error;
     });
-    // A command that has ended well is not done before the store says so.
+    // Exit code 0 of the command counts only once the store has recorded it.
     if (outcome === undefined) return exitCode === EXIT.done ? exitCodeOfStop(stopped) : (exitCode ?? exitCodeOfStop(stopped));
     if (typeof outcome === "number") return outcome;
     if (outcome.elected) return outcome.result ?? exitCodeOfStop(stopped);
@@ -78,7 +78,7 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
   }
 }
 
-/** Records that it is done, trying for as long as the claim keeps others out. */
+/** Records that the occurrence is done. Retries for as long as the claim lasts. */
 async function complete(leadership: OccurrenceLeadership, tell: (line: string) => void): Promise<number> {
   try {
     await completeWhileClaimed(leadership, clock, Infinity);

@@ -1,6 +1,6 @@
 import type { Elector, ElectorOptions, LeaseStore, Logger } from "@leasehold/core";
 
-/** What `run` was asked to do, checked as far as the command line goes. All durations are in milliseconds. */
+/** The options of `run`. The command line has checked each one by itself. All durations are in milliseconds. */
 export interface RunOptions {
   readonly store: LeaseStore;
   readonly election: string;
@@ -12,30 +12,30 @@ export interface RunOptions {
   readonly leaseDurationMs?: number | undefined;
   readonly minimumHoldMs?: number | undefined;
   readonly stallTimeoutMs?: number | undefined;
-  /** The longest wait to lead; 0 is one attempt. @defaultValue for ever */
+  /** The longest wait to lead. 0 means one attempt. @defaultValue for ever */
   readonly waitMs?: number | undefined;
-  /** The longest that CMD may take to end once it was asked to. */
+  /** The longest time that CMD may take to end once it was asked to. */
   readonly graceMs: number;
-  /** Whether CMD finds the store's URL and the secret of voters in its environment. */
+  /** True: CMD's environment keeps the store's URL and the secret of voting servers. */
   readonly inheritSecrets: boolean;
-  /** What CMD gets when leadership is lost. */
+  /** The signal that CMD gets when leadership is lost. */
   readonly lossSignal: NodeJS.Signals;
-  /** Whether HUP does nothing, to the wrapper and to CMD. */
+  /** True: the wrapper ignores HUP, and does not pass it on to CMD. */
   readonly ignoresHangup: boolean;
-  /** Whether to campaign again: never, once leadership was lost, or whenever CMD has ended. */
+  /** When to campaign again: never, after a loss of leadership, or after each end of CMD. */
   readonly restart: "never" | "on-loss" | "always";
   readonly lostExitCode: number;
   readonly conflictExitCode: number;
-  /** Says to people what is as it should be. */
+  /** Prints a line about the normal course. */
   readonly inform: (line: string) => void;
-  /** Says to people what has gone wrong. */
+  /** Prints a line about something that has gone wrong. */
   readonly tell: (line: string) => void;
   readonly logger: Logger;
-  /** Answers over HTTP who leads, until it is disposed of. */
+  /** Starts an HTTP server that answers who leads. It runs until it is disposed of. */
   readonly serve?: ((elector: Elector, stopped: AbortSignal) => Promise<AsyncDisposable>) | undefined;
 }
 
-/** Returns what an elector is told of the candidate. */
+/** Returns the elector's options that describe the candidate. */
 export function candidacyOf(options: RunOptions): Omit<ElectorOptions, "store" | "election"> {
   const { candidateId, value, leaseDurationMs, minimumHoldMs, stallTimeoutMs, graceMs, logger } = options;
   return {
@@ -44,11 +44,11 @@ export function candidacyOf(options: RunOptions): Omit<ElectorOptions, "store" |
     leaseDurationMs,
     minimumHoldMs,
     stallTimeoutMs,
-    // What is left of CMD by then has been killed for about a lease, and lives.
+    // If a process of CMD is left by then, it has survived KILL for about a lease.
     drainTimeoutMs: graceMs + (leaseDurationMs ?? DEFAULT_LEASE_MS),
     logger,
   };
 }
 
-/** An elector's own. */
+/** An elector's default for `leaseDurationMs`. */
 const DEFAULT_LEASE_MS = 15_000;

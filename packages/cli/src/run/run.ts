@@ -12,10 +12,11 @@ import { exitCodeOfStop, isLossOf, tellHowItWent } from "./term-outcome.ts";
 import { TimeUp } from "./time-up.ts";
 
 /**
- * Runs a command only while this candidate leads, and returns the exit code.
+ * Runs a command only while this candidate leads, and returns the exit code. When `run` throws, no command runs.
  *
- * @throws {Failure} if there is no such command. {ConfigurationError | UnsupportedError} for what cannot work. {StoreError} if
- *   the store refuses, or could not be reached in the time there was. Nothing was started then.
+ * @throws {Failure} if there is no such command.
+ * @throws {ConfigurationError | UnsupportedError} for options that cannot work.
+ * @throws {StoreError} if the store refuses a request, or could not be reached within `waitMs`.
  */
 export async function run(options: RunOptions): Promise<number> {
   const { inform, restart, conflictExitCode } = options;
@@ -47,7 +48,7 @@ export async function run(options: RunOptions): Promise<number> {
   }
 }
 
-/** Returns the leadership, or undefined if it was not won in time, or this process was asked to stop before. */
+/** Returns the leadership. Undefined if it was not won in time, or if this process was asked to stop before. */
 async function elected(
   elector: Elector,
   { waitMs, inform }: RunOptions,
@@ -73,7 +74,7 @@ async function elected(
   }
 }
 
-/** Says once whom this candidate waits for. */
+/** Prints once which leader this candidate waits for. */
 function tellWhoLeads(elector: Elector, tell: (line: string) => void): () => void {
   const forget = elector.on("newLeader", ({ leader }) => {
     if (!leader || leader.candidateId === elector.candidateId) return;

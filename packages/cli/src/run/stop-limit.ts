@@ -2,30 +2,32 @@ import type { Clock } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { StopRequest } from "./stop-signals.ts";
 
-/** `docker stop` and its kin kill after ten seconds. By then this process has closed its store and written its last words. */
+/**
+ * `docker stop` and similar tools kill after 10 s. The time until then is for closing the store and writing the last messages.
+ */
 const STOP_MS = 8_500;
-/** The least and the most that a store is waited for once nothing runs any more. */
+/** The shortest and the longest wait for a store once no command runs any more. */
 const LEAST_MS = 500;
 const MOST_MS = 4_000;
-/** The most for a candidate that has not led: it has nothing to release, unless it wins in this very moment. */
+/** The longest wait for a candidate that has not led. It has nothing to release, unless it wins at this very moment. */
 export const CANDIDATE_MS = 2_000;
 
 export interface StopLimit {
   /** Aborts, with a {@link StopRequest}, once this process is asked to stop. */
   readonly stopped: AbortSignal;
   readonly clock: Clock;
-  /** The most that a store is waited for. */
+  /** The longest wait for a store. */
   readonly mostMs?: number;
-  /** Settles once nothing of a command runs any more. @defaultValue nothing does */
+  /** Settles once no process of a command runs any more. @defaultValue no command runs */
   readonly idle?: () => Promise<unknown>;
 }
 
 /**
- * Waits for a store, but not for ever once this process is asked to stop. Resolves with undefined where that takes too long: what
- * the store does then is of no harm, since nothing runs. A lease that is not released runs out.
+ * Waits for a store, but only for a limited time once this process is asked to stop. Resolves with undefined after this time. The
+ * store's work does no harm then, because no command runs. A lease that is not released expires.
  */
 export async function waitUnlessStopped<T>(work: Promise<T>, limit: StopLimit): Promise<T | undefined> {
-  // Its failure is told to whoever waits for it, if somebody does.
+  // Prevents an unhandled rejection if `work` fails after this wait has ended.
   work.catch(() => undefined);
   const settled = new AbortController();
   const gaveUp = giveUp(limit, settled.signal).catch(async () => await new Promise<never>(() => {}));
@@ -36,7 +38,7 @@ export async function waitUnlessStopped<T>(work: Promise<T>, limit: StopLimit): 
   }
 }
 
-/** Resolves once the time is up. @throws once it is settled. */
+/** Resolves once the time is up. @throws once `settled` aborts. */
 async function giveUp({ stopped, clock, mostMs = MOST_MS, idle }: StopLimit, settled: AbortSignal): Promise<undefined> {
   await aborted(AbortSignal.any([stopped, settled]));
   await idle?.();

@@ -1,16 +1,16 @@
 import { systemClock } from "@leasehold/core";
 
-/** These ask the wrapper to stop; CMD gets the one that came. */
+/** Signals that ask the wrapper to stop. CMD gets the same signal. */
 const STOPPING = ["SIGTERM", "SIGINT", "SIGQUIT"] as const;
-/** These mean nothing to the wrapper. They are for CMD's own process: another that it has started may have no handler, and die. */
+/** Signals that mean nothing to the wrapper. Only CMD's own process gets them: its children could die for lack of a handler. */
 const PASSED_ON = ["SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
 
-/** Reports whether a signal asks a process to end, and so is for everything that CMD has started. */
+/** Reports whether a signal asks a process to end. Such a signal goes to every process that CMD has started. */
 export function isStopping(signal: NodeJS.Signals): boolean {
   return STOPPING.some((each) => each === signal);
 }
 
-/** A signal asked this process to stop: the reason of an abort. */
+/** The reason of an abort after a signal that asked this process to stop. */
 export class StopRequest extends Error {
   readonly signal: NodeJS.Signals;
   /** When it was received, by the monotonic clock. */
@@ -23,9 +23,9 @@ export class StopRequest extends Error {
   }
 }
 
-/** The signals that this process gets while it has something to run. */
+/** Handles the signals that this process gets while it has a command to run. */
 export class StopSignals implements Disposable {
-  /** Passes a signal on to CMD; false while there is none. */
+  /** Passes a signal on to CMD. Returns false while CMD does not run. */
   passOn: (signal: NodeJS.Signals) => boolean = () => false;
   readonly #stop = new AbortController();
   readonly #listeners: ReadonlyArray<readonly [NodeJS.Signals, () => void]>;
@@ -33,13 +33,13 @@ export class StopSignals implements Disposable {
   /** @param ignoresHangup whether HUP is to do nothing, as `nohup` asks. */
   constructor(ignoresHangup: boolean) {
     const onStop = (signal: NodeJS.Signals): void => {
-      // The first is passed on by the drain that it begins; a second one may be what CMD waits for.
+      // The first signal begins the drain, which passes it on. CMD may wait for a second one, so pass that on here.
       if (this.stopped.aborted) this.passOn(signal);
       else this.#stop.abort(new StopRequest(signal));
     };
     const onOther = (signal: NodeJS.Signals): void => {
       if (signal === "SIGHUP" && ignoresHangup) return;
-      // A terminal that goes away ends who waits.
+      // While no CMD runs, the end of the terminal stops the wrapper.
       if (!this.passOn(signal) && signal === "SIGHUP") onStop(signal);
     };
     this.#listeners = [

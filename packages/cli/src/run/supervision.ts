@@ -11,31 +11,31 @@ import type { Mark } from "./process-table.ts";
 import { isStopping, StopRequest, type StopSignals } from "./stop-signals.ts";
 import type { TermOutcome } from "./term-outcome.ts";
 
-/** From one look at what is left of CMD to the next. */
+/** The time between two checks whether a process of CMD is left. */
 const LOOK_MS = 50;
 
-/** The longest that it takes to find whom to ask, and to ask them, where all of a machine is busy; then the guard asks. */
+/** The longest time for finding CMD's processes and asking them to end on a busy machine. After it, the guard asks. */
 const ASKING_MS = 5_000;
 
-/** The longest that it waits for a guard that is alive to say whether it has asked. */
+/** The longest wait for a live guard to tell whether it has asked CMD to end. */
 const HEARING_MS = 1_000;
 
 export interface SupervisionOptions {
   readonly leadership: Leadership;
   readonly timing: PlanTiming;
   readonly program: Program;
-  /** What CMD gets where no signal of our own began the end. */
+  /** The signal for CMD if no signal to the wrapper began the end. */
   readonly lossSignal: NodeJS.Signals;
   readonly signals: StopSignals;
   readonly clock: Clock;
-  /** Calls a listener after each confirmed renewal; returns what removes it. */
+  /** Calls a listener after each confirmed renewal. Returns a function that removes it. */
   readonly onRenewed: (listener: () => void) => () => void;
   /** Gives the leadership up. */
   readonly resign: () => void;
   readonly tell: (line: string) => void;
 }
 
-/** Runs CMD for one term, and settles once nothing of it is left, or nothing more can be done about it. */
+/** Runs CMD for one term. Settles once no process of CMD is left, or once the rest has survived KILL for a lease. */
 export async function supervise(options: SupervisionOptions): Promise<TermOutcome> {
   return await new Supervision(options).run();
 }
@@ -45,7 +45,7 @@ class Supervision {
   #guard: GuardProcess | undefined;
   #child: Child | undefined;
   #isDraining = false;
-  /** When CMD has had its time to end; undefined until it has been asked. */
+  /** When CMD's grace ends. Undefined until CMD has been asked to end. */
   #graceEnd: MachineInstant | undefined;
 
   constructor(options: SupervisionOptions) {
@@ -55,7 +55,7 @@ class Supervision {
   async run(): Promise<TermOutcome> {
     const { leadership, onRenewed, signals } = this.#options;
     fillReserve();
-    // From the first on: a guard that is slow to start is not to act by what was so before it had started.
+    // Send orders from the first renewal on, so that a guard that starts slowly does not act on old instants.
     const forgetRenewals = onRenewed(() => void this.#order());
     try {
       const failure = await this.#startGuard();
@@ -63,11 +63,11 @@ class Supervision {
         this.#dismissGuard();
         return { exit: undefined, ended: failure, overran: false };
       }
-      // The clocks decide, whatever timers have run or not.
+      // The clocks decide, because a timer may be late.
       if (!leadership.isValid() || leadership.signal.aborted) return this.#notStarted();
       this.#child = this.#startChild();
       const exit = await Promise.race([this.#child.exited, leadership.ended.then(() => undefined)]);
-      // It aborts the signal of a term that ran out while this process was paused, though no timer has run yet.
+      // `isValid` aborts the signal if the term ran out during a pause of this process, even before any timer runs.
       leadership.isValid();
       const ended = leadership.signal.aborted ? (leadership.signal.reason as Error) : undefined;
       const overran = !(await this.#drain(ended));
@@ -82,7 +82,7 @@ class Supervision {
     }
   }
 
-  /** Starts the guard, before CMD. Returns why there is none, if so. */
+  /** Starts the guard, before CMD. Returns an error if there is no guard. */
   async #startGuard(): Promise<Error | undefined> {
     const { leadership, resign, tell, timing } = this.#options;
     const { election, term } = leadership;
@@ -108,7 +108,7 @@ class Supervision {
     const { program, signals } = this.#options;
     const child = new Child(program);
     if (child.leader) {
-      // Its silence counts from here.
+      // The stall timeout counts from the start of CMD.
       this.#options.leadership.checkpoint();
       this.#child = child;
       void this.#order();
@@ -133,7 +133,7 @@ class Supervision {
     guard?.dismiss();
   }
 
-  /** Says that CMD was killed after its time, by this process or by the guard: its exit code alone may as well mean a lack of memory. */
+  /** Prints that this process or the guard killed CMD after its time. The exit code alone could also mean a lack of memory. */
   #tellIfKilled({ code }: ChildExit): void {
     const { tell, timing } = this.#options;
     if (code !== exitCodeOfSignal("SIGKILL") || !isDue(killInstant(this.#plan, this.#graceEnd), machineNow())) return;
@@ -141,14 +141,14 @@ class Supervision {
     tell(`SIGKILL was sent: the command was still there ${graceS} s after it was asked to end, or its lease was about to end.`);
   }
 
-  /** Asks what is left of CMD to end, and then makes it. Returns false if something of it would not go. */
+  /** Asks every process of CMD to end, and kills the rest later. Returns false if a process survives that. */
   async #drain(ended: Error | undefined): Promise<boolean> {
     const { clock, lossSignal, timing } = this.#options;
     const mark = this.#mark;
     this.#isDraining = true;
-    // What has to be killed at once is not asked first: to find whom to ask may take a while.
+    // If KILL is due at once, do not ask first, because finding the processes may take a while.
     const isLate = isDue(this.#plan.killAt, machineNow());
-    // CMD is to hear it once: the guard leaves it to this process from here on, unless it has asked while this one was frozen.
+    // CMD is to be asked once. From here on the guard leaves that to this process, unless it asked while this process was frozen.
     if (!isLate && !(await this.#guardHasAsked())) endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
     this.#graceEnd = after(machineNow(), timing.graceMs);
     void this.#order();
@@ -156,7 +156,7 @@ class Supervision {
     for (;;) {
       const now = machineNow();
       const killAt = killInstant(this.#plan, this.#graceEnd);
-      // Before the look at what is left, which may take a while.
+      // Kill before the check of what is left, which may take a while.
       if (isDue(killAt, now)) {
         signalGroup(mark, "SIGKILL");
         killedAt ??= now;
@@ -167,7 +167,7 @@ class Supervision {
     }
   }
 
-  /** Has the guard leave it to this process to ask, and reports whether it has asked already. */
+  /** Makes the guard leave it to this process to ask CMD to end. Reports whether the guard has asked already. */
   async #guardHasAsked(): Promise<boolean> {
     const guard = this.#guard;
     if (!guard) return false;
@@ -178,7 +178,7 @@ class Supervision {
     const isAnswered = await Promise.race([answered, guard.lost, sleep(clock, patienceMs, patience.signal)]);
     patience.abort();
     if (isAnswered !== true) {
-      // After a stall of this process timers run before what the guard has written is read: between two turns of the event loop.
+      // After a stall of this process, timers run before the guard's output is read. Two turns of the event loop let it be read.
       for (let turns = 0; turns < 2; turns += 1) {
         // oxlint-disable-next-line no-restricted-globals -- whatever the clock
         await new Promise((resolve) => setImmediate(resolve));
@@ -187,7 +187,7 @@ class Supervision {
     return guard.hasAsked;
   }
 
-  /** Tells the guard of the instants as they are now. Resolves once it has answered. */
+  /** Sends the guard the present instants. Resolves once the guard has answered. */
   async #order(): Promise<void> {
     const { leadership, lossSignal, timing } = this.#options;
     const now = machineNow();

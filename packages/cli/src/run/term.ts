@@ -16,7 +16,7 @@ export interface TermOptions {
   readonly run: Pick<RunOptions, "command" | "graceMs" | "inform" | "inheritSecrets" | "lossSignal" | "tell">;
 }
 
-/** Runs CMD for one term, with what it is told of that in its environment. The lease is still to be given up. */
+/** Runs CMD for one term, which CMD's environment describes. Does not release the lease. */
 export async function runTerm(leadership: Leadership, options: TermOptions): Promise<TermOutcome> {
   const { elector, path, signals, clock, run } = options;
   const { command, graceMs, inform, lossSignal, tell } = run;
@@ -36,15 +36,15 @@ export async function runTerm(leadership: Leadership, options: TermOptions): Pro
   return await supervise({ leadership, timing, program, lossSignal, signals, clock, onRenewed, resign, tell });
 }
 
-/** Returns an environment without what lets others write to the store: the command does not need it to work. */
+/** Returns an environment without the store's URL, the voting secret and the HTTP token. The command does not need these. */
 export function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { LEASEHOLD_STORE: _store, LEASEHOLD_VOTING_SECRET: _secret, LEASEHOLD_TOKEN: _token, ...rest } = env;
   return rest;
 }
 
 /**
- * Returns what tells a command of its term. One that runs in another's command belongs to that term as well: whoever ends that one
- * finds it by the ids of the outer terms.
+ * Returns the variables that describe the term to the command. If this wrapper runs inside the command of another wrapper, its
+ * command belongs to the outer term as well. The outer wrapper finds it by the ids of the outer terms.
  */
 export function environmentOf(leadership: Leadership, outer: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
   const { election, term, termId, candidateId } = leadership;

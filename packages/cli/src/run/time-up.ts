@@ -2,14 +2,14 @@ import { systemClock, type Elector, type Timer } from "@leasehold/core";
 import { EXIT } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 
-/** The end of a wait to lead. */
+/** Limits the wait to lead, and keeps the store's last failure during the wait. */
 export class TimeUp {
   readonly #controller = new AbortController();
   readonly #timer: Timer | undefined;
   readonly #forgetFailures: () => void;
   #failure: Error | undefined;
 
-  /** @param waitMs undefined: it never comes. */
+  /** @param waitMs the longest wait. Undefined: no limit. */
   constructor(elector: Elector, waitMs: number | undefined) {
     this.#forgetFailures = elector.on("storeFailed", ({ error }) => {
       this.#failure = error instanceof Error ? error : new Error(String(error));
@@ -18,7 +18,7 @@ export class TimeUp {
     this.#timer = systemClock.setTimer(() => {
       const { lastContactAgeMs, lastError } = elector.health();
       if (lastContactAgeMs === undefined) this.#failure ??= new Failure(EXIT.store, "the store has not answered in time.");
-      // One that has answered since is no reason any more.
+      // If the store has answered since, its failure is no longer the reason.
       else if (lastError === undefined) this.#failure = undefined;
       this.#controller.abort();
     }, waitMs);
@@ -29,7 +29,7 @@ export class TimeUp {
     return this.#controller.signal;
   }
 
-  /** @throws the store's failure, if that is why nobody was elected in time. */
+  /** @throws the store's failure, if that is the reason why this candidate was not elected in time. */
   end(): undefined {
     if (this.#failure !== undefined) throw this.#failure;
   }

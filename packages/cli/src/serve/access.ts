@@ -2,23 +2,23 @@ import { BlockList, isIP } from "node:net";
 import type { IncomingHttpHeaders } from "node:http";
 import { hasBearerToken } from "../http/bearer-token.ts";
 
-/** What a request says of where it comes from. */
+/** The parts of a request that show where it comes from. */
 export interface Asking {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
-  /** The other end's address; undefined on a Unix socket. */
+  /** The client's address. Undefined on a Unix socket. */
   readonly remoteAddress: string | undefined;
 }
 
-/** Who may ask, and who may change something. */
+/** The rules by which a request may read or change something. */
 export interface AccessRules {
-  /** The names by which others reach this server, beside addresses and `localhost`. */
+  /** The host names under which clients reach this server, besides IP addresses and `localhost`. */
   readonly hosts: readonly string[];
-  /** Undefined: nothing can be changed. */
+  /** The token that a change needs. Undefined: no change is allowed. */
   readonly token: string | undefined;
 }
 
-/** What a request is refused with. */
+/** The answer to a request that is refused. */
 export interface Refusal {
   readonly status: 401 | 403;
   readonly error: string;
@@ -29,10 +29,11 @@ LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
 /**
- * Returns why a request is refused, or undefined where it may be answered.
+ * Returns why a request is refused. Undefined if the request may be answered.
  *
- * A page that a browser shows may send requests here, from inside of a network that is closed to its author. It cannot read the
- * answers of another origin, unless it has its own name resolve to this address (rebinding): then the Host header says that name.
+ * A web page in a browser can send requests to this server, even if the network is closed to the page's author. The browser
+ * hides the answers of another origin from the page. With DNS rebinding, the page's own name resolves to this address. Then the
+ * browser shows the answers, but the Host header has the page's name.
  */
 export function refusal(asking: Asking, rules: AccessRules): Refusal | undefined {
   const { method, headers } = asking;
@@ -44,7 +45,7 @@ export function refusal(asking: Asking, rules: AccessRules): Refusal | undefined
 }
 
 function isKnownHost(header: string | undefined, hosts: readonly string[]): boolean {
-  // HAProxy's checks send none, and every browser does.
+  // HAProxy's checks send no Host header. Every browser sends one.
   if (header === undefined || header === "") return true;
   const [, bracketed, plain = ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(header) ?? [];
   if (bracketed !== undefined) return isIP(bracketed) === 6;
@@ -52,7 +53,7 @@ function isKnownHost(header: string | undefined, hosts: readonly string[]): bool
   return name === "localhost" || isIP(name) === 4 || hosts.some((host) => host.toLowerCase() === name);
 }
 
-/** Following a link from elsewhere is no harm: nobody but the person who did sees the answer. */
+/** Reports whether a page of another site sent the request. A link is allowed: only the person who follows it sees the answer. */
 function isForeign(headers: IncomingHttpHeaders): boolean {
   const { origin, host } = headers;
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return true;

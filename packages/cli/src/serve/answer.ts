@@ -1,20 +1,20 @@
-/** What is sent back. */
+/** The answer to an HTTP request. */
 export interface Answer {
   readonly status: number;
   readonly type: string;
   readonly body: string;
-  /** The methods that the path takes, where the request's is none of them. */
+  /** The methods that the path takes. Set if the request has another method. */
   readonly allow?: string;
 }
 
 const JSON_TYPE = "application/json";
 
-/** Returns an answer that is JSON, on a line. */
+/** Returns an answer whose body is one line of JSON. */
 export function json(status: number, body: object): Answer {
   return { status, type: JSON_TYPE, body: `${JSON.stringify(body)}\n` };
 }
 
-/** Returns an answer that says what is wrong. */
+/** Returns an answer whose body describes an error. */
 export function mistake(status: number, error: string): Answer {
   return json(status, { error });
 }

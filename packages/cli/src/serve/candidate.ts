@@ -13,7 +13,7 @@ import {
 } from "@leasehold/core";
 import { SeenTerms, type SeenTerm } from "./seen-terms.ts";
 
-/** An election as this candidate sees it at this very moment. All times are in milliseconds, and count back from now. */
+/** The present state of an election from the view of this candidate. All times are milliseconds before or after now. */
 export interface ElectionView {
   readonly election: string;
   readonly candidateId: string;
@@ -22,38 +22,38 @@ export interface ElectionView {
   readonly leading: boolean;
   /** The leader, or null: see `known`. */
   readonly leader: Pick<Leader, "candidateId" | "term" | "value"> | null;
-  /** False where nobody here can tell who leads: nothing was seen for a lease, or too little yet. */
+  /** False if this process cannot tell who leads. Either it has read nothing for a lease, or one read was not enough. */
   readonly known: boolean;
-  /** For how much longer this candidate's leadership is valid without another renewal. */
+  /** How much longer this candidate's leadership is valid without another renewal. */
   readonly validForMs: number;
-  /** How long ago the lease was renewed, as far as was seen; absent where nobody leads. */
+  /** How long ago the lease was renewed, as far as this process has observed. Absent if nobody leads. */
   readonly leaseAgeMs?: number;
   readonly leaseDurationMs: number;
-  /** How long ago the leader changed, since this process started; absent if it never did. */
+  /** How long ago the leader changed. Absent if it has not changed since this process started. */
   readonly changedMs?: number;
   readonly terms: readonly SeenTerm[];
   readonly alive: boolean;
   readonly store: ContactHealth;
 }
 
-/** What has happened: `change` where a person would say so, `look` where only the ages are newer. */
+/** The kind of an event: `change` if the state of the election differs, `look` if only the ages are newer. */
 export type Happening = "change" | "look";
 
-/** The events that tell of a campaign that goes on, and of nothing that a person would call a change. */
+/** The events that show only that the campaign goes on. They do not count as a change. */
 const ROUTINE: ReadonlySet<PublishedEvent["name"]> = new Set(["renewed", "renewFailed", "listenerFailed"]);
 
-/** One elector, as others ask about it over HTTP. */
+/** One elector and its observed state, for the answers over HTTP. */
 export class Candidate implements Disposable {
   readonly elector: Elector;
   readonly #clock: Clock;
   readonly #terms = new SeenTerms();
   readonly #listeners = new Set<(happening: Happening) => void>();
-  /** When a look, a renewal or an attempt last ended, well or not. */
+  /** When a read, a renewal or an attempt last ended, with or without success. */
   #activeMs: number;
   #changedMs: number | undefined;
   #snapshot: { readonly seen: LeaseSnapshot | undefined; readonly atMs: number } | undefined;
   #overruns = false;
-  /** Its own lease was left to run out: until it looks again, somebody else may lead or nobody. */
+  /** True after a term of this candidate ended without a release. Until its next read, this candidate cannot tell who leads. */
   #lostSight = false;
   #isFailing = false;
 
@@ -74,19 +74,19 @@ export class Candidate implements Disposable {
     return this.elector.election;
   }
 
-  /** Reports whether it leads, and is not ending. */
+  /** Reports whether this candidate leads, and is not stopping. */
   get leads(): boolean {
     return this.elector.health().state === "leading";
   }
 
-  /** Reports whether it would take over: it stands by, and has looked within a lease. */
+  /** Reports whether this candidate would take over: it is a standby, and has read the election within a lease. */
   get standsBy(): boolean {
     return this.elector.health().state === "standby" && this.#isFresh;
   }
 
   /**
-   * Reports whether the campaign goes on, whatever the store does. A store that pushes may be quiet for a lease, and then be
-   * looked at again.
+   * Reports whether the campaign goes on, even if the store fails. A store that pushes changes may be silent for a lease; the
+   * elector polls it only after that.
    */
   get isAlive(): boolean {
     const { retryPeriodMs, attemptTimeoutMs, leaseDurationMs } = this.elector.timing;
@@ -96,14 +96,14 @@ export class Candidate implements Disposable {
     );
   }
 
-  /** Returns the leader, null where nobody leads, or undefined where nobody here can tell. */
+  /** Returns the leader. Null if nobody leads; undefined if this process cannot tell. */
   get leader(): Pick<Leader, "candidateId" | "term" | "value"> | null | undefined {
     const { candidateId, isLeader, lastSeen } = this.elector;
     const { term } = this.elector.health();
     const leader = lastSeen?.leader;
     if (isLeader && term !== undefined)
       return { candidateId, term, ...(leader?.value === undefined ? {} : { value: leader.value }) };
-    // Its own leadership is over, and nothing was seen since.
+    // The last clause: the last read shows this candidate's own term, which is over.
     if (!this.#isFresh || leader?.state === "unknown" || (leader && leader.term === term)) return undefined;
     return leader
       ? { candidateId: leader.candidateId, term: leader.term, ...(leader.value === undefined ? {} : { value: leader.value }) }
@@ -133,19 +133,19 @@ export class Candidate implements Disposable {
     };
   }
 
-  /** Calls back after each thing that happens; returns a function that ends that. */
+  /** Calls a listener after each event. Returns a function that removes the listener. */
   onHappening(listener: (happening: Happening) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Reports whether what was seen last is no older than a lease. */
+  /** Reports whether the last observation is no older than a lease. */
   get #isFresh(): boolean {
     const { lastSeen, timing } = this.elector;
     return lastSeen !== undefined && !this.#lostSight && lastSeen.ageMs <= timing.leaseDurationMs;
   }
 
-  /** The least age of the lease that was seen last. */
+  /** Returns the least age that the last observed lease can have. */
   #ageMs(nowMs: number): number | undefined {
     if (!this.#snapshot?.seen?.ageMs) return undefined;
     return this.#snapshot.seen.ageMs[0] + nowMs - this.#snapshot.atMs;
@@ -178,7 +178,7 @@ export class Candidate implements Disposable {
     this.#tell(isChange ? "change" : "look");
   };
 
-  /** Reports whether the store has begun to fail, or has ceased to, since this was asked last. */
+  /** Reports whether the store has begun or ceased to fail since the last call. */
   #failingChanged(): boolean {
     const isFailing = this.elector.health().lastError !== undefined;
     const changed = isFailing !== this.#isFailing;

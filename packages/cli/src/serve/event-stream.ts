@@ -2,12 +2,12 @@ import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "@leasehold/core";
 import type { Candidate, Happening } from "./candidate.ts";
 
-/** A proxy between may end what is silent for longer. */
+/** The time between two heartbeats. A proxy may end a connection that is silent for longer. */
 const HEARTBEAT_MS = 15_000;
-/** A reader that leaves so much unread is gone, or too slow to be told of changes. */
+/** The server disconnects a reader with more unread bytes, which is gone or too slow to follow. */
 const MOST_UNREAD_BYTES = 1_000_000;
 
-/** The readers of `GET /events`: each is sent every election at once, and an election again when something happens to it. */
+/** The readers of `GET /events`. A new reader gets every election at once, and later each election after an event. */
 export class EventStreams implements Disposable {
   readonly #candidates: readonly Candidate[];
   readonly #clock: Clock;
@@ -29,7 +29,7 @@ export class EventStreams implements Disposable {
     return this.#readers.size;
   }
 
-  /** Sends events to a response whose head is written, until its other end is gone. */
+  /** Sends events to a response until its client is gone. The head of the response must be written already. */
   add(response: ServerResponse): void {
     this.#readers.add(response);
     response.once("close", () => {

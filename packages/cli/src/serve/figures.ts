@@ -9,16 +9,16 @@ import {
 import { Histogram } from "./histogram.ts";
 import { Family, familyText, histogramText } from "./metric-family.ts";
 
-/** The lease of an election, as it is configured here. */
+/** The lease of an election, as configured in this process. */
 export interface ConfiguredLease {
   readonly election: string;
   readonly leaseDurationMs: number;
 }
 
-/** What `GET /metrics` answers, in Prometheus' text. */
+/** The content type of `GET /metrics`: the text format of Prometheus. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The figures of every elector of this process, from when this is made until it is disposed of. */
+/** The metrics of every elector of this process. The measurement begins here and lasts until the disposal. */
 export class Figures implements ElectionMeters, Disposable {
   readonly #transitions = new Family(() => 0);
   readonly #overruns = new Family(() => 0);
@@ -51,10 +51,10 @@ export class Figures implements ElectionMeters, Disposable {
     this.#requests.of({ store, operation, outcome }).value.observe(durationMs / 1_000);
   }
 
-  /** Returns everything; the gauges are computed now. */
+  /** Returns all metrics as text. Computes the gauges at the call. */
   text(leases: readonly ConfiguredLease[]): string {
     const elections = this.#measurement.elections();
-    // A counter that is absent until it first counts hides its first step from increase().
+    // Show these counters from 0 on. Prometheus' increase() does not see the first step of a counter that was absent before.
     for (const { election } of leases) {
       this.#transitions.of({ election, reason: "elected" });
       this.#overruns.of({ election });

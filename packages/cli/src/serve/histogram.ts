@@ -1,7 +1,7 @@
-/** How many of some durations were within each bound, as Prometheus counts them. */
+/** Counts the durations within each bound, as Prometheus does. */
 export class Histogram {
   readonly #bounds: readonly number[];
-  /** One more than there are bounds, for what exceeds them all. */
+  /** One count for each bound, and one more for the durations that exceed all bounds. */
   #counts: readonly number[];
   #sum = 0;
 
@@ -21,7 +21,7 @@ export class Histogram {
     return this.#sum;
   }
 
-  /** Each bound with how many did not exceed it; the last one is `+Inf`. */
+  /** Yields each bound with the number of durations that do not exceed it. The last bound is `+Inf`. */
   *buckets(): Generator<readonly [bound: string, count: number]> {
     let count = 0;
     for (const [at, own] of this.#counts.entries()) {

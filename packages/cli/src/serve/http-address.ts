@@ -1,16 +1,16 @@
 import { ConfigurationError } from "@leasehold/core";
 
-/** Where to listen. */
+/** An address to listen on. */
 export type HttpAddress =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number }
   | { readonly kind: "unix"; readonly path: string };
 
-/** Where `serve` listens unless it is told otherwise: nobody else on the network can ask there. */
+/** The default address of `serve`. Only this machine can reach it. */
 export const DEFAULT_ADDRESS = "127.0.0.1:4040";
 
 /**
- * Returns where `127.0.0.1:4040`, `[::1]:4040`, `0.0.0.0:4040` or `unix:/run/app/leasehold.sock` is. Port 0 is any free one.
- * @throws {ConfigurationError} for anything else. A port alone is refused: this machine, or the whole network?
+ * Parses `127.0.0.1:4040`, `[::1]:4040`, `0.0.0.0:4040` or `unix:/run/app/leasehold.sock`. Port 0 means any free port.
+ * @throws {ConfigurationError} for anything else. A port alone is refused: it could mean this machine or the whole network.
  */
 export function parseHttpAddress(text: string): HttpAddress {
   const [, path] = /^unix:(\/.*[^/])$/.exec(text) ?? [];

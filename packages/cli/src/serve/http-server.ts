@@ -18,16 +18,16 @@ export interface HttpOptions {
   readonly clock: Clock;
 }
 
-/** A server that answers, until it is disposed of. */
+/** A server that runs until it is disposed of. */
 export interface HttpServer extends AsyncDisposable {
-  /** Where it listens, as people write it. */
+  /** The address of the server, for people. */
   readonly url: string;
 }
 
-/** Readers of events are never idle. Probes need the other half of the connections. */
+/** The most readers of events. They are never idle, so half of the connections stays free for probes. */
 const MOST_READERS = Math.min(100, Math.floor(mostConnections() / 2));
 
-/** The page asks nobody else, shows in no frame, and runs nothing that is not in a file of its own. */
+/** By these headers, the page sends requests only to this server and shows in no frame. It runs only scripts of its own files. */
 const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy":
@@ -39,14 +39,14 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Answers over HTTP who leads.
- * @throws {ConfigurationError} where it cannot listen.
+ * Starts the HTTP server that answers who leads.
+ * @throws {ConfigurationError} if it cannot listen.
  */
 export async function startHttp({ address, served, rules, clock }: HttpOptions): Promise<HttpServer> {
   const streams = new EventStreams(served.candidates, clock);
   // HAProxy's checks have no Host header.
   const server = boundedServer({ requireHostHeader: false }, (request, response) => {
-    // What is sent along is for nothing.
+    // Discard the body of the request: no path uses one.
     request.resume();
     void respond(request, response, { served, rules, streams });
   });
@@ -55,7 +55,7 @@ export async function startHttp({ address, served, rules, clock }: HttpOptions):
     url: urlOf(server, address),
     [Symbol.asyncDispose]: async () => {
       streams[Symbol.dispose]();
-      // Its socket's file goes with it.
+      // The close also removes the file of a Unix socket.
       await closeServer(server);
     },
   };
@@ -99,7 +99,7 @@ function send(response: ServerResponse, method: string, { status, type, body, al
     ...HEADERS,
     "content-type": type,
     ...(methods === undefined ? {} : { allow: methods }),
-    // What follows a 401 may be tried with the token.
+    // This header tells a client that it may try again with the token.
     ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
   });
   response.end(method === "OPTIONS" ? "" : body);

@@ -2,7 +2,7 @@ import type { Histogram } from "./histogram.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Every series of one name, by its labels: each is made when it is first asked for. */
+/** All series of one name, by their labels. The first call of `of` with some labels creates their series. */
 export class Family<Value> {
   readonly #series = new Map<string, { readonly labels: Labels; value: Value }>();
   readonly #initial: () => Value;
@@ -25,16 +25,16 @@ export class Family<Value> {
   }
 }
 
-/** One series in Prometheus' text: the labels and the value. */
+/** One line in Prometheus' text: the labels and the value. */
 export type Sample = { readonly labels: Labels; readonly value: number };
 
-/** Returns a family of samples in Prometheus' text; nothing where there are none. */
+/** Returns a family of samples in Prometheus' text. Empty if there are no samples. */
 export function familyText(name: string, type: "gauge" | "counter", help: string, samples: Iterable<Sample>): string {
   const lines = [...samples].map(({ labels, value }) => `${name}${labelText(labels)} ${value}\n`);
   return lines.length === 0 ? "" : `${head(name, type, help)}${lines.join("")}`;
 }
 
-/** Returns a family of histograms in Prometheus' text; nothing where there are none. */
+/** Returns a family of histograms in Prometheus' text. Empty if there are no histograms. */
 export function histogramText(name: string, help: string, family: Family<Histogram>): string {
   const lines = [...family].map(({ labels, value }) => {
     const buckets = [...value.buckets()];

@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "dashboard.js": "text/javascript; charset=utf-8",
 };
 
-/** Returns the files of the dashboard by their paths; read once, and as they are shipped: there is no build step. */
+/** Reads the files of the dashboard, and returns them by their paths. They are served as they are: there is no build step. */
 export function pageFiles(): ReadonlyMap<string, PageFile> {
   const entries = Object.entries(TYPES).map(([name, type]): readonly [string, PageFile] => {
     const body = readFileSync(new URL(`../../page/${name}`, import.meta.url), "utf8");

@@ -3,27 +3,27 @@ import type { Candidate } from "./candidate.ts";
 import { METRICS_TYPE, type Figures } from "./figures.ts";
 import type { PageFile } from "./page.ts";
 
-/** What this process has to tell of. */
+/** The parts of this process that the server reports on. */
 export interface Served {
   readonly candidates: readonly Candidate[];
   readonly figures: Figures;
   readonly page: ReadonlyMap<string, PageFile>;
-  /** It has begun to stop, and gives its leaderships up. */
+  /** Reports whether this process has begun to stop, and gives its leaderships up. */
   readonly isStopping: () => boolean;
-  /** Says that the work of an election is alive. */
+  /** Records that the work of an election goes on. */
   readonly checkpoint: (election: string) => void;
 }
 
-/** What was asked, once it is known that it may be. */
+/** A request that the access rules allow. */
 export interface Question {
-  /** GET also stands for HEAD and OPTIONS, which get the same without a body. */
+  /** GET also stands for HEAD and OPTIONS, which get the same answer without a body. */
   readonly method: "GET" | "POST";
   /** Without the query. */
   readonly path: string;
   readonly wantsHtml: boolean;
 }
 
-/** The paths of one election, below `/elections/NAME`; the bare ones where there is only one. */
+/** Answers a path of one election. The path is below `/elections/NAME`, or below `/` if there is only one election. */
 type About = (candidate: Candidate, served: Served) => Answer | Promise<Answer>;
 
 const READ: Readonly<Record<string, About>> = {
@@ -45,7 +45,7 @@ const CHANGE: Readonly<Record<string, About>> = {
   },
 };
 
-/** Returns the answer to a question. Nothing of it waits for the store but a resignation. */
+/** Returns the answer to a request. Only `POST /resign` waits for the store. */
 export async function answerTo({ method, path, wantsHtml }: Question, served: Served): Promise<Answer> {
   const { candidates, page } = served;
   const [only] = candidates;
@@ -70,7 +70,7 @@ export async function answerTo({ method, path, wantsHtml }: Question, served: Se
   return mistake(404, "there is nothing at this path");
 }
 
-/** Returns what is asked of the process as a whole; undefined for a path of one election. */
+/** Returns the answer for a path of the whole process. Undefined for a path of one election. */
 function wholeAnswer(path: string, { candidates, figures, isStopping }: Served): Answer | undefined {
   const isAlive = candidates.every((candidate) => candidate.isAlive);
   switch (path) {
@@ -91,7 +91,9 @@ function wholeAnswer(path: string, { candidates, figures, isStopping }: Served):
   }
 }
 
-/** The answer of the Kubernetes leader-elector, whose clients compare the name with their own; but never an old name. */
+/**
+ * Answers as the Kubernetes leader-elector does. Its clients compare the name with their own, so an outdated name is never sent.
+ */
 function leaderName({ leader }: Candidate): Answer {
   if (leader === undefined) return mistake(503, "who leads is not known here");
   return json(200, { name: leader?.candidateId ?? "" });
@@ -103,7 +105,7 @@ function electionIn(path: string): { readonly name: string | undefined; readonly
   try {
     return { name: decodeURIComponent(encoded), rest };
   } catch {
-    // No election has a name that is no text.
+    // The name is not valid percent-encoded text, so no election has it.
     return { name: "", rest };
   }
 }

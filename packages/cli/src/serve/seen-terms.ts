@@ -1,27 +1,27 @@
 import type { Leader } from "@leasehold/core";
 
-/** So many terms are shown. */
+/** The most terms that are kept and shown. */
 const MOST_TERMS = 50;
 
-/** A term as this process saw it: it may have begun before, and ended before. */
+/** A term as this process observed it. The term may have begun and ended before that. */
 export interface SeenTerm {
   readonly term: number;
   readonly candidateId: string;
-  /** How long ago it was first seen. */
+  /** How long ago this process first observed the term. */
   readonly sinceMs: number;
-  /** How long ago it was seen to be over; absent while it lasts. */
+  /** How long ago this process observed the end of the term. Absent while the term lasts. */
   readonly endedMs?: number;
 }
 
-/** The terms of one election that were seen since this process started, the last ones. */
+/** The last terms of one election that this process has observed since its start. */
 export class SeenTerms {
   readonly #terms: Array<{ term: number; candidateId: string; fromMs: number; toMs: number | undefined }> = [];
 
-  /** Somebody leads, or nobody does. */
+  /** Records that `leader` leads or, if undefined, that nobody leads. */
   saw(leader: Leader | undefined, atMs: number): void {
     const last = this.#terms.at(-1);
     if (last && leader && last.term === leader.term) {
-      // Its leader was not known to be one, for a while.
+      // The same term goes on. For a while it was unknown who leads.
       last.toMs = undefined;
       return;
     }

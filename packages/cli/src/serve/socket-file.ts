@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 import { ConfigurationError } from "@leasehold/core";
 
 /**
- * Makes the folder of a Unix socket, which only its owner may enter, and removes a socket in it that nobody listens on.
- * @throws {ConfigurationError} where others may enter the folder: a socket's own rights are not heeded on every system.
+ * Creates the folder of a Unix socket, which only its owner may enter. Removes an old socket that no process listens on.
+ * @throws {ConfigurationError} if others may enter the folder. Some systems ignore the rights of the socket itself.
  */
 export async function prepareSocket(path: string): Promise<void> {
   const folder = dirname(path);

@@ -6,7 +6,7 @@ import type { StoreUrl } from "./store-url.ts";
 
 const CONNECTION_STRING = "connection-string-env";
 
-/** A container, which has to be there. */
+/** A container of Azure Blob Storage, which must exist. */
 export const azureBlob: StoreKind = {
   example: "azure-blob://ACCOUNT/CONTAINER",
   parameters: ["endpoint", CONNECTION_STRING],
@@ -21,14 +21,16 @@ export const azureBlob: StoreKind = {
   creation: ({ authority, path }) => [`az storage container create --account-name ${authority} --name ${path} --auth-mode login`],
   async open(url, place) {
     const options = optionsOf(url, place);
-    // A connection string has a key; else the identity has to be found.
+    // A connection string has a key. Without one, `@azure/identity` finds the credentials.
     const others = options.connectionString === undefined ? ["@azure/identity"] : [];
     const { module } = await loadProvider<typeof import("@leasehold/azure-blob")>("@leasehold/azure-blob", place, others);
     return disposable(new module.BlobLeaseStore(options), () => {});
   },
 };
 
-/** Returns what the package is given for a URL. @throws {ConfigurationError} for a connection string that is not there, or not for that account. */
+/**
+ * Returns the store's options for a URL. @throws {ConfigurationError} if a connection string is missing or for another account.
+ */
 export function optionsOf({ authority, path: containerName, parameters }: StoreUrl, { env }: StorePlace): BlobLeaseStoreOptions {
   const variable = parameters.get(CONNECTION_STRING);
   if (variable === undefined) {

@@ -10,7 +10,7 @@ interface Sdk {
   readonly DynamoDBClient: new (settings: { readonly region?: string; readonly endpoint?: string }) => Client;
 }
 
-/** A table, which has to be there. */
+/** A DynamoDB table, which must exist. */
 export const dynamodb: StoreKind = {
   example: "dynamodb://TABLE?region=eu-west-1",
   parameters: ["region", "endpoint"],

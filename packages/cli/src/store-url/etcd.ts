@@ -7,14 +7,14 @@ import type { StoreUrl } from "./store-url.ts";
 
 type EtcdModule = { readonly EtcdLeaseStore: new (options: EtcdLeaseStoreOptions) => EtcdLeaseStore };
 
-/** etcd's own port for clients. */
+/** The default port of etcd for clients. */
 const PORT = 2379;
 const CERTIFICATES = ["ca", "cert", "key"] as const;
 
-/** The members of a cluster. */
+/** An etcd cluster, by its members' addresses. */
 export const etcd: StoreKind = kindOf("etcd", "etcd://HOST,HOST,HOST?prefix=/services/", ["prefix"]);
 
-/** The same by TLS. */
+/** An etcd cluster over TLS. */
 export const etcds: StoreKind = kindOf("etcds", "etcds://HOST?ca=/etc/etcd/ca.pem", ["prefix", ...CERTIFICATES]);
 
 function kindOf(scheme: "etcd" | "etcds", example: string, parameters: readonly string[]): StoreKind {

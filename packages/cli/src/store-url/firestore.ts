@@ -11,7 +11,7 @@ interface Sdk {
   readonly Firestore: new (settings: object) => Firestore;
 }
 
-/** A collection of a project's database. */
+/** A Firestore collection in a database of a project. */
 export const firestore: StoreKind = {
   example: "firestore://PROJECT/COLLECTION",
   parameters: ["database", "endpoint"],

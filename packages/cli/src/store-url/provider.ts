@@ -5,17 +5,17 @@ import { ConfigurationError } from "@leasehold/core";
 import manifest from "../../package.json" with { type: "json" };
 import type { StorePlace } from "./store-kind.ts";
 
-/** A package of a store, as it was found. */
+/** The loaded package of a store. */
 export interface Provider<Module> {
   readonly module: Module;
-  /** Loads what the package itself would load by that name: its SDK. */
+  /** Loads the SDK that the package itself would load by that name. */
   readonly sdk: (name: string) => Promise<unknown>;
 }
 
 /**
- * Loads the package of a store from where the command is installed or, else, from the working directory. `others` are what
- * has to be installed beside it and does not come by itself.
- * @throws {ConfigurationError} that says how to get what is missing.
+ * Loads the package of a store from the place of the command's own installation, or else from the working directory. `others`
+ * are packages that must be installed beside it, because it does not bring them along.
+ * @throws {ConfigurationError} that says how to install a missing package.
  */
 export async function loadProvider<Module>(
   name: string,
@@ -37,7 +37,7 @@ export async function loadProvider<Module>(
   };
 }
 
-/** Returns the file that a module at `place` would get for a package, or undefined where it is not installed there. */
+/** Returns the file that a module at `place` would load for a package. Undefined if the package is not installed there. */
 function resolvedFrom(place: string, name: string): string | undefined {
   try {
     return createRequire(place).resolve(name);
@@ -51,7 +51,7 @@ async function load(path: string): Promise<unknown> {
   return (await import(pathToFileURL(path).href)) as unknown;
 }
 
-/** What comes with the command need not be named. */
+/** Returns the error for a missing package. Its `npx` line leaves out the packages that come with the command. */
 function missing(name: string, packages: readonly string[]): ConfigurationError {
   const line = ["leasehold", ...packages.filter((one) => !Object.hasOwn(manifest.dependencies, one))]
     .map((one) => `-p ${one}`)

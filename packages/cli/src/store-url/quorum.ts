@@ -7,14 +7,14 @@ import type { StoreUrl } from "./store-url.ts";
 
 type QuorumModule = typeof import("@leasehold/quorum");
 type Opened = LeaseStore & AsyncDisposable;
-/** Whether it keeps records, the quorum sees. */
+/** A store that is to be a member. The quorum itself checks that the store can keep records for it. */
 type OpenedMember = QuorumMember & Opened;
 
 const LOOKS = 'it is an object of JSON, {"aws": "dynamodb://leases?region=eu-west-1", "gcp": "firestore://PROJECT/leases", …}';
 
 /**
- * The stores whose URLs a file lists by the members' names: as a parameter of one URL they would have to be encoded twice, and their
- * passwords would have to be left out of arguments.
+ * A quorum of stores. A file lists the stores' URLs by the members' names. As parameters of one URL, they would need to be
+ * encoded twice, and could have no passwords in an argument.
  * @param open opens a member's URL.
  */
 export function quorumOf(open: (url: string, place: StorePlace) => Promise<Opened>): StoreKind {
@@ -50,7 +50,7 @@ function fileOf({ path }: StoreUrl): string {
   return process.platform === "win32" ? path : `/${path}`;
 }
 
-/** @throws {ConfigurationError} for a file that is not there, or lists something else. What is in it may be a password. */
+/** @throws {ConfigurationError} if the file cannot be read or has other content. No message repeats the content: see `parsed`. */
 async function membersIn(file: string): Promise<Readonly<Record<string, string>>> {
   let content: string;
   try {
@@ -78,7 +78,7 @@ function parsed(content: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    // The parser repeats what it has read.
+    // The parser's error repeats the content, which may have passwords. So drop the error.
     return undefined;
   }
 }

@@ -10,7 +10,7 @@ import type { StoreUrl } from "./store-url.ts";
 
 type SqlModule = typeof import("@leasehold/sql");
 
-/** A file on a local disk. Its folder has to be there; the file is made. */
+/** A SQLite file on a local disk. Its folder must exist; the file is created. */
 export const sqlite: StoreKind = {
   example: "sqlite:///var/lib/app/app.db",
   parameters: [],
@@ -35,7 +35,7 @@ export const sqlite: StoreKind = {
   },
 };
 
-/** A server, by the URL as `pg` takes it. */
+/** A PostgreSQL server, by a URL as `pg` takes it. */
 export const postgres: StoreKind = {
   example: "postgres://host/db",
   parameters: undefined,
@@ -44,7 +44,7 @@ export const postgres: StoreKind = {
   creation,
 };
 
-/** A server, by the URL as `mysql2` takes it. */
+/** A MySQL or MariaDB server, by a URL as `mysql2` takes it. */
 export const mysql: StoreKind = {
   example: "mysql://host/db",
   parameters: undefined,
@@ -71,7 +71,7 @@ async function openSql(
   return new module.SqlLeaseStore(options);
 }
 
-/** One host: leases assume one primary. */
+/** Refuses a URL without a host or with several hosts, because leases assume one primary. */
 function checkHost(scheme: string, authority: string): void {
   if (authority.includes(",")) {
     throw new ConfigurationError(`a URL of ${scheme}: names one host, the primary; this one names several.`);

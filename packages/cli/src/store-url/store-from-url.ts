@@ -9,7 +9,7 @@ import { disposable, type StoreKind, type StorePlace } from "./store-kind.ts";
 import { voting, votings } from "./voting.ts";
 import { parseStoreUrl, passwordsIn, schemeOf, type StoreUrl } from "./store-url.ts";
 
-/** The schemes there are. */
+/** The schemes of store URLs. */
 const KINDS: Readonly<Record<string, StoreKind>> = {
   "azure-blob": azureBlob,
   dynamodb,
@@ -25,56 +25,56 @@ const KINDS: Readonly<Record<string, StoreKind>> = {
   quorum: quorumOf((text, place) => openStoreUrl(checkStoreUrl(text), place)),
 };
 
-/** @internal A URL of each store, for the help. */
+/** @internal An example URL of each store, for the help. */
 export const STORE_EXAMPLES: readonly string[] = [...new Set(Object.values(KINDS).map(({ example }) => example))];
 
 /**
- * Returns the store that a URL names: `sqlite:///var/lib/app/app.db`, `dynamodb://TABLE?region=eu-west-1` and so on, as the
- * README lists them. `memory:` is a new store in this process alone, for tests. Nothing has been sent; a mistyped name
- * is found by `store.check({ election })`. Credentials come from each SDK's own default chain.
+ * Returns the store that a URL names, such as `sqlite:///var/lib/app/app.db` or `dynamodb://TABLE?region=eu-west-1`. The README
+ * lists all URLs. `memory:` is a new store in this process alone, for tests. No request is sent yet, so only
+ * `store.check({ election })` finds a mistyped name. Credentials come from each SDK's own default chain.
  *
- * The store's package has to be installed beside this one, or where this program was started. Dispose of the store to close
- * its connections.
- * @throws {ConfigurationError} for a URL that cannot work, and for a package that is not installed. It shows no password.
+ * The store's package must be installed beside this one, or in the working directory. Dispose of the store to close its
+ * connections.
+ * @throws {ConfigurationError} for an invalid URL, or a package that is not installed. The message shows no password.
  */
 export async function storeFromUrl(url: string): Promise<LeaseStore & AsyncDisposable> {
   if (url === "memory:") return disposable(new MemoryLeaseStore(), () => {});
   return await openStoreUrl(url, here());
 }
 
-/** @internal Opens it from a given place. */
+/** @internal Opens the store that a URL names, with a given environment and working directory. */
 export async function openStoreUrl(text: string, place: StorePlace): Promise<LeaseStore & AsyncDisposable> {
   const { kind, url } = read(text);
   return await kind.open(url, place);
 }
 
-/** @internal Opens what candidates have used already, and makes nothing. @throws {Failure} where there is no such thing. */
+/** @internal Opens a store that candidates have used already. Creates nothing. @throws {Failure} if there is no such store. */
 export async function usedStoreFromUrl(text: string): Promise<LeaseStore & AsyncDisposable> {
   const { kind, url } = read(text);
   await kind.checkUsed?.(url, here());
   return await storeFromUrl(text);
 }
 
-/** @internal Returns the commands or statements that create what a URL names, for people. */
+/** @internal Returns the commands or statements that create the store of a URL, for people. */
 export function creationOf(text: string, store: LeaseStore): readonly string[] | undefined {
   const { kind, url } = read(text);
   return kind.creation?.(url, store);
 }
 
-/** @internal Returns what a look at this machine alone makes doubtful. */
+/** @internal Returns warnings about a store that need no request, such as a SQLite file on a network drive. */
 export async function localWarningsOf(text: string): Promise<readonly string[]> {
   const { kind, url } = read(text);
   return (await kind.localWarnings?.(url, here())) ?? [];
 }
 
-/** The place of this process. */
+/** Returns the environment and the working directory of this process. */
 function here(): StorePlace {
   return { env: process.env, workingDirectory: process.cwd() };
 }
 
 /**
- * Checks a URL as far as it can be without its provider, and returns it.
- * @throws {ConfigurationError} if it cannot work, or shows a password where every user of the machine can read it.
+ * Checks a URL as far as that needs no package of a store, and returns the URL.
+ * @throws {ConfigurationError} for an invalid URL, or an argument with a password, which every user of the machine could read.
  */
 export function checkStoreUrl(text: string, { isArgument = false }: { readonly isArgument?: boolean } = {}): string {
   if (text.startsWith("memory:")) {

@@ -1,31 +1,31 @@
 import type { LeaseStore } from "@leasehold/core";
 import type { StoreUrl } from "./store-url.ts";
 
-/** What a URL's store needs of its process. */
+/** The parts of the process that a store of a URL needs. */
 export interface StorePlace {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder in which packages are looked for that are not installed beside the command. */
+  /** The folder for packages that are not installed beside the command. */
   readonly workingDirectory: string;
 }
 
 /** One scheme of store URLs. */
 export interface StoreKind {
-  /** How its URLs look, for the help. */
+  /** An example URL, for the help. */
   readonly example: string;
-  /** The parameters it has; undefined where they are the driver's own. */
+  /** The parameters of its URLs. Undefined if the driver defines them. */
   readonly parameters: readonly string[] | undefined;
-  /** Checks what can be checked without its provider. @throws {ConfigurationError} */
+  /** Checks a URL as far as that needs no package of a store. @throws {ConfigurationError} */
   check(url: StoreUrl): void;
   open(url: StoreUrl, place: StorePlace): Promise<LeaseStore & AsyncDisposable>;
-  /** The commands or statements that create what is missing, for people. */
+  /** Returns the commands or statements that create a missing store, for people. */
   creation?(url: StoreUrl, store: LeaseStore): readonly string[];
-  /** Checks that candidates have been here, where opening the store would make it. @throws {Failure} */
+  /** Checks that candidates have used the store, if opening it would create it. @throws {Failure} */
   checkUsed?(url: StoreUrl, place: StorePlace): Promise<void>;
-  /** What a look at this machine alone makes doubtful. */
+  /** Returns warnings about the store that need no request. */
   localWarnings?(url: StoreUrl, place: StorePlace): Promise<readonly string[]>;
 }
 
-/** Returns the store with its end, whatever that takes. */
+/** Makes a store disposable: its disposal calls `end`, and waits for it. */
 export function disposable<Store extends LeaseStore>(store: Store, end: () => unknown): Store & AsyncDisposable {
   const dispose = async (): Promise<void> => {
     await end();

@@ -1,31 +1,31 @@
 import { ConfigurationError } from "@leasehold/core";
 import { keepSecret, printable } from "../text.ts";
 
-/** A store's URL, taken apart. The platform's own parser refuses several hosts, and lower-cases names. */
+/** A parsed store URL. The platform's own parser cannot serve: it refuses several hosts, and lower-cases names. */
 export interface StoreUrl {
-  /** As it was given: with its password, if it has one. */
+  /** The URL as it was given, with its password, if it has one. */
   readonly text: string;
   readonly scheme: string;
   readonly user: string | undefined;
   readonly password: string | undefined;
-  /** What is between `//` and the path, without user and password: an account, a table, a project, one host or several. */
+  /** The part between `//` and the path, without user and password: an account, a table, a project, one host or several. */
   readonly authority: string;
-  /** Decoded, without the slash before it; empty where there is none. */
+  /** The decoded path, without the slash before it. Empty if there is no path. */
   readonly path: string;
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 const SHAPE = /^(?<scheme>[a-z][a-z0-9+.-]*):\/\/(?<authority>[^/?#]*)(?:\/(?<path>[^?#]*))?(?:\?(?<query>[^#]*))?$/;
 
-/** Returns the scheme of a URL, even of one that cannot be read. */
+/** Returns the scheme of a URL, even if the rest of the URL is invalid. */
 export function schemeOf(text: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/.exec(text)?.[1];
 }
 
-/** @throws {ConfigurationError} for what is no URL, which may hold a password and so is not repeated. */
+/** @throws {ConfigurationError} for an invalid URL. The message does not repeat the URL, which may have a password. */
 export function parseStoreUrl(text: string): StoreUrl {
   const { scheme = "", authority = "", path = "", query = "" } = SHAPE.exec(text)?.groups ?? {};
-  // An unencoded slash or question mark in a password ends the host early; what follows it then has the `@`.
+  // An unencoded slash or question mark in a password ends the host early. Then the `@` is in the path or the query.
   if (scheme === "" || /@/.test(path + query)) {
     throw new ConfigurationError(
       "the store's URL cannot be read. It looks like scheme://place/name?option=value; percent-encode what is special in a user, a password or a name.",
@@ -43,18 +43,18 @@ export function parseStoreUrl(text: string): StoreUrl {
     path: decoded(path),
     parameters: parametersOf(scheme, query),
   };
-  // As it stands there, and as a driver may repeat it.
+  // Keep both forms secret: the password as the URL has it, and decoded, as a driver may print it.
   for (const secret of [password ?? "", ...passwordsIn(url)]) keepSecret(secret);
   return url;
 }
 
-/** Returns the passwords of a URL, which may also stand in its parameters. */
+/** Returns the passwords of a URL, also those in its parameters. */
 export function passwordsIn({ password, parameters }: StoreUrl): readonly string[] {
   const others = [...parameters].filter(([name]) => /^(ssl)?passw(or)?d$/i.test(name)).map(([, value]) => value);
   return [...(password ? [password] : []), ...others];
 }
 
-/** Returns a URL as people may see it: without user, password and parameters, which may be secrets too. */
+/** Returns a URL as people may see it: without user, password and parameters. Parameters may be secret too. */
 export function shownStoreUrl(text: string): string {
   const { scheme, user, authority, path } = parseStoreUrl(text);
   const rest = path === "" && authority !== "" ? "" : `/${path}`;

@@ -5,15 +5,15 @@ import { disposable, type StoreKind } from "./store-kind.ts";
 
 type VotingModule = typeof import("@leasehold/voting");
 
-/** Where the secret of the servers is: arguments and URLs can be read by others. */
+/** The variable with the secret of the servers. An argument or a URL would not do, because others can read these. */
 const SECRET = "LEASEHOLD_VOTING_SECRET";
-/** With these this process is one of the servers; without, it looks and gives orders. */
+/** With these parameters this process is one of the servers. Without them it only reads and gives orders. */
 const OF_SERVERS = ["server", "state", "listen"];
 
-/** Servers that elect one of themselves. */
+/** Voting servers, which elect one of themselves. */
 export const voting: StoreKind = kindOf("voting", "voting://HOST:7400,HOST:7400,HOST:7400", OF_SERVERS);
 
-/** The same by TLS. */
+/** Voting servers over TLS. */
 export const votings: StoreKind = kindOf("votings", "votings://HOST:7400,HOST:7400,HOST:7400?ca=/etc/leasehold/ca.pem", [
   ...OF_SERVERS,
   ...["ca", "key", "cert"],
@@ -65,7 +65,7 @@ function kindOf(scheme: "voting" | "votings", example: string, parameters: reado
   };
 }
 
-/** Each server as `NAME=HOST:PORT`, or as `HOST:PORT`, which is its name as well. */
+/** Parses the list of servers. Each is `NAME=HOST:PORT`, or `HOST:PORT`, which is then also its name. */
 function serversOf(authority: string, origin: string): ReadonlyArray<{ readonly name: string; readonly address: string }> {
   return authority.split(",").map((part) => {
     const [name, host] = part.includes("=")

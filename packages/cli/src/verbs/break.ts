@@ -10,7 +10,7 @@ interface Options {
   readonly immediate?: true;
 }
 
-/** Forces a re-election, and lifts whatever else keeps candidates out. */
+/** Forces a re-election. Also removes a hold, a transfer and a reservation, but not a pause. */
 export const verb: Verb = {
   define(command) {
     addOrderOptions(command)

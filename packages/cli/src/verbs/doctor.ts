@@ -7,7 +7,7 @@ import { addStoreOptions, storeUrl } from "../store-option.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { Verb } from "../verb.ts";
 
-/** The election that is looked at where none is named. It is read, and never led. */
+/** The election for the checks if none is named. `doctor` reads it and never leads it. */
 const ANY_ELECTION = "leasehold-doctor";
 const COLOURS: Readonly<Record<Finding["outcome"], Colour>> = { ok: "green", warning: "yellow", failed: "red" };
 
@@ -16,7 +16,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** What a configuration lacks: first what this process can tell by itself, then by two requests that change nothing. */
+/** Checks a configuration: first without a request to the store, then by requests that change nothing. */
 export const verb: Verb = {
   define(command) {
     addElectionOption(addStoreOptions(command))

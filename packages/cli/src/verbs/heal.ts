@@ -5,7 +5,7 @@ import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
-/** Has a member of a quorum count again: one that was emptied, or restored from a backup. */
+/** Makes a quorum count a member again that was emptied, or restored from a backup. */
 export const verb: Verb = {
   define(command) {
     addStoreOptions(command)

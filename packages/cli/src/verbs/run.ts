@@ -101,7 +101,7 @@ export const verb: Verb = {
   },
 };
 
-/** Loads the server only where one is asked for. */
+/** Returns a function that starts the HTTP server. The function loads the server's module only when it is called. */
 function serveAt(address: string, hosts: readonly string[]): NonNullable<RunOptions["serve"]> {
   return async (elector, stopped) => {
     const { serveElector } = await import("../run/run-http.ts");

@@ -28,7 +28,7 @@ interface Options {
   readonly tokenFile?: string;
 }
 
-/** The sidecar: it campaigns on behalf of a program that asks it over HTTP who leads. */
+/** The sidecar: it campaigns for a program that asks over HTTP who leads. */
 export const verb: Verb = {
   define(command) {
     addStoreOptions(command)
@@ -79,7 +79,7 @@ export const verb: Verb = {
       await leadership.ended;
     };
     const runs = candidates.map(async ({ elector }) => {
-      // Where one can go on no more, none does: a supervisor is to see it.
+      // If one elector ends, end all of them, so that a supervisor notices.
       await elector.run(lead, { signal }).finally(() => ended.abort());
     });
     const settled = await waitUnlessStopped(Promise.allSettled(runs), { stopped: signal, clock });
@@ -90,7 +90,7 @@ export const verb: Verb = {
   },
 };
 
-/** Says each change of who leads, and when the store answers again. */
+/** Prints a line for each change of the leader, and when the store answers again. */
 function sayWhoLeads(candidate: Candidate, tell: (line: string) => void): void {
   const { elector, election } = candidate;
   elector.on("startedLeading", ({ term }) => tell(`leading '${election}' in term ${term}.`));
@@ -119,7 +119,9 @@ function electionsOf({ election }: Options, { env }: Surroundings): readonly str
   throw new Failure(EXIT.usage, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION.");
 }
 
-/** Returns the token that changes need. It is no option: every user of a machine can read a process's arguments. */
+/**
+ * Returns the token that changes need. The token is no option, because every user of a machine can read a process's arguments.
+ */
 async function tokenOf({ tokenFile, stall }: Options, { env }: Surroundings): Promise<string | undefined> {
   const token = (tokenFile === undefined ? env["LEASEHOLD_TOKEN"] : await contentOf(tokenFile))?.trim();
   if (token && !/\s/.test(token)) return token;

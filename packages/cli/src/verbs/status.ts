@@ -12,7 +12,7 @@ import { teller } from "../tell.ts";
 import { clipped, printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
-/** The longest wait between two looks of `--wait`. */
+/** The longest wait between two reads of `--wait`. */
 const RETRY_PERIOD_MS = 2_000;
 
 interface Options {
@@ -20,7 +20,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** A look at elections: who leads, and for how long the lease has not been renewed. */
+/** Prints for each election who leads, and the age of the lease. */
 export const verb: Verb = {
   define(command) {
     addElectionOption(addStoreOptions(command.argument("[elections...]", "the elections (default: LEASEHOLD_ELECTION)")))
@@ -61,7 +61,7 @@ async function standingOf(
     try {
       await sleep(clock, Math.min(store.nextLookMs(election, RETRY_PERIOD_MS), leftMs), untilStopped());
     } catch {
-      // Nothing but a stop ends it before its time.
+      // Only a stop signal ends the wait early.
       return snapshot;
     }
   }

@@ -11,7 +11,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** The worst cases of a lease. With a store, those of that store; nothing is sent to it. */
+/** Prints the worst cases of a lease. If a store is named, they are for that store. No request is sent to it. */
 export const verb: Verb = {
   define(command) {
     addStoreOptions(command)

@@ -8,7 +8,7 @@ import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
-/** Asks the leader to drain, and to hand over to one candidate. */
+/** Asks the leader to stop its task, and to transfer the election to one candidate. */
 export const verb: Verb = {
   define(command) {
     addOrderOptions(command).requiredOption("--to <id>", "the candidate that is to lead: its candidateId");
@@ -28,7 +28,7 @@ export const verb: Verb = {
           if (holder === to) throw new Failure(EXIT.usage, `'${to}' leads '${election}' already.`);
         },
       },
-      async (order) => await handOver(order, to, surroundings),
+      async (order) => await transferTo(order, to, surroundings),
     );
     if (outcome !== "accepted") throw new Failure(EXIT.notElected, FAILURES[outcome](printable(to)));
     teller(surroundings)(`${printable(to)} leads.`);
@@ -41,7 +41,7 @@ const FAILURES: Readonly<Record<Exclude<TransferOutcome, "accepted">, (to: strin
   lost: (to) => `the term was over, or somebody other than ${to} leads. Look again with status.`,
 };
 
-async function handOver({ store, election, ifTerm }: Order, to: string, surroundings: Surroundings): Promise<TransferOutcome> {
+async function transferTo({ store, election, ifTerm }: Order, to: string, surroundings: Surroundings): Promise<TransferOutcome> {
   const signal = surroundings.untilStopped();
   teller(surroundings)("the leader is asked to drain and to hand over; waiting for it.");
   try {

@@ -5,10 +5,10 @@ import { addStoreOptions, openStore, storeUrl } from "../store-option.ts";
 import { teller } from "../tell.ts";
 import type { Verb } from "../verb.ts";
 
-/** A timer goes no further: it is set again. */
+/** The length of one timer. A timer cannot run for ever, so it is set again each day. */
 const A_DAY_MS = 86_400_000;
 
-/** One of the servers that vote, which is no candidate: beside a program of any language, or where a majority lacks one. */
+/** Runs a voting server that is no candidate: beside a program in any language, or to complete a majority. */
 export const verb: Verb = {
   define(command) {
     addStoreOptions(command).addHelpText(

@@ -8,10 +8,10 @@ import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
-/** The failures of a store that may be back later. */
+/** The error codes of a store that may recover. */
 const OUTAGES = ["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const;
 
-/** A line for each change of an election, until it is told to end. It outlives outages of the store. */
+/** Prints a line for each change of the leader, until a stop signal comes. Goes on after outages of the store. */
 export const verb: Verb = {
   define(command) {
     addElectionOption(addStoreOptions(command.argument("[election]", "the election (default: LEASEHOLD_ELECTION)"))).option(
@@ -35,7 +35,7 @@ export const verb: Verb = {
   },
 };
 
-/** @throws where the store answers, and refuses: to ask again is of no use. A store that does not answer may do so later. */
+/** @throws if the store refuses the read, because a retry would not help. A store that does not answer may recover. */
 async function checkAnswers(store: LeaseStore, election: string): Promise<void> {
   try {
     await look(store, election);

@@ -1,4 +1,4 @@
-/** Outputs whose reader stands still: a pipe, a socket, and what has no reader at all. */
+/** Outputs whose reader is stuck: a pipe and a socket. Also outputs without a reader. */
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ function folder(): string {
   return path;
 }
 
-/** A pipe whose open file waits, as a command that shares it expects. */
+/** Creates a pipe whose open file is blocking, as a command that shares it expects. */
 function pipe(): number {
   const path = join(folder(), "pipe");
   execFileSync("mkfifo", [path]);
@@ -25,12 +25,12 @@ function pipe(): number {
   return fd;
 }
 
-/** The flags of an open file. */
+/** Returns the flags of an open file. */
 function flagsOf(fd: number): number {
   return Number.parseInt(/flags:\s*(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))![1]!, 8);
 }
 
-test.runIf(process.platform === "linux")("a full pipe takes nothing, and its open file still waits for others", () => {
+test.runIf(process.platform === "linux")("a full pipe takes no bytes, and its open file stays blocking", () => {
   const fd = pipe();
   const sink = stderrSink(fd);
   let filled = 0;
@@ -51,9 +51,9 @@ test("a file is written to directly", () => {
 });
 
 test.runIf(process.platform === "linux")(
-  "a socket that nobody reads holds nobody up, and gets all once somebody does",
+  "a socket without a reader blocks no writer, and gets all bytes once it is read",
   async () => {
-    // A child's standard error, as Node makes it, is a socket. To touch process.stderr there would have it wait for nobody.
+    // Node gives a child a socket as standard error. Using `process.stderr` in the child would make this socket non-blocking.
     const program = `
     const { stderrSink } = await import(${JSON.stringify(SINKS)});
     const sink = stderrSink();
@@ -82,7 +82,7 @@ test.runIf(process.platform === "linux")(
 );
 
 test.runIf(process.platform === "linux")("a reader that has left ends the sink", async () => {
-  // The other end of a pipe is gone.
+  // The reading end of the pipe is closed.
   const path = join(folder(), "pipe");
   execFileSync("mkfifo", [path]);
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -2,7 +2,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { UnblockedOutput, type OutputSink } from "../../src/output/unblocked-output.ts";
 
-/** A reader that takes so many bytes, and no more until the test says so. */
+/** A reader that takes a number of bytes, and no more until the test allows it. */
 class Reader implements OutputSink {
   readonly isTerminal = false;
   room = 0;
@@ -24,7 +24,7 @@ class Reader implements OutputSink {
   }
 }
 
-test("writes at once what its reader takes, and the rest once there is room", async () => {
+test("writes at once as much as its reader takes, and the rest once there is room", async () => {
   const clock = new VirtualClock();
   const reader = new Reader();
   const output = new UnblockedOutput(reader, clock);
@@ -51,7 +51,7 @@ test("writes once a full disk has room again", async () => {
   expect(reader.text).toBe("one\ntwo\n");
 });
 
-test("drops what a reader that stands still leaves no room for, and says later how much", async () => {
+test("drops messages when the queue of a stuck reader is full, and says later how many", async () => {
   const clock = new VirtualClock();
   const reader = new Reader();
   const output = new UnblockedOutput(reader, clock);
@@ -65,7 +65,7 @@ test("drops what a reader that stands still leaves no room for, and says later h
   expect(reader.text).toMatch(/\nagain\n$/);
 });
 
-test("one text that is longer than all the room is written", () => {
+test("writes one text that is longer than the queue", () => {
   const reader = new Reader();
   reader.room = 1_000_000;
   const output = new UnblockedOutput(reader, new VirtualClock());
@@ -73,7 +73,7 @@ test("one text that is longer than all the room is written", () => {
   expect(reader.text.length).toBe(100_000);
 });
 
-test("its end waits for the reader, but no longer than it is told", async () => {
+test("the end waits for the reader, but no longer than its limit", async () => {
   const clock = new VirtualClock();
   const [reader, still] = [new Reader(), new Reader()];
   const output = new UnblockedOutput(reader, clock);
@@ -93,7 +93,7 @@ test("its end waits for the reader, but no longer than it is told", async () => 
   expect(still.ended).toBe(false);
 });
 
-test("a reader that has left is no failure", async () => {
+test("a reader that has left is no error", async () => {
   const reader = new Reader();
   const output = new UnblockedOutput(reader, new VirtualClock());
   reader.failure = new Error("write EPIPE");

@@ -28,17 +28,17 @@ function exitCodeFor(name: string): number | undefined {
   }
 }
 
-test("a command is the first on the path that can be executed; a folder or a plain file is passed over", () => {
+test("finds the first executable file on the path, and skips a folder or a plain file", () => {
   expect(commandPath("tool", searched())).toBe(`${folder}/second/tool`);
   expect(commandPath("plain", searched())).toBe(`${folder}/second/plain`);
 });
 
-test("a name with a slash is a path, and is searched nowhere", () => {
+test("takes a name with a slash as a path, without a search", () => {
   expect(commandPath(`${folder}/second/tool`, "")).toBe(`${folder}/second/tool`);
   expect(exitCodeFor("./tool")).toBe(127);
 });
 
-test("what is not there is 127, what cannot be executed 126", () => {
+test("ends with 127 for a missing file, and with 126 for one that cannot be executed", () => {
   expect(exitCodeFor("missing")).toBe(127);
   expect(exitCodeFor("")).toBe(127);
   expect(exitCodeFor("other")).toBe(126);

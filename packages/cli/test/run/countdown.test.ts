@@ -1,4 +1,4 @@
-/** What the guard does, and when, in virtual time. */
+/** The steps of the guard and their times, in virtual time. */
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { Countdown } from "../../src/run/countdown.ts";
 import type { GuardOrder } from "../../src/run/guard-order.ts";
@@ -7,17 +7,17 @@ import { after, machineNow } from "../../src/run/machine-clock.ts";
 const FAR_MS = 600_000;
 const LEADER = { pid: 100, startTicks: 1 };
 
-/** What was done, each with its time: a signal, or `left`. */
+/** The steps, each with its time: a signal, or `left`. */
 let done: Array<readonly [ms: number, what: string]>;
 let isGone: boolean;
-/** How long it takes to find whom to ask. */
+/** How long `endGroup` takes to find the processes. */
 let askingMs: number;
 let countdown: Countdown;
 let startMs: number;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  // What it waits for takes no time.
+  // Its waits take no time in the test.
   vi.stubGlobal("setImmediate", (look: () => void) => look());
   onTestFinished(() => {
     vi.unstubAllGlobals();
@@ -41,7 +41,7 @@ beforeEach(() => {
   );
 });
 
-/** Gives an order, with times from now on. */
+/** Gives an order, whose times count from now. */
 function order(inMs: { readonly term: number | null; readonly kill: number }, more: Partial<GuardOrder> = {}): void {
   const now = machineNow();
   countdown.hear({
@@ -57,10 +57,10 @@ function order(inMs: { readonly term: number | null; readonly kill: number }, mo
   countdown.look();
 }
 
-/** When the command was killed. */
+/** Returns when the command was killed. */
 const kills = (): readonly number[] => done.filter(([, what]) => what === "SIGKILL").map(([ms]) => ms);
 
-test("asks once, when the time passes unheard of, and leaves soon after the last process has gone", () => {
+test("asks once when `termAt` passes without a newer order, and leaves soon after the last process is gone", () => {
   order({ term: 200, kill: FAR_MS });
   vi.advanceTimersByTime(299);
   expect(done).toEqual([]);
@@ -74,7 +74,7 @@ test("asks once, when the time passes unheard of, and leaves soon after the last
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("asks nothing where the wrapper asks, or renews, just after a stall of both of them", () => {
+test("does not ask if the wrapper asks or renews just after a stall of both", () => {
   order({ term: 300, kill: FAR_MS });
   vi.advanceTimersByTime(399);
   order({ term: 300, kill: FAR_MS });
@@ -84,7 +84,7 @@ test("asks nothing where the wrapper asks, or renews, just after a stall of both
   expect(done).toEqual([]);
 });
 
-test("waits for a wrapper's word a quarter of the time that is left until it kills, at the most", () => {
+test("waits for the wrapper for at most a quarter of the time until KILL", () => {
   order({ term: 300, kill: 340 });
   vi.advanceTimersByTime(340);
   expect(done).toEqual([
@@ -93,7 +93,7 @@ test("waits for a wrapper's word a quarter of the time that is left until it kil
   ]);
 });
 
-test("goes by the last order, and forgets when it would have looked by those before", () => {
+test("follows the last order, and drops the timer of earlier orders", () => {
   for (let count = 0; count < 10; count += 1) {
     order({ term: 300, kill: FAR_MS });
     vi.advanceTimersByTime(200);
@@ -106,7 +106,7 @@ test("goes by the last order, and forgets when it would have looked by those bef
   expect(done).toEqual([[2_500, "asked by SIGINT"]]);
 });
 
-test("kills at the end of the grace, and again for who is born meanwhile, until nothing is left", () => {
+test("kills at the end of the grace, and kills new processes until none is left", () => {
   order({ term: 0, kill: FAR_MS }, { graceMs: 520 });
   vi.advanceTimersByTime(700);
   expect(kills()).toEqual([620, 670]);
@@ -115,20 +115,20 @@ test("kills at the end of the grace, and again for who is born meanwhile, until 
   expect(done.at(-1)).toEqual([720, "left"]);
 });
 
-test("kills at the end of validity, whatever is left of the grace", () => {
+test("kills at the end of validity, even if grace is left", () => {
   order({ term: 100, kill: 520 });
   vi.advanceTimersByTime(560);
   expect(kills()).toEqual([520]);
 });
 
-test("kills what the wrapper has asked already, asks no second time, and leaves it to the wrapper to say that nothing is left", () => {
+test("kills a command that the wrapper has asked, does not ask again, and stays until the wrapper ends it", () => {
   isGone = true;
   order({ term: null, kill: 520 });
   vi.advanceTimersByTime(560);
   expect(done).toEqual([[520, "SIGKILL"]]);
 });
 
-test("kills at once where the time for it has passed while the command was asked", () => {
+test("kills at once if `killAt` passes while it asks the command", () => {
   askingMs = 1_000;
   order({ term: 0, kill: 400 });
   vi.advanceTimersByTime(100);
@@ -138,7 +138,7 @@ test("kills at once where the time for it has passed while the command was asked
   ]);
 });
 
-test("counts the grace from when the command has been asked", () => {
+test("counts the grace from the end of its request", () => {
   askingMs = 1_000;
   order({ term: 0, kill: FAR_MS }, { graceMs: 5_000 });
   vi.advanceTimersByTime(100);
@@ -148,14 +148,14 @@ test("counts the grace from when the command has been asked", () => {
   expect(kills()).toEqual([6_100]);
 });
 
-test("asks nothing that is to be killed at once", () => {
+test("does not ask if KILL is due at once", () => {
   order({ term: 100, kill: 0 });
   countdown.close();
   vi.advanceTimersByTime(1_000);
   expect(new Set(done.map(([, what]) => what))).toEqual(new Set(["SIGKILL"]));
 });
 
-test("asks no second time where the wrapper has gone after it had asked, and kills in time", () => {
+test("does not ask again if the wrapper has asked and ended, and kills in time", () => {
   order({ term: null, kill: 520 });
   countdown.close();
   vi.advanceTimersByTime(519);
@@ -167,7 +167,7 @@ test("asks no second time where the wrapper has gone after it had asked, and kil
   expect(done.at(-1)).toEqual([570, "left"]);
 });
 
-test("gives up what is there for a minute after the first KILL", () => {
+test("gives up a process that survives KILL for a minute", () => {
   order({ term: 0, kill: 0 });
   vi.advanceTimersByTime(59_999);
   expect(done).not.toContainEqual([expect.any(Number), "left"]);
@@ -175,7 +175,7 @@ test("gives up what is there for a minute after the first KILL", () => {
   expect(done.at(-1)).toEqual([60_000, "left"]);
 });
 
-test("asks at once when the wrapper is gone, whatever it was told", () => {
+test("asks at once when the wrapper is gone, whatever its order says", () => {
   order({ term: FAR_MS, kill: FAR_MS });
   vi.advanceTimersByTime(100);
   countdown.close();
@@ -188,14 +188,14 @@ test("asks at once when the wrapper is gone, whatever it was told", () => {
   ]);
 });
 
-test("leaves at once when the wrapper is gone before it gave an order, and waits for one before", () => {
+test("leaves at once when the wrapper ends without an order, and waits until then", () => {
   countdown.look();
   expect(done).toEqual([]);
   countdown.close();
   expect(done).toEqual([[0, "left"]]);
 });
 
-test("waits for a command that may be started yet, as long as the wrapper lives, and a second longer", () => {
+test("waits for a command that may still start, until a second after the wrapper's end", () => {
   isGone = true;
   order({ term: 100, kill: FAR_MS }, { leader: undefined });
   vi.advanceTimersByTime(5_000);
@@ -206,7 +206,7 @@ test("waits for a command that may be started yet, as long as the wrapper lives,
   expect(done.at(-1)).toEqual([6_000, "left"]);
 });
 
-test("looks every second at a wall clock that jumps, and goes by whichever clock is first", () => {
+test("reads a jumping wall clock every second, and follows the clock that is first", () => {
   order({ term: FAR_MS, kill: FAR_MS });
   vi.advanceTimersByTime(1);
   vi.setSystemTime(Date.now() + FAR_MS);

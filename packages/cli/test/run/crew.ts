@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 // A shell's command writes `<term> <name> <uptime in seconds>` to the file in WITNESS, again and again.
 const BEAT = `beat() { while :; do read -r up rest < /proc/uptime; echo "$LEASEHOLD_TERM $1 $up" >> "$WITNESS"; sleep 0.2; done; }`;
 
-/** A command that beats, and no more. */
+/** A command that only beats. */
 export const BEATING: readonly string[] = ["sh", "-c", `${BEAT}; beat main`];
 
 /**
- * A command of everything that is hard to end: one process in the background, one that notes each TERM and goes on, one that is
- * stopped, and one that has left the group and the session.
+ * A command whose processes are hard to end. One is in the background. One notes each TERM and goes on. One is stopped. One has
+ * left the group and the session.
  */
 export const CREW: readonly string[] = [
   "sh",
@@ -25,11 +25,11 @@ beat main`,
 export interface Beat {
   readonly term: number;
   readonly name: string;
-  /** By {@link uptimeMs}. */
+  /** The time of the beat, by {@link uptimeMs}. */
   readonly atMs: number;
 }
 
-/** Returns the kernel's uptime, which a shell can read too. It counts in hundredths of a second. */
+/** Returns the kernel's uptime, which a shell can read too. Its resolution is a hundredth of a second. */
 export function uptimeMs(): number {
   return Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) * 1_000;
 }

@@ -4,7 +4,7 @@ import { environmentOf, withoutSecrets } from "../../src/run/term.ts";
 
 const LEADERSHIP = { election: "e", term: 7, termId: "own", candidateId: "me" } as Leadership;
 
-test("a command is told of its term, and of those that its wrapper runs in", () => {
+test("a command's environment has its term, and the outer terms in which its wrapper runs", () => {
   const own = {
     LEASEHOLD_ELECTION: "e",
     LEASEHOLD_TERM: "7",
@@ -17,7 +17,7 @@ test("a command is told of its term, and of those that its wrapper runs in", () 
   expect(environmentOf(LEADERSHIP, outer)).toEqual({ ...own, LEASEHOLD_OUTER_TERM_IDS: "b,a" });
 });
 
-test("a command is not given what lets it write to the store", () => {
+test("a command's environment has no secrets of the store", () => {
   const secrets = { LEASEHOLD_STORE: "postgres://me:pa55@host/db", LEASEHOLD_VOTING_SECRET: "s", LEASEHOLD_TOKEN: "t" };
   expect(withoutSecrets({ ...secrets, HOME: "/", LEASEHOLD_ELECTION: "outer" })).toEqual({
     HOME: "/",

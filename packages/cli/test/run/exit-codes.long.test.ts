@@ -1,4 +1,4 @@
-/** `leasehold run` as a process, by its exit codes. */
+/** The exit codes of `leasehold run` as a process. */
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
 import { Stage, type Wrapper } from "./wrapper.ts";
@@ -13,7 +13,7 @@ const election = (): string => `e${(elections += 1)}`;
 const run = async (command: readonly string[], args: readonly string[] = LEASE): Promise<Wrapper & { code: number | string }> =>
   await stage.run({ election: election(), command, args });
 
-/** A shell that says so, and then waits until it is signalled. */
+/** A shell's script that prints a line, and then waits for a signal. */
 const waiting = (script: string): readonly string[] => ["sh", "-c", `${script}; echo up; while :; do sleep 0.05; done`];
 
 async function up(wrapper: Wrapper): Promise<Wrapper> {
@@ -22,12 +22,12 @@ async function up(wrapper: Wrapper): Promise<Wrapper> {
 }
 
 describe.concurrent("the exit code of run", { timeout: 300_000 }, () => {
-  test("is 127 for a command that is not there", async () => {
+  test("is 127 for a missing command", async () => {
     const missing = await run(["no-such-command"]);
     expect([missing.code, missing.stderr]).toEqual([127, "leasehold: no-such-command was not found.\n"]);
   });
 
-  test("is 75, or another, for a wrapper that is not elected in time", async () => {
+  test("is 75, or the chosen one, for a wrapper that is not elected in time", async () => {
     const name = election();
     const leader = await up(stage.start({ election: name, command: waiting(":"), args: LEASE }));
     const late = (...args: readonly string[]): Promise<Wrapper & { code: number | string }> =>
@@ -43,7 +43,7 @@ describe.concurrent("the exit code of run", { timeout: 300_000 }, () => {
     await leader.exited;
   });
 
-  test("is 70, or another, once leadership was given up for the command, whatever that ends with", async () => {
+  test("is 70, or the chosen one, after the command resigned, whatever the command's own code is", async () => {
     const resign = 'trap "exit 0" TERM; curl -sf -X POST -H "Authorization: Bearer $LEASEHOLD_TOKEN" $LEASEHOLD_URL/resign';
     expect((await run(waiting(resign), [...LEASE, "--lost-exit-code", "3"])).code).toBe(3);
     const stalled = await run(waiting(":"), [...LEASE, "--stall", "300ms"]);
@@ -69,7 +69,7 @@ describe.concurrent("the command of run", { timeout: 300_000 }, () => {
     expect(stdout).toBe(expected.stdout);
   });
 
-  test("leads a session of its own, and is told with a local API how long its leadership lasts", async () => {
+  test("leads a session of its own, and gets its remaining time from a local API", async () => {
     const file = stage.path("leadership");
     const ask = `curl -sf -H "Authorization: Bearer $LEASEHOLD_TOKEN" $LEASEHOLD_URL/leadership > ${file}`;
     const { code } = await run(["sh", "-c", `${ask}; [ "$(ps -o sid= -p $$ | tr -d ' ')" = $$ ]`]);

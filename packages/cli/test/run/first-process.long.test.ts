@@ -1,4 +1,4 @@
-/** `leasehold run` as the first process of a PID namespace, as in a container: orphans are handed to it. */
+/** `leasehold run` as the first process of a PID namespace, as in a container: the system gives it the orphans. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
@@ -16,7 +16,7 @@ const isSkipped = await isMissing(Promise.resolve(missing()));
 
 test.skipIf(isSkipped)("reaps orphans, releases its lease, and ends with the command's code", async () => {
   await using stage = new Stage();
-  // Orphans of the group, and one that has left it. They are gone, and no zombies, or this waits for ever.
+  // Orphans of the group, and one that has left it. The test waits until they are gone; a zombie would keep it waiting.
   const orphans = `for name in 1 2 3 4 5; do (sh -c "exit 0" & setsid sh -c "exit 0" &); done
     while ps -o stat= -A | grep -q ^Z; do sleep 0.05; done; ps -o pid=,comm= -A > "$TABLE"; exit 6`;
   const script = `unshare ${NAMESPACE.join(" ")} "$@"`;
@@ -24,12 +24,12 @@ test.skipIf(isSkipped)("reaps orphans, releases its lease, and ends with the com
   const first = await stage.run({ command: ["sh", "-c", orphans], args: ["--lease", "60s"], env, script });
   expect([first.code, first.stderr]).toEqual([6, expect.stringContaining("in term 1")]);
   expect(stage.read("table")).toMatch(/^ +1 sh$/m);
-  // It would not be elected, were the lease not released.
+  // It is elected only because the lease has been released.
   const second = await stage.run({ command: ["true"], args: ["--lease", "60s", "--once"] });
   expect(second.code).toBe(0);
 });
 
-test.skipIf(isSkipped)("passes TERM on, and ends what is left behind", async () => {
+test.skipIf(isSkipped)("passes TERM on, and ends the processes that are left", async () => {
   await using stage = new Stage();
   const script = `unshare ${NAMESPACE.join(" ")} "$@" & child=$!; trap 'pkill -TERM -P $child; wait $child; exit $?' TERM; wait $child`;
   const command = ["sh", "-c", 'trap "exit 5" TERM; setsid sleep 1000 & echo up; while :; do sleep 0.05; done'];

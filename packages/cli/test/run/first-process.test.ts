@@ -25,12 +25,12 @@ test.each([
   ["another process is the first", { pid: 2 }],
   ["nothing is run", { argv: ["/node", "/main.js", "status"] }],
   ["Node cannot give its place away", { execve: undefined }],
-])("it keeps its place where %s", (_what, process) => {
+])("this process keeps its place if %s", (_what, process) => {
   expect(given(process)).toEqual([]);
 });
 
-test("it keeps its place where there is no shell", () => {
-  // Node aborts where execve fails, so that it must not be tried.
+test("this process keeps its place if there is no shell", () => {
+  // Node aborts if execve fails, so it must not be called.
   const execve = vi.fn<NonNullable<FirstProcess["execve"]>>();
   giveInitAway({ ...CONTAINER, execve }, "/nowhere/sh");
   giveInitAway({ ...CONTAINER, execve }, fileURLToPath(import.meta.url));

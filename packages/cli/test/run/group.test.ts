@@ -1,4 +1,4 @@
-/** A term's processes, where they cannot be looked at. */
+/** The processes of a term when they cannot all be read. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -19,7 +19,7 @@ beforeEach(() => {
   onTestFinished(() => void command.kill("SIGKILL"));
 });
 
-/** Has who has imported what is mocked by its name see it, until the test ends. */
+/** Shows mocks of `node:fs` to modules that import its functions by name, until the test ends. */
 function showMocks(): void {
   syncBuiltinESMExports();
   onTestFinished(() => {
@@ -29,8 +29,8 @@ function showMocks(): void {
 }
 
 test.runIf(process.platform === "linux").each([
-  ["without file descriptors it does not believe that they are gone, and ends the command's group all the same", []],
-  ["with file descriptors that were kept it can tell that they are gone, though others have all the rest", ["reserve"]],
+  ["without file descriptors, `isGone` is false, and the command's group is still ended", []],
+  ["with reserved file descriptors, `isGone` is right, even if no others are free", ["reserve"]],
 ])("%s", async (_what, reserve) => {
   const types = process.features.typescript === false ? ["--experimental-strip-types"] : [];
   const line = [
@@ -48,7 +48,7 @@ test.runIf(process.platform === "linux").each([
   expect(await ended).toEqual([null, "SIGTERM"]);
 });
 
-test("where the system has no table of processes, the command's group is all there is", async () => {
+test("without a table of processes, only the command's group is signalled", async () => {
   vi.spyOn(fs, "readdirSync").mockReturnValue([]);
   showMocks();
   const mark = { termId, leader: { pid: command.pid! } };
@@ -60,16 +60,13 @@ test("where the system has no table of processes, the command's group is all the
   expect(isGone(mark)).toBe(true);
 });
 
-test.runIf(process.platform === "linux")(
-  "a group that has the number of the command's since that ended hears nothing",
-  async () => {
-    signalGroup({ termId, leader: { pid: command.pid!, startTicks: 1 } }, "SIGKILL");
-    command.kill("SIGTERM");
-    expect(await ended).toEqual([null, "SIGTERM"]);
-  },
-);
+test.runIf(process.platform === "linux")("a later group with the command's number gets no signal", async () => {
+  signalGroup({ termId, leader: { pid: command.pid!, startTicks: 1 } }, "SIGKILL");
+  command.kill("SIGTERM");
+  expect(await ended).toEqual([null, "SIGTERM"]);
+});
 
-test.runIf(process.platform === "linux")("the command's group is killed before anybody else is looked for", async () => {
+test.runIf(process.platform === "linux")("the command's group is killed before the search for other processes", async () => {
   const pid = command.pid!;
   const kill = vi.spyOn(process, "kill");
   const look = vi.spyOn(fs, "readdirSync");
@@ -80,7 +77,7 @@ test.runIf(process.platform === "linux")("the command's group is killed before a
   expect(await ended).toEqual([null, "SIGKILL"]);
 });
 
-test.runIf(process.platform === "linux")("who is started because the command was asked is not asked", async () => {
+test.runIf(process.platform === "linux")("a process that starts in response to the request is not asked", async () => {
   const mark = { termId, leader: { pid: command.pid!, startTicks: startTicksOf(command.pid!) } };
   const kill = vi.spyOn(process, "kill");
   const look = vi.spyOn(fs, "readdirSync");
@@ -94,8 +91,8 @@ test.runIf(process.platform === "linux")("who is started because the command was
   expect(await ended).toEqual([null, "SIGTERM"]);
 });
 
-test.runIf(process.platform === "linux")("a command that the table hides from us is there, and hears", async () => {
-  // It was seen when it started, and has taken another program's capabilities since.
+test.runIf(process.platform === "linux")("a command that the table hides is not gone, and gets the signal", async () => {
+  // The table showed the command when it started. Since then it has another program's capabilities.
   const mark = { termId, leader: { pid: command.pid!, startTicks: startTicksOf(command.pid!) } };
   vi.spyOn(fs, "readdirSync").mockReturnValue(["1"] as never);
   showMocks();
@@ -105,10 +102,10 @@ test.runIf(process.platform === "linux")("a command that the table hides from us
   expect(isGone(mark)).toBe(true);
 });
 
-test.runIf(process.platform === "linux")("a command of which a zombie is left is gone", async () => {
+test.runIf(process.platform === "linux")("a command is gone if only a zombie is left", async () => {
   const mark = { termId, leader: { pid: command.pid!, startTicks: startTicksOf(command.pid!) } };
   signalGroup(mark, "SIGKILL");
-  // Nobody waits for it before this task ends.
+  // Node reaps the child only after this task.
   const state = (): string => parseStat(fs.readFileSync(`/proc/${command.pid}/stat`, "latin1")).state;
   for (const untilMs = Date.now() + 60_000; state() !== "Z" && Date.now() < untilMs;);
   expect([state(), isGone(mark)]).toEqual(["Z", true]);

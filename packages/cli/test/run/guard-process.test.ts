@@ -1,4 +1,4 @@
-/** The guards of a term, as their wrapper sees them. */
+/** The guards of a term, from the wrapper's side. */
 import childProcess, { type ChildProcess } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { readFileSync, readlinkSync } from "node:fs";
@@ -14,13 +14,13 @@ import { after, machineNow } from "../../src/run/machine-clock.ts";
 import { parseStat } from "../../src/run/process-table.ts";
 
 const PATIENCE_MS = 5_000;
-/** In nobody's environment: a backup guard that is left alone kills every process that has it there. */
+/** No process has this id in its environment. A backup guard that acts would kill each process that has it. */
 const TERM_ID = `a-term-of-guard-process-test-${process.pid}`;
-/** In the script that the backup guard runs. */
+/** A text in the backup guard's script. */
 const BACKUP = "grep -ls";
 const realSpawn = childProcess.spawn;
 
-/** A process that does nothing by itself. */
+/** A process that does nothing. */
 class Still extends EventEmitter {
   readonly pid = 1;
   readonly signals: string[] = [];
@@ -34,7 +34,7 @@ class Still extends EventEmitter {
   }
 }
 
-/** Has `start` called for each process that is to be started. */
+/** Makes `spawn` call `start` for each process. */
 function startBy(start: (file: string, ...rest: readonly unknown[]) => unknown): void {
   vi.spyOn(childProcess, "spawn").mockImplementation(start as typeof childProcess.spawn);
   syncBuiltinESMExports();
@@ -53,12 +53,12 @@ function order(): Omit<GuardOrder, "seq"> {
   return { termId: TERM_ID, signal: "SIGTERM", graceMs: 600_000, termAt: instant, killAt: instant };
 }
 
-/** The guards that this process has started, and that have not ended. */
+/** Returns the guards that this process has started and that still run. */
 async function guards(word: "run/guard.ts" | typeof BACKUP): Promise<readonly number[]> {
   return (await childrenOf([process.pid])).filter((pid) => commandLineOf(pid).includes(word));
 }
 
-test("a guard that leaves an order unanswered for its time is lost, however many come after it", async () => {
+test("a guard that does not answer an order in time is lost, even if more orders follow", async () => {
   vi.useFakeTimers({ toFake: ["hrtime", "Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const [last, child] = [new Still(), new Still()];
@@ -76,7 +76,7 @@ test("a guard that leaves an order unanswered for its time is lost, however many
     await immediate();
   };
 
-  // Who waits for its first answer decides for how long.
+  // Before the first answer, the caller limits the wait.
   await orderAfterMs(0);
   await orderAfterMs(2 * PATIENCE_MS);
   await answer("1\n2\n");
@@ -91,7 +91,7 @@ test("a guard that leaves an order unanswered for its time is lost, however many
   expect(why).toBe("does not answer");
 });
 
-test("a guard says that it has asked before it answers the next order, be it read in parts", async () => {
+test("a guard announces its request before it answers the next order, even if its output arrives in parts", async () => {
   const [last, child] = [new Still(), new Still()];
   startBy((file) => (file === "/bin/sh" ? last : child));
   const guard = new GuardProcess(PATIENCE_MS);
@@ -109,14 +109,14 @@ test("a guard says that it has asked before it answers the next order, be it rea
   child.stdout.write("2\n");
   await Promise.all(orders);
   expect(heard).toEqual([false, true]);
-  // It may have ended before it did.
+  // The guard may have ended before it asked.
   for (const end of [{ signalCode: "SIGKILL" }, { signalCode: null, exitCode: 1 }] as const) {
     Object.assign(child, end);
     expect(guard.hasAsked).toBe(false);
   }
 });
 
-test("neither guard takes the wrapper with it when it goes in the middle of what it is told", async () => {
+test("the wrapper survives if a guard ends in the middle of an order", async () => {
   const [last, child] = [new Still(), new Still()];
   startBy((file) => (file === "/bin/sh" ? last : child));
   const guard = new GuardProcess(PATIENCE_MS);
@@ -127,7 +127,7 @@ test("neither guard takes the wrapper with it when it goes in the middle of what
   await immediate();
 });
 
-test("the guard alone holds the pipe of the backup guard, and both end when all is done", () => {
+test("only the guard holds the pipe of the backup guard, and both end at the dismissal", () => {
   const [last, child] = [new Still(), new Still()];
   const started: unknown[] = [];
   startBy((file, args) => {
@@ -140,24 +140,21 @@ test("the guard alone holds the pipe of the backup guard, and both end when all 
   guard.dismiss();
   expect(last.signals).toEqual(["SIGKILL"]);
   expect(String(child.stdin.read())).toBe("done\n");
-  // The Node that runs the tests strips types by itself.
+  // The Node.js of the tests strips types without an option.
   expect(started).toEqual([[expect.stringMatching(/\/guard\.ts$/)]]);
 });
 
-test.runIf(process.platform === "linux")(
-  "a guard that cannot be started is lost, whenever that shows, and no backup guard stays",
-  async () => {
-    const { execPath } = process;
-    onTestFinished(() => void (process.execPath = execPath));
-    process.execPath = "/no/such/node";
-    const guard = new GuardProcess(PATIENCE_MS);
-    expect(await guard.lost).toBe("cannot be started (ENOENT)");
-    guard.dismiss();
-    process.execPath = "no\0path";
-    expect(() => new GuardProcess(PATIENCE_MS)).toThrow("cannot be started (ERR_INVALID_ARG_VALUE)");
-    for (const pid of await guards(BACKUP)) await reachesState(pid, "gone");
-  },
-);
+test.runIf(process.platform === "linux")("a guard that cannot be started is lost, and no backup guard stays", async () => {
+  const { execPath } = process;
+  onTestFinished(() => void (process.execPath = execPath));
+  process.execPath = "/no/such/node";
+  const guard = new GuardProcess(PATIENCE_MS);
+  expect(await guard.lost).toBe("cannot be started (ENOENT)");
+  guard.dismiss();
+  process.execPath = "no\0path";
+  expect(() => new GuardProcess(PATIENCE_MS)).toThrow("cannot be started (ERR_INVALID_ARG_VALUE)");
+  for (const pid of await guards(BACKUP)) await reachesState(pid, "gone");
+});
 
 test.each([
   ["there is no shell", (...rest: readonly unknown[]) => really("/no/such/shell", ...rest)],
@@ -167,7 +164,7 @@ test.each([
       throw new Error("no more processes");
     },
   ],
-])("a guard stands alone where %s for the backup guard", async (_what, startShell) => {
+])("a guard works without a backup guard if %s", async (_what, startShell) => {
   startBy((file, ...rest) => (file === "/bin/sh" ? startShell(...rest) : really(file, ...rest)));
   const guard = new GuardProcess(PATIENCE_MS);
   await guard.order(order());
@@ -176,7 +173,7 @@ test.each([
 });
 
 test.runIf(process.platform === "linux")(
-  "each has a session of its own, holds no folder, and inherits nothing but the path",
+  "each guard has a session of its own, runs in /, and inherits only the path",
   async () => {
     const guard = new GuardProcess(PATIENCE_MS);
     onTestFinished(() => guard.dismiss());
@@ -191,7 +188,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-/** A process of the term, in a group of its own, and a guard that has heard of it. */
+/** Starts a process of the term in a group of its own, and a guard that knows of it. */
 async function guarded(killMs: number): Promise<{ readonly guard: GuardProcess; readonly command: ChildProcess }> {
   const termId = `${TERM_ID}-${killMs}`;
   const command = realSpawn("sleep", ["1000"], { detached: true, stdio: "ignore", env: { LEASEHOLD_TERM_ID: termId } });
@@ -204,31 +201,28 @@ async function guarded(killMs: number): Promise<{ readonly guard: GuardProcess; 
   return { guard, command };
 }
 
-test.runIf(process.platform === "linux")("a wrapper that lives has until the deadline once its guard is killed", async () => {
+test.runIf(process.platform === "linux")("a live wrapper has time until the deadline once its guard is killed", async () => {
   const { guard, command } = await guarded(5_000);
   const begunMs = performance.now();
   signalAll(await guards("run/guard.ts"), "SIGKILL");
   expect(await guard.lost).toBe("has ended (SIGKILL)");
   await once(command, "exit");
-  // It is killed then by the backup guard, though this process stands still.
+  // Then the backup guard kills the command, although this process does nothing.
   expect(command.signalCode).toBe("SIGKILL");
   expect(performance.now() - begunMs).toBeGreaterThan(3_000);
 });
 
-test.runIf(process.platform === "linux")(
-  "a wrapper that has ended its command in time keeps the backup guard from acting",
-  async () => {
-    const { guard, command } = await guarded(600_000);
-    const [backup] = await guards(BACKUP);
-    signalAll(await guards("run/guard.ts"), "SIGKILL");
-    await guard.lost;
-    guard.dismiss();
-    await reachesState(backup!, "gone");
-    expect(command.exitCode ?? command.signalCode).toBe(null);
-  },
-);
+test.runIf(process.platform === "linux")("a backup guard does not act if the wrapper has ended its command in time", async () => {
+  const { guard, command } = await guarded(600_000);
+  const [backup] = await guards(BACKUP);
+  signalAll(await guards("run/guard.ts"), "SIGKILL");
+  await guard.lost;
+  guard.dismiss();
+  await reachesState(backup!, "gone");
+  expect(command.exitCode ?? command.signalCode).toBe(null);
+});
 
-test.runIf(process.platform === "linux")("no pattern for the tool, or for what it runs, finds the backup guard", async () => {
+test.runIf(process.platform === "linux")("no pattern for the tool or for its command matches the backup guard", async () => {
   await guarded(600_000);
   for (const pid of await guards(BACKUP)) expect(commandLineOf(pid)).not.toMatch(/leasehold|guard|node|lease|elect|a-term-of/);
 });

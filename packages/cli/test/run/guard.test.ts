@@ -1,4 +1,4 @@
-/** The guard, as its wrapper talks to it. */
+/** The guard as a process, with the orders of a wrapper. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -26,7 +26,7 @@ let terms = 0;
 interface Times {
   readonly term: number | null;
   readonly kill: number;
-  /** Whether the command has been started, as far as the wrapper has said. @defaultValue true */
+  /** True if the orders have the command's `leader`. @defaultValue true */
   readonly started?: boolean;
 }
 
@@ -37,7 +37,7 @@ class Guarded {
   readonly guard: ChildProcess;
   readonly commandEnd: Promise<unknown[]>;
   readonly guardEnd: Promise<unknown[]>;
-  /** What the command has said. */
+  /** The output of the command. */
   said = "";
   readonly #answers: AsyncIterator<string>;
   readonly #leader: GroupLeader;
@@ -58,7 +58,7 @@ class Guarded {
     });
   }
 
-  /** Gives orders, all at once, with times from now on. */
+  /** Gives orders, all at once. Their times count from now. */
   tell(...orders: ReadonlyArray<Times>): readonly number[] {
     const now = machineNow();
     const given = orders.map(({ term, kill, started = true }): GuardOrder => ({
@@ -74,7 +74,7 @@ class Guarded {
     return given.map(({ seq }) => seq);
   }
 
-  /** Gives orders, and resolves once they are heard. */
+  /** Gives orders, and resolves once the guard has answered them. */
   async order(...orders: ReadonlyArray<Times>): Promise<void> {
     for (const seq of this.tell(...orders)) expect((await this.#answers.next()).value).toBe(String(seq));
   }
@@ -85,7 +85,7 @@ class Guarded {
   }
 }
 
-test("kills at the end of validity what has been asked already", async () => {
+test("kills a command that has been asked at the end of validity", async () => {
   const guarded = await new Guarded('trap "echo asked" INT').up();
   await guarded.order({ term: null, kill: 300 });
   expect(await guarded.commandEnd).toEqual([null, "SIGKILL"]);
@@ -93,13 +93,13 @@ test("kills at the end of validity what has been asked already", async () => {
 });
 
 test.runIf(process.platform === "linux")(
-  "does nothing by an order that another one follows, neither where both come at once nor after a freeze",
+  "ignores an order that a newer one replaces, if both come at once, and after a freeze",
   async () => {
     const guarded = await new Guarded(":").up();
-    // It has started, which may take long.
+    // The guard has started, which may take long.
     await guarded.order({ term: FAR_MS, kill: FAR_MS });
     await guarded.order({ term: 0, kill: 0 }, { term: 5_000, kill: 5_000 });
-    // It has answered, and has yet to see when to look again.
+    // The guard has answered, but has not set its timer yet.
     const { pid } = guarded.guard;
     while (parseStat(readFileSync(`/proc/${pid}/stat`, "latin1")).state !== "S") await delay(2);
     guarded.guard.kill("SIGSTOP");
@@ -114,7 +114,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("asks the command when the wrapper is gone, even one that reads no answer", async () => {
+test("asks the command when the wrapper is gone, even if the wrapper has read no answer", async () => {
   const guarded = await new Guarded('trap "exit 7" INT').up();
   await guarded.order({ term: FAR_MS, kill: FAR_MS });
   guarded.guard.stdout?.destroy();
@@ -124,7 +124,7 @@ test("asks the command when the wrapper is gone, even one that reads no answer",
   expect(await guarded.guardEnd).toEqual([0, null]);
 });
 
-test("says that it asks", async () => {
+test("announces that it asks", async () => {
   const guarded = await new Guarded('trap "exit 7" INT').up();
   await guarded.order({ term: FAR_MS, kill: FAR_MS });
   const told = consumers.text(guarded.guard.stdout!);
@@ -133,20 +133,20 @@ test("says that it asks", async () => {
   expect(await told).toBe("2\nasked\n");
 });
 
-test.runIf(process.platform === "linux")("does not say so of a command that the wrapper has yet to start", async () => {
+test.runIf(process.platform === "linux")("does not announce it if the wrapper has not started the command yet", async () => {
   const guarded = await new Guarded('trap "exit 7" INT').up();
   await guarded.order({ term: 0, kill: FAR_MS, started: false });
   expect(await guarded.commandEnd).toEqual([7, null]);
   await guarded.order({ term: null, kill: FAR_MS });
 });
 
-test("leaves at once when the wrapper is gone before it gave an order", async () => {
+test("leaves at once when the wrapper ends without an order", async () => {
   const guarded = new Guarded(":");
   guarded.guard.stdin?.end();
   expect(await guarded.guardEnd).toEqual([0, null]);
 });
 
-test("leaves when it is told that all is done, and no signal moves it before", async () => {
+test("leaves at the line `done`, and ignores signals before", async () => {
   const guarded = await new Guarded(":").up();
   await guarded.order({ term: FAR_MS, kill: FAR_MS });
   for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR2"] as const) guarded.guard.kill(signal);
@@ -156,29 +156,26 @@ test("leaves when it is told that all is done, and no signal moves it before", a
   expect(await processState(guarded.command.pid!)).toBe("running");
 });
 
-test.runIf(process.platform === "linux")(
-  "tells the backup guard each order and its end, by the pipe that it alone holds",
-  async () => {
-    const guard = spawn(nodeExecutable(), nodeArguments(GUARD, []), { stdio: ["pipe", "pipe", "inherit", "pipe"] });
-    onTestFinished(() => void guard.kill("SIGKILL"));
-    const told = consumers.text(guard.stdio[3] as Readable);
-    const instant = after(machineNow(), FAR_MS);
-    const order = { termId: "a-term-of-nobody", signal: "SIGTERM", graceMs: FAR_MS, termAt: instant, killAt: instant };
-    const beforeMs = uptime() * 1_000;
-    for (const more of [{ seq: 1 }, { seq: 2, leader: { pid: 4_000_000 } }]) {
-      guard.stdin?.write(`${JSON.stringify({ ...order, ...more })}\n`);
-    }
-    guard.stdin?.write("done\n");
-    const [first, second, ...rest] = (await told).split("\n");
-    expect([first, second, ...rest]).toEqual([
-      expect.stringMatching(/^a-term-of-nobody \d+$/),
-      expect.stringMatching(/^a-term-of-nobody \d+ 4000000$/),
-      "done",
-      "",
-    ]);
-    // In hundredths of a second of the kernel's uptime, no later than the deadline.
-    const untilMs = Number(first?.split(" ")[1]) * 10;
-    expect(untilMs).toBeGreaterThanOrEqual(beforeMs + FAR_MS - 30_000);
-    expect(untilMs).toBeLessThanOrEqual(uptime() * 1_000 + FAR_MS);
-  },
-);
+test.runIf(process.platform === "linux")("sends the backup guard each order and `done`, on its pipe", async () => {
+  const guard = spawn(nodeExecutable(), nodeArguments(GUARD, []), { stdio: ["pipe", "pipe", "inherit", "pipe"] });
+  onTestFinished(() => void guard.kill("SIGKILL"));
+  const told = consumers.text(guard.stdio[3] as Readable);
+  const instant = after(machineNow(), FAR_MS);
+  const order = { termId: "a-term-of-nobody", signal: "SIGTERM", graceMs: FAR_MS, termAt: instant, killAt: instant };
+  const beforeMs = uptime() * 1_000;
+  for (const more of [{ seq: 1 }, { seq: 2, leader: { pid: 4_000_000 } }]) {
+    guard.stdin?.write(`${JSON.stringify({ ...order, ...more })}\n`);
+  }
+  guard.stdin?.write("done\n");
+  const [first, second, ...rest] = (await told).split("\n");
+  expect([first, second, ...rest]).toEqual([
+    expect.stringMatching(/^a-term-of-nobody \d+$/),
+    expect.stringMatching(/^a-term-of-nobody \d+ 4000000$/),
+    "done",
+    "",
+  ]);
+  // The time is in hundredths of a second of the kernel's uptime, and not after the deadline.
+  const untilMs = Number(first?.split(" ")[1]) * 10;
+  expect(untilMs).toBeGreaterThanOrEqual(beforeMs + FAR_MS - 30_000);
+  expect(untilMs).toBeLessThanOrEqual(uptime() * 1_000 + FAR_MS);
+});

@@ -13,7 +13,7 @@ interface Process {
   readonly ignored?: string;
 }
 
-/** A table of processes with this process and its parent. */
+/** Creates a table of processes with this process and its parent. */
 function procOf({ stdin = "/dev/pts/0", flags = "0100002", parent = "bash", ignored = "0000000000000000" }: Process): string {
   const proc = mkdtempSync(join(tmpdir(), "leasehold-hangup-"));
   onTestFinished(() => rmSync(proc, { recursive: true }));
@@ -25,18 +25,18 @@ function procOf({ stdin = "/dev/pts/0", flags = "0100002", parent = "bash", igno
 }
 
 test.each([
-  ["nohup started it from a shell that says so", true, {}, "/usr/bin/nohup"],
+  ["nohup started it from a shell that sets `_`", true, {}, "/usr/bin/nohup"],
   ["nohup gave it its standard input", true, { stdin: "/dev/null", flags: "0100001" }, undefined],
   ["its shell ignores HUP", true, { ignored: "0000000000001001" }, undefined],
   ["another program that ignores HUP started it", false, { parent: "screen", ignored: "0000000000000001" }, undefined],
   ["its shell ignores other signals", false, { ignored: "0000000000001000" }, undefined],
   ["it has no input", false, { stdin: "/dev/null", flags: "0100000" }, undefined],
-  ["nothing says so", false, {}, "/usr/bin/env"],
-] as const)("where %s: %s", (_what, ignores, process, last) => {
+  ["there is no sign of it", false, {}, "/usr/bin/env"],
+] as const)("if %s, ignoring HUP is %s", (_what, ignores, process, last) => {
   expect(ignoresHangup({ env: { _: last }, parent: PARENT, proc: procOf(process) })).toBe(ignores);
 });
 
-test("without a table of processes the environment tells", () => {
+test("uses only the environment without a table of processes", () => {
   expect(ignoresHangup({ env: { _: "/usr/bin/nohup" }, parent: PARENT, proc: "/no/such" })).toBe(true);
   expect(ignoresHangup({ env: {}, parent: PARENT, proc: "/no/such" })).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** What else befalls a wrapper and its command. */
+/** Other faults of a wrapper and its command. */
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
@@ -22,7 +22,7 @@ async function leasehold(...args: readonly string[]): Promise<string> {
 }
 
 describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
-  test("without a guard runs nothing, releases its lease, and says why", async () => {
+  test("without a guard runs no command, releases its lease, and prints the reason", async () => {
     const env = { FAULT: "guardless" };
     const command = ["sh", "-c", `echo > ${stage.path("ran")}`];
     const first = await stage.run({ election: "guardless", command, env, watched: true });
@@ -31,7 +31,7 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect((await stage.run({ election: "guardless", command: ["true"], args: ["--once"] })).code).toBe(0);
   });
 
-  test("goes on leading when who reads what it says has left", async () => {
+  test("goes on leading when the reader of its messages has left", async () => {
     const file = stage.path("unread");
     const script = `{ "$@" 2>&1 >&3; echo "code $?" > ${file}; } 3>/dev/null | head -n 1`;
     const command = ["sh", "-c", `echo >> ${file}.runs; [ $LEASEHOLD_TERM -lt 2 ] && exit 1; kill -TERM $PPID; sleep 1000`];
@@ -40,7 +40,7 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect([stage.read("unread"), stage.read("unread.runs")]).toEqual(["code 143\n", "\n\n"]);
   });
 
-  test("ends when its term is broken, though nobody reads what it says, nor what its command does", async () => {
+  test("ends when its term is broken, even if nobody reads its messages or the command's output", async () => {
     const pipe = stage.path("pipe");
     const script = `mkfifo ${pipe}; sleep 1000 <${pipe} & reader=$!; "$@" 2>${pipe}; code=$?; kill $reader; exit $code`;
     // The pipe is full by then.
@@ -51,7 +51,7 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect(await wrapper.exited).toBe(70);
   });
 
-  test("lets a command take its time to end, and keeps others out meanwhile, for longer than a lease", async () => {
+  test("keeps the lease while its command ends, for longer than a lease", async () => {
     const log = stage.path("slow");
     const slow = `trap 'until [ -e ${log}.go ]; do sleep 0.05; done; echo ended >> ${log}; exit 0' TERM; echo up; ${FOR_EVER}`;
     const common = { election: "slow", args: ["--lease", "12s", "--grace", "300s"] };
@@ -62,14 +62,14 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     await second.said(/waiting/);
     first.signal("SIGTERM");
     const renewals = (): number => stage.read("validity").split("\n").length;
-    // Each a third of a lease after the one before.
+    // Each renewal comes a third of a lease after the one before.
     for (const enough = renewals() + 4; renewals() < enough && stage.read("slow") === "";) await delay(50);
     stage.write("slow.go", "");
     expect([await first.exited, await second.exited]).toEqual([0, 0]);
     expect(stage.read("slow")).toBe("ended\nnext\n");
   });
 
-  test("kills what has had its grace", async () => {
+  test("kills a command whose grace is over", async () => {
     const deaf = stage.start({
       election: "deaf",
       command: ["sh", "-c", 'trap "" TERM; echo up; while :; do sleep 0.05; done'],
@@ -80,12 +80,12 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect(await deaf.exited).toBe(137);
   });
 
-  test("asks its command once to end when its store answers no more", async () => {
+  test("asks its command only once to end when its store stops answering", async () => {
     await using store = new Stage();
-    // It would hear its guard, too, before it ends.
+    // A request of the guard would also arrive before the command ends.
     const heard = 'console.log("asked"); setTimeout(() => process.exit(), 3_000);';
     const program = `setInterval(() => {}, 1_000); process.on("SIGTERM", () => { ${heard} }); console.log("up")`;
-    // From the renew deadline on, both have longer than a stall to ask.
+    // After the renew deadline, both have longer than a stall to ask.
     const wrapper = store.start({ command: [process.execPath, "-e", program], args: ["--lease", "27s"] });
     await wrapper.wrote(/up/);
     using locked = new DatabaseSync(store.path("leases.db-leasehold"), { timeout: 60_000 });
@@ -94,7 +94,7 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect(wrapper.stdout).toBe("up\nasked\n");
   });
 
-  test("has a stopped command hear what it is asked", async () => {
+  test("makes a stopped command handle the signal", async () => {
     const command = ["sh", "-c", 'trap "exit 7" TERM; echo up; kill -STOP $$; while :; do sleep 0.05; done'];
     const wrapper = stage.start({ election: "stopped", command, args: ["--grace", "60s"] });
     await wrapper.wrote(/up/);
@@ -102,7 +102,7 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect(await wrapper.exited).toBe(7);
   });
 
-  test("ends its command when an administrator breaks its term, with 70", async () => {
+  test("ends its command with 70 when an administrator breaks its term", async () => {
     const wrapper = stage.start({
       election: "broken",
       command: ["sh", "-c", 'trap "exit 0" TERM; echo up; while :; do sleep 0.05; done'],
@@ -112,7 +112,7 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect(await wrapper.exited).toBe(70);
   });
 
-  test("in the command of another one is ended with all that it has started", async () => {
+  test("in the command of another wrapper is ended with all its processes", async () => {
     const pid = stage.path("innermost.pid");
     const deaf = `trap "" TERM; echo $$ > ${pid}; echo up; while :; do sleep 0.05; done`;
     const inner = commandLine(["run", "--election", "inner", "--", "sh", "-c", deaf]);
@@ -125,7 +125,7 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
 });
 
 describe.concurrent("the local API", { timeout: 300_000 }, () => {
-  test("publishes values as fast as they come, and refuses who has no token", async () => {
+  test("publishes values as fast as they come, and refuses requests without the token", async () => {
     const answers = stage.path("answers");
     const script = `${ASK}
 for value in 1 2 3 4 5 6 7 8 9; do ask -X PUT --data "v$value" $LEASEHOLD_URL/value || exit 1; done

@@ -1,4 +1,4 @@
-/** What `leasehold run` does for its command, in the process of the test. */
+/** `leasehold run` and its command, in the process of the test. */
 import { chmodSync, writeFileSync } from "node:fs";
 import { Server } from "node:net";
 import { constants } from "node:os";
@@ -11,15 +11,15 @@ import { RestartWait } from "../../src/run/restart-wait.ts";
 import { serveElector } from "../../src/run/run-http.ts";
 import { RunHere } from "./run-here.ts";
 
-/** Says that it is up, and waits until it is signalled. */
+/** A script that writes `up`, and then waits for a signal. */
 const WAITING = "echo up > $0/up; while :; do sleep 0.05; done";
 
-/** Of a command that nothing ends. */
+/** The lease of a command that no signal ends. */
 const LEASE_MS = 15_000;
-/** Of a term that is lost anyway: a stall that loses it earlier changes nothing. */
+/** The lease of a term that the test loses anyway. A stall that loses it earlier does no harm. */
 const SHORT_LEASE_MS = 3_000;
 
-/** Where processes are found that have left a group. */
+/** Only Linux finds processes that have left a group. */
 const onLinux = process.platform === "linux";
 
 let here: RunHere;
@@ -28,12 +28,12 @@ beforeEach(() => {
 });
 afterEach(() => here[Symbol.dispose]());
 
-/** Another candidate, which leads until it is disposed of. */
+/** Makes another candidate lead, until it is disposed of. */
 async function another(election = "e"): Promise<HeldLeadership> {
   return await new Elector({ store: here.store, election, candidateId: "another", logger: false }).campaign();
 }
 
-/** Has SIGTERM sent to a command that nothing ends; one of the machine's clocks goes on by a lease with each signal, once it is sent. */
+/** Stops a wrapper whose command no signal ends. After each signal, one of the machine's clocks jumps ahead by a lease. */
 async function stopInVain(ended: Promise<number>, clock: "wall" | "monotonic"): Promise<number> {
   let passedMs = 0;
   const now = Date.now.bind(Date);
@@ -50,7 +50,7 @@ async function stopInVain(ended: Promise<number>, clock: "wall" | "monotonic"): 
   return await ended;
 }
 
-test("what an election fails by is said, and is not taken for one that another has won", async () => {
+test("a failure of the election is an error, and does not count as a conflict", async () => {
   onTestFinished(() => void vi.restoreAllMocks());
   for (const method of ["campaign", "tryCampaign"] as const)
     vi.spyOn(Elector.prototype, method).mockRejectedValue(new Error("a fault"));
@@ -58,12 +58,12 @@ test("what an election fails by is said, and is not taken for one that another h
 });
 
 describe("the exit code", () => {
-  test("is the command's own, or 128 and the signal that ended it", async () => {
+  test("is the command's own, or 128 plus the signal that ended it", async () => {
     expect(await here.run("exit 42")).toBe(42);
     expect(await here.run("kill -KILL $$")).toBe(128 + constants.signals.SIGKILL);
   });
 
-  test("is 127 for a command that is not there, or whose interpreter is not, and no other is tried", async () => {
+  test("is 127 for a missing command or a missing interpreter, and no other file is tried", async () => {
     const path = join(here.folder, "uninterpreted");
     writeFileSync(path, "#!/no/such/interpreter\n");
     chmodSync(path, 0o755);
@@ -76,7 +76,7 @@ describe("the exit code", () => {
     ["SIGTERM", 7],
     ["SIGINT", 8],
     ["SIGQUIT", 9],
-  ] as const)("is the command's after %s, which it hears, even if it is stopped", async (signal, code) => {
+  ] as const)("is the command's after %s, which it gets even if it is stopped", async (signal, code) => {
     const traps = 'trap "exit 7" TERM; trap "exit 8" INT; trap "exit 9" QUIT';
     const ended = here.run(`${traps}; echo up > $0/up; kill -STOP $$; ${WAITING}`);
     await here.wrote("up");
@@ -84,7 +84,7 @@ describe("the exit code", () => {
     expect(await ended).toBe(code);
   });
 
-  test.each(["SIGTERM", "SIGHUP"] as const)("is 128 and %s for who waits, and no command is started", async (signal) => {
+  test.each(["SIGTERM", "SIGHUP"] as const)("is 128 plus %s for a waiting wrapper, which starts no command", async (signal) => {
     await using _leader = await another();
     const ended = here.run("echo started > $0/started");
     await here.told(/^waiting to lead 'e'; 'another' leads it in term 1\.$/);
@@ -94,21 +94,21 @@ describe("the exit code", () => {
     expect(here.read("started")).toBe("");
   });
 
-  test("is that of a conflict for who is not elected at once, or in time", async () => {
+  test("is that of a conflict if the wrapper is not elected at once, or in time", async () => {
     await using _leader = await another();
     expect(await here.run("exit 1", { waitMs: 0, conflictExitCode: 33 })).toBe(33);
     expect(await here.run("exit 1", { waitMs: 300 })).toBe(75);
     expect(here.said.at(-1)).toBe("not elected in 'e'; 'another' leads it in term 1.");
   });
 
-  test("is that of a loss once an administrator has broken the term, whatever the command ends with", async () => {
+  test("is that of a loss once an administrator has broken the term, whatever the command's own code is", async () => {
     const ended = here.run(`trap "exit 0" TERM; ${WAITING}`, { lostExitCode: 3, leaseDurationMs: SHORT_LEASE_MS });
     await here.wrote("up");
     await here.store.break("e", { reason: "a test", ifTerm: 1 });
     expect(await ended).toBe(3);
   });
 
-  test("is 137 for a command that is deaf, once it has had its grace", async () => {
+  test("is 137 for a command that ignores signals, once its grace is over", async () => {
     const ended = here.run(`trap "" TERM; ${WAITING}`, { graceMs: 300 });
     await here.wrote("up");
     here.signal("SIGTERM");
@@ -116,7 +116,7 @@ describe("the exit code", () => {
     expect(here.said.at(-1)).toMatch(/^SIGKILL was sent: the command was still there 0\.3 s after it was asked to end/);
   });
 
-  test("is 70 where SIGKILL does not end the command, which is not run again, and the lease is left to expire", async () => {
+  test("is 70 if SIGKILL does not end the command, which is not run again; the lease expires", async () => {
     const ended = here.run(WAITING, { restart: "always", leaseDurationMs: LEASE_MS });
     await here.wrote("up");
     expect(await stopInVain(ended, "monotonic")).toBe(70);
@@ -126,7 +126,7 @@ describe("the exit code", () => {
     expect(await here.store.read("e")).toMatchObject({ state: "held", term: 1 });
   });
 
-  test("is 143 after SIGTERM in the wait before it campaigns again, whatever the command ended with", async () => {
+  test("is 143 after SIGTERM in the wait before the next campaign, whatever the command's own code was", async () => {
     const after = vi.spyOn(RestartWait.prototype, "after").mockReturnValue(600_000);
     onTestFinished(() => after.mockRestore());
     const ended = here.run("exit 3", { restart: "always" });
@@ -135,7 +135,7 @@ describe("the exit code", () => {
     expect(await ended).toBe(143);
   });
 
-  test("is 143 for who waits for a store that says nothing", async () => {
+  test("is 143 for a wrapper that waits for a store without an answer", async () => {
     const read = vi.spyOn(here.store, "read").mockReturnValue(new Promise(() => {}));
     const acquire = vi.spyOn(here.store, "acquire").mockReturnValue(new Promise(() => {}));
     const ended = here.run("exit 1");
@@ -144,7 +144,7 @@ describe("the exit code", () => {
     expect(await ended).toBe(143);
   });
 
-  test("is the command's where the store does not answer any more when the lease is released", async () => {
+  test("is the command's if the store stops answering before the release", async () => {
     const release = vi.spyOn(here.store, "release").mockReturnValue(new Promise(() => {}));
     const ended = here.run(`trap "exit 7" TERM; ${WAITING}`);
     await here.wrote("up");
@@ -153,7 +153,7 @@ describe("the exit code", () => {
     expect(release).toHaveBeenCalled();
   });
 
-  test.runIf(onLinux)("is that of a loss without a guard, which people are told", async () => {
+  test.runIf(onLinux)("is that of a loss without a guard, and a line says so", async () => {
     const ended = here.run(WAITING);
     await here.wrote("up");
     await here.killGuard();
@@ -163,13 +163,13 @@ describe("the exit code", () => {
 });
 
 describe("the command", () => {
-  test("is not started where a lease leaves it no time to end", async () => {
+  test("is not started if the lease leaves it no time to end", async () => {
     for (const ran of [here.run("exit 1", { leaseDurationMs: 500 }), here.runOnce("k", "exit 1", { leaseDurationMs: 500 })])
       await expect(ran).rejects.toThrow("a lease of 500 ms leaves a command no time to end");
     expect(await here.store.read("e")).toBeUndefined();
   });
 
-  test("is not started where nothing can listen for what it asks, and the lease is given up", async () => {
+  test("is not started if the local API cannot listen, and the lease is given up", async () => {
     const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
       setImmediate(() => this.emit("error", new Error("no more file descriptors")));
       return this;
@@ -181,7 +181,7 @@ describe("the command", () => {
     expect(await here.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
   });
 
-  test("is given what lets it write to the store only if that is asked for", async () => {
+  test("gets the secrets of the store only with --inherit-secrets", async () => {
     vi.stubEnv("LEASEHOLD_STORE", "postgres://me:pa55@host/db");
     onTestFinished(() => void vi.unstubAllEnvs());
     await here.run("echo store=$LEASEHOLD_STORE > $0/without");
@@ -189,7 +189,7 @@ describe("the command", () => {
     expect([here.read("without"), here.read("with")]).toEqual(["store=\n", "store=postgres://me:pa55@host/db\n"]);
   });
 
-  test("hears what means nothing to the wrapper, and each signal after the first", async () => {
+  test("gets signals without a meaning for the wrapper, and each signal after the first", async () => {
     const ended = here.run(`trap "echo usr1 >> $0/heard" USR1; trap "echo hup >> $0/heard" HUP; trap "echo term >> $0/heard" TERM
       trap "exit 5" INT; ${WAITING}`);
     await here.wrote("up");
@@ -205,7 +205,7 @@ describe("the command", () => {
     expect(await ended).toBe(5);
   });
 
-  test("hears a reload alone, and a stop with all that it has started", async () => {
+  test("gets a reload alone, and a stop together with all its processes", async () => {
     const worker = 'sh -c "trap \\"echo term > $0/worker\\" TERM; echo up > $0/up; while :; do sleep 0.05; done" &';
     const script = `${worker} worker=$!; trap "echo usr1 > $0/heard" USR1; trap "" INT; trap "exit 6" TERM
       while kill -0 $worker; do sleep 0.05; done; echo died > $0/died`;
@@ -218,7 +218,7 @@ describe("the command", () => {
     expect([here.read("worker"), here.read("died")]).toEqual(["term\n", ""]);
   });
 
-  test("that is to ignore a hangup is told of none", async () => {
+  test("gets no HUP if it is to ignore HUP", async () => {
     const ended = here.run(`trap "exit 3" HUP; trap "exit 6" USR1; ${WAITING}`, { ignoresHangup: true });
     await here.wrote("up");
     here.signal("SIGHUP");
@@ -226,7 +226,7 @@ describe("the command", () => {
     expect(await ended).toBe(6);
   });
 
-  test.runIf(onLinux)("what it leaves behind is ended before the lease is released, even what has left its session", async () => {
+  test.runIf(onLinux)("the processes that it leaves are ended before the release, even those that left its session", async () => {
     const escape = "setsid sh -c 'echo $$ > $0/escaped; exec sleep 1000' $0 &";
     const script = `sleep 1000 & echo $! > $0/left; ${escape} while [ ! -s $0/escaped ]; do sleep 0.05; done; exit 4`;
     expect(await here.run(script)).toBe(4);
@@ -234,7 +234,7 @@ describe("the command", () => {
     expect(await here.store.read("e")).toMatchObject({ state: "vacant", term: 1 });
   });
 
-  test("is handed over, runs again after that loss, and no more once it has ended by itself", async () => {
+  test("runs again after a transfer, and not after it has ended by itself", async () => {
     const script = `echo $LEASEHOLD_TERM >> $0/terms; [ -e $0/enough ] && exit 4; ${WAITING}`;
     const ended = here.run(script, { restart: "on-loss", leaseDurationMs: SHORT_LEASE_MS });
     await here.wrote("up");
@@ -246,20 +246,20 @@ describe("the command", () => {
     await successor.release();
     expect(await ended).toBe(4);
     expect(here.read("terms")).toMatch(/^1\n(\d+\n)+$/);
-    // It says once whom it waits for.
+    // The wrapper prints once which leader it waits for.
     expect(here.said.filter((line) => line.startsWith("waiting"))).toEqual([
       `waiting to lead 'e'; 'another' leads it in term ${successor.term}.`,
     ]);
-    // The first term's guard has left by now, as it should.
+    // The guard of the first term has ended by now.
     expect(here.said.join("\n")).not.toContain("the guard");
   });
 
-  test("is run again after its end, until somebody stops that", async () => {
+  test("is run again after its end, until a stop", async () => {
     const script = `echo $LEASEHOLD_TERM >> $0/terms; [ $LEASEHOLD_TERM -gt 1 ] && { ${WAITING}; }; echo first > $0/first
       until [ -e $0/go ]; do sleep 0.05; done`;
     const ended = here.run(script, { restart: "always" });
     await here.wrote("first");
-    // After the term of another one it need not wait to compete again.
+    // After a term of another candidate, the wrapper can compete again without a wait.
     const taking = another();
     writeFileSync(join(here.folder, "go"), "");
     await (await taking).release();
@@ -296,7 +296,7 @@ describe("the local API", () => {
     return { status: response.status, type: response.headers.get("content-type"), body: text && (JSON.parse(text) as unknown) };
   };
 
-  test("tells how long leadership lasts, to who has the token and is no web page", async () => {
+  test("answers how long leadership lasts, with the token, and not to a web page", async () => {
     const { status, type, body } = await asked("GET", "/leadership");
     expect([status, type]).toEqual([200, "application/json"]);
     expect(body).toEqual({
@@ -321,7 +321,7 @@ describe("the local API", () => {
     });
   });
 
-  test("publishes what fits, and says why the rest does not", async () => {
+  test("publishes a value that fits, and says why another one does not", async () => {
     expect(await asked("PUT", "/value", { body: "v1" })).toMatchObject({ status: 204, body: "" });
     expect(await here.store.read("e")).toMatchObject({ value: "v1" });
     expect(await asked("PUT", "/value", { body: "x".repeat(65_537) })).toMatchObject({
@@ -345,7 +345,7 @@ describe("the local API", () => {
   });
 });
 
-test("a silent command gives its leadership up", async () => {
+test("a command without checkpoints loses its leadership", async () => {
   expect(await here.run(WAITING, { stallTimeoutMs: 300 })).toBe(70);
 });
 
@@ -367,7 +367,7 @@ test("--http answers who leads for as long as it runs, and no longer", async () 
 });
 
 describe("run --occurrence", () => {
-  test("is done once; who asks later finds it done", async () => {
+  test("is done once, and later hosts find it done", async () => {
     expect(await here.runOnce("k", "echo $LEASEHOLD_ELECTION >> $0/ran")).toBe(0);
     expect(await here.runOnce("k", "echo again >> $0/ran")).toBe(0);
     expect(await here.runOnce("l", "echo $LEASEHOLD_ELECTION >> $0/ran")).toBe(0);
@@ -375,14 +375,14 @@ describe("run --occurrence", () => {
     expect(here.said).toContain("'k' of 'e' is done already.");
   });
 
-  test("on a host that has nothing to do says nothing, if that is asked for", async () => {
+  test("prints nothing with --quiet on a host that has nothing to do", async () => {
     const quiet = { inform: () => {} };
     expect(await here.runOnce("k", "exit 0", quiet)).toBe(0);
     expect(await here.runOnce("k", "exit 0", quiet)).toBe(0);
     expect(here.said).toEqual([]);
   });
 
-  test("is open again after a command that failed, or was cut short, even if it says that it is done", async () => {
+  test("is open again after a command that failed, or that was stopped, even with exit code 0", async () => {
     expect(await here.runOnce("k", "exit 3")).toBe(3);
     const ended = here.runOnce("k", `trap "exit 0" TERM; ${WAITING}`);
     await here.wrote("up");
@@ -391,7 +391,7 @@ describe("run --occurrence", () => {
     expect(await here.runOnce("k", "exit 0")).toBe(0);
   });
 
-  test("in progress elsewhere is a conflict, or waited for", async () => {
+  test("in progress on another host is a conflict, or ends after a wait", async () => {
     const first = here.runOnce("k", "echo up > $0/up; while [ ! -e $0/go ]; do sleep 0.05; done");
     await here.wrote("up");
     expect(await here.runOnce("k", "exit 9", { leaseDurationMs: 4_000 })).toBe(75);
@@ -402,7 +402,7 @@ describe("run --occurrence", () => {
     expect([await first, await waiting]).toEqual([0, 0]);
   });
 
-  test("is not waited for any more once somebody stops that", async () => {
+  test("ends its wait at a stop", async () => {
     const first = here.runOnce("k", `trap "exit 0" INT; ${WAITING}`);
     await here.wrote("up");
     const waiting = here.runOnce("k", "exit 9", { waitMs: 100_000 });
@@ -410,20 +410,17 @@ describe("run --occurrence", () => {
     expect([await first, await waiting]).toEqual([130, 130]);
   });
 
-  test.each(["wall", "monotonic"] as const)(
-    "is left to run out where SIGKILL does not end the command, by the %s clock",
-    async (clock) => {
-      const ended = here.runOnce("k", WAITING, { leaseDurationMs: LEASE_MS });
-      await here.wrote("up");
-      expect(await stopInVain(ended, clock)).toBe(70);
-      expect(await here.runOnce("k", "exit 9")).toBe(75);
-    },
-  );
+  test.each(["wall", "monotonic"] as const)("expires if SIGKILL does not end the command, by the %s clock", async (clock) => {
+    const ended = here.runOnce("k", WAITING, { leaseDurationMs: LEASE_MS });
+    await here.wrote("up");
+    expect(await stopInVain(ended, clock)).toBe(70);
+    expect(await here.runOnce("k", "exit 9")).toBe(75);
+  });
 
   test.each([
     [0, 143],
     [5, 5],
-  ])("whose command ended with %i ends with %i after SIGTERM where the store answers no more", async (code, expected) => {
+  ])("whose command ended with %i ends with %i after SIGTERM if the store stops answering", async (code, expected) => {
     const occurrences = here.store.occurrences("e");
     const mute = vi.fn<() => Promise<never>>(() => new Promise(() => {}));
     Object.assign(occurrences, { complete: mute, release: mute });
@@ -434,7 +431,7 @@ describe("run --occurrence", () => {
     expect(await ended).toBe(expected);
   });
 
-  test("in a store that is broken is an error, and no command is started", async () => {
+  test("is an error in a broken store, and no command is started", async () => {
     const broken = here.store.occurrences("e");
     vi.spyOn(broken, "read").mockRejectedValue(new RangeError("broken"));
     vi.spyOn(broken, "acquire").mockRejectedValue(new RangeError("broken"));

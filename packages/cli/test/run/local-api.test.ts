@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { serveLeadership, type LocalApi } from "../../src/run/local-api.ts";
 
 let api: LocalApi;
-/** What the command has said. */
+/** The requests of the command that change something. */
 let said: unknown[];
 let remainingMs: number;
 let ending: AbortController;
@@ -49,7 +49,7 @@ test("a term is valid for as long as some of it remains, and ending once its sig
   expect(await (await ask("GET", "/leadership")).json()).toEqual({ ...term, valid: false, ending: true, remainingMs: 0 });
 });
 
-test("what the command says is passed on, and answered without a body", async () => {
+test("a request of the command is passed on, and answered without a body", async () => {
   expect((await ask("POST", "/checkpoint")).status).toBe(204);
   expect((await ask("POST", "/resign")).status).toBe(202);
   expect((await ask("PUT", "/value", "ü")).status).toBe(204);
@@ -75,7 +75,7 @@ test.each<readonly [unknown, number, string]>([
   expect([response.status, await response.json()]).toEqual([status, { error: words }]);
 });
 
-test("nobody is answered once it is over, and nobody has the token of another", async () => {
+test("refuses requests after its disposal, and has another token each time", async () => {
   const { token } = api;
   await api[Symbol.asyncDispose]();
   await expect(ask("GET", "/leadership")).rejects.toThrow("fetch failed");

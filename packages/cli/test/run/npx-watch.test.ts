@@ -4,7 +4,7 @@ import { NpxWatch } from "../../src/run/npx-watch.ts";
 
 const NPX = { npm_command: "exec", npm_lifecycle_event: "npx", npm_lifecycle_script: "'leasehold' 'run'" };
 
-/** Returns how often it says that npx has ended, where its parent ends after a minute. */
+/** Returns how often the watch reports the end of npx. The parent ends after a minute. */
 async function gone(env: Readonly<Record<string, string>>, disposed = false): Promise<number> {
   const clock = new VirtualClock();
   let [parent, times] = [70, 0];
@@ -17,16 +17,16 @@ async function gone(env: Readonly<Record<string, string>>, disposed = false): Pr
   return times;
 }
 
-test("the end of the npx that started it is noticed, once", async () => {
+test("reports once that the npx which started this process has ended", async () => {
   expect(await gone(NPX)).toBe(1);
   expect(await gone(NPX, true)).toBe(0);
 });
 
 test.each([
-  ["nothing of npm started it", {}],
-  ["a script of a package did", { ...NPX, npm_command: "run", npm_lifecycle_event: "start" }],
-  ["another program did, which npx started", { ...NPX, npm_lifecycle_script: "'pm2' 'start'" }],
+  ["npm did not start it", {}],
+  ["a script of a package started it", { ...NPX, npm_command: "run", npm_lifecycle_event: "start" }],
+  ["a program that npx started is the parent", { ...NPX, npm_lifecycle_script: "'pm2' 'start'" }],
   ["it is the command of another run", { ...NPX, LEASEHOLD_TERM_ID: "a-term" }],
-])("the end of its parent means nothing where %s", async (_what, env) => {
+])("ignores the end of the parent if %s", async (_what, env) => {
   expect(await gone(env)).toBe(0);
 });

@@ -34,9 +34,9 @@ const ran = (election: string): readonly string[] =>
     .filter((line) => line !== "");
 
 describe.concurrent("run --occurrence", { timeout: 300_000 }, () => {
-  test("is done once, however far the hosts' clocks are apart; who asks later finds it done", async () => {
+  test("is done once, however far the hosts' clocks are apart, and later hosts find it done", async () => {
     for (const key of ["2026-11-23T03:00Z", "2026-11-23T04:00Z"]) {
-      // The clocks fire their crons one after another: the last one when it is long done.
+      // The hosts' crons start one after another. The last one starts when the occurrence is long done.
       const codes: Array<number | string> = [];
       for (const host of [2, 1, 0]) codes.push((await cronLine("once", host, key, 'echo "$LEASEHOLD_ELECTION" >> "$LOG"')).code);
       expect(codes).toEqual([0, 0, 0]);
@@ -44,7 +44,7 @@ describe.concurrent("run --occurrence", { timeout: 300_000 }, () => {
     expect(ran("once")).toEqual(["once@2026-11-23T03:00Z", "once@2026-11-23T04:00Z"]);
   });
 
-  test("of three at once one runs it; the others are told that it is in progress, or wait until it is done", async () => {
+  test("runs on one of three hosts at once; the others end with a conflict, or wait until it is done", async () => {
     const script = 'echo run >> "$LOG"; while [ ! -e "$LOG.go" ]; do sleep 0.05; done';
     const first = cronLine("at-once", 0, "k", script);
     while (ran("at-once").length === 0) await delay(20);
@@ -58,7 +58,7 @@ describe.concurrent("run --occurrence", { timeout: 300_000 }, () => {
     expect(ran("at-once")).toEqual(["run"]);
   });
 
-  test("one that fails is open for the next, and so is one whose host was stopped, even if its command ends with 0", async () => {
+  test("is open for the next host after a failure or a stop, even if the stopped command ends with 0", async () => {
     expect((await cronLine("failing", 0, "k", "exit 3")).code).toBe(3);
     const env = { LOG: stage.path("failing") };
     const cut = stage.start({
@@ -75,7 +75,7 @@ describe.concurrent("run --occurrence", { timeout: 300_000 }, () => {
     expect(ran("failing")).toEqual(["3"]);
   });
 
-  test("one whose host dies in the middle is done by who waits", async () => {
+  test("is done by a waiting host if the first host dies", async () => {
     const first = stage.start({ election: "dying", command: ["sleep", "1000"], args: ["--occurrence", "k", "--lease", "3s"] });
     await first.said(/leading/);
     const waiting = cronLine("dying", 1, "k", 'echo done >> "$LOG"', "--wait", "60s");

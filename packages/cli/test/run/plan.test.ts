@@ -7,7 +7,7 @@ const NOW = { monotonicMs: 1_000, wallMs: 50_000 };
 const lease = (leaseDurationMs: number) => ({ ...timing({ leaseDurationMs }), graceMs: 8_000 });
 
 describe("the instants of a term", () => {
-  test("are a little after the renew deadline, and before the end of validity by what a kill takes", () => {
+  test("are a little after the renew deadline, and a kill margin before the end of validity", () => {
     // Valid for 13.5 s after a renewal that was sent 1.5 s ago.
     const { termAt, killAt } = planOf(lease(15_000), NOW, 12_000);
     expect(termAt).toEqual({ monotonicMs: 10_300, wallMs: 59_300 });
@@ -15,7 +15,7 @@ describe("the instants of a term", () => {
   });
 
   test.for([1_100, 3_000, 15_000, 60_000])(
-    "of %d ms leave the wrapper to ask first, and the command time before it is killed",
+    "with a lease of %d ms let the wrapper ask first, and leave the command time before KILL",
     (ms) => {
       const { renewDeadlineMs, validForMs } = lease(ms);
       const { termAt, killAt } = planOf(lease(ms), NOW, validForMs);
@@ -24,7 +24,7 @@ describe("the instants of a term", () => {
     },
   );
 
-  test("the guard asks a second after the wrapper at the most, and after a quarter of the time that a short lease leaves", () => {
+  test("the guard asks at most a second after the wrapper, or a quarter of the time to stop if that is shorter", () => {
     const laterMs = (ms: number): number => {
       const { renewDeadlineMs, validForMs } = lease(ms);
       return untilMs(planOf(lease(ms), NOW, validForMs).termAt, NOW) - renewDeadlineMs;
@@ -32,7 +32,7 @@ describe("the instants of a term", () => {
     expect([3_000, 15_000, 60_000].map(laterMs)).toEqual([112.5, 800, 900]);
   });
 
-  test("a kill takes a quarter of a second, or 2% of the lease", () => {
+  test("the kill margin is a quarter of a second, or 2% of the lease if that is longer", () => {
     expect([1_500, 12_500, 60_000].map(killMarginMs)).toEqual([250, 250, 1_200]);
   });
 
@@ -40,7 +40,7 @@ describe("the instants of a term", () => {
     expect(untilMs(planOf(lease(15_000), NOW, 0).killAt, NOW)).toBeLessThan(0);
   });
 
-  test("are said in seconds after the last renewal", () => {
+  test("are printed in seconds after the last renewal", () => {
     expect(describePlan(lease(15_000), "SIGTERM")).toBe(
       "without a renewal it gets SIGTERM after 10.0 s and SIGKILL after 13.2 s",
     );
@@ -49,7 +49,7 @@ describe("the instants of a term", () => {
     );
   });
 
-  test("a lease that leaves the command no time to end is refused, and the least that is named is not", () => {
+  test("a lease without time for the command to end is refused, but not the shortest one that the error names", () => {
     expect(() => checkPlan(lease(1_000))).toThrow(ConfigurationError);
     expect(() => checkPlan(lease(1_000))).toThrow("take one of 1100 ms at least");
     expect(() => checkPlan(lease(1_100))).not.toThrow();
@@ -57,17 +57,17 @@ describe("the instants of a term", () => {
 });
 
 describe("the clocks of the machine", () => {
-  test("whichever reaches an instant first counts", () => {
+  test("the first one to reach an instant counts", () => {
     const instant = after(NOW, 100);
     expect(untilMs(instant, NOW)).toBe(100);
-    // The wall clock was set ahead; the monotonic clock stood still while the machine was suspended.
+    // The wall clock was set ahead. The monotonic clock stopped while the machine was suspended.
     expect(untilMs(instant, { ...NOW, wallMs: 50_200 })).toBe(-100);
     expect(untilMs(instant, { ...NOW, monotonicMs: 1_150 })).toBe(-50);
-    // Set back, it does not put anything off.
+    // A wall clock that was set back delays nothing.
     expect(untilMs(instant, { monotonicMs: 1_100, wallMs: 10 })).toBe(0);
   });
 
-  test("an instant comes when the first of them reaches it, and what has begun lasts from then on", () => {
+  test("an instant is due when the first clock reaches it, and a duration is over by the first clock", () => {
     expect(isDue(after(NOW, 1), NOW)).toBe(false);
     expect(isDue(NOW, NOW)).toBe(true);
     expect(hasLasted(NOW, 2, after(NOW, 1))).toBe(false);
@@ -75,7 +75,7 @@ describe("the clocks of the machine", () => {
     expect(hasLasted(undefined, 0, NOW)).toBe(false);
   });
 
-  test("of two instants the earlier is taken on each clock", () => {
+  test("the earlier of two instants is taken for each clock", () => {
     expect(earlier({ monotonicMs: 1, wallMs: 9 }, { monotonicMs: 5, wallMs: 2 })).toEqual({ monotonicMs: 1, wallMs: 2 });
   });
 });

@@ -63,23 +63,23 @@ describe("the processes of a term", () => {
     ).toEqual([100, 101]);
   });
 
-  test("are those of a wrapper in the command, too", () => {
+  test("include those of a wrapper inside the command", () => {
     make(100, { started: 5_000, env: `LEASEHOLD_TERM_ID=inner\0LEASEHOLD_OUTER_TERM_IDS=other,${TERM}` });
     make(101, { env: `LEASEHOLD_TERM_ID=inner\0LEASEHOLD_OUTER_TERM_IDS=other` });
     expect(members({ termId: TERM })).toEqual([100]);
   });
 
-  test("before the command is known, those that carry the id", () => {
+  test("are those that carry the id, before the command is known", () => {
     make(100, { env: `LEASEHOLD_TERM_ID=${TERM}` });
     expect(members({ termId: TERM })).toEqual([100]);
   });
 
-  test("a group is seen by any of its processes, and by a zombie", () => {
+  test("a group is shown by any of its processes, also by a zombie", () => {
     make(101, { group: 100, session: 100, state: "Z" });
     expect([100, 101].map((group) => showsGroup(group, proc))).toEqual([true, false]);
   });
 
-  test("a zombie is none, unless others of its threads still run", () => {
+  test("do not include a zombie, unless other threads of it still run", () => {
     make(100, { state: "Z", started: 5_000 });
     make(101, { state: "X", group: 100 });
     make(110, { state: "Z", group: 100, tasks: ["S"] });
@@ -87,32 +87,32 @@ describe("the processes of a term", () => {
     expect(members()).toEqual([110]);
   });
 
-  test("a number that a later process has is not the command's", () => {
+  test("do not include those of a later process with the command's number", () => {
     make(100, { started: 9_000 });
     make(101, { group: 100, session: 100, started: 9_001 });
     make(102, { started: 9_000, env: `LEASEHOLD_TERM_ID=${TERM}` });
     expect(members()).toEqual([102]);
   });
 
-  test("who is older than the command does not descend from it, whatever it carries", () => {
+  test("do not include a process that is older than the command, even if it carries the id", () => {
     make(90, { started: 4_999, env: `LEASEHOLD_TERM_ID=${TERM}` });
     expect(members()).toEqual([]);
   });
 
-  test("a name may hold brackets and blanks", () => {
+  test("are found even if a name has brackets and blanks", () => {
     make(100, { name: "a) R 7 (b", started: 5_000 });
     expect(members()).toEqual([100]);
     expect(startTicksOf(100, proc)).toBe(5_000);
   });
 
-  test("who is born while they are looked at is one of them, though its parent ends before it is looked at", async () => {
+  test("include a process that starts during the search, even if its parent ends before it is read", async () => {
     const env = `LEASEHOLD_TERM_ID=${TERM}`;
     make(101, { group: 100, session: 100 });
     make(102, { env });
     renameSync(join(proc, "102"), join(proc, "unborn"));
     const stat = join(proc, "101/stat");
     rmSync(stat);
-    // Whoever reads of 101 waits until that has forked, and has ended.
+    // A read of 101 waits until that process has forked and ended.
     execFileSync("mkfifo", [stat]);
     const script = "exec 3> 101/stat; mv unborn 102; mv 101 ended; exec 3>&-";
     const forking = spawn("sh", ["-c", script], { cwd: proc, stdio: "ignore" });
@@ -120,7 +120,7 @@ describe("the processes of a term", () => {
     await once(forking, "exit");
   });
 
-  test("who is given the command's number while others are looked at is none of them", async () => {
+  test("do not include a process that gets the command's number during the search", async () => {
     make(100, { started: 9_000 });
     renameSync(join(proc, "100"), join(proc, "unborn"));
     make(101, {});
@@ -133,7 +133,7 @@ describe("the processes of a term", () => {
     await once(forking, "exit");
   });
 
-  test("are those of a command that has started at the same tick, and a number alone where nobody knows when it did", () => {
+  test("include a command that started at the same tick, and need only the number if the start is unknown", () => {
     make(100, { started: 5_000 });
     make(101, { started: 5_000, env: `LEASEHOLD_TERM_ID=${TERM}` });
     make(102, { group: 100, started: 1 });
@@ -141,7 +141,7 @@ describe("the processes of a term", () => {
     expect(members({ termId: TERM, leader: { pid: 100 } as typeof LEADER })).toEqual([100, 101, 102]);
   });
 
-  test("that are found are all of one table: who was found there is enough", () => {
+  test("are all of one table, which is enough once it has one of them", () => {
     make(100, { started: 5_000 });
     make(101, { group: 7, session: 100 });
     make(102, { group: 100, session: 7 });
@@ -152,7 +152,7 @@ describe("the processes of a term", () => {
     ]);
   });
 
-  test("a thread that has ended, or is gone, is no life in a zombie, and one of a process that is dead altogether neither", () => {
+  test("do not include a zombie whose other threads have ended or are gone, nor a dead process", () => {
     make(110, { state: "Z", group: 100, tasks: ["X"] });
     make(120, { state: "X", group: 100, tasks: ["Z"] });
     make(130, { state: "X", group: 100, tasks: ["R"] });
@@ -164,10 +164,10 @@ describe("the processes of a term", () => {
   });
 
   test.each<readonly [what: string, times: number, tableOf: (time: number) => readonly number[]]>([
-    ["once where somebody is found", 1, () => [100, 105]],
-    ["once more where nobody is", 2, () => [105]],
-    ["not for ever where others are born all the time", 20, (time) => [1_000 + time]],
-  ])("are looked for in the table %s", (_what, times, tableOf) => {
+    ["once if a process is found", 1, () => [100, 105]],
+    ["once more if none is found", 2, () => [105]],
+    ["not for ever if processes start all the time", 20, (time) => [1_000 + time]],
+  ])("are searched in the table %s", (_what, times, tableOf) => {
     make(100, { started: 5_000 });
     make(105, {});
     let read = 0;
@@ -185,7 +185,7 @@ describe("the processes of a term", () => {
     expect(read).toBe(times);
   });
 
-  test.each(["EMFILE", "ENFILE", "ENOMEM"])("cannot be told after %s: that is no sign that they are gone", (code) => {
+  test.each(["EMFILE", "ENFILE", "ENOMEM"])("are unknown after %s, which is no sign that they are gone", (code) => {
     vi.spyOn(fs, "readdirSync").mockImplementation(() => {
       throw Object.assign(new Error(code), { code });
     });
@@ -198,14 +198,14 @@ describe("the processes of a term", () => {
     expect(startTicksOf(1, proc)).toBeUndefined();
   });
 
-  test("a system without such a table tells nothing", () => {
+  test("are undefined on a system without such a table", () => {
     expect(livingMembers({ termId: TERM }, join(proc, "missing"))).toBeUndefined();
     expect(livingMembers({ termId: TERM }, proc)).toBeUndefined();
     expect(startTicksOf(1, proc)).toBeUndefined();
     expect(() => parseStat("")).toThrow("cannot be read");
   });
 
-  test.runIf(process.platform === "linux")("this very process is read as it is", () => {
+  test.runIf(process.platform === "linux")("this process is read correctly", () => {
     const started = startTicksOf(process.pid);
     expect(started).toBeGreaterThan(0);
     const mark = { termId: TERM, leader: { pid: process.pid, startTicks: started! + 1 } };

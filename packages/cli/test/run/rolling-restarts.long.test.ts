@@ -1,4 +1,4 @@
-/** Three wrappers of each election are restarted in turn, again and again, as a deployment does it. */
+/** Restarts the three wrappers of each election in turn, again and again, as a deployment does. */
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ const ELECTIONS = 4;
 const RESTARTS = Number(process.env["LEASEHOLD_RESTARTS"] ?? 24);
 const WRAPPERS = 3;
 
-/** Leaves somebody behind, and says in one file when it begins and when it has ended. */
+/** A command that leaves a process behind. It writes its beginning and its end to one file. */
 const COMMAND = `
 trap 'echo "end $LEASEHOLD_TERM" >> "$WITNESS"; exit 7' TERM
 sleep 1000 &
@@ -25,7 +25,7 @@ test("no orphan, no overlap, no lost exit code", { timeout: 300_000 + RESTARTS *
   for (const election of elections) {
     const lines = stage.read(election).trim().split("\n");
     const terms = lines.filter((line) => line.startsWith("begin")).map((line) => Number(line.split(" ")[1]));
-    // A command is never there before the one of the last term has gone, and no term comes twice.
+    // A command begins only after the one of the last term is gone, and no term comes twice.
     expect(lines).toEqual(terms.flatMap((term) => [`begin ${term}`, `end ${term}`]));
     expect(terms).toEqual([...new Set(terms)].toSorted((one, other) => one - other));
     expect(terms.length).toBeGreaterThan(RESTARTS / ELECTIONS / WRAPPERS / 2);
@@ -48,7 +48,7 @@ async function roll(stage: Stage, election: string, mark: string): Promise<void>
   for (const wrapper of wrappers) await stop(wrapper);
 }
 
-/** One that has begun ends with the command's own code; else it ends before there is a command. */
+/** A wrapper ends with its command's own code, or with a stop's code if it ended before its command began. */
 async function stop(wrapper: Wrapper): Promise<void> {
   wrapper.signal("SIGTERM");
   const code = await wrapper.exited;
@@ -58,7 +58,7 @@ async function stop(wrapper: Wrapper): Promise<void> {
   ]);
 }
 
-/** The processes that have inherited the mark, zombies left out. */
+/** Returns the processes that have inherited the mark, without zombies. */
 function processesMarked(mark: string): readonly string[] {
   return readdirSync("/proc").filter((pid) => {
     try {

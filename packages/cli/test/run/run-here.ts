@@ -9,11 +9,11 @@ import { run } from "../../src/run/run.ts";
 import { runOccurrence } from "../../src/run/run-occurrence.ts";
 import type { RunOptions } from "../../src/run/run-options.ts";
 
-/** `leasehold run` in this process, which it signals and asks, on a store in memory: only its command and its guard are processes. */
+/** `leasehold run` in this process, on a store in memory. Only its command and its guard are other processes. */
 export class RunHere implements Disposable {
   readonly store: MemoryLeaseStore = new MemoryLeaseStore();
   readonly folder: string = mkdtempSync(join(tmpdir(), "leasehold-run-here-"));
-  /** What people were told. */
+  /** The lines that were printed. */
   readonly said: string[] = [];
 
   /** Runs a shell's script, in which `$0` is the folder, and resolves with the exit code. */
@@ -21,12 +21,12 @@ export class RunHere implements Disposable {
     return await run(this.#options(script, options));
   }
 
-  /** The same, once for a key. */
+  /** Runs a shell's script once for a key. */
   async runOnce(key: string, script: string, options: Partial<RunOptions> = {}): Promise<number> {
     return await runOccurrence(key, this.#options(script, options));
   }
 
-  /** Resolves with what a command has written to a file of the folder, once it ends with a line's end. */
+  /** Resolves with the content of a file in the folder, once that ends with a line break. */
   async wrote(file: string): Promise<string> {
     for (;;) {
       const text = this.read(file);
@@ -40,12 +40,12 @@ export class RunHere implements Disposable {
     return existsSync(path) ? readFileSync(path, "utf8") : "";
   }
 
-  /** Resolves once people were told what matches. */
+  /** Resolves once a printed line matches. */
   async told(pattern: RegExp): Promise<void> {
     while (!this.said.some((line) => pattern.test(line))) await delay(10);
   }
 
-  /** Sends a signal to `leasehold`: it is not this process that it is meant for. */
+  /** Calls the signal handlers of `leasehold`. This process itself gets no signal. */
   signal(signal: NodeJS.Signals): void {
     process.emit(signal, signal);
   }
@@ -58,7 +58,7 @@ export class RunHere implements Disposable {
     );
   }
 
-  /** Nothing that it started outlives it, not even where `run` left it. */
+  /** Ends every process that `run` started, even one that `run` left behind. */
   [Symbol.dispose](): void {
     const pids = existsSync("/proc") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
     signalAll(

@@ -2,7 +2,7 @@ import { MemoryLeaseStore } from "@leasehold/core";
 import { expect, test } from "vitest";
 import { candidacyOf, type RunOptions } from "../../src/run/run-options.ts";
 
-test("an elector waits for what is left of a command for its grace, and a whole lease more", () => {
+test("an elector waits for a command's processes for the grace and a whole lease more", () => {
   const options: RunOptions = {
     store: new MemoryLeaseStore(),
     election: "e",

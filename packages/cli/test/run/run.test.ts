@@ -1,8 +1,8 @@
-/** `leasehold run` as a process, once: that all its pieces are there. The rest takes minutes, and is in the long tests. */
+/** Runs `leasehold run` as a process once, to check that its parts fit. The long tests, which take minutes, check the rest. */
 import { expect, test } from "vitest";
 import { Stage } from "./wrapper.ts";
 
-test("a command runs with the words of its term, and its exit code is the wrapper's", async () => {
+test("a command's environment has its term, and its exit code is the wrapper's", async () => {
   await using stage = new Stage();
   const { code, stdout, stderr } = await stage.run({
     command: [

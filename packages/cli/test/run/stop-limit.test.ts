@@ -5,7 +5,7 @@ import { waitUnlessStopped } from "../../src/run/stop-limit.ts";
 
 const FOR_EVER = new Promise<never>(() => {});
 
-/** Returns how long it waits after a stop for a store that says nothing, while something runs for so long. */
+/** Returns how long the wait lasts after a stop, for a store without an answer and a command that runs for a given time. */
 async function waitedMs(runsForMs: number): Promise<number> {
   const clock = new VirtualClock();
   const stop = new AbortController();
@@ -27,13 +27,13 @@ async function waitedMs(runsForMs: number): Promise<number> {
   return clock.monotonicMs() - stoppedMs;
 }
 
-test("a store is waited for without a limit until a stop, and then for a while once nothing runs", async () => {
+test("the wait for a store has no limit until a stop, and then a limit once no command runs", async () => {
   expect(await waitedMs(0)).toBe(4_000);
   expect(await waitedMs(6_000)).toBe(8_500);
   expect(await waitedMs(20_000)).toBe(20_500);
 });
 
-test("what the store does is the result, or the failure, if it comes in time", async () => {
+test("the store's result or failure passes through, if it comes in time", async () => {
   const clock = new VirtualClock();
   const limit = { stopped: AbortSignal.abort(new Error("a stop")), clock };
   expect(await waitUnlessStopped(Promise.resolve(7), limit)).toBe(7);

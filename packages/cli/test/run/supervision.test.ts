@@ -1,4 +1,4 @@
-/** One term of a command, whose leadership a test makes up. */
+/** One term of a command, with a leadership that the test controls. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,7 +87,7 @@ test("starts the command of a term that is valid, and ends with it", async () =>
   expect(dismiss).toHaveBeenCalledOnce();
 });
 
-test("a term that ran out while this process was paused has ended, though the command's exit is seen before any timer", async () => {
+test("a term that ran out during a pause of this process has ended, even if the command's exit comes before any timer", async () => {
   const ending = new AbortController();
   const isValid = (): boolean => {
     if (started() !== "") ending.abort(LOST);
@@ -97,7 +97,7 @@ test("a term that ran out while this process was paused has ended, though the co
   expect(outcome).toEqual({ exit: { code: 0 }, ended: LOST, overran: false });
 });
 
-test("starts nothing in a term that is over by the time that its guard is up, or ending", async () => {
+test("starts no command if the term is over or ending once the guard is up", async () => {
   const ending = new AbortController();
   ending.abort(LOST);
   const { signal } = ending;
@@ -108,7 +108,7 @@ test("starts nothing in a term that is over by the time that its guard is up, or
   expect(dismiss).toHaveBeenCalledTimes(2);
 });
 
-test("lets the backup guard go where the guard cannot be started", async () => {
+test("ends the backup guard if the guard cannot be started", async () => {
   const { execPath } = process;
   onTestFinished(() => void (process.execPath = execPath));
   process.execPath = join(folder, "nowhere");
@@ -118,13 +118,13 @@ test("lets the backup guard go where the guard cannot be started", async () => {
   expect(dismiss).toHaveBeenCalledOnce();
 });
 
-test("a guard that takes longer than a lease to start goes by the renewals meanwhile", async () => {
+test("a guard that starts in more than a lease follows the renewals until then", async () => {
   const { execPath } = process;
   onTestFinished(() => void (process.execPath = execPath));
   process.execPath = join(folder, "slow-node");
   const script = `#!/bin/sh\nuntil [ -e ${folder}/go ]; do sleep 0.02; done\nexec "${execPath}" "$@"\n`;
   writeFileSync(process.execPath, script, { mode: 0o755 });
-  // By its first order it would kill at once.
+  // With only its first order the guard would kill at once.
   let remainingMs = 0;
   let renewed = (): void => {};
   const onRenewed = (listener: () => void): (() => void) => {
@@ -139,7 +139,7 @@ test("a guard that takes longer than a lease to start goes by the renewals meanw
   expect(await term).toEqual({ exit: { code: 6 }, ended: undefined, overran: false });
 });
 
-test("has the guard leave it to itself to ask, for a while, before it asks, and for good afterwards", async () => {
+test("makes the guard postpone its request before it asks, and cancel it afterwards", async () => {
   const order = vi.spyOn(GuardProcess.prototype, "order");
   let askedAt: MachineInstant | undefined;
   const kill = vi.spyOn(process, "kill").mockImplementation((pid, signal) => {
@@ -160,12 +160,12 @@ test("has the guard leave it to itself to ask, for a while, before it asks, and 
   expect(left.termAt!.monotonicMs).toBeLessThanOrEqual(askedAt!.monotonicMs + 5_000);
   const after = given.filter(({ isBefore }) => !isBefore);
   expect(after.map(({ termAt }) => termAt)).toEqual([null]);
-  // Its grace counts from when it was asked, and ends before the leadership does.
+  // The grace counts from the request, and ends before the leadership does.
   expect(left.killAt.monotonicMs).toBeGreaterThan(after[0]!.killAt.monotonicMs);
   expect(after[0]!.killAt.monotonicMs).toBeGreaterThanOrEqual(askedAt!.monotonicMs + TIMING.graceMs);
 });
 
-test("kills without asking what has no time left", async () => {
+test("kills a command without time left, and does not ask it", async () => {
   const kill = vi.spyOn(process, "kill");
   const ended = Promise.withResolvers<Error>();
   let isOver = false;
@@ -178,13 +178,13 @@ test("kills without asking what has no time left", async () => {
   expect(kill.mock.calls.filter(([, signal]) => signal !== 0 && signal !== "SIGKILL")).toEqual([]);
 });
 
-/** Waits for what the guard says for as long as that takes. */
+/** Waits for the guard's answer without a limit. */
 const PATIENT: Clock = {
   ...systemClock,
   setTimer: (callback, ms) => systemClock.setTimer(callback, ms > 100 ? 60_000 : ms),
 };
 
-test("asks nothing where the guard says that it has, before it answers the order to leave that", async () => {
+test("does not ask if the guard announces its request before it answers the order to postpone it", async () => {
   const kill = vi.spyOn(process, "kill");
   const ended = Promise.withResolvers<Error>();
   // oxlint-disable-next-line typescript/unbound-method -- it is called on a guard
@@ -202,7 +202,7 @@ test("asks nothing where the guard says that it has, before it answers the order
   expect(kill.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
 });
 
-test("a guard that is taken for lost after a freeze is heard all the same", async () => {
+test("reads the announcement of a guard that counts as lost after a freeze", async () => {
   const kill = vi.spyOn(process, "kill");
   const ended = Promise.withResolvers<Error>();
   let isRead = false;
@@ -219,8 +219,8 @@ test("a guard that is taken for lost after a freeze is heard all the same", asyn
   expect(kill.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
 });
 
-test("gives up, one lease after the first SIGKILL, what that does not end, and leaves it to the guard", async () => {
-  // Time passes in its waits alone, in which the guard has none to act.
+test("gives up processes one lease after the first SIGKILL, and leaves them to the guard", async () => {
+  // Time passes only in the waits of `supervise`, so the guard has no time to act.
   const stepMs = 1_000;
   const [startMs, origin] = [Date.now(), process.hrtime.bigint()];
   let passedMs = 0;
@@ -257,7 +257,7 @@ test("gives up, one lease after the first SIGKILL, what that does not end, and l
   const leadership = { signal: ending.signal, ended: ended.promise, checkpoint };
   expect(await termOf(leadership, { script: "exec sleep 1000", clock })).toEqual({ exit: undefined, ended: LOST, overran: true });
   const signals = sent.filter(([, signal]) => signal !== 0);
-  // The first of these waits is for what the guard says.
+  // The first of these waits is for the guard's answer.
   expect(signals.slice(0, 2)).toEqual([
     [stepMs, "SIGTERM"],
     [stepMs, "SIGCONT"],
@@ -266,12 +266,12 @@ test("gives up, one lease after the first SIGKILL, what that does not end, and l
   expect(kills).toEqual(
     Array.from({ length: TIMING.leaseDurationMs / stepMs + 1 }, (_, count) => [TIMING.graceMs + (count + 1) * stepMs, "SIGKILL"]),
   );
-  // The first one is for what the guard says.
+  // The first wait is for the guard's answer.
   expect(new Set(waits.slice(1))).toEqual(new Set([50]));
   expect(dismiss).not.toHaveBeenCalled();
 });
 
-test("who is asked to stop says by what, once", () => {
+test("a stop request has the first signal as its reason", () => {
   using signals = new StopSignals(false);
   process.emit("SIGINT", "SIGINT");
   process.emit("SIGTERM", "SIGTERM");

@@ -7,10 +7,20 @@ const lost = new Error("the lease is lost");
 
 test.each([
   ["the command's own", { exit: { code: 3 }, ended: undefined, overran: false }, 3, []],
-  ["the command's own where it was asked to stop", { exit: { code: 3 }, ended: asked, overran: false }, 3, []],
-  ["the signal's where there was no command yet", { exit: undefined, ended: asked, overran: false }, 130, []],
-  ["of a loss, whatever the command says", { exit: { code: 0 }, ended: lost, overran: false }, 75, ["the lease is lost"]],
-  ["of one that would not go", { exit: { code: 0 }, ended: asked, overran: true }, 70, [expect.stringContaining("still there")]],
+  ["the command's own if it was asked to stop", { exit: { code: 3 }, ended: asked, overran: false }, 3, []],
+  ["the signal's if there was no command yet", { exit: undefined, ended: asked, overran: false }, 130, []],
+  [
+    "of a loss, whatever the command's own code is",
+    { exit: { code: 0 }, ended: lost, overran: false },
+    75,
+    ["the lease is lost"],
+  ],
+  [
+    "70 if a process is still there",
+    { exit: { code: 0 }, ended: asked, overran: true },
+    70,
+    [expect.stringContaining("still there")],
+  ],
 ] as const)("the exit code is %s", (_what, outcome, code, told) => {
   const said: string[] = [];
   expect(tellHowItWent(outcome, { tell: (line) => void said.push(line), lostExitCode: 75 })).toBe(code);

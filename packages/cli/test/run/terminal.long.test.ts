@@ -1,4 +1,4 @@
-/** `leasehold run` in a real terminal, which tmux keeps: Ctrl-C, and a command that reads what is typed. */
+/** `leasehold run` in a real terminal of tmux: Ctrl-C, and a command that reads the keyboard. */
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { setTimeout as delay } from "node:timers/promises";
 import { commandEnvironment, commandLine, runCommand } from "@leasehold/test-kit/processes/leasehold-command";
@@ -6,7 +6,7 @@ import { Terminal, terminalMissing } from "@leasehold/test-kit/processes/termina
 import { describe, expect, test } from "vitest";
 import { Stage } from "./wrapper.ts";
 
-/** A terminal in which a shell runs the command, whose own command is a script. */
+/** Starts a terminal in which a shell runs `leasehold run` with a script as its command. */
 async function terminalWith(stage: Stage, script: string, after = '; echo "code $?"'): Promise<Terminal> {
   const terminal = await Terminal.start(["sh"], commandEnvironment({ LEASEHOLD_STORE: stage.store }));
   const line = commandLine(["run", "--election", "e", "--", "sh", stage.write("command", script)]);
@@ -15,7 +15,7 @@ async function terminalWith(stage: Stage, script: string, after = '; echo "code 
 }
 
 describe.skipIf(await isMissing(terminalMissing()))("in a terminal", () => {
-  test("Ctrl-C is the command's, and its answer the exit code", async () => {
+  test("Ctrl-C reaches the command, whose exit code is the wrapper's", async () => {
     await using stage = new Stage();
     const script = `trap "echo interrupted; exit 9" INT\necho up\nwhile :; do sleep 0.05; done\n`;
     await using terminal = await terminalWith(stage, script);
@@ -24,7 +24,7 @@ describe.skipIf(await isMissing(terminalMissing()))("in a terminal", () => {
     expect(await terminal.shows(/^code \d/m)).toMatch(/^(\^C)?interrupted\ncode 9$/m);
   });
 
-  test("Ctrl-S holds up neither the end of a term nor the exit", async () => {
+  test("Ctrl-S delays neither the end of a term nor the exit", async () => {
     await using stage = new Stage();
     await using terminal = await terminalWith(stage, "echo up\nexec sleep 1000\n", `; echo "$?" > ${stage.path("code")}`);
     await terminal.shows(/^up$/m);
@@ -35,7 +35,7 @@ describe.skipIf(await isMissing(terminalMissing()))("in a terminal", () => {
     expect(stage.read("code")).toBe("70\n");
   });
 
-  test("a command in the background takes nothing of what is typed at the shell", async () => {
+  test("a command in the background reads no text that is typed at the shell", async () => {
     await using stage = new Stage();
     const script = 'cat\necho "end of input"\nexec sleep 1000\n';
     await using terminal = await terminalWith(stage, script, " &");
@@ -48,7 +48,7 @@ describe.skipIf(await isMissing(terminalMissing()))("in a terminal", () => {
     await terminal.shows(/^over$/m);
   });
 
-  test("the command reads what is typed", async () => {
+  test("the command reads the keyboard", async () => {
     await using stage = new Stage();
     const script = 'echo "what is it?"\nread -r answer\necho "it is <$answer>"\n';
     await using terminal = await terminalWith(stage, script);

@@ -7,7 +7,7 @@ const WAIT_MS = 5_000;
 let health: { lastContactAgeMs?: number; lastError?: unknown };
 let listeners: Set<(event: { readonly error: unknown }) => void>;
 
-/** An elector of which only this is asked. */
+/** An elector with only the parts that `TimeUp` uses. */
 function elector(): Elector {
   const on = (_: string, listener: (event: { readonly error: unknown }) => void): (() => void) => {
     listeners.add(listener);
@@ -27,7 +27,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers());
 });
 
-test("a wait ends in its time, and the store's failure is its reason only if it fails still", () => {
+test("a wait ends in time, and the store's failure is its reason only if the store still fails", () => {
   const failing = new TimeUp(elector(), WAIT_MS);
   const answered = new TimeUp(elector(), WAIT_MS);
   fail(new Error("away"));
@@ -42,7 +42,7 @@ test("a wait ends in its time, and the store's failure is its reason only if it 
   expect(answered.signal.aborted).toBe(false);
 });
 
-test("a store that has answered since it failed is no reason any more", () => {
+test("a store that has answered since its failure is not the reason", () => {
   const timeUp = new TimeUp(elector(), WAIT_MS);
   fail(new Error("away"));
   vi.advanceTimersByTime(WAIT_MS);
@@ -50,7 +50,7 @@ test("a store that has answered since it failed is no reason any more", () => {
   expect(timeUp.end()).toBeUndefined();
 });
 
-test("a store that has never answered is one, with what it said last or without", () => {
+test("a store that has never answered is the reason, with or without a last failure", () => {
   health = {};
   const [silent, refused, odd] = [0, 1, 2].map(() => new TimeUp(elector(), WAIT_MS));
   const [, second, third] = listeners;
@@ -63,7 +63,7 @@ test("a store that has never answered is one, with what it said last or without"
   expect(() => odd?.end()).toThrow("odd");
 });
 
-test("without a time it never ends; and once it is cancelled it hears of no failure", () => {
+test("a wait without a limit never ends, and records no failure once it is cancelled", () => {
   const endless = new TimeUp(elector(), undefined);
   expect(vi.getTimerCount()).toBe(0);
   endless.cancel();

@@ -1,5 +1,5 @@
-// Loaded into a wrapper before it starts: writes down until when its leadership is valid, by the kernel's uptime, lets it fail as no
-// signal can, and sets its wall clock.
+// Loaded into a wrapper before it starts. It records until when the wrapper's leadership is valid, by the kernel's uptime. It
+// also causes faults that no signal can cause, and sets the wrapper's wall clock.
 import { subscribe } from "node:diagnostics_channel";
 import { appendFileSync, existsSync } from "node:fs";
 import { systemClock, type PublishedEvent } from "@leasehold/core";
@@ -12,19 +12,19 @@ const LOOK_FOR_FAULT_MS = 50;
 if (FAULT === "guardless") process.execPath = "/no/such/node";
 
 const faults: Readonly<Record<string, () => void>> = {
-  // Its event loop stands still, until the file in FAULT_OVER is there.
+  // Blocks the event loop until the file in FAULT_OVER exists.
   blocked: () => {
     const cell = new Int32Array(new SharedArrayBuffer(4));
     while (!existsSync(FAULT_OVER)) Atomics.wait(cell, 0, 0, LOOK_FOR_FAULT_MS);
   },
-  // It wants more memory than it may have, and Node ends it.
+  // Uses more memory than is allowed, so that Node ends the process.
   exhausted: () => {
     const hoard: unknown[] = [];
     for (;;) hoard.push(Array.from({ length: 10_000 }, () => hoard.length));
   },
 };
 
-// The fault comes once the file in FAULT_NOW is there.
+// The fault begins once the file in FAULT_NOW exists.
 const inject = faults[FAULT];
 if (inject) {
   const looking = setInterval(() => {

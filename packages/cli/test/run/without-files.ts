@@ -1,5 +1,5 @@
-// Looks for the processes of a term while it can open no file any more, then ends the group whose leader it is told. With a second
-// argument it has kept file descriptors for that. Its exit code is 0 if it believes that the processes are gone only where it could look.
+// Searches for the processes of a term while it can open no more files. Then it ends the group of the given leader. With a second
+// argument it has reserved file descriptors. Its exit code is 0 if `isGone` is true only with that reserve.
 import { openSync } from "node:fs";
 import { fillReserve } from "../../src/run/descriptor-reserve.ts";
 import { endGroup, isGone } from "../../src/run/group.ts";

@@ -1,4 +1,4 @@
-/** The wrapper, its guard, or both are killed, frozen or out of order: nothing of the command outlives the lease. */
+/** If the wrapper, its guard, or both are killed, frozen or faulty, no process of the command outlives the lease. */
 import { setTimeout as delay } from "node:timers/promises";
 import { timing } from "@leasehold/core";
 import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
@@ -11,9 +11,11 @@ import { livingMembers } from "../../src/run/process-table.ts";
 import { BEATING, beatsIn, CREW, uptimeMs, type Beat } from "./crew.ts";
 import { Stage, type Wrapper } from "./wrapper.ts";
 
-/** A command is killed at 88% of the lease at the latest. The rest outlasts a guard that is held up for three seconds. */
+/**
+ * A command is killed at 88% of the lease at the latest. The rest of the lease covers a guard that is delayed by three seconds.
+ */
 const LEASE_MS = 26_000;
-/** Of a wrapper that ends its command long before the end of the lease, and then releases it. */
+/** The lease of a wrapper that ends its command long before the lease's end, and then releases it. */
 const RELEASED_LEASE_MS = 12_000;
 const CREW_NAMES = ["main", "background", "deaf", "escaped"];
 
@@ -27,7 +29,7 @@ interface Case {
   readonly act?: (wrapper: Wrapper, stage: Stage) => Promise<void> | void;
   /** How often the command is asked to end. @defaultValue 1 */
   readonly asks?: number;
-  /** How the wrapper ends; absent where it stands still until another leads. */
+  /** How the wrapper ends. Absent if it is frozen until another candidate leads. */
   readonly ends?: number | NodeJS.Signals;
 }
 
@@ -37,7 +39,7 @@ const freeze = async (wrapper: Wrapper): Promise<void> => wrapper.freeze();
 const CASES: readonly Case[] = [
   { what: "the wrapper is killed", act: kill, ends: "SIGKILL" },
   { what: "the wrapper is frozen", act: freeze },
-  // The guard knows no store, but a wrapper that has a server may have a renewal under way.
+  // The guard uses no store. But a wrapper with a database server may have a renewal in progress.
   { what: "the wrapper is killed, on postgres", on: "postgres", act: kill, ends: "SIGKILL" },
   { what: "the wrapper is frozen, on postgres", on: "postgres", act: freeze },
   { what: "the wrapper is blocked", fault: "blocked" },
@@ -134,7 +136,7 @@ describe.concurrent("the command is gone before its lease", () => {
     const next = await rival.leads();
     const termId = stage.read("witness.terms").trim();
     const left = (livingMembers({ termId }) ?? []).map(({ pid }) => pid);
-    // Where they are not gone the wrapper's output has no end.
+    // The wrapper's output ends only once these processes are gone.
     signalAll(left, "SIGKILL");
     expect(left).toEqual([]);
     await beatsOf(stage, ["main"], next);
@@ -143,13 +145,13 @@ describe.concurrent("the command is gone before its lease", () => {
     ) as [Beat[], Beat[]];
     expect(new Set(own.map(({ name }) => name))).toEqual(new Set(CREW_NAMES));
     const lastMs = Math.max(...own.map(({ atMs }) => atMs));
-    // In the order of their own beats, and by the record, which rivals obey.
+    // The order follows the commands' beats, and the record, which other candidates obey.
     expect(lastMs).toBeLessThan(Math.min(...others.map(({ atMs }) => atMs)));
     expect(lastMs).toBeLessThan(renewedMs(stage, leaseMs) + leaseMs);
     expect(stage.read("witness.stopped")).toContain(`${term} stopped`);
     expect(stage.read("witness.asked")).toBe("asked\n".repeat(asks));
 
-    // A wrapper that stands still finds its leadership lost, its command gone, and another leading.
+    // A frozen wrapper goes on and finds its leadership lost, its command gone, and another leader.
     if (ends === undefined) {
       first.signal("SIGCONT");
       stage.write("over", "now");
@@ -162,13 +164,13 @@ describe.concurrent("the command is gone before its lease", () => {
   });
 });
 
-/** When the last renewal that was confirmed had been sent: at the earliest, its record counts from there. */
+/** Returns when the last confirmed renewal was sent. Its record counts from this time at the earliest. */
 function renewedMs(stage: Stage, leaseDurationMs: number): number {
   const validUntilMs = Math.max(...stage.read("validity").trim().split("\n").map(Number));
   return validUntilMs - timing({ leaseDurationMs }).validForMs;
 }
 
-/** Resolves once each of these has beaten in a term. */
+/** Resolves once each of these commands has beaten in a term. */
 async function beatsOf(stage: Stage, names: readonly string[], term: number): Promise<void> {
   const hasBeaten = (name: string): boolean =>
     beatsIn(stage.read("witness")).some((beat) => beat.term === term && beat.name === name);

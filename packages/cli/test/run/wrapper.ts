@@ -9,10 +9,10 @@ import { commandEnvironment, commandLine } from "@leasehold/test-kit/processes/l
 import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
 
-/** Loaded into a wrapper, it writes down how long that leads, and has faults. */
+/** This module is loaded into a wrapper. It records how long the wrapper leads, and causes faults. */
 const WATCHED = fileURLToPath(new URL("./watched-wrapper.ts", import.meta.url));
 
-/** Where Linux keeps files in memory: a wrapper that is frozen while it waits for its disk keeps SQLite's file locked. */
+/** A folder in memory on Linux. On a disk, a wrapper that is frozen during a write would keep SQLite's file locked. */
 const IN_MEMORY = "/dev/shm";
 
 export interface WrapperOptions {
@@ -23,15 +23,15 @@ export interface WrapperOptions {
   readonly args?: readonly string[];
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** What is written to its standard input, which then ends. @defaultValue nothing: it has none */
+  /** The text for its standard input, which then ends. @defaultValue no standard input */
   readonly input?: string | Buffer;
   readonly watched?: boolean;
   readonly nodeOptions?: readonly string[];
-  /** A shell's script that runs it as `"$@"`. */
+  /** A shell's script that runs the wrapper as `"$@"`. */
   readonly script?: string;
 }
 
-/** `leasehold run` as a process of its own, which does not outlive this one. */
+/** `leasehold run` as a process of its own, which does not outlive this process. */
 export class Wrapper {
   /** Resolves with its exit code, or the signal that killed it. */
   readonly exited: Promise<number | NodeJS.Signals>;
@@ -67,35 +67,35 @@ export class Wrapper {
     signalAll([this.pid], signal);
   }
 
-  /** Stops it where it stands; resolves once it does not run. */
+  /** Freezes the wrapper. Resolves once it does not run. */
   async freeze(): Promise<void> {
     this.signal("SIGSTOP");
     await reachesState(this.pid, "stopped");
   }
 
-  /** The guard's process. */
+  /** Returns the guard's process. */
   async guardPid(): Promise<number> {
     return await this.#childWith("guard.ts");
   }
 
-  /** Resolves once it has written what matches to its standard error. */
+  /** Resolves once the wrapper's standard error matches. */
   async said(pattern: RegExp): Promise<void> {
     await this.#until(() => pattern.test(this.stderr), String(pattern));
   }
 
-  /** Resolves with its term once it leads. An attempt whose outcome it did not learn in time has taken a term as well. */
+  /** Resolves with the term once the wrapper leads. An attempt whose outcome is unknown may have used up a term. */
   async leads(): Promise<number> {
     const pattern = /leading .* in term (\d+)/;
     await this.said(pattern);
     return Number(pattern.exec(this.stderr)![1]);
   }
 
-  /** Resolves once its command has written what matches to its standard output. */
+  /** Resolves once the command's standard output matches. */
   async wrote(pattern: RegExp): Promise<void> {
     await this.#until(() => pattern.test(this.stdout), String(pattern));
   }
 
-  /** Kills it, if it still is there. */
+  /** Kills the wrapper, if it still runs. */
   async end(): Promise<void> {
     this.signal("SIGKILL");
     await this.exited;
@@ -121,7 +121,7 @@ export class Wrapper {
   }
 }
 
-/** A folder with a store in SQLite, and the files of witnesses. */
+/** A folder with a SQLite store and the files of witnesses. */
 export class Stage implements AsyncDisposable {
   readonly folder: string = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), "leasehold-run-"));
   readonly #wrappers: Wrapper[] = [];
@@ -130,7 +130,7 @@ export class Stage implements AsyncDisposable {
     return `sqlite://${this.folder}/leases.db`;
   }
 
-  /** A file that commands write to. */
+  /** The path of a file that commands write to. */
   path(name: string): string {
     return join(this.folder, name);
   }
@@ -150,13 +150,13 @@ export class Stage implements AsyncDisposable {
     return wrapper;
   }
 
-  /** Runs one to its end. */
+  /** Runs a wrapper to its end. */
   async run(options: Omit<WrapperOptions, "store"> & { readonly store?: string }): Promise<Wrapper & { code: number | string }> {
     const wrapper = this.start(options);
     return Object.assign(wrapper, { code: await wrapper.exited });
   }
 
-  /** Runs a shell's script, in which it is `"$@"`. */
+  /** Runs a shell's script in which the wrapper is `"$@"`. */
   async shell(script: string, options: Omit<WrapperOptions, "store">): Promise<Wrapper & { code: number | string }> {
     return await this.run({ ...options, script });
   }

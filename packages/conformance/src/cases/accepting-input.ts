@@ -4,8 +4,9 @@ import type { Lease } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 
 /**
- * Names that a path, a URL, a header, a query or a table would take for something else. None is another one with a slash after it:
- * on etcd, such elections are one inside the other.
+ * Names that a path, a URL, a header, a query or a table could misread. None of them is another one followed by a slash, because
+ * on etcd one
+ * election must not be inside another.
  */
 const NAMES: readonly string[] = [
   "nightly-billing",
@@ -92,7 +93,7 @@ const VALUES: readonly string[] = [
   "\u{10ffff}\ufffd\ufeff",
 ];
 
-/** Names, values and durations are taken, or refused before anything is sent. */
+/** Cases: names, values and durations are accepted, or refused before anything is sent. */
 export const acceptingInput: readonly Case[] = [
   {
     id: "names-within-names",
@@ -115,7 +116,7 @@ export const acceptingInput: readonly Case[] = [
     async run(scene) {
       const [a, b] = await scene.connect(2);
       const leases: Lease[] = [];
-      // All of them are held at once, and that many requests may take a busy machine longer than the suite's lease.
+      // All of them are held at once. So many requests may take a busy machine longer than the suite's lease.
       const leaseDurationMs = Math.min(10 * scene.leaseMs, a.capabilities.maxLeaseMs);
       for (const name of NAMES) leases.push(await scene.win(a, name, { election: name, value: name, leaseDurationMs }));
       for (const [index, name] of NAMES.entries()) {

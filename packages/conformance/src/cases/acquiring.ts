@@ -3,7 +3,7 @@ import { isLeaseholdError } from "@leasehold/core";
 import type { Case } from "../case.ts";
 import { assertLed } from "../scene.ts";
 
-/** Taking a lease that is free, and not taking one that is not. */
+/** Cases: a candidate acquires a free lease, and does not acquire one that is held. */
 export const acquiring: readonly Case[] = [
   {
     id: "acquire-on-nothing",
@@ -134,7 +134,7 @@ export const acquiring: readonly Case[] = [
       const [a, b] = await scene.connect(2);
       const term = await scene.leadOnce(a);
       await scene.look(b);
-      // Others may make terms rise that are one store's own count.
+      // Other clients may raise terms, unless the store counts them by itself.
       const higher = term + 1_000_000;
       for (const store of [a, b]) {
         const ending = await scene.ending(store.acquire(scene.asking("a", { aboveTerm: higher })));

@@ -7,7 +7,7 @@ import type { Scene } from "../scene.ts";
 
 const REASON = "maintenance – bitte warten 🔧";
 
-/** Breaking a lease, and handing it over. */
+/** Cases: breaks, transfers and pauses. */
 export const administering: readonly Case[] = [
   {
     id: "break-closes-renewal",
@@ -328,13 +328,13 @@ export const administering: readonly Case[] = [
   },
 ];
 
-/** Nobody may acquire, with a memory or without, and a read says why. */
+/** Checks that no process may acquire, with a memory or without one, and that a read gives the reason. */
 async function isPaused(scene: Scene, store: LeaseStore, pause: Omit<PauseOutcome, "isNew">): Promise<void> {
   assert.deepEqual((await scene.look(store))?.bar, { kind: "pause", ...pause });
   for (const one of [store, await scene.place.connect()]) await scene.lose(one, "c");
 }
 
-/** Lets a call run by itself: what it rejects with is looked at later. */
+/** Lets a call run in the background. Its error is checked later. */
 export function begin(call: Promise<TransferOutcome>): Promise<TransferOutcome> {
   call.catch(() => undefined);
   return call;
@@ -342,7 +342,7 @@ export function begin(call: Promise<TransferOutcome>): Promise<TransferOutcome> 
 
 /** Waits until a renewal tells the leader of the transfer. */
 export async function isTold(scene: Scene, store: LeaseStore, lease: Lease): Promise<RenewOutcome> {
-  // Ever less often: who renews all the time keeps an administrator's conditional write from succeeding.
+  // The pauses grow, because constant renewals make an administrator's conditional write fail.
   for (let pauseMs = 20; pauseMs <= 2_000; pauseMs *= 4) {
     await waitReally(pauseMs);
     const outcome = await store.renew(lease, scene.limits);
@@ -351,7 +351,7 @@ export async function isTold(scene: Scene, store: LeaseStore, lease: Lease): Pro
   assert.fail("the leader was never told of the transfer at its renewals");
 }
 
-/** The leader is told, drains, and is over, as the store's capabilities say. */
+/** Checks that the leader learns of the transfer, drains and ends, as the store's capabilities say. */
 async function drains(scene: Scene, store: LeaseStore, lease: Lease, named: string): Promise<void> {
   const outcome = await isTold(scene, store, lease);
   if (store.capabilities.transfer?.drain === "full") {

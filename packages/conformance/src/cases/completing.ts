@@ -5,7 +5,7 @@ import { storeClockLatenessMs, type Scene } from "../scene.ts";
 
 const DAY_MS = 86_400_000;
 
-/** The occurrences of a schedule: each is claimed like a lease, and can be completed once and for good. */
+/** Cases: each occurrence of a schedule is claimed like a lease, and can be completed once and for good. */
 export const completing: readonly Case[] = [
   {
     id: "occurrence-done",
@@ -90,7 +90,10 @@ export const completing: readonly Case[] = [
   },
 ];
 
-/** The occurrences of the scene's election as one more process has them; the scene's own name is that of one. */
+/**
+ * Returns the store of a schedule's occurrences, in one more process. In it the scene's election name is the name of one
+ * occurrence.
+ */
 async function occurrences(scene: Scene, election: string = scene.election): Promise<OccurrenceStore> {
   const store = await scene.place.connect();
   const kept = store.occurrences?.(election, { retentionMs: DAY_MS });

@@ -5,11 +5,14 @@ import type { Case } from "../case.ts";
 import { SeededRandom } from "@leasehold/core/testing";
 import { assertStoreError, type Scene } from "../scene.ts";
 
-/** A service whose clock is moved may run ahead of the others' by as long as what happens between two moves really takes. */
+/**
+ * The operations between two moves of the clock. A moved service may run ahead of other processes by the real time of these
+ * operations.
+ */
 const MOVED_EVERY = 10;
 const SEED = 20_261_121;
 
-/** Terms: one leader each, and always higher. */
+/** Cases: each term has one leader, and terms always rise. */
 export const countingTerms: readonly Case[] = [
   {
     id: "terms-rise",
@@ -56,7 +59,7 @@ export const countingTerms: readonly Case[] = [
   },
 ];
 
-/** Plays one operation after another at random, knows what each must give, and keeps account of the terms. */
+/** Runs random operations one after another, checks each result, and records the terms. */
 class TermLedger {
   readonly #scene: Scene;
   readonly #stores: readonly LeaseStore[];
@@ -102,7 +105,7 @@ class TermLedger {
       assert.deepEqual(outcome, { broken: true, term: present.lease.term }, about);
       this.#ended();
     } else {
-      // Nobody renews; who has watched takes over.
+      // No process renews, so a process that has watched takes over.
       this.#expiries += 1;
       for (const one of this.#stores) await this.#scene.look(one);
       await this.#scene.pass(this.#scene.lapseMs);

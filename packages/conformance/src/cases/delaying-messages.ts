@@ -6,7 +6,7 @@ import { assertLed, isTaken, type Ending, type Scene } from "../scene.ts";
 import type { Faults } from "../subject.ts";
 import { heldLease, sendLate, vacantLease, wonOrFree } from "./unreliable-network.ts";
 
-/** Requests that are late, or delivered twice. */
+/** Cases: requests arrive late, or are delivered twice. */
 export const delayingMessages: readonly Case[] = [
   {
     id: "late-acquire",
@@ -82,7 +82,7 @@ export const delayingMessages: readonly Case[] = [
         const send = (): Promise<RenewOutcome> =>
           what === "renewal" ? store.renew(lease, scene.limits) : store.publish(lease, "back from the dead", scene.limits);
         const { held, sent: ending } = await sendLate(faults, () => scene.ending(send()));
-        // Given up before the release is sent, as an elector does it.
+        // The call is abandoned before the release is sent, as an elector does.
         await ending;
         await scene.leave(store, lease);
         await held.letGo();
@@ -165,7 +165,7 @@ export const delayingMessages: readonly Case[] = [
   },
 ];
 
-/** Sends what arrives only when another has won the lease since. */
+/** Sends a request that arrives only after another candidate has won the lease. */
 async function outlastedBy<T>(
   scene: Scene,
   other: LeaseStore,

@@ -3,7 +3,7 @@ import type { LeaseStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
 import { assertLed, storeClockLatenessMs, type Scene } from "../scene.ts";
 
-/** When a lease that nobody renews is free. */
+/** Cases: a lease that is not renewed expires. */
 export const expiring: readonly Case[] = [
   {
     id: "expiry-watched",
@@ -31,7 +31,7 @@ export const expiring: readonly Case[] = [
       const [a, b] = await scene.connect(2);
       const lease = await scene.win(a, "a");
       await scene.look(b);
-      // Each look finds a lease that was granted longer ago than it lasts, and renewed since.
+      // Each read finds a lease that was granted longer ago than it lasts, and renewed since.
       for (let renewals = 0; renewals < 3; renewals += 1) {
         await scene.pass(scene.leaseMs * 0.6);
         await scene.keep(a, lease);
@@ -94,7 +94,7 @@ export const expiring: readonly Case[] = [
       const [cold] = await scene.connect(1);
       const seen = await scene.look(cold);
       if (tells) {
-        // A store that judges by itself knows that the lease has run out.
+        // A store that judges expiry itself knows that the lease has run out.
         scene.hasExpired(seen, lease);
       } else {
         assert.equal(seen?.state, "unknown", "a first look cannot tell how old a lease is");

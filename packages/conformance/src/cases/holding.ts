@@ -3,7 +3,7 @@ import { isLeaseholdError } from "@leasehold/core";
 import type { Case } from "../case.ts";
 import { assertLed } from "../scene.ts";
 
-/** Renewing, publishing and releasing. */
+/** Cases: renewals, publications and releases. */
 export const holding: readonly Case[] = [
   {
     id: "renew-keeps-term",
@@ -143,7 +143,7 @@ export const holding: readonly Case[] = [
       const lease = await scene.win(a, "a");
       await scene.place.remove?.(scene.election);
       const seen = await scene.look(b);
-      // A fence may remember the term of a record that is gone: then nobody acquires before the former lease must have run out.
+      // A fence may remember the term of a deleted record. Then no candidate acquires before the former lease must have run out.
       const isRemembered = seen?.state === "vacant" && seen.bar?.kind === "hold" && seen.term === lease.term;
       if (scene.keepsRecord && !isRemembered) {
         assert.equal(seen, undefined, "the record is still there: the place needs remove, or lacks.removal");

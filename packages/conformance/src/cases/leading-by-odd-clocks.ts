@@ -7,7 +7,7 @@ import type { Scene } from "../scene.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Electors stay safe when the clocks of their machines go wrong. */
+/** Cases: electors stay safe when the clocks of their machines go wrong. */
 export const leadingByOddClocks: readonly Case[] = [
   {
     id: "leading-wall-clock-jumps",
@@ -24,17 +24,17 @@ export const leadingByOddClocks: readonly Case[] = [
       await contest.leadsOn(a, scene.lapseMs);
       bClock.jumpWall(-2 * HOUR_MS);
       await contest.leadsOn(a, scene.lapseMs);
-      // The leader's own goes back: its monotonic clock goes on.
+      // The leader's own wall clock goes back; its monotonic clock goes on.
       aClock.jumpWall(-HOUR_MS);
       await contest.leadsOn(a, scene.lapseMs);
-      // Forward: so might a machine look that was suspended. It gives up, and somebody leads in a new term.
+      // Forward, as after a suspension of its machine. It gives up, and a candidate leads in a new term.
       aClock.jumpWall(2 * HOUR_MS);
       const [leadership] = a.leaderships;
       assert.equal(leadership?.isValid(), false, "an hour has passed by its wall clock");
       await contest.until("somebody leads again", () => contest.leader !== undefined, 2 * scene.leaseMs);
       const leader = contest.leader as Candidate;
       await contest.leadsOn(leader, scene.leaseMs);
-      // A leader that dies with its clock set back is replaced as any other.
+      // A leader that dies with its clock set back is replaced like any other.
       const [clock, successor] = leader === a ? [aClock, b] : [bClock, a];
       clock.jumpWall(-HOUR_MS);
       await contest.leadsOn(leader, 0.5 * scene.leaseMs);
@@ -75,7 +75,7 @@ export const leadingByOddClocks: readonly Case[] = [
       a.resumeUnawares();
       const [leadership] = a.leaderships;
       assert.ok(leadership?.isValid(), "by clocks that stood still it leads; else this case shows nothing");
-      // Its task settles: it sends its release.
+      // Its task settles, so it sends its release.
       a.settle();
       await contest.until("it has tried to release its lease", () => a.releases.length > 0, scene.leaseMs);
       assert.deepEqual(a.releases, [false], "its release was confirmed");
@@ -85,7 +85,9 @@ export const leadingByOddClocks: readonly Case[] = [
   },
 ];
 
-/** One leads, by a clock of its own that can be suspended, and has renewed; another has looked. */
+/**
+ * Starts a leader and a standby. The leader has a clock of its own that can be suspended, and has renewed. The standby has read.
+ */
 async function leaderAndStandby(
   scene: Scene,
 ): Promise<{ readonly contest: Contest; readonly a: Candidate; readonly b: Candidate }> {

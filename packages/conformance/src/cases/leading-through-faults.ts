@@ -6,10 +6,10 @@ import type { Candidate } from "../candidate.ts";
 import { Contest } from "../contest.ts";
 import { isTaken, STEPS_PER_LEASE, type Scene } from "../scene.ts";
 
-/** How many leases a renewal hangs: a minute at 15 seconds. */
+/** The number of leases for which a renewal hangs: a minute at 15 seconds. */
 const HANG_LEASES = 4;
 
-/** Electors outlive a store that cannot be reached, on the real service. */
+/** Cases: electors survive a store that cannot be reached, on the real service. */
 export const leadingThroughFaults: readonly Case[] = [
   {
     id: "leading-lost-reply",
@@ -19,18 +19,18 @@ export const leadingThroughFaults: readonly Case[] = [
     async run(scene) {
       const { store, faults } = await scene.connectUnreliably();
       const [other] = await scene.connect(1);
-      // A long lease and short attempts: on a slow machine, too, it is plain whether the lease had to run out first.
+      // The long lease and the short attempts show, also on a slow machine, whether the lease had to run out first.
       const leaseDurationMs = 2 * scene.leaseMs;
       const lasting = { leaseDurationMs, attemptTimeoutMs: scene.leaseMs / 6 };
       const endings: ReadonlyArray<(a: Candidate, contest: Contest) => Promise<void>> = [
-        // One reply is lost; the candidate can find out at once.
+        // One reply is lost; the candidate can find the outcome out at once.
         () => faults.heal(),
-        // All are lost, until the attempt has failed.
+        // All replies are lost until the attempt has failed.
         async (a, contest) => {
           await contest.until("the attempt has failed", () => a.failures.length > 0, scene.leaseMs);
           await faults.heal();
         },
-        // Meanwhile it is told to stop: what it has won is nobody's.
+        // It is stopped meanwhile: no process uses the lease that it has won.
         async (a) => {
           void a.stop();
           await faults.heal();
@@ -44,7 +44,7 @@ export const leadingThroughFaults: readonly Case[] = [
           await faults.loseReplies();
           sentMs = scene.clock.monotonicMs();
         });
-        // It stands by first: all its connections are open.
+        // It is a standby first, so that all its connections are open.
         const a = await contest.enter("a", losing, lasting);
         await contest.pass(0.2 * scene.leaseMs);
         await scene.leave(other, earlier);
@@ -75,7 +75,7 @@ export const leadingThroughFaults: readonly Case[] = [
       await stepsDownInTime(scene, contest, a);
       await contest.until("another leads", () => b.leads, scene.leaseMs);
       await contest.leadsOn(b, (HANG_LEASES - 1) * scene.leaseMs);
-      // What hung arrives at last, and changes nothing.
+      // The request that hung arrives at last, and changes nothing.
       await held.letGo();
       await faults.heal();
       await contest.leadsOn(b, scene.lapseMs);
@@ -97,7 +97,7 @@ export const leadingThroughFaults: readonly Case[] = [
       const outage = await interrupt();
       const sinceMs = scene.clock.monotonicMs();
       await stepsDownInTime(scene, contest, a);
-      // Nobody need be asked now: whoever began to lead would be told of below.
+      // No candidate has to be asked now: the check of `contest.terms` below shows any new leader.
       await scene.pass(scene.outageMs - (scene.clock.monotonicMs() - sinceMs));
       assert.deepEqual(contest.terms, [a.leadership.term], "somebody began to lead without a service");
       await outage[Symbol.asyncDispose]();
@@ -108,11 +108,14 @@ export const leadingThroughFaults: readonly Case[] = [
   },
 ];
 
-/** From now on no renewal arrives: the task hears of it by the renew deadline, and `isValid()` ends before the lease does. */
+/**
+ * Checks a leader whose renewals no longer arrive. Its task is told by the renew deadline, and `isValid()` ends before the lease
+ * does.
+ */
 async function stepsDownInTime(scene: Scene, contest: Contest, leader: Candidate): Promise<void> {
   const { leadership } = leader;
   const { renewDeadlineMs, validForMs } = timing({ leaseDurationMs: scene.leaseMs });
-  // Nobody is asked whether it leads: to be asked would tell the leader what time it is.
+  // No candidate is asked whether it leads, because the question would tell the leader the time.
   await scene.until("the task is told", () => leadership.signal.aborted, renewDeadlineMs + scene.leaseMs / STEPS_PER_LEASE);
   const heardMs = (leader.abortedMs ?? Infinity) - leader.grantedMs;
   assert.ok(
@@ -130,7 +133,9 @@ async function stepsDownInTime(scene: Scene, contest: Contest, leader: Candidate
   assert.ok(validMs < scene.leaseMs, `it was valid for ${validMs} ms`);
 }
 
-/** The same store, which does something right before it sends its first acquisition, by a place in its queue if it has one. */
+/**
+ * Returns the same store, which calls `act` right before it sends its first acquisition, or the first by a place in its queue.
+ */
 function beforeItAcquires(store: LeaseStore, act: () => Promise<void>): LeaseStore {
   let acted = false;
   const actOnce = async (): Promise<void> => {

@@ -5,12 +5,12 @@ import { Contest } from "../contest.ts";
 import { eventLoopTurn } from "../real-time.ts";
 import { storeClockLatenessMs, type Scene } from "../scene.ts";
 
-/** Of so many leaderships one is broken. */
+/** One of this many leaderships is broken. */
 const BROKEN_EVERY = 10;
-/** So many are left to expire, which takes time. */
+/** The number of leaderships that are left to expire, which takes time. */
 const EXPIRIES = 3;
 
-/** Electors on the store lead one at a time, whatever their tasks do. */
+/** Cases: electors on the store lead one at a time, whatever their tasks do. */
 export const leading: readonly Case[] = [
   {
     id: "leading-stubborn-task",
@@ -26,7 +26,7 @@ export const leading: readonly Case[] = [
       const sinceMs = scene.clock.monotonicMs();
       void a.elector.resign();
       assert.ok(a.leadership.signal.aborted, "its task was not told");
-      // It drains for a lease, while which it renews; then the lease runs out.
+      // It drains for one lease, and renews meanwhile; then the lease runs out.
       await contest.until("another leads", () => b.leads, 2.5 * scene.leaseMs);
       assert.equal(a.overruns, 1, "nobody was told that the task's time is up");
       assert.ok(b.leadership.term > a.leadership.term);
@@ -48,7 +48,7 @@ export const leading: readonly Case[] = [
     async run(scene) {
       const [store, other] = await scene.connect(2);
       const text = await scene.guard();
-      // Two contests, since an immediate break makes two that believe in themselves.
+      // Two contests, because after an immediate break two leaders are valid by their own account.
       await using before = new Contest(scene);
       const a = await before.enterAndLead("a", store);
       assert.ok(await text.write(a.leadership, "by a"), "the leader's own write was refused");
@@ -70,7 +70,7 @@ export const leading: readonly Case[] = [
     async run(scene) {
       const [store] = await scene.connect(1);
       await using contest = new Contest(scene);
-      // To the others it is the same as a death: nothing is sent from then on.
+      // For the others this equals a death: nothing is sent from then on.
       const a = await contest.enterAndLead("a", store, { releaseOnStop: false });
       await contest.leadsOn(a, 0.6 * scene.leaseMs);
       await scene.settled(a.stop());
@@ -103,9 +103,9 @@ export const leading: readonly Case[] = [
         const elector = electors[turn % electors.length] as Elector;
         const abort = new AbortController();
         const expires = turn % expiredEvery === 0 && turn < rounds;
-        // A service whose clock is moved may be behind the others' by as long as all this has really taken.
+        // A service whose clock is moved may be behind the other processes by the real time that all this has taken.
         if (expires) await scene.pass(scene.leaseMs / 100);
-        // As `scene.look` does: else stores that answer without waiting let no other case run.
+        // As in `scene.look`: without it, stores that answer without waiting let no other case run.
         await eventLoopTurn();
         const end = async ({ term }: Leadership): Promise<void> => {
           terms.push(term);
@@ -145,7 +145,7 @@ export const leading: readonly Case[] = [
         after.every((led) => led > term),
         `somebody leads in term ${after.join(", ")} who has seen term ${term}`,
       );
-      // What a fence remembers, or a standby has only seen, is led above after one lease.
+      // A new leader may already have a higher term after one lease, if a fence or a standby remembers the old term.
       if (after.length > 0) return;
       for (const { failures } of [a, b]) {
         assert.ok(isLeaseholdError(failures.at(-1), "TERM_REGRESSED"), `it was told ${String(failures.at(-1))}`);
@@ -157,7 +157,7 @@ export const leading: readonly Case[] = [
   },
 ];
 
-/** A process that starts, tries to lead once, and ends. */
+/** Runs a process that tries to lead once, and ends. */
 async function tryOnce(scene: Scene, store: LeaseStore, candidateId: string): Promise<{ readonly elected: boolean }> {
   return await electorOf(scene, store, candidateId, unhurried(scene)).tryRun(() => undefined);
 }
@@ -171,7 +171,7 @@ function electorOf(
   return new Elector({ election, clock, leaseDurationMs, ...options, store, candidateId });
 }
 
-/** Each request may take long, the first one of a process above all: who does not campaign does not try again. */
+/** Returns timings that give each request much time, above all the first one of a process. `tryRun` does not try again. */
 function unhurried({ leaseMs }: Scene): Partial<ConstructorParameters<typeof Elector>[0]> {
   return { renewIntervalMs: leaseMs / 10, renewDeadlineMs: 0.85 * leaseMs, attemptTimeoutMs: 0.37 * leaseMs };
 }

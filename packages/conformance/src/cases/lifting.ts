@@ -5,10 +5,10 @@ import type { Scene } from "../scene.ts";
 import { begin, isTold } from "./administering.ts";
 
 const REASON = "nobody came";
-/** The longest hand-over that may be asked for. */
+/** The longest `transferTimeoutMs` that a store accepts. */
 const TEN_MINUTES_MS = 600_000;
 
-/** A break lifts whatever keeps candidates from a lease that nobody holds. */
+/** Cases: a break lifts every block on a lease without a holder. */
 export const lifting: readonly Case[] = [
   {
     id: "break-lifts-transfer",
@@ -118,7 +118,7 @@ export const lifting: readonly Case[] = [
   },
 ];
 
-/** Asks for a hand-over of a lease that nobody has, and stops waiting for its outcome. */
+/** Orders a transfer of a lease without a holder, and stops waiting for its outcome. */
 export async function handOver(scene: Scene, admin: LeaseStore, candidateId: string): Promise<void> {
   const asked = new AbortController();
   const options = { transferTimeoutMs: TEN_MINUTES_MS, signal: asked.signal, ...scene.limits };
@@ -131,7 +131,7 @@ export async function handOver(scene: Scene, admin: LeaseStore, candidateId: str
   asked.abort();
 }
 
-/** A break says that it has broken something, and then anyone may acquire, whether or not it has seen the bar. */
+/** Checks that a break reports `broken`. After it any candidate may acquire, also one that has not seen the block. */
 async function isLifted(scene: Scene, admin: LeaseStore, other: LeaseStore, term: number): Promise<void> {
   assert.deepEqual(await admin.break(scene.election, { reason: REASON, ...scene.limits }), { broken: true, term });
   const next = await scene.win(other, "other");

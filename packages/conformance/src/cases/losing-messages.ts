@@ -7,7 +7,7 @@ import type { Faults } from "../subject.ts";
 import { begin, isTold } from "./administering.ts";
 import { heldLease, vacantLease, wonOrFree } from "./unreliable-network.ts";
 
-/** Requests and replies that are lost. */
+/** Cases: requests and replies are lost. */
 export const losingMessages: readonly Case[] = [
   {
     id: "unreachable",
@@ -29,7 +29,7 @@ export const losingMessages: readonly Case[] = [
         const ending = await scene.ending(call(), timeoutMs * 1.3);
         assert.ok("error" in ending, `${name} succeeded without a service`);
         assertStoreError(ending.error);
-        // A read changes nothing. A write that was sent and not answered may have been carried out.
+        // A read changes nothing. A write without an answer may have been carried out.
         if (!writes) assert.equal(ending.error.mayHaveBeenApplied, false, `${name} changes nothing before it has read`);
       }
       await faults.heal();
@@ -58,7 +58,7 @@ export const losingMessages: readonly Case[] = [
     needs: ["faults"],
     async run(scene) {
       const { store, faults, other } = await vacantLease(scene);
-      // Where an acquisition takes several requests, the last one decides.
+      // If an acquisition takes several requests, the last one decides.
       let passing = scene.subject.requests.acquire - 1;
       const loseNext = (): Promise<void> | undefined => (passing-- === 0 ? faults.loseReplies() : undefined);
       await loseNext();
@@ -191,7 +191,7 @@ export const losingMessages: readonly Case[] = [
       const [a, b] = await scene.connect(2);
       let outlived = 0;
       for (const lose of [() => faults.loseRequests(), () => faults.loseReplies()]) {
-        // A break takes a look and a write, or two of each.
+        // A break takes a read and a write, or two of each.
         for (let passing = 1; passing <= 4; passing += 1) {
           const lease = await scene.win(a, "a");
           await scene.look(b);
@@ -208,7 +208,7 @@ export const losingMessages: readonly Case[] = [
             await scene.isLost(a, lease);
             await scene.lose(b, "b");
           }
-          // Frees it at once, broken or not.
+          // Releases it at once, broken or not.
           await scene.leave(a, lease);
           const next = await scene.win(b, "b");
           await scene.keep(b, next);
@@ -240,7 +240,7 @@ export const losingMessages: readonly Case[] = [
   },
 ];
 
-/** Lets so many requests of a call pass, then loses until one has failed; how the call ended. */
+/** Lets `passing` requests of a call pass, then loses requests or replies until one has failed. Returns how the call ended. */
 async function onceLost<T>(
   scene: Scene,
   passing: number,

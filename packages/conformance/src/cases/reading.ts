@@ -5,10 +5,10 @@ import type { Case } from "../case.ts";
 import { eventLoopTurn } from "../real-time.ts";
 import { assertLed } from "../scene.ts";
 
-/** The number of publications, and of renewals, that must not wake a watcher each. */
+/** The number of publications, and of renewals. They must not wake a watcher once each. */
 const QUIET_WRITES = 8;
 
-/** Readers and watchers learn who leads. */
+/** Cases: readers and watchers learn who leads. */
 export const reading: readonly Case[] = [
   {
     id: "capabilities",
@@ -55,7 +55,7 @@ export const reading: readonly Case[] = [
       await scene.look(reader);
       await scene.pass(scene.leaseMs * 0.3);
       await scene.keep(a, lease);
-      // A store that judges by itself can tell its own holder; any other, who has seen two nonces.
+      // A store that judges expiry itself can show its own holder. With any other store the reader needs two nonces first.
       const seen = await scene.look(a.capabilities.expiry === "native" ? a : reader);
       assert.equal(seen?.state, "held");
       assert.deepEqual([seen.term, seen.holder, seen.value, seen.leaseDurationMs], [lease.term, "a", "value", scene.leaseMs]);
@@ -172,7 +172,7 @@ export const reading: readonly Case[] = [
           await scene.keep(a, lease);
         }
         await wakes("the release", () => scene.leave(a, lease));
-        // One may come for nothing, or have been under way.
+        // A wake-up may come without a reason, or may have been under way.
         assert.ok(wakeUps.count - before <= QUIET_WRITES / 2, "renewals and publications wake nobody");
         await wakes("the next acquisition", () => scene.win(watcher, "watcher"));
         await wakes("a break", () => a.break(scene.election, { reason: "to wake" }));
@@ -189,7 +189,7 @@ export const reading: readonly Case[] = [
     async run(scene) {
       const [a, watcher] = await scene.connect(2);
       const lease = await scene.win(a, "a");
-      // Nothing is written after a watch has ended: Google's emulator of Firestore may fail a commit that comes upon its end.
+      // Nothing is written after a watch has ended, because Google's emulator of Firestore may fail a commit at that moment.
       for (const turns of [5, 2, 1, 0]) {
         const stopping = new AbortController();
         const { done } = watch(watcher, scene.election, stopping.signal);
@@ -206,7 +206,7 @@ export const reading: readonly Case[] = [
   },
 ];
 
-/** Watches, and counts the wake-ups. `done` rejects with what the watch throws, unless that is the signal's reason. */
+/** Watches, and counts the wake-ups. `done` rejects with the watch's error, unless that is the signal's reason. */
 function watch(
   store: LeaseStore,
   election: string,

@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import type { Case } from "../case.ts";
 import { eventLoopTurn } from "../real-time.ts";
 
-/** Calls cost so many requests, and can be called off. */
+/** Cases: calls send a fixed number of requests, and can be aborted. */
 export const spending: readonly Case[] = [
   {
     id: "request-counts",
@@ -79,7 +79,7 @@ export const spending: readonly Case[] = [
       const held = await faults.hold();
       const stopping = new AbortController();
       const call = scene.ending(store.read(scene.election, { ...scene.limits, signal: stopping.signal }), 0);
-      // A read that ends before anything has arrived fails this case, which must not wait for ever then.
+      // Without the race this case would wait for ever for a read that ends before anything has arrived.
       await Promise.race([held.arrived, call]);
       const reason = new Error("the caller's own reason");
       stopping.abort(reason);
@@ -107,7 +107,7 @@ export const spending: readonly Case[] = [
         for (let turn = 0; turn < turns; turn += 1) await eventLoopTurn();
         stopping.abort(reason);
         const ending = await call;
-        // Where an earlier one has already ended the term, the next has nothing to wait for.
+        // If an earlier transfer has already ended the term, the next one has nothing to wait for.
         if ("error" in ending)
           assert.equal(ending.error, reason, "a transfer that was called off rejects with the signal's reason");
         else assert.ok(turns >= 0, "a transfer that had been called off before it began gave a result");

@@ -3,7 +3,7 @@ import type { LeaseStore, Reservation } from "@leasehold/core";
 import type { Case } from "../case.ts";
 import type { Scene } from "../scene.ts";
 
-/** Minimum holds and reservations keep candidates from a lease that nobody holds. */
+/** Cases: minimum holds and reservations keep candidates from a lease without a holder. */
 export const takingTurns: readonly Case[] = [
   {
     id: "hold",
@@ -90,7 +90,7 @@ function turnOf(scene: Scene, group: string): { readonly reservation: Reservatio
   return { reservation: { group, durationMs: 2 * scene.leaseMs }, expiry: "store-clock" };
 }
 
-/** A candidate of the group leads and leaves. */
+/** Lets a candidate of the group lead and release, which leaves a reservation. */
 async function reserveFor(scene: Scene, store: LeaseStore, group: string): Promise<Reservation> {
   assert.ok(
     store.capabilities.reservation,

@@ -3,12 +3,12 @@ import type { LeaseStore } from "@leasehold/core";
 import { assertStoreError, type Ending, type Scene } from "../scene.ts";
 import type { Faults, HeldRequests, UnreliableConnection } from "../subject.ts";
 
-/** A store whose network can fail, and another one. */
+/** A store whose network can fail, and one whose network works. */
 export interface UnequalPair extends UnreliableConnection {
   readonly other: LeaseStore;
 }
 
-/** Somebody has led and left, which both of a pair know. */
+/** Returns a pair of stores, both of which have seen that a leader has released. */
 export async function vacantLease(scene: Scene): Promise<UnequalPair> {
   const pair = await unequalPair(scene);
   await scene.leadOnce(pair.other);
@@ -16,7 +16,7 @@ export async function vacantLease(scene: Scene): Promise<UnequalPair> {
   return pair;
 }
 
-/** The store whose network can fail has the lease, and the other one knows. */
+/** Returns a pair of stores. The one whose network can fail has the lease, and the other one has seen that. */
 export async function heldLease(
   scene: Scene,
   options?: Partial<AcquireRequest>,
@@ -33,20 +33,24 @@ async function unequalPair(scene: Scene): Promise<UnequalPair> {
   return { store, faults, other };
 }
 
-/** Sends what is then on its way until it is let go, while all that is sent later gets through. */
+/** Sends a request that is held until `letGo()`; later requests get through. */
 export async function sendLate<T>(
   faults: Faults,
   send: () => Promise<T>,
 ): Promise<{ readonly held: HeldRequests; readonly sent: Promise<T> }> {
   const held = await faults.hold();
   const sent = send();
-  // On a slow machine it may be given up before it has arrived.
+  // On a slow machine the request may be given up before it has arrived.
   await Promise.race([held.arrived, sent.catch(() => undefined)]);
   await faults.heal();
   return { held, sent };
 }
 
-/** The acquisition was won; or its process or another one can win it without any time passing, and whoever does is the only one. */
+/**
+ * Checks an acquisition whose outcome is unknown. Either it was won, or its process or another one can win it at once. Exactly
+ * one of them has
+ * it.
+ */
 export async function wonOrFree(
   scene: Scene,
   store: LeaseStore,

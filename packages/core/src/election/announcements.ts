@@ -11,21 +11,21 @@ import { leaderOf } from "./observer.ts";
 import type { Blocker, LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 export interface AnnouncementsOptions {
-  /** The elector whose announcements they are. */
+  /** The elector that is reported. */
   readonly elector: ElectorHandle;
   readonly clock: Clock;
   readonly journal: Journal;
 }
 
-/** What a candidate saw last of who leads. */
+/** The leader that a candidate observed last. */
 export interface LastSeen {
-  /** Undefined where nobody led. */
+  /** Undefined if nobody led. */
   readonly leader: Leader | undefined;
-  /** How long ago that was, by the larger of two clocks. */
+  /** The milliseconds since that observation, by the monotonic or the wall clock: the larger value counts. */
   readonly ageMs: number;
 }
 
-/** A state that an elector has come to. */
+/** A state that an elector has reached. */
 export interface Reached {
   readonly state: ElectorState;
   readonly term?: number | undefined;
@@ -33,8 +33,8 @@ export interface Reached {
 }
 
 /**
- * Tells others of one elector: events to its listeners and its journal, states to the diagnostics channel, and who leads as far
- * as it knows.
+ * Reports one elector: its events to its listeners and its journal, its states to the diagnostics channel. It also keeps the
+ * leader that the candidate observed last.
  */
 export class Announcements {
   readonly #options: AnnouncementsOptions;
@@ -42,11 +42,11 @@ export class Announcements {
   #leader: Leader | undefined;
   #seenAt: Instant | undefined;
   #state: ElectorState = "stopped";
-  /** The last line that a person was to see. */
+  /** The last message that was written as a warning. */
   #warned: string | undefined;
-  /** The pause that was seen last, as it was warned of. */
+  /** The warning text of the pause that was observed last. */
   #pause: string | undefined;
-  /** Made once somebody listens to the channels. */
+  /** Created once a diagnostics channel has a listener. */
   #weakly: WeakRef<ElectorHandle> | undefined;
 
   constructor(options: AnnouncementsOptions) {
@@ -79,13 +79,13 @@ export class Announcements {
     const { level, message, warning, attributes } = lineOf(name, whole, candidateId);
     const all = { election, candidateId, event: name, ...attributes };
     if (!warning) journal.write(level, message, all);
-    // What every look finds again is said once.
+    // A warning that each poll would repeat is written once.
     else if (message !== this.#warned) journal.warn(warning, level, (this.#warned = message), all);
     this.#listeners.emit(name, whole);
     publishEvent(() => ({ name, event: whole, ...this.#published }) as PublishedEvent);
   }
 
-  /** Takes in what a look, an attempt or a push has shown. */
+  /** Processes the state that a poll, an attempt or a push has returned. */
   saw(snapshot: LeaseSnapshot | undefined): void {
     this.setLeader(leaderOf(snapshot));
     this.#setPause(snapshot?.bar?.kind === "pause" ? snapshot.bar : undefined);
@@ -100,7 +100,7 @@ export class Announcements {
     this.emit("newLeader", { leader });
   }
 
-  /** Warns once of each pause: until it is lifted, nobody leads once the present leader is gone. */
+  /** Warns once of each pause. Until the pause is lifted, no candidate can follow the present leader. */
   #setPause(pause: Extract<Blocker, { kind: "pause" }> | undefined): void {
     const { elector, journal } = this.#options;
     const { election, candidateId } = elector;

@@ -6,8 +6,8 @@ import { Expected } from "./expected.ts";
 /**
  * The call that an elector is busy with.
  *
- * Its signal is linked to the caller's by one listener, which is the call itself: many electors may share that one, and each
- * listener more makes adding and removing the others slower.
+ * One listener links its signal to the caller's signal, and the call itself is that listener. Many electors may share one signal.
+ * Each additional listener on it makes it slower to add and remove others.
  */
 export class Call {
   readonly name: string;
@@ -31,12 +31,12 @@ export class Call {
     return this.#over.promise;
   }
 
-  /** The caller's signal has aborted. */
+  /** Called when the caller's signal aborts. */
   handleEvent(): void {
     this.#linked.abort(this.#given?.reason);
   }
 
-  /** Ends the call as the abort of the caller's signal does. */
+  /** Ends the call, as an abort of the caller's signal does. */
   stop(election: string): void {
     this.#linked.abort(new DOMException(`The elector of '${election}' was stopped.`, "AbortError"));
   }
@@ -47,7 +47,7 @@ export class Call {
   }
 }
 
-/** Keeps an elector to one call at a time. */
+/** Limits an elector to one call at a time. */
 export class CallClaim {
   readonly #election: string;
   #call: Call | undefined;
@@ -56,15 +56,16 @@ export class CallClaim {
     this.#election = election;
   }
 
-  /** The call under way. */
+  /** The call that is under way. */
   get call(): Call | undefined {
     return this.#call;
   }
 
   /**
    * Claims the elector for a call.
-   * @throws {ElectorBusyError} while another call is under way. {ConfigurationError} for an unknown option, or what is no signal.
-   *   {AlreadyAbortedError} if it has aborted.
+   * @throws {ElectorBusyError} while another call is under way.
+   * @throws {ConfigurationError} for an unknown option, or for a `signal` that is not an AbortSignal.
+   * @throws {AlreadyAbortedError} if the signal has already aborted.
    */
   begin(name: string, options: WaitOptions, known: Readonly<Record<string, true>> = WAIT_OPTIONS): Call {
     const election = this.#election;

@@ -14,8 +14,8 @@ export type StopSignal = `SIG${string}`;
 /** The options of `run`. */
 export interface RunOptions extends WaitOptions {
   /**
-   * The signals of the process at which `run` stops, as by `stop()`: it drains, releases and resolves. A second one does what it does
-   * without this, and ends the process. @defaultValue none
+   * The process signals at which `run` stops, as by `stop()`: it drains, releases and resolves. A second signal has its usual
+   * effect, and ends the process. @defaultValue none
    */
   readonly stopOn?: readonly StopSignal[] | undefined;
 }
@@ -26,9 +26,11 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = { signal: t
 /** The options of `stop`. */
 export interface StopOptions {
   /**
-   * Where standbys have to poll the store, has a leader go on until right before their next look, for no longer than their
-   * `retryPeriodMs`: one of them then takes over a tenth of a second later, if the task settles within that. One that takes longer
-   * misses the look, and gains nothing on average. @defaultValue false
+   * Delays the end of a leader on a store that standbys must poll: until just before their next poll. The delay is at most
+   * `retryPeriodMs`.
+   *
+   * A standby then takes over about 0.1 s later, if the task settles within that time. A task that takes longer misses the poll,
+   * and gains nothing on average. @defaultValue false
    */
   readonly planned?: boolean | undefined;
 }
@@ -38,12 +40,15 @@ export const STOP_OPTIONS: Readonly<Record<keyof StopOptions, true>> = { planned
 
 /** The outcome of `tryRun`. */
 export type TryRunOutcome<T> =
-  /** `result` is undefined where the task was stopped by its signal and said so by rejecting. */
+  /** `result` is undefined if the task only rejected because its signal had aborted. */
   | { readonly elected: true; readonly term: number; readonly result: T | undefined }
   /**
-   * `busy`: this elector itself was at work; nothing was sent. `done`: it is an occurrence, which is done for good. `held-back`:
-   * nobody leads, and it is not this candidate's turn: a minimum hold, another's reservation or hand-over. With neither a reason
-   * nor a leader, nobody is known to lead, and the next attempt may win.
+   * - `busy`: this elector has another call under way; nothing was sent.
+   * - `done`: the occurrence is complete, for good.
+   * - `held-back`: nobody leads, but this candidate may not acquire now. The blocker is a minimum hold, a pause, or another
+   *   candidate's reservation or transfer.
+   *
+   * Without a reason and without a leader, no leader is known, and the next attempt may win.
    */
   | {
       readonly elected: false;

@@ -15,41 +15,47 @@ export interface CampaignOptions extends SetbackOptions {
   readonly expiry: Expiry | undefined;
 }
 
-/** The result of a step: the lease, or a wait before the next one, which a wake-up may cut short or not. */
+/**
+ * The result of a step: the lease, or a wait before the next step. A wake-up cuts `waitMs` short, and does not cut `pauseMs`
+ * short.
+ */
 type Step = { readonly lease: Lease } | { readonly waitMs: number } | { readonly pauseMs: number };
 
-/** What a poll has shown. */
+/** A poll and its reply. */
 interface Polled {
   readonly snapshot: LeaseSnapshot | undefined;
-  /** A wake-up led to it. */
+  /** True if a wake-up caused the poll. */
   readonly isWoken: boolean;
-  /** When the poll was sent, by the monotonic clock. */
+  /** The instant at which the poll was sent, by the monotonic clock. */
   readonly sentMs: number;
-  /** From when on this candidate could act on it, were it the only one: after the reply. By the monotonic clock. */
+  /** The instant after the reply from which this candidate could act, if it were the only one. By the monotonic clock. */
   readonly knownMs: number;
-  /** When this process will have seen the nonce for its whole lease; Infinity where that is not the way to the lease. */
+  /**
+   * The instant at which this process will have observed the nonce for its whole lease, by the monotonic clock. Infinity if the
+   * candidate cannot acquire that way.
+   */
   readonly expiresMs: number;
 }
 
 /**
- * One candidate's way to the lease, by polling, where the store has no queue.
+ * Gets the lease for one candidate by polling, on a store that has no queue.
  *
- * A standby polls after each renewal, and whenever the store wakes it. It acquires in the order that it has drawn, since all
- * standbys learn of the end of a leader at the same instant. Once it has seen one nonce for the whole lease it acquires without
- * another read: the write is conditional on the version that it has seen.
+ * A standby polls after each renewal, and whenever the store wakes it. It acquires at its own drawn turn, because all standbys
+ * learn of a leader's end at the same instant. After it has observed one nonce for the whole lease it acquires without another
+ * read. The write is conditional on the version that it has read.
  */
 export class Campaign {
   readonly #options: CampaignOptions;
   readonly #signal: AbortSignal;
   readonly #polls: PollTimer;
   readonly #pollPace: LookPace;
-  /** Apart, so that no attempt waits for polls to be made up for. */
+  /** Separate from the polls' pace, so that no attempt is delayed by the polls before it. */
   readonly #attemptPace: LookPace;
   readonly #order: AcquireOrder;
   readonly #setbacks: Setbacks;
-  /** The first poll is acted on at once: only standbys that have waited learn of something at the same instant. */
+  /** The first poll is acted on at once. Only standbys that have waited learn of something at the same instant. */
   #isFirst = true;
-  /** The last poll; none where something has failed since, or an attempt was made on it. */
+  /** The last poll; undefined after a failure, or after an attempt that used it. */
   #last: Polled | undefined;
 
   constructor(options: CampaignOptions, signal: AbortSignal) {
@@ -65,8 +71,8 @@ export class Campaign {
   }
 
   /**
-   * Waits until the candidate has the lease. Returns `undefined` once the signal has aborted; it may still abort until the
-   * caller goes on, who then gives the lease back.
+   * Waits until the candidate has the lease. Returns `undefined` once the signal has aborted. The signal may also abort before
+   * the caller goes on, which then gives the lease back.
    */
   async win(): Promise<Lease | undefined> {
     try {
@@ -85,7 +91,7 @@ export class Campaign {
     }
   }
 
-  /** The first in its turn: a process may begin a thousand campaigns at once. */
+  /** Takes the next step. The first one waits for its turn, because a process may begin a thousand campaigns at once. */
   #nextStep(): Promise<Step> {
     if (!this.#isFirst) return this.#step();
     return Starts.on(this.#options.store).take(() => this.#step(), this.#signal);
@@ -110,7 +116,7 @@ export class Campaign {
     return { waitMs: this.#nextPollMs() };
   }
 
-  /** Acquires when it is this candidate's turn, unless another one may have been before it: then it polls once more. */
+  /** Acquires at this candidate's turn. It polls once more instead if another candidate may have acquired before. */
   async #acquire({ snapshot, isWoken, sentMs, knownMs, expiresMs }: Polled): Promise<Step> {
     const { candidacy, clock, expiry } = this.#options;
     if (this.#signal.aborted) return { pauseMs: 0 };
@@ -133,7 +139,10 @@ export class Campaign {
     return lease ? { lease } : { waitMs: this.#nextPollMs() };
   }
 
-  /** Reports whether this process has seen one nonce for a whole lease, and nothing says that there may be another one. */
+  /**
+   * Reports whether this process has observed one nonce for a whole lease. A wake-up that no poll has answered yet makes it
+   * false, because there may be another nonce.
+   */
   get #isProvenFree(): boolean {
     const { clock } = this.#options;
     return this.#last !== undefined && this.#polls.wokenMs === undefined && clock.monotonicMs() >= this.#last.expiresMs;
@@ -154,12 +163,15 @@ export class Campaign {
     this.#last = { snapshot, isWoken: wokenMs !== undefined, sentMs, knownMs, expiresMs: this.#expiresMs(snapshot) };
   }
 
-  /** The wait that a pace asks for, and more: candidates with equal options would else ask and attempt at the same instants. */
+  /**
+   * Returns the wait that a pace asks for, lengthened at random. Otherwise candidates with equal options would poll and attempt
+   * at the same instants.
+   */
   #paceMs({ waitMs }: LookPace): number {
     return waitMs * (1 + this.#options.clock.random() / 2);
   }
 
-  /** See {@link Polled}. A store that judges expiry by itself has to be asked. */
+  /** See {@link Polled}. Infinity on a store that judges expiry by itself, because the store must be asked. */
   #expiresMs(snapshot: LeaseSnapshot | undefined): number {
     const { clock, store } = this.#options;
     const { ageMs, leaseDurationMs, bar } = snapshot ?? {};
@@ -175,7 +187,7 @@ export class Campaign {
     const aimedMs = store.nextLookMs(election, retryPeriodMs);
     const spreadMs = aimedMs + this.#order.spreadMs();
     const waitMs = this.#polls.isPushed ? spreadMs : Math.min(spreadMs, retryPeriodMs);
-    // A poll whose reply comes only after the expiry would hold up the acquisition.
+    // A poll whose reply comes only after the expiry would delay the acquisition.
     const expiresInMs = (this.#last?.expiresMs ?? Infinity) - clock.monotonicMs();
     return expiresInMs > 0 && expiresInMs - waitMs < this.#order.roundTripMs ? expiresInMs : waitMs;
   }

@@ -19,7 +19,7 @@ export interface CandidacyOptions {
   readonly candidateId: string;
   readonly wishes: Pick<ElectorOptions, "value" | "minTerm" | "reservation">;
   readonly timing: Timing;
-  /** Called with the snapshot of each look and of each failed attempt. */
+  /** Called with the snapshot of each poll, of each push, and of each failed attempt that returned one. */
   readonly onSeen: (snapshot: LeaseSnapshot | undefined) => void;
   readonly onReleaseFailed: (term: number, error: unknown) => void;
 }
@@ -27,15 +27,15 @@ export interface CandidacyOptions {
 /** A store that has a queue. */
 export type Queue = Required<Pick<LeaseStore, "join">>;
 
-/** One candidate before the store: it looks once, tries once, and gives back what it won too late. */
+/** The requests of one candidate to its store. Each call polls once, tries once, or gives back a lease that was won too late. */
 export class Candidacy {
   readonly contact: StoreContact;
   readonly #options: CandidacyOptions;
-  /** The highest term that this candidate has seen, for as long as it lives. */
+  /** The highest term that this candidate has observed. The candidate keeps it for its whole life. */
   #highest = 0;
-  /** The highest that it has led. */
+  /** The highest term that it has led. */
   #led = 0;
-  /** The term that it was shown last. */
+  /** The term that the store returned last. */
   #shown = 0;
   readonly #rolledBack: RolledBackTerms;
 
@@ -45,16 +45,19 @@ export class Candidacy {
     this.#rolledBack = new RolledBackTerms(options.clock, options.timing.leaseDurationMs);
   }
 
-  /** @throws {TermRegressedError} for a term below one that this process has seen. */
+  /**
+   * Polls once.
+   * @throws {TermRegressedError} for a term below one that this process has observed.
+   */
   async look(expiry: Expiry | undefined, signal: AbortSignal): Promise<LeaseSnapshot | undefined> {
     const { store, election, timing } = this.#options;
-    // Only a term seen before this look was asked for must show in it: looks overtake one another.
+    // The reply need not show terms observed after the request was sent, because polls can overtake one another.
     const highest = this.#highestSeen();
     const reading = { timeoutMs: timing.attemptTimeoutMs, signal, expiry, knownTerm: highest };
     return this.#checked(await this.#ask("read", () => store.read(election, reading), signal), highest);
   }
 
-  /** Takes in what a look or a push has shown. */
+  /** Processes the state that a poll or a push has returned. */
   learn(snapshot: LeaseSnapshot | undefined): LeaseSnapshot | undefined {
     this.#shown = snapshot?.term ?? 0;
     this.#rolledBack.saw(snapshot, this.#shown < this.#highestSeen());
@@ -63,25 +66,30 @@ export class Candidacy {
     return snapshot;
   }
 
-  /** Reports whether an attempt can succeed, as far as can be seen; or is of use to those who come later. */
+  /**
+   * Reports whether an attempt may succeed. Also true if the age is unknown: the attempt fails, but makes the store count the age
+   * for later candidates.
+   */
   mayTry(snapshot: LeaseSnapshot | undefined): boolean {
     const { candidateId, wishes } = this.#options;
     if (this.#mayBeRolledBack(snapshot?.term ?? 0) && !this.#rolledBack.isOver) return false;
     return snapshot?.undated ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);
   }
 
-  /** One attempt to acquire. A win that comes too late is released at once. */
+  /** Makes one attempt to acquire. A win that comes too late is released at once. */
   async attempt(expiry: Expiry | undefined): Promise<Lease | undefined> {
-    // Not given a signal: once it is sent, only its answer tells whether there is anything to release.
+    // The request gets no signal. Once it is sent, only its reply tells if there is a lease to release.
     return await this.#acquire(() => this.#options.store.acquire(this.#request(expiry)));
   }
 
-  /** A place in the store's queue. Nothing is sent before its turns are asked for. */
+  /** Returns a position in the store's queue. Nothing is sent before its `turns` are read. */
   join(queue: Queue, signal: AbortSignal): Place {
     return queue.join(this.#request(undefined), { signal });
   }
 
-  /** Takes in what a place shows. The place stands: the store has carried out a write for that. */
+  /**
+   * Yields the states that a position returns. Each one proves the right to write, because the store has written the position.
+   */
   async *turns(place: Place, signal: AbortSignal): AsyncGenerator<LeaseSnapshot, void, undefined> {
     try {
       for await (const snapshot of place.turns()) {
@@ -95,12 +103,12 @@ export class Candidacy {
     }
   }
 
-  /** One attempt to acquire by a place. As `attempt`. */
+  /** Makes one attempt to acquire by a position, as `attempt` does. */
   async acquire(place: Place): Promise<Lease | undefined> {
     return await this.#acquire(() => place.acquire());
   }
 
-  /** Gives a place up. Never rejects: what is not known to be left ends by itself. */
+  /** Gives a position up. Never rejects: a position that may not be gone expires by itself. */
   async leave(place: Place, onFailed: (error: unknown) => void): Promise<void> {
     const { clock, timing } = this.#options;
     const send = async (limits: RequestLimits): Promise<"released"> => {
@@ -113,16 +121,14 @@ export class Candidacy {
     });
   }
 
-  /**
-   * Proves that this process may write: who finds another leading would else learn only at the takeover that it may not.
-   */
+  /** Proves that this process may write. Otherwise a standby would learn of missing rights only at a takeover. */
   async prove(signal: AbortSignal): Promise<void> {
     const { store, election, timing } = this.#options;
     const check = { election, timeoutMs: timing.attemptTimeoutMs, signal };
     await this.contact.prove(() => this.#ask("write", () => store.check(check), signal));
   }
 
-  /** Releases a lease on which nobody is to lead: won too late, or after the signal aborted. */
+  /** Releases a lease on which this candidate must not lead: it was won too late, or after the signal aborted. */
   async giveBack(lease: Lease): Promise<void> {
     const { clock, store, timing } = this.#options;
     const { attemptTimeoutMs, validForMs } = timing;
@@ -164,11 +170,12 @@ export class Candidacy {
     return await this.#inTime(outcome.lease);
   }
 
-  /** Takes in that a lease was won. Returns it, unless that is too late. */
+  /** Processes a won lease. Returns it, unless it was won too late. */
   async #inTime(lease: Lease): Promise<Lease | undefined> {
     const { clock, timing } = this.#options;
     this.contact.answered("write");
-    // A later term may have begun since the request was made. Its own may have been seen: some stores show whose turn it is.
+    // A later term may have begun since the request was sent. The won term itself may have been observed: some stores show whose
+    // turn it is.
     const isPassedOver = lease.term < this.#highestSeen();
     this.#note(lease.term);
     this.#led = Math.max(this.#led, lease.term);
@@ -178,7 +185,7 @@ export class Candidacy {
     return undefined;
   }
 
-  /** Takes in what a look has shown, which must not be less than what had been seen before it was asked for. */
+  /** Processes a poll's reply. Its term must not be below `highest`, the highest term observed before the request. */
   #checked(snapshot: LeaseSnapshot | undefined, highest: number): LeaseSnapshot | undefined {
     const { election, wishes } = this.#options;
     this.learn(snapshot);
@@ -188,7 +195,10 @@ export class Candidacy {
     return snapshot;
   }
 
-  /** Sends a request, and notes how the store took it. What was not acquired may have been read only. */
+  /**
+   * Sends a request, and records its outcome. An answer proves only the right to read, because a failed attempt may not have
+   * written.
+   */
   async #ask<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const answer = await this.#send(kind, request, signal);
     this.contact.answered("read");
@@ -209,8 +219,8 @@ export class Candidacy {
   }
 
   /**
-   * Reports whether a failover may have undone the terms above this one: the store may show what is not durable, and no elector of
-   * this process has led any of them.
+   * Reports whether a failover may have undone the terms above this one. It may have if the store may show writes that are not
+   * durable. But a term that an elector of this process has led was durable.
    */
   #mayBeRolledBack(term: number): boolean {
     const { store, election } = this.#options;
@@ -218,7 +228,7 @@ export class Candidacy {
     return store.capabilities.showsUndurable === true && term < this.#highestSeen() && led <= term;
   }
 
-  /** Others of this process may have seen more, lately. */
+  /** Other electors of this process may have observed a higher term lately. */
   #highestSeen(): number {
     return Math.max(this.#highest, highestTermSeen(this.#options.store, this.#options.election));
   }

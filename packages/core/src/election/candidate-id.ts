@@ -1,9 +1,11 @@
 import { hostname } from "node:os";
 import type { Clock } from "../time/clock.ts";
 
-/** `<host>-<pid>-<random>`: a label that tells a person where to look. It proves nothing; two candidates may share one. */
+/**
+ * Returns `<host>-<pid>-<random>`, a label that tells a person where to look. It proves nothing: two candidates may share one.
+ */
 export function defaultCandidateId(clock: Clock): string {
-  // Control characters and half characters are not for names; host names are long at times.
+  // Names must not have control characters or lone surrogates. A host name may be long, so it is cut.
   const host = [
     ...hostname()
       .toWellFormed()

@@ -10,28 +10,30 @@ import type { ElectorHealth } from "./elector-health.ts";
 export const EVENT_CHANNEL = "leasehold:event";
 /** The `node:diagnostics_channel` on which every renewal is published once it has ended, as {@link PublishedRenewal}. */
 export const RENEWAL_CHANNEL = "leasehold:renewal";
-/** The `node:diagnostics_channel` on which everything that a candidate sees of its election is published, as {@link PublishedLook}. */
+/**
+ * The `node:diagnostics_channel` on which each election state that a candidate observes is published, as {@link PublishedLook}.
+ */
 export const LOOK_CHANNEL = "leasehold:look";
 
-/** An elector, for gauges: everything is computed from the clocks when it is asked, and so is true after a freeze. */
+/** An elector, for gauges. Everything is computed from the clocks at each call, and so is correct after a freeze. */
 export interface ElectorHandle {
   readonly election: string;
   readonly candidateId: string;
-  /** Reports whether it leads at this very moment. */
+  /** Reports whether it leads at this moment. */
   readonly isLeader: boolean;
   health(): ElectorHealth;
 }
 
-/** What every message of an elector says of it. */
+/** The facts about the elector in each of its messages. */
 export interface Published {
   readonly candidateId: string;
-  /** The elector, the same reference each time. It is weak, so that who listens keeps no elector alive. */
+  /** The elector, the same reference each time. It is weak, so that a listener keeps no elector alive. */
   readonly elector: WeakRef<ElectorHandle>;
-  /** The elector's monotonic clock. */
+  /** The time of the message by the elector's monotonic clock. */
   readonly monotonicMs: number;
 }
 
-/** An event, by its name. */
+/** An event, with its name. */
 export type PublishedEvent = {
   readonly [Name in keyof ElectorEvents]: Published & { readonly name: Name; readonly event: ElectorEvents[Name] };
 }[keyof ElectorEvents];
@@ -41,14 +43,20 @@ export interface PublishedRenewal {
   readonly candidateId: string;
   readonly term: number;
   readonly durationMs: number;
-  /** `ok`; the reason of the loss that it found; or the code of the error. */
+  /**
+   * `ok`, or the reason of the loss if the renewal found the lease lost. After a failure it is the code of the error, or `ERROR`
+   * if the error is not a LeaseholdError.
+   */
   readonly outcome: string;
 }
 
-/** What a look, an attempt or a push of the store has shown a candidate. A look that failed is an event, `storeFailed`. */
+/**
+ * The state that a poll, an attempt or a push of the store returned to a candidate. A failed poll is published as the event
+ * `storeFailed`.
+ */
 export interface PublishedLook extends Published {
   readonly election: string;
-  /** Undefined where there was no record. */
+  /** Undefined if there was no record. */
   readonly snapshot: LeaseSnapshot | undefined;
 }
 
@@ -56,7 +64,7 @@ export const publishEvent: (make: () => PublishedEvent) => void = publisher(EVEN
 export const publishLook: (make: () => PublishedLook) => void = publisher(LOOK_CHANNEL);
 const publishRenewal: (make: () => PublishedRenewal) => void = publisher(RENEWAL_CHANNEL);
 
-/** Sends a renewal, and publishes how that went. */
+/** Sends a renewal, and publishes its outcome. */
 export async function publishedRenewal(clock: Clock, lease: Lease, send: () => Promise<RenewOutcome>): Promise<RenewOutcome> {
   const { election, candidateId, term } = lease;
   const sentMs = clock.monotonicMs();

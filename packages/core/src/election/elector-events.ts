@@ -16,22 +16,19 @@ export const EVENT_NAMES: Readonly<Record<keyof ElectorEvents, true>> = {
 };
 
 /**
- * The events of an Elector, by name, with what each carries. They are notifications: a listener that throws becomes a
+ * The events of an Elector, by name, with the data of each. They are notifications: a listener that throws becomes a
  * `listenerFailed` event and changes nothing else.
  */
 export interface ElectorEvents {
-  /** This candidate has begun to wait. */
+  /** This candidate is a standby from now on. */
   readonly standby: { readonly election: string };
-  /**
-   * This candidate leads; comes right before its task is called, unless the term has ended by the time that the listeners
-   * return.
-   */
+  /** This candidate leads. Its task is called right after the listeners return, unless the term has ended by then. */
   readonly startedLeading: { readonly election: string; readonly term: number };
-  /** The signal of this leadership has aborted; the task is to settle. */
+  /** The signal of this leadership has aborted. The task must settle now. */
   readonly ending: { readonly election: string; readonly term: number; readonly reason: Error };
   /**
-   * The task has settled, and the lease was released or left to expire. `reason`: why the signal aborted, if it did before the
-   * task settled.
+   * The task has settled, and the lease was released or is left to expire. `reason` is the reason of the signal, or undefined if
+   * the task settled before the signal aborted.
    */
   readonly stoppedLeading: {
     readonly election: string;
@@ -39,17 +36,17 @@ export interface ElectorEvents {
     readonly reason: Error | undefined;
     readonly released: boolean;
   };
-  /** Somebody else (or this candidate) leads, or nobody does any more. */
+  /** The observed leader or its term has changed. `leader` may be this candidate; it is undefined if nobody leads. */
   readonly newLeader: { readonly election: string; readonly leader: Leader | undefined };
   /** A renewal was confirmed. */
   readonly renewed: { readonly election: string; readonly term: number };
-  /** A renewal failed, and will be tried again while there is time. */
+  /** A renewal failed. It is tried again while there is time. */
   readonly renewFailed: { readonly election: string; readonly term: number; readonly error: unknown };
   /** The lease could not be released; it expires by itself. */
   readonly releaseFailed: { readonly election: string; readonly term: number; readonly error: unknown };
-  /** The task is still pending although its time is up; `sinceSignalMs` after its signal aborted. */
+  /** The task is still pending after its time to stop, `sinceSignalMs` after its signal aborted. */
   readonly overrun: { readonly election: string; readonly term: number; readonly sinceSignalMs: number };
-  /** A look or an attempt failed; the elector goes on. */
+  /** A poll or an attempt failed. The campaign goes on, except after a lease of refusals with `startup: 'fail-fast'`. */
   readonly storeFailed: { readonly election: string; readonly error: unknown };
   /** A listener for `event` threw. */
   readonly listenerFailed: { readonly election: string; readonly event: string; readonly error: unknown };

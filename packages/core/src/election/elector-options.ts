@@ -15,51 +15,56 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly election: string;
   /** A label that people can read. @defaultValue `<host>-<pid>-<random>` */
   readonly candidateId?: string | undefined;
-  /** The value that others can read while this candidate leads, for instance its address. */
+  /** The value that observers can read while this candidate leads, for instance its address. */
   readonly value?: string | undefined;
-  /** True where a stopping leader releases the lease, rather than leave it to expire. @defaultValue true */
+  /** True if a stopping leader releases the lease, false if it leaves the lease to expire. @defaultValue true */
   readonly releaseOnStop?: boolean | undefined;
   /**
-   * The consequence of a task that is still pending although its time is up: an `overrun` event, or that and the end of this
-   * process (exit code 70). A process whose event loop is blocked cannot end itself. @defaultValue 'report'
+   * The consequence of a task that is still pending after its time to stop. `report` emits an `overrun` event. `exit` also ends
+   * this process, with exit code 70. A process whose event loop is blocked cannot end itself. @defaultValue 'report'
    */
   readonly onOverrun?: "report" | "exit" | undefined;
   /**
-   * The way to know that another's lease has expired; `store.capabilities.storeClock` says how far a store's clock is trusted.
-   * @defaultValue 'store-clock' where that clock is exact, else 'observed'; `tryRun` always uses the clock there is
+   * The way to find that another candidate's lease has expired. `store.capabilities.storeClock` tells how far a store's clock is
+   * trusted.
+   * @defaultValue 'store-clock' if that clock is exact, else 'observed'; `tryRun` always uses the store's clock if there is one
    */
   readonly expiry?: Expiry | undefined;
   /**
-   * The sender of renewals: a timer, or the task itself when it calls `leadership.renew()`, in a process whose timers cannot
-   * be relied on (a function). The task's signal aborts at `renewDeadlineMs` either way. @defaultValue 'scheduled'
+   * The sender of renewals: a timer (`scheduled`), or the task by calling `leadership.renew()` (`manual`). Use `manual` in a
+   * process whose timers are not reliable, such as a function. The task's signal aborts at `renewDeadlineMs` either way.
+   * @defaultValue 'scheduled'
    */
   readonly renewal?: "scheduled" | "manual" | undefined;
   /**
-   * The time after an acquisition for which nobody else may acquire, even if the lease is released before: keeps a late twin
-   * from doing a quick task again. A task that throws is not done, and holds nobody back. At most `leaseDurationMs`. @defaultValue 0
+   * The time after an acquisition in which nobody else may acquire, even if the lease is released earlier. It keeps a late
+   * duplicate from doing a quick task again. After a task that throws, the lease is released without a hold. At most
+   * `leaseDurationMs`. @defaultValue 0
    */
   readonly minimumHoldMs?: number | undefined;
   /**
-   * The longest that one try of a release may take, of at most two: shorter where the process is about to be frozen or
-   * ended. @defaultValue attemptTimeoutMs
+   * The longest that one try of a release may take; there are at most two tries. Set it lower if the process is about to be
+   * frozen or ended. @defaultValue attemptTimeoutMs
    */
   readonly releaseTimeoutMs?: number | undefined;
   /**
-   * The group that this candidate is of, and for how long its terms keep the election to that group.
-   * @defaultValue none: whoever comes first
+   * The group of this candidate, and the time for which its terms keep the election to that group.
+   * @defaultValue none: a candidate of any group may acquire
    */
   readonly reservation?: Reservation | undefined;
-  /** The least term that this candidate may lead: how an administrator heals a record that was lost or restored. */
+  /** The lowest term that this candidate may lead. An administrator sets it after a record was lost or restored. */
   readonly minTerm?: number | undefined;
   /**
-   * Where to write what happens: `console`, a winston logger, `pinoLogger(pino)`. Without one, the few things that a person
-   * must know are process warnings: that the store fails, still fails, answers again; an overrun; a record that cannot be
-   * used. `false` silences those, too.
+   * The destination of log lines: `console`, a winston logger, or `pinoLogger(pino)`.
+   *
+   * Without a logger, the few things that a person must know are process warnings. Examples are a store that fails, still fails
+   * or answers again, an overrun, or a record that cannot be used. `false` silences those, too.
    */
   readonly logger?: LoggerOption;
   /**
-   * What `run` and `campaign` do where the store refuses (no rights, no table) before it has ever taken a write of this
-   * process: reject after a lease of nothing else, or go on asking. Either warns at once. @defaultValue 'fail-fast'
+   * The reaction of `run` and `campaign` to a store that refuses, for instance because rights or a table are missing. It applies
+   * until the store has accepted a write of this process in this election. `fail-fast` rejects after a whole lease of nothing but
+   * refusals, `patient` keeps trying. Both warn at once. @defaultValue 'fail-fast'
    */
   readonly startup?: "fail-fast" | "patient" | undefined;
   /** @defaultValue the store's clock */
@@ -94,8 +99,8 @@ const OPTIONS: Readonly<Record<keyof ElectorOptions, true>> = {
 };
 
 /**
- * Checks everything that can be known before any request.
- * @throws {ConfigurationError | UnsupportedError} for what cannot work, with the numbers. Returns the durations, decided.
+ * Checks everything that can be checked before a request. Returns the durations, with the defaults filled in.
+ * @throws {ConfigurationError | UnsupportedError} for options that cannot work. The message has the numbers.
  */
 export function checkElectorOptions(options: ElectorOptions): Timing {
   const { store, election, candidateId, value, minTerm, onOverrun, expiry, renewal, reservation } = options;
@@ -124,7 +129,7 @@ function checkChoice(name: string, value: string | undefined, [one, other]: read
   throw new ConfigurationError(`${name} is ${JSON.stringify(value)}; it must be '${one}' or '${other}'.`);
 }
 
-/** A reservation without a clock to judge it by would keep a whole group out for ever, or for no time. */
+/** Without a clock to judge it by, a reservation would keep other groups out for ever, or for no time. */
 function checkReservations(reservation: Reservation, { name, capabilities }: LeaseStore): void {
   checkReservation(reservation);
   if (capabilities.reservation) return;

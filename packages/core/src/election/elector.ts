@@ -29,9 +29,11 @@ import { timing, type Timing, type TimingReport } from "./timing.ts";
 /**
  * One candidate in one election.
  *
- * At most one candidate of an election is *valid* (its `isLeader`, its `leadership.isValid()`) at any instant, however
- * slow, paused or cut off any of them is, as long as the rates of their clocks differ by less than 10%. What a lease
- * cannot do is stop a write that a paused process sends late: for that, let the resource check the term.
+ * A candidate is *valid* while its `isLeader` and its `leadership.isValid()` are true. At any instant at most one candidate of an
+ * election is valid, even if others are slow, paused or cut off. This requires that the rates of their clocks differ by less than
+ * 10%.
+ *
+ * A lease cannot stop a write that a paused process sends late. Let the resource check the term for that.
  *
  * @example
  * ```ts
@@ -56,10 +58,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
   readonly #leading: Leading<LeadershipOf<Store>>;
-  /** What was seen last to keep candidates out. */
+  /** The blocker that was observed last. */
   #bar: Blocker | undefined;
 
-  /** @throws {ConfigurationError} for anything that cannot work, before any request. */
+  /** @throws {ConfigurationError} for anything that cannot work. No request is sent. */
   constructor(options: ElectorOptions<Store>) {
     this.#timing = checkElectorOptions(options);
     this.#options = options;
@@ -97,31 +99,31 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.#leading = new Leading({ ...common, announcements, journal, standingBack: this.#standingBack });
   }
 
-  /** Reports whether this candidate is the leader at this very moment: computed from the clocks at each call, never stored. */
+  /** Reports whether this candidate is the leader at this moment. It is computed from the clocks at each call, never stored. */
   get isLeader(): boolean {
     return this.#leading.tenure?.leadership.isValid() === true;
   }
 
-  /** The leader that this candidate saw last. */
+  /** The leader that this candidate observed last. */
   get leader(): Leader | undefined {
     return this.#announcements.leader;
   }
 
   /**
-   * The leader that this candidate saw last, and how long ago; undefined before its first look. While this candidate leads
-   * itself, `isLeader` tells, and the age is that of its term.
+   * The leader that this candidate observed last, and how long ago; undefined before the first poll. While this candidate leads,
+   * use `isLeader`: the age is then that of its term.
    */
   get lastSeen(): LastSeen | undefined {
     return this.#announcements.lastSeen;
   }
 
-  /** The state of this elector and of its store at this very moment: for health checks, in a form that JSON keeps. */
+  /** The state of this elector and of its store at this moment, for health checks. JSON can hold it. */
   health(): ElectorHealth {
     const { tenure } = this.#leading;
     const validForMs = tenure?.leadership.remainingMs() ?? 0;
     const { state } = this.#announcements;
     return {
-      // By the clocks: after a freeze no timer has said so yet.
+      // The clocks decide, because no timer has run yet right after a freeze.
       state: state === "leading" && validForMs === 0 ? "ending" : state,
       leading: validForMs > 0,
       ...(tenure ? { term: tenure.term } : {}),
@@ -137,8 +139,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Adds a listener for one kind of event; returns a function that removes it.
-   * @throws {ConfigurationError} for an event that there is not, or a listener that is no function.
+   * Adds a listener for one kind of event, and returns a function that removes it.
+   * @throws {ConfigurationError} for an unknown event, or a listener that is not a function.
    */
   on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
     checkKnown("Elector has no event", name, EVENT_NAMES);
@@ -147,18 +149,24 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Campaigns, leads, and campaigns again, until the signal aborts, a signal of `stopOn` comes or `stop` is called; then it drains,
-   * releases and resolves. A task that returns gives its term up, and is called again in a later one: this is for work that goes on. One
-   * that returns at once, twice, is warned of, and from then on `retryPeriodMs` pass between two terms. Without a task it leads
-   * until it is stopped, for a program that asks `isLeader`.
-   * Once the store has taken a write of this election, its failures never end it: it steps down in time, and is back when the store is. The task is never called on a
-   * term that is over or ending. Between two terms there is a short wait (a tenth of a second), whatever the options.
+   * Campaigns, leads, and campaigns again, until the signal aborts, a signal of `stopOn` comes or `stop` is called. Then it
+   * drains, releases and resolves.
    *
-   * @throws {ElectorBusyError} if this elector is busy. {ConfigurationError}, {UnsupportedError} if the store can never
-   *   hold this election. {StoreError} if the store has done nothing but refuse (no rights, no table) for a lease, and never
-   *   took a write of this process in this election before, unless `startup` is 'patient'. {AlreadyAbortedError} if the signal has aborted before.
-   *   {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`. Else whatever the task
-   *   throws while its signal has not aborted, after the lease was released.
+   * Use it for work that goes on. A task that returns gives its term up, and is called again in a later term. If it returns at
+   * once twice in a row, the elector warns, and `retryPeriodMs` pass between two terms from then on. Without a task it leads
+   * until it is stopped, for a program that asks `isLeader`.
+   *
+   * After the store has accepted a first write of this election, store failures never make `run` reject. The elector then steps
+   * down in time, and competes again. The task is never called on a term that is over or ending. Between two terms there is a
+   * short wait (0.1 s at least), whatever the options.
+   *
+   * @throws {ElectorBusyError} if this elector is busy.
+   * @throws {ConfigurationError | UnsupportedError} if the store can never hold this election.
+   * @throws {StoreError} if the store has only refused (no rights, no table) for a whole lease. It is not thrown if `startup` is
+   *   'patient', or after the store has accepted a write of this process in this election.
+   * @throws {AlreadyAbortedError} if the signal has already aborted.
+   * @throws {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`.
+   * @throws any error that the task throws before its signal aborts, after the lease was released.
    */
   async run(task: LeaderTask<unknown, LeadershipOf<Store>> = untilEnded, options: RunOptions = {}): Promise<void> {
     checkTask("run", task);
@@ -185,11 +193,13 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Campaigns until this candidate leads, and hands the leadership over: renewed until it is disposed of. When the
-   * signal aborts after that, so does `leadership.signal`. It stands back for `cooldownMs` after an earlier term, but how
-   * soon it is called again is the caller's own decision: with a `cooldownMs` of 0 it may lead again at once.
+   * Campaigns until this candidate leads, and returns the leadership. The lease is renewed until the leadership is disposed of.
+   * If the signal aborts after that, `leadership.signal` aborts, too.
    *
-   * @throws the signal's reason if it aborts while waiting. {ElectorBusyError}, {AlreadyAbortedError} as `run`.
+   * The cooldown of an earlier term applies. The caller decides how soon to call again: with a `cooldownMs` of 0 this candidate
+   * may lead again at once.
+   *
+   * @throws the signal's reason if it aborts while waiting. Otherwise as `run`.
    */
   async campaign(options: WaitOptions = {}): Promise<HeldLeadership & LeadershipOf<Store>> {
     const { signal } = this.#claim.begin("campaign", options);
@@ -208,13 +218,15 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * One attempt, without waiting: runs the task if this candidate can lead at once. It may use the store's own clock to
-   * tell that a lease has expired, so that a process with no memory can replace a dead leader. It does not stand back
-   * after an earlier term: each call is the caller's own decision to compete. A term that is over or ending before the
-   * task could be called counts as not elected.
+   * Makes one attempt, without waiting: runs the task if this candidate can lead at once.
    *
-   * @throws a `StoreError` if the store fails: nobody leads. A kept connection that has broken is replaced once. The signal's reason if it aborts before the task starts.
-   *   Else as `run`.
+   * It may use the store's own clock to tell that a lease has expired. So a process that has just started can replace a dead
+   * leader. No cooldown applies, because each call is the caller's own decision to compete. A term that is over or ending before
+   * the task could be called counts as not elected.
+   *
+   * @throws {StoreError} if the store fails; this candidate then does not lead. If a kept connection has broken, a second try
+   *   replaces it.
+   * @throws the signal's reason if it aborts before the task starts. Otherwise as `run`.
    */
   async tryRun<T>(task: LeaderTask<T, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
     checkTask("tryRun", task);
@@ -235,8 +247,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * One attempt, as `tryRun`'s, which hands the leadership over as `campaign` does; `undefined` where this candidate was not
-   * elected, or this elector was at work already.
+   * Makes one attempt, as `tryRun` does, and returns the leadership, as `campaign` does. Returns `undefined` if this candidate
+   * was not elected, or if this elector is busy.
    */
   async tryCampaign(options: WaitOptions = {}): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
     if (this.#claim.call) return undefined;
@@ -252,10 +264,11 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Gives up the present term: aborts its signal, waits for the task while the lease is still renewed, releases. The
-   * elector then goes on campaigning, after the others had their turn. Does nothing if this candidate does not lead.
+   * Gives up the present term: aborts its signal, waits for the task while the lease is still renewed, and releases. `run` then
+   * campaigns again, after the cooldown. Does nothing if this candidate does not lead.
    *
-   * It waits for the task: a task that awaits it waits for itself, which is warned of. To give up from inside a task, return from it.
+   * It waits for the task, so a task that awaits it waits for itself. The elector warns of that on Node 24 or later. To give up
+   * from inside a task, return from it.
    */
   async resign(): Promise<void> {
     const { tenure } = this.#leading;
@@ -266,11 +279,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Ends whatever call is under way, as the abort of its signal does: a leader drains and releases. Afterwards the elector can
-   * be used again. Does nothing where no call is under way.
+   * Ends the call that is under way, as an abort of its signal does: a leader drains and releases. Afterwards the elector can be
+   * used again. Does nothing if no call is under way.
    *
-   * It waits for the task, or for a leadership held by hand to be disposed of: who awaits it inside of either waits for
-   * himself. Call it before `process.exit`: a process that ends without it leaves its lease to run out.
+   * It waits for the task, or until a leadership held by hand is disposed of. Code that awaits it inside the task, or before it
+   * disposes of the leadership, waits for itself. Call it before `process.exit`: a process that ends without it leaves its lease
+   * to expire.
    * @throws {DrainTimeoutError} if that takes longer than `drainTimeoutMs`.
    */
   async stop(options: StopOptions = {}): Promise<void> {
@@ -289,7 +303,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     await this.stop();
   }
 
-  /** Yields who leads, and again whenever that changes; see {@link Observer.observe}. */
+  /** Yields the leader, and yields again whenever that changes; see {@link Observer.observe}. */
   observe(options: WaitOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
     const { retryPeriodMs, attemptTimeoutMs } = this.#timing;
     const observer = new Observer({
@@ -303,17 +317,20 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return observer.observe(options);
   }
 
-  /** Waits until a leader had best stop, unless its term ends before that. */
+  /** Waits until the best time for a leader to stop, unless its term ends earlier. */
   async #untilPlannedEnd(): Promise<void> {
     const { tenure } = this.#leading;
     const { releaseOnStop = true, renewal } = this.#options;
-    // Nothing is released, nobody renews on the grid that standbys aim at, or nobody looks at all.
+    // The leader stops at once if nothing is released, or renewals follow no grid. It also does if standbys wait in a queue,
+    // because they do not poll.
     if (!tenure?.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(this.#store)) return;
     const inMs = plannedEndMs(this.#clock.monotonicMs(), tenure.grantedAt, this.#timing, this.#store.capabilities);
     if (inMs > 0) await sleep(this.#clock, inMs, tenure.leadership.signal).catch(() => undefined);
   }
 
-  /** Frees the elector, once no task is pending any more: `run` may have given up waiting for it, or it is held by hand. */
+  /**
+   * Frees the elector once no task is pending. `run` may have stopped waiting for its task, or a leadership may be held by hand.
+   */
   #settled(): void {
     const free = (): void => {
       this.#claim.free();
@@ -326,8 +343,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Tries a second time, within the time of one attempt, where the store answered last and a connection has broken since. A function that was
-   * frozen between two calls finds its kept connections closed, of which the first request after the thaw learns.
+   * Tries a second time if the store answered last, but a connection has broken since. The second try starts within the time
+   * limit of one attempt. A function that was frozen between two calls finds its kept connections closed. Only the first request
+   * after the thaw reveals that.
    */
   async #tryTwice(signal: AbortSignal): Promise<Lease | undefined> {
     const startMs = this.#clock.monotonicMs();
@@ -342,20 +360,20 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     }
   }
 
-  /** One look and, where it shows a chance, one attempt. */
+  /** Polls once and, if the reply shows a chance, makes one attempt. */
   async #try(signal: AbortSignal): Promise<Lease | undefined> {
     const snapshot = await this.#candidacy.look("store-clock", signal);
     const mayTry = this.#candidacy.mayTry(snapshot) && !signal.aborted;
     return mayTry ? await this.#candidacy.attempt("store-clock") : undefined;
   }
 
-  /** Runs the task on a lease; `undefined` where it could not be called, because its term was over, or ending, before that. */
+  /** Runs the task on a lease. Returns `undefined` if the term was over or ending before the task could be called. */
   #lead<T>(lease: Lease, task: LeaderTask<T, LeadershipOf<Store>>, signal: AbortSignal): Promise<TaskResult<T> | undefined> {
     if (!signal.aborted) return this.#leading.run(lease, task, signal);
     return this.#candidacy.giveBack(lease).then(() => undefined);
   }
 
-  /** Hands a lease over as a leadership; `undefined` where its term was over, or ending, before that. */
+  /** Returns a lease as a leadership, or `undefined` if its term was over or ending before. */
   async #hold(lease: Lease, signal: AbortSignal): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
     if (signal.aborted) {
       await this.#candidacy.giveBack(lease);
@@ -373,7 +391,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.#announcements.emit("standby", {});
   }
 
-  /** Waits until this candidate has the lease; `undefined` once the signal has aborted. */
+  /** Waits until this candidate has the lease. Returns `undefined` once the signal has aborted. */
   async #campaign(signal: AbortSignal): Promise<Lease | undefined> {
     void reportSettings(this.#store, this.election, this.#journal);
     const campaign: CampaignOptions = {

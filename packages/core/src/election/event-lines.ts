@@ -4,12 +4,12 @@ import type { LogAttributes, LogLevel } from "../reporting/logger.ts";
 import { toldError } from "../reporting/told-error.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 
-/** What is written of an event. */
+/** The log line of an event. */
 export interface Line {
   readonly level: LogLevel;
   readonly message: string;
   readonly attributes?: LogAttributes | undefined;
-  /** Where a person must know of it even without a logger. */
+  /** Set if a person must learn of the event even without a logger. */
   readonly warning?: WarningCode | undefined;
 }
 
@@ -25,7 +25,7 @@ const LINES: Lines = {
   ending: ({ election, term, reason }) => {
     const { code, message } = toldError(reason);
     const level = isLeaseholdError(reason, "LEASE_LOST") ? "warn" : "info";
-    // The caller's own reason may say as little as "This operation was aborted".
+    // The caller's own reason may say only "This operation was aborted", so the line names the election and the term.
     const text = isLeaseholdError(reason) ? message : `Ending '${election}', term ${term}: ${message}`;
     return { level, message: text, attributes: { term, code } };
   },
@@ -40,7 +40,7 @@ const LINES: Lines = {
     attributes: leader ? { leader: leader.candidateId, term: leader.term } : {},
   }),
   renewed: ({ election, term }) => ({ level: "debug", message: `Renewed '${election}', term ${term}.`, attributes: { term } }),
-  // The contact with the store says what a person must know of these.
+  // `StoreContact` warns people of failing renewals and polls, so their lines are `debug`.
   renewFailed: ({ term, error }) => failureLine("debug", error, { term }),
   storeFailed: ({ error }) =>
     isLeaseholdError(error, "TERM_REGRESSED") || isLeaseholdError(error, "FOREIGN_RECORD")
@@ -63,7 +63,7 @@ const LINES: Lines = {
   },
 };
 
-/** Returns the line that is written of an event. */
+/** Returns the log line of an event. */
 export function lineOf<Name extends keyof ElectorEvents>(name: Name, event: ElectorEvents[Name], candidateId: string): Line {
   return LINES[name](event, candidateId);
 }

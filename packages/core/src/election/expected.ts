@@ -1,4 +1,4 @@
-/** What others may wait for. Its promise is made for the first who does: for most of it nobody ever waits. */
+/** A deferred result that creates its promise on first access, because most are never awaited. */
 export class Expected<T> {
   #asked: PromiseWithResolvers<T> | undefined;
   #settle: ((asked: PromiseWithResolvers<T>) => void) | undefined;
@@ -11,12 +11,12 @@ export class Expected<T> {
     return this.#asked.promise;
   }
 
-  /** Does nothing once it has settled. */
+  /** Does nothing if it has settled already. */
   resolve(value: T): void {
     this.#settleBy(({ resolve }) => resolve(value));
   }
 
-  /** As `resolve`. A rejection that nobody waits for is none. */
+  /** As `resolve`. A rejection whose promise nobody has asked for causes no unhandled rejection. */
   reject(error: Error): void {
     this.#settleBy(({ reject }) => reject(error));
   }

@@ -1,16 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** From this Node on a context costs nothing where promises are made. Older ones follow each promise of the whole process. */
+/** From this Node version on, an async context adds no cost to promises. Older versions track each promise of the process. */
 const CHEAP_SINCE = 24;
 
 const contexts = Number.parseInt(process.versions.node, 10) >= CHEAP_SINCE ? new AsyncLocalStorage<object>() : undefined;
 
-/** Calls a task, whose code is known from then on as that of `owner`'s. */
+/** Calls a task, and marks the code that it runs as code of `owner`'s task. */
 export function callTask<T>(owner: object, task: () => T): T {
   return contexts ? contexts.run(owner, task) : task();
 }
 
-/** Reports whether this is called by code that a task of `owner`'s has begun. On a Node where that is not cheap, it never is. */
+/**
+ * Reports whether the caller is code that a task of `owner` has started. Always false on an older Node, where that is not cheap.
+ */
 export function isInsideTask(owner: object): boolean {
   return contexts?.getStore() === owner;
 }

@@ -1,13 +1,13 @@
 import type { Clock, Timer } from "../time/clock.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
 
-/** The least time between two renewals that a watch asks for: a push never makes a leader ask more often. */
+/** The shortest time between two renewals that a watch asks for. It limits the renewals that pushes can cause. */
 const BETWEEN_WAKES_MS = 1_000;
 const BEGINS_AFTER_MS = 1_000;
 
 /**
- * Renews a leader's lease early where the store says that it may be gone. A push is only a wake-up: the renewal decides. Where the watch
- * ends or fails, the renewals of the grid go on.
+ * Renews a leader's lease early when the store signals that the lease may be gone. A push is only a wake-up: the renewal decides.
+ * If the watch ends or fails, the scheduled renewals go on.
  */
 export class LeaseWatch {
   readonly #stopping = new AbortController();
@@ -21,7 +21,7 @@ export class LeaseWatch {
     this.#renew = renew;
   }
 
-  /** Watches after a second: most functions are done by then, and a watch takes a connection. */
+  /** Starts the watch after a second. Most functions are done by then, and a watch takes a connection. */
   start(store: LeaseStore, lease: Lease): void {
     const { signal } = this.#stopping;
     const watch = store.watchLease?.bind(store);
@@ -44,7 +44,7 @@ export class LeaseWatch {
         this.#renew();
       }
     } catch {
-      // The renewals say what is wrong, if anything is.
+      // The renewals report the failure, if there is one.
     }
   }
 }

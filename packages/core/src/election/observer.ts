@@ -16,11 +16,11 @@ import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "../store/lease-limits.ts";
 export interface ObserverOptions {
   readonly store: LeaseStore;
   readonly election: string;
-  /** The longest wait between two looks where the store cannot push. @defaultValue 2_000 */
+  /** The longest wait between two polls on a store that cannot push. @defaultValue 2_000 */
   readonly retryPeriodMs?: number | undefined;
-  /** The longest that one look may take. @defaultValue 5_000 */
+  /** The longest that one poll may take. @defaultValue 5_000 */
   readonly attemptTimeoutMs?: number | undefined;
-  /** Where to write what happens to the store; see the option of the same name of an elector. */
+  /** The destination of log lines about the store; see the elector's option of the same name. */
   readonly logger?: LoggerOption;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
@@ -35,7 +35,7 @@ const OPTIONS: Readonly<Record<keyof ObserverOptions, true>> = {
   logger: true,
   clock: true,
 };
-/** An outage that lasts for so long is reported again: as long as the default lease. */
+/** An outage that lasts this long is reported again. It is as long as the default lease. */
 const LASTING_MS = 15_000;
 
 /**
@@ -71,17 +71,17 @@ export class Observer {
     this.#contact = new StoreContact(this.#store, this.#election, this.#clock);
   }
 
-  /** The contact with the store at this very moment: for health checks. */
+  /** The contact with the store at this moment, for health checks. */
   health(): ContactHealth {
     return this.#contact.health;
   }
 
   /**
-   * Yields who leads now, and again whenever the candidate, its term, its value or how sure one can be changes;
-   * `undefined` means nobody. While the store does not answer it yields nothing: what was yielded last is what is
-   * known. Ends when the signal aborts, or when the loop is left.
-   * @throws {AlreadyAbortedError} if the signal has aborted before. {ConfigurationError}, {UnsupportedError} if the store
-   *   can never hold this election.
+   * Yields the present leader, and yields again whenever the candidate, its term, its value or its `state` changes. `undefined`
+   * means that nobody leads. While the store does not answer, it yields nothing: the last value is the last known one. Ends when
+   * the signal aborts, or when the loop is left.
+   * @throws {AlreadyAbortedError} if the signal has already aborted.
+   * @throws {ConfigurationError | UnsupportedError} if the store can never hold this election.
    */
   async *observe(
     options: { readonly signal?: AbortSignal | undefined } = {},
@@ -130,13 +130,13 @@ export class Observer {
         this.#contact.failed("read", error);
         this.#contact.report({ journal: this.#journal, leaseDurationMs: LASTING_MS });
       }
-      // An observer outlives its store's outages.
+      // An observer goes on through an outage of its store.
       return undefined;
     }
   }
 }
 
-/** The leader that a snapshot shows, if it shows one. */
+/** Returns the leader that a snapshot shows, if there is one. */
 export function leaderOf(snapshot: LeaseSnapshot | undefined): Leader | undefined {
   if (!snapshot || snapshot.holder === undefined) return undefined;
   const { state, holder, term, value } = snapshot;
@@ -144,7 +144,7 @@ export function leaderOf(snapshot: LeaseSnapshot | undefined): Leader | undefine
   return { candidateId: holder, term, state, ...(value === undefined ? {} : { value }) };
 }
 
-/** @throws {ConfigurationError} unless `store` looks like a LeaseStore. */
+/** @throws {ConfigurationError} unless `store` has the functions of a LeaseStore. */
 export function checkStore(store: unknown): asserts store is LeaseStore {
   const candidate = store as Partial<LeaseStore> | undefined;
   const complete = (["acquire", "renew", "release", "read", "check", "nextLookMs"] as const).every(

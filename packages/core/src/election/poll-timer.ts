@@ -5,14 +5,14 @@ import type { LeaseStore } from "../store/lease-store.ts";
 import { WatchHealth } from "./watch-health.ts";
 
 /**
- * The wait before a watch that ended is begun again. Where it ends again and again the wait grows to a retry
- * period: each watch is a request, too.
+ * The wait before a watch that ended is started again. If it keeps ending, the wait grows to a retry period, because each watch
+ * is a request, too.
  */
 const WATCH_AGAIN_MS = 1_000;
-/** A watch that has been silent for so many renewals, while polls showed a change, is deaf. */
+/** A watch is deaf if it stays silent for so many renewal intervals after a poll showed a change. */
 const DEAF_AFTER_RENEWALS = 2;
 
-/** The reason of a timer that was stopped because it is not needed any more; without one, an error is made for each. */
+/** The abort reason of a timer that is no longer needed. Without a reason, each abort would create an error. */
 const STOPPED = "stopped";
 
 export interface PollTimerOptions {
@@ -25,8 +25,8 @@ export interface PollTimerOptions {
 }
 
 /**
- * Paces the polls of an election: waits for a time, or until the store's watch wakes it. Wake-ups carry nothing and are merged: of
- * those that come before a poll is sent, that poll is the answer, and of those that come later, the next one.
+ * Paces the polls of an election: waits for a time, or until the store's watch wakes it. Wake-ups carry no data and are merged. A
+ * poll answers the wake-ups that came before it was sent. Later ones are answered by the next poll.
  */
 export class PollTimer {
   readonly #options: PollTimerOptions;
@@ -36,15 +36,15 @@ export class PollTimer {
   readonly #health: WatchHealth | undefined;
   /** The watch that is under way. */
   #watching: AbortController | undefined;
-  /** The watch stands: it wakes at each change from now on. */
+  /** True while the watch works: it wakes at each change from now on. */
   #stands = false;
-  /** When the first wake-up came that no poll has answered yet, by the monotonic clock. */
+  /** The instant of the first wake-up that no poll has answered yet, by the monotonic clock. */
   #wokenMs: number | undefined;
-  /** No wake-up has come since the last poll was sent. */
+  /** True if no wake-up was unanswered when the last poll was sent. */
   #isSilent = true;
-  /** Since when the watch has said nothing of a change that a poll has shown. */
+  /** The instant of the first poll that showed a change which the watch has not announced, by the monotonic clock. */
   #silentSinceMs: number | undefined;
-  /** What the last poll has shown, as far as a change of it wakes. */
+  /** The state that the last poll showed, limited to the parts whose change wakes. */
   #shown: string | undefined;
   #wake: (() => void) | undefined;
 
@@ -62,19 +62,19 @@ export class PollTimer {
   }
 
   /**
-   * Aborts with the signal that was given, on which it is the one listener: each listener more makes adding and removing
-   * the others slower, and many may share that signal.
+   * Aborts with the caller's signal. This timer is the only listener on that signal, which many may share. Each additional
+   * listener makes it slower to add and remove others.
    */
   get signal(): AbortSignal {
     return this.#stopped.signal;
   }
 
-  /** Reports whether a wake-up is to be expected at each change: then one poll after each renewal is enough. */
+  /** Reports whether each change can be expected to cause a wake-up. If so, one poll after each renewal is enough. */
   get isPushed(): boolean {
     return this.#stands && this.#health?.isDeaf === false;
   }
 
-  /** When the first wake-up came that no poll has answered yet, by the monotonic clock. */
+  /** The instant of the first wake-up that no poll has answered yet, by the monotonic clock. */
   get wokenMs(): number | undefined {
     return this.#wokenMs;
   }
@@ -89,18 +89,18 @@ export class PollTimer {
     this.#stopped.signal.throwIfAborted();
   }
 
-  /** Waits for `delayMs`, whatever wakes. @throws the signal's reason as soon as it aborts. */
+  /** Waits for `delayMs`, and ignores wake-ups. @throws the signal's reason as soon as it aborts. */
   async pause(delayMs: number): Promise<void> {
     await sleep(this.#clock, delayMs, this.#stopped.signal);
   }
 
-  /** A poll is sent now. It answers every wake-up so far. */
+  /** Called when a poll is sent. It answers every wake-up so far. */
   polling(): void {
     this.#isSilent = this.#wokenMs === undefined;
     this.#wokenMs = undefined;
   }
 
-  /** Takes in what that poll has shown. */
+  /** Processes the reply of that poll. */
   polled(snapshot: LeaseSnapshot | undefined): void {
     const before = this.#shown;
     this.#shown = snapshot && `${snapshot.term} ${snapshot.state === "vacant"} ${snapshot.endingReason !== undefined}`;
@@ -113,7 +113,7 @@ export class PollTimer {
     if (this.#health?.isDeaf) this.#health.report(this.#options);
   }
 
-  /** Begins the watch anew. */
+  /** Starts the watch again. */
   renewWatch(): void {
     this.#silentSinceMs = undefined;
     this.#watching?.abort(STOPPED);
@@ -157,7 +157,7 @@ export class PollTimer {
       this.#watching = new AbortController();
       try {
         for await (const _ of store.watch?.(election, { signal: this.#watching.signal }) ?? []) {
-          // The first one says that the watch stands, and nothing of changes.
+          // The first wake-up says that the watch works, and nothing about changes.
           if (this.#stands) {
             this.#silentSinceMs = undefined;
             this.#health?.heard();
@@ -166,9 +166,9 @@ export class PollTimer {
           this.#wakeUp();
         }
       } catch {
-        // The polls go on, and say what is wrong with the store if anything is.
+        // The polls go on, and report the store's failure if there is one.
       }
-      // A standby that has relied on it polls at once.
+      // A standby that relied on the watch polls at once.
       if (this.#stands) this.#wakeUp();
       this.#stands = false;
       this.#silentSinceMs = undefined;

@@ -9,20 +9,20 @@ import { LookPace } from "./look-pace.ts";
 import { Setbacks } from "./setbacks.ts";
 
 /**
- * One candidate's way to the lease by a place in the store's queue. A place is held only while this candidate would lead if
- * its turn came: one that does not move keeps everybody behind it waiting.
+ * Gets the lease for one candidate by a position in the store's queue. The candidate keeps a position only while it would lead at
+ * its turn. A position that does not move makes everybody behind it wait.
  */
 export class QueuedCampaign {
   readonly #options: CampaignOptions;
   readonly #queue: Queue;
   readonly #signal: AbortSignal;
   readonly #setbacks: Setbacks;
-  /** Of places taken and of attempts made, whatever the store shows. */
+  /** Limits how often positions are taken and attempts are made, whatever the store returns. */
   readonly #pace: LookPace;
   #place: Place | undefined;
-  /** The last instant at which the place was known to keep nobody waiting, by the monotonic clock. */
+  /** The last instant at which the position was known to make nobody wait, by the monotonic clock. */
   #harmlessMs = 0;
-  /** Something other than an outage has ended the last place. */
+  /** True if a failure other than an outage ended the last position. */
   #isRefused = false;
 
   constructor(options: CampaignOptions, queue: Queue, signal: AbortSignal) {
@@ -34,8 +34,8 @@ export class QueuedCampaign {
   }
 
   /**
-   * Waits until the candidate has the lease. Returns `undefined` once the signal has aborted; it may still abort until the
-   * caller goes on, who then gives the lease back. In either case no place is left behind.
+   * Waits until the candidate has the lease. Returns `undefined` once the signal has aborted. The signal may also abort before
+   * the caller goes on, which then gives the lease back. No position is left behind in either case.
    */
   async win(): Promise<Lease | undefined> {
     try {
@@ -52,13 +52,14 @@ export class QueuedCampaign {
     }
   }
 
-  /** Waits in one place until that has become the lease, or is void. */
+  /** Waits in one position until it has become the lease, or is void. */
   async #step(): Promise<Lease | undefined> {
     const { candidacy, clock, expiry } = this.#options;
     if (!this.#place) {
       await this.#standBack();
       await this.#keepPace();
-      // A place is a write, which everybody sees come and go: none is taken in vain while a look meets the same.
+      // Taking a position is a write, which all candidates observe. After a refusal, read first: a read that is refused, too,
+      // saves it.
       if (this.#isRefused) await candidacy.look(expiry, this.#signal);
       this.#isRefused = false;
       this.#place = candidacy.join(this.#queue, this.#signal);
@@ -77,7 +78,7 @@ export class QueuedCampaign {
     return undefined;
   }
 
-  /** Waits until this candidate may compete, and looks meanwhile: a newer term ends it sooner. */
+  /** Waits until the cooldown is over. It polls meanwhile, because a newer term ends the cooldown sooner. */
   async #standBack(): Promise<void> {
     const { candidacy, standingBack, clock, expiry } = this.#options;
     let snapshot: LeaseSnapshot | undefined;
@@ -97,7 +98,8 @@ export class QueuedCampaign {
     if (this.#signal.aborted) return;
     const { clock, timing } = this.#options;
     const waitMs = this.#setbacks.met(failure);
-    // An outage costs nobody his place. But one in which this candidate can neither go on nor be let by blocks the others.
+    // An outage costs no candidate its position. But a candidate that can neither lead nor be passed blocks the others, so it
+    // leaves after a whole lease.
     const isStuck = clock.monotonicMs() - this.#harmlessMs >= timing.leaseDurationMs;
     this.#isRefused ||= !isOutage(failure);
     if (isStuck || this.#isRefused) await this.#leave();

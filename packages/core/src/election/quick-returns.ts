@@ -2,9 +2,9 @@ import type { Journal } from "../reporting/journal.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Leadership, LeaderTask } from "./leadership.ts";
 
-/** A task that returns by itself in less than this is not work that goes on. */
+/** A task that returns by itself in less than this time does no lasting work. */
 const QUICK_MS = 1_000;
-/** So many quick returns in a row are no accident. */
+/** The number of quick returns in a row at which the elector warns. */
 const MANY = 2;
 
 export interface QuickReturnsOptions {
@@ -16,8 +16,8 @@ export interface QuickReturnsOptions {
 }
 
 /**
- * The returns of a task of `run` that come at once: a task that starts something and does not await it. Each gives the lease up, so that
- * candidates would hand it round as fast as the store answers, and what they started goes on everywhere.
+ * Counts the terms in which a task of `run` returns at once, because it starts work and does not await it. Each return gives the
+ * lease up, so leadership would move as fast as the store answers. The started work would go on in every process.
  */
 export class QuickReturns {
   readonly #options: QuickReturnsOptions;
@@ -27,12 +27,12 @@ export class QuickReturns {
     this.#options = options;
   }
 
-  /** The least pause before the next term. */
+  /** The shortest pause before the next term. */
   get pauseMs(): number {
     return this.#inARow >= MANY ? this.#options.retryPeriodMs : 0;
   }
 
-  /** Returns the task, whose returns are counted. */
+  /** Wraps the task so that its returns are counted. */
   counted<Led extends Leadership>(task: LeaderTask<unknown, Led>): LeaderTask<unknown, Led> {
     const { clock } = this.#options;
     return async (leadership) => {
@@ -52,7 +52,7 @@ export class QuickReturns {
   }
 }
 
-/** The task of a `run` that was given none: leads until the term ends. */
+/** The task of a `run` without a task: leads until the term ends. */
 export async function untilEnded({ ended }: Leadership): Promise<void> {
   await ended;
 }

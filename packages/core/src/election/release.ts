@@ -2,16 +2,13 @@ import { sleep, type Clock } from "../time/clock.ts";
 import { isLeaseholdError, type StoreError } from "../reporting/errors.ts";
 import type { ReleaseOutcome, RequestLimits } from "../store/lease-store.ts";
 
-/**
- * The number of times that a release is tried: one lost request must not cost a lease, and an outage must not hold up a stop
- * for long.
- */
+/** The number of tries of a release. One lost request must not cost a lease, and an outage must not delay a stop for long. */
 const TRIES = 2;
-/** The wait between the two, unless the service asks for more; and the longest one, if it does. */
+/** The wait between the two tries, and the longest wait if the service asks for more. */
 const RETRY_MS = 100;
 const RETRY_MAX_MS = 1_000;
 
-/** A release, and how much time a try may take: not positive once it is too late. */
+/** A release. `timeoutMs` returns the time that a try may take: 0 or less if it is too late. */
 export interface TimelyRelease {
   readonly clock: Clock;
   readonly timeoutMs: () => number;
@@ -19,8 +16,8 @@ export interface TimelyRelease {
 }
 
 /**
- * Releases a lease, trying once more after a failure while there is time. Returns whether it was released.
- * @throws what the last try threw.
+ * Releases a lease. After a failure it tries once more if there is time. Returns true if the lease was released.
+ * @throws the error of the last try.
  */
 export async function releaseInTime({ clock, timeoutMs, send }: TimelyRelease): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {

@@ -2,23 +2,25 @@ import type { Clock } from "../time/clock.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 /**
- * Waits out a term that this process saw and that the store no longer shows, on a store whose failover may undo what was never
- * acknowledged. The wait is one whole lease, the longest that this process has seen, from the first sight of the lower term. By
- * then a leader of the higher term is over, if there ever was one.
+ * Waits until a term must be over that this process observed and that the store no longer shows. This happens on a store whose
+ * failover may undo writes that were never acknowledged.
+ *
+ * The wait is one whole lease, the longest that this process has observed. It begins at the first read of the lower term. After
+ * it, a leader of the higher term is over, if there ever was one.
  */
 export class RolledBackTerms {
   readonly #clock: Clock;
   #longestLeaseMs: number;
-  /** The first sight of the lower term, by the monotonic clock. */
+  /** The first read of the lower term, by the monotonic clock. */
   #lowerSinceMs: number | undefined;
 
-  /** @param leaseMs the least time to wait. */
+  /** @param leaseMs the shortest time to wait. */
   constructor(clock: Clock, leaseMs: number) {
     this.#clock = clock;
     this.#longestLeaseMs = leaseMs;
   }
 
-  /** Takes in what was seen. `isLower`: its term is below one that was seen before. */
+  /** Processes a reply. `isLower` is true if its term is below one that was observed before. */
   saw(snapshot: LeaseSnapshot | undefined, isLower: boolean): void {
     this.#longestLeaseMs = Math.max(this.#longestLeaseMs, snapshot?.leaseDurationMs ?? 0);
     if (!isLower) this.#lowerSinceMs = undefined;

@@ -2,33 +2,33 @@ import { systemClock } from "../time/clock.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { Recent } from "../time/recent.ts";
 
-/** The highest terms of one election that this process knows of. */
+/** The highest terms of one election that this process knows. */
 interface Terms {
-  /** Shown by a read, a push or an acquisition. */
+  /** Returned by a read, a push or an acquisition. */
   readonly seen: number;
-  /** Led by this process: the store has acknowledged it. */
+  /** Led by this process: the store has acknowledged the acquisition. */
   readonly led: number;
 }
 
 const NONE: Terms = { seen: 0, led: 0 };
 const known = new WeakMap<LeaseStore, Recent<Terms>>();
 
-/** The highest term that this process has lately seen of an election in a store; 0 before any. */
+/** Returns the highest term of an election that this process has lately observed in a store; 0 if none. */
 export function highestTermSeen(store: LeaseStore, election: string): number {
   return termsOf(store, election).seen;
 }
 
-/** The highest term that this process has lately led; 0 before any. */
+/** Returns the highest term that this process has lately led; 0 if none. */
 export function highestTermLed(store: LeaseStore, election: string): number {
   return termsOf(store, election).led;
 }
 
-/** Notes a term, so that a record that goes back is noticed by every elector of this process on that store. */
+/** Records a term, so that every elector of this process on that store notices a record that goes back. */
 export function noteTerm(store: LeaseStore, election: string, term: number): void {
   note(store, election, { seen: term, led: 0 });
 }
 
-/** Notes a term that this process leads. */
+/** Records a term that this process leads. */
 export function noteTermLed(store: LeaseStore, election: string, term: number): void {
   note(store, election, { seen: term, led: term });
 }

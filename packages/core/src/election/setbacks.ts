@@ -10,13 +10,13 @@ export interface SetbackOptions {
   readonly store: LeaseStore;
   readonly clock: Clock;
   readonly timing: Timing;
-  /** A refusal of the store's, before it is known to take this process's writes, ends the campaign after a lease. */
+  /** True if a whole lease of refusals ends the campaign. This applies until the store has accepted a write of this process. */
   readonly failsFast: boolean;
   readonly journal: Journal;
   readonly onStoreFailed: (error: unknown) => void;
 }
 
-/** Failures on the way to the lease: they are told, and waited out, unless they are there to stay. */
+/** Handles campaign failures: reports, backs off, and rethrows those that a retry cannot fix. */
 export class Setbacks {
   readonly #options: SetbackOptions;
 
@@ -25,8 +25,8 @@ export class Setbacks {
   }
 
   /**
-   * The time between two looks of who is pushed nothing. Where the store can push, a retry period may be longer than a lease:
-   * looks are aimed at renewals there, also while it does not push.
+   * The time between two polls of a standby that gets no pushes. On a store that can push, `retryPeriodMs` may be longer than a
+   * lease. Polls are aimed at renewals there, even while no push arrives.
    */
   get periodMs(): number {
     const { store, timing } = this.#options;
@@ -34,8 +34,8 @@ export class Setbacks {
   }
 
   /**
-   * Tells a failure, and returns the time to wait before the next request.
-   * @throws it where going on cannot help.
+   * Reports a failure, and returns the milliseconds to wait before the next request.
+   * @throws the failure itself if a retry cannot help.
    */
   met(error: unknown): number {
     if (isMisuse(error)) throw error;
@@ -46,7 +46,7 @@ export class Setbacks {
     return Math.max(askedMs, this.periodMs * (0.5 + clock.random() / 2));
   }
 
-  /** Reports that the store fails, and gives up where it has done nothing but refuse for a whole lease. */
+  /** Reports that the store fails. Throws the failure if the store has only refused for a whole lease. */
   #report(error: unknown): void {
     const { contact, timing, journal, failsFast } = this.#options;
     const { leaseDurationMs } = timing;

@@ -3,28 +3,33 @@ import type { Journal } from "../reporting/journal.ts";
 import { toldError } from "../reporting/told-error.ts";
 import type { Clock } from "../time/clock.ts";
 
-/** Somebody whom a failure has met, and who wants it to be known. */
+/** An elector or observer that a failure affects, and that wants it to be reported. */
 export interface Reporter {
   readonly journal: Journal;
   readonly election: string;
-  /** A failure that lasts for so long is reported again. */
+  /** A failure that lasts this long is reported again. */
   readonly leaseDurationMs: number;
-  /** What becomes of the call, where that is not to go on trying. */
+  /** The consequence for the call, if it does not just go on trying. */
   readonly consequence?: string | undefined;
 }
 
-/** A failure that follows a recovery sooner than this is reported only if it lasts: a store that comes and goes is one matter. */
+/**
+ * A failure that follows a recovery sooner than this is reported only if it lasts. So a store that comes and goes is reported
+ * once.
+ */
 const QUIET_MS = 60_000;
 
 /**
- * One way in which a store fails, which may meet many of a process at the same time. It is reported when it begins, when it has
- * lasted for a lease, and when it meets nobody any more: once for each logger, however many it meets.
+ * One way in which a store fails. It may affect many electors and observers of a process at the same time.
+ *
+ * It is reported when it begins, when it has lasted for a lease, and when it affects nobody any more. Each logger gets each
+ * report once, even if several of its electors are affected.
  */
 export class SharedFailure {
   readonly #storeName: string;
   readonly #clock: Clock;
   readonly #met = new Set<object>();
-  /** Who has been told of it, and whether that it lasts, too. */
+  /** The loggers that have a report of it, and the last report that each one has. */
   readonly #told = new Map<Journal, "begun" | "lasting">();
   #sinceMs = 0;
   #overMs = -Infinity;
@@ -39,7 +44,7 @@ export class SharedFailure {
     this.#met.add(whom);
   }
 
-  /** The store has answered somebody. */
+  /** Called when the store has answered `whom`. Reports the recovery if nobody is affected any more. */
   spares(whom: object): void {
     if (!this.#met.delete(whom) || this.#met.size > 0) return;
     const lastedMs = this.#clock.monotonicMs() - this.#sinceMs;
@@ -51,12 +56,12 @@ export class SharedFailure {
     this.#end();
   }
 
-  /** Somebody asks the store no more: whether it would answer is not known. */
+  /** Called when `whom` asks the store no more. No recovery is reported, because the store may still fail. */
   loses(whom: object): void {
     if (this.#met.delete(whom) && this.#met.size === 0) this.#end();
   }
 
-  /** Says what is new about it: that it has begun, or that it lasts. */
+  /** Reports what is new about it: that it has begun, or that it lasts. */
   report(error: unknown, { journal, election, leaseDurationMs, consequence }: Reporter): void {
     const lastedMs = this.#clock.monotonicMs() - this.#sinceMs;
     const { code, message } = toldError(error);

@@ -1,14 +1,14 @@
 import type { LeaseStore } from "../store/lease-store.ts";
 
 /**
- * The number of campaigns of a process that may begin at the same time on one store: as many requests as SDKs have connections.
- * With a thousand, each would wait for the others for longer than a request may take, and all be sent again.
+ * The number of campaigns of a process that may begin at the same time on one store: SDKs have about as many connections. If a
+ * thousand began at once, each request would wait longer than it may take, and all would be sent again.
  */
 const AT_ONCE = 50;
 
 const startsBy = new WeakMap<LeaseStore, Starts>();
 
-/** The campaigns that begin on one store: so many at a time, and the others after them, in order. */
+/** Limits how many campaigns begin at a time on one store. The others wait, in order. */
 export class Starts {
   #begun = 0;
   readonly #waiting = new Set<() => void>();
@@ -19,7 +19,7 @@ export class Starts {
     return known;
   }
 
-  /** Takes a step once it is its turn. @throws the signal's reason if that aborts while it waits. */
+  /** Runs a step when its turn comes. @throws the signal's reason if that aborts while the step waits. */
   async take<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.#begun < AT_ONCE) this.#begun += 1;
     else await this.#turn(signal);
@@ -32,7 +32,7 @@ export class Starts {
     }
   }
 
-  /** Waits for the place of one that has begun. */
+  /** Waits until a running step ends and gives its slot away. */
   #turn(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {

@@ -1,11 +1,11 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import type { StopSignal } from "./calls.ts";
 
-/** The callbacks of each signal of the process: one listener for all electors, of which there may be many. */
+/** The callbacks of each process signal. One listener serves all electors, because there may be many. */
 const byName = new Map<string, Set<() => void>>();
 const UNSTOPPABLE: readonly string[] = ["SIGKILL", "SIGSTOP"];
 
-/** @throws {ConfigurationError} for what is no list of signals that a process can hear. */
+/** @throws {ConfigurationError} unless it is a list of signals that a process can hear. */
 export function checkStopOn(stopOn: unknown): asserts stopOn is readonly StopSignal[] | undefined {
   if (stopOn === undefined) return;
   const names: readonly unknown[] = Array.isArray(stopOn) ? stopOn : [stopOn];
@@ -18,8 +18,8 @@ export function checkStopOn(stopOn: unknown): asserts stopOn is readonly StopSig
 }
 
 /**
- * Calls back at the first of these signals. Afterwards they do again what they did before, so that a second one ends the process.
- * Returns what stops listening.
+ * Calls `stop` at the first of these signals, and then stops listening. A second signal has its usual effect, and so ends the
+ * process. Returns a function that stops listening.
  */
 export function onStopSignal(names: readonly StopSignal[], stop: () => void): () => void {
   const off = (): void => {

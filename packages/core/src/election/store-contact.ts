@@ -5,27 +5,30 @@ import type { Clock } from "../time/clock.ts";
 import { Recent } from "../time/recent.ts";
 import { SharedFailure, type Reporter } from "./shared-failure.ts";
 
-/** Whether a request was to change something: some may read and not write. */
+/** The kind of a request: a write is to change something. Some credentials may read and not write. */
 export type RequestKind = "read" | "write";
 
 /** The contact of an elector or an observer with its store. */
 export interface ContactHealth {
-  /** The time since the store last answered as it should; absent before it ever has. */
+  /** The milliseconds since the store last answered as it should; absent before its first such answer. */
   readonly lastContactAgeMs?: number | undefined;
-  /** The last failure, unless the store has answered since. */
+  /** The last failure; absent if the store has answered since. After a failed write only a write counts as an answer. */
   readonly lastError?: ToldError | undefined;
 }
 
-/** What all electors and observers of this process on one store share. */
+/** The state that all electors and observers of this process share on one store. */
 interface Shared {
   readonly outages: SharedFailure;
-  /** Apart: rights may be missing for one election alone, for long, and must not hide an outage. */
+  /** Separate from outages. Rights may be missing for one election for a long time, and must not hide an outage. */
   readonly refusals: SharedFailure;
-  /** The elections of which the store has carried out a write of this process, or refused it for its condition alone. */
+  /**
+   * The elections for which the store accepts writes of this process. It has carried one out, or refused one only for its
+   * condition.
+   */
   readonly proven: Recent<true>;
-  /** The elections of which somebody is about to find out. */
+  /** The elections for which a proof of the right to write is under way. */
   readonly proving: Set<string>;
-  /** The last request of anybody was answered. */
+  /** True if the last request of any elector or observer was answered. */
   isWell: boolean;
 }
 
@@ -46,8 +49,9 @@ function sharedOn(store: LeaseStore, clock: Clock): Shared {
 }
 
 /**
- * The contact of one elector or observer with its store: when that last answered, how it fails, and whether it is known to take
- * this process's writes of that election. What is said of its failures is said once for all of a store.
+ * The contact of one elector or observer with its store. It knows when the store last answered, and how the store fails. It also
+ * knows if the store accepts this process's writes of that election. A failure is reported once for all electors and observers on
+ * the store.
  */
 export class StoreContact {
   readonly #election: string;
@@ -63,12 +67,12 @@ export class StoreContact {
     this.#shared = sharedOn(store, clock);
   }
 
-  /** The time for which there was nothing but refusals in this call, where no write was ever proven; else `undefined`. */
+  /** The time for which this call has met only refusals, if no write was ever proven; else `undefined`. */
   get refusedMs(): number | undefined {
     return this.#refusedSinceMs === undefined ? undefined : this.#clock.monotonicMs() - this.#refusedSinceMs;
   }
 
-  /** Reports whether the last request of this process to the store was answered: then there may be a connection that is kept. */
+  /** Reports whether the store answered the last request of this process. If so, a connection may be kept open. */
   get isWell(): boolean {
     return this.#shared.isWell;
   }
@@ -81,15 +85,15 @@ export class StoreContact {
   }
 
   /**
-   * Reports whether it is not known, or not known any more, that this process may write, and nobody is about to find out: who
-   * only reads would not notice that writes succeed again.
+   * Reports whether this process must prove now that it may write. It must if it has no proof or a write has failed, and if no
+   * proof is under way. A candidate that only reads would not notice that writes succeed again.
    */
   get needsProof(): boolean {
     const { proving } = this.#shared;
     return (!this.#isProven || this.#failure?.kind === "write") && !proving.has(this.#election);
   }
 
-  /** Has the right to write proven. Rejects as the proof does. */
+  /** Runs a proof of the right to write. Rejects as the proof does. */
   async prove(proof: () => Promise<unknown>): Promise<void> {
     const { proving } = this.#shared;
     proving.add(this.#election);
@@ -109,7 +113,7 @@ export class StoreContact {
       proven.set(this.#election, true);
       this.#refusedSinceMs = undefined;
     }
-    // Who may read, and not write, is not well yet.
+    // A successful read does not clear a write failure, because credentials may be read-only.
     if (kind === "read" && this.#failure?.kind === "write") return;
     this.#failure = undefined;
     outages.spares(this);
@@ -123,14 +127,14 @@ export class StoreContact {
     const isRefused = isRefusal(error);
     if (isRefused) {
       refusals.meets(this);
-      // That is an answer.
+      // A refusal is an answer, so it ends an outage.
       outages.spares(this);
     } else outages.meets(this);
     if (this.#isProven || !isRefused) this.#refusedSinceMs = undefined;
     else this.#refusedSinceMs ??= this.#clock.monotonicMs();
   }
 
-  /** Says what is new about the last failure. */
+  /** Reports what is new about the last failure. */
   report(reporter: Omit<Reporter, "election">): void {
     if (!this.#failure) return;
     const { error } = this.#failure;
@@ -139,7 +143,7 @@ export class StoreContact {
     failure.report(error, { ...reporter, election: this.#election });
   }
 
-  /** The call is over: the store is asked no more. */
+  /** Called when the call is over: this elector or observer asks the store no more. */
   end(): void {
     const { outages, refusals } = this.#shared;
     outages.loses(this);

@@ -1,12 +1,12 @@
 import type { Journal } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 
-/** The loggers that have been told of a store's settings. */
+/** The loggers that have received the warnings about a store's settings. */
 const asked = new WeakMap<LeaseStore, WeakSet<Journal>>();
 
 /**
- * Warns once for each store and logger of settings of the service by which it may lose what it has acknowledged. No lease waits for
- * it, and it never fails: a store that does not answer is reported by those who need it.
+ * Warns of settings of the service that can lose acknowledged writes, once for each store and logger. No lease waits for it. It
+ * ignores failures, because the callers that need the store report them. The next campaign then inspects again.
  */
 export async function reportSettings(store: LeaseStore, election: string, journal: Journal): Promise<void> {
   const journals = asked.get(store) ?? new WeakSet();

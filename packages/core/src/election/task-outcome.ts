@@ -1,10 +1,10 @@
-/** The depth to which a chain of causes is followed, should one be circular. */
+/** The longest chain of causes that is followed, in case it is circular. */
 const MAX_CAUSES = 16;
 
 /**
- * Reports whether a task's rejection only says that it stopped when it had to: its signal has aborted, and the error is
- * that signal's reason, is an AbortError (of whichever SDK), or has one of these among its causes. What `assertValid()`
- * throws after the abort has the reason as its cause.
+ * Reports whether a task rejected only because it had to stop: its signal has aborted, and the error says so. Such an error is
+ * the signal's reason, or an AbortError of any SDK, or has one of these among its causes. After the abort, an error that
+ * `assertValid()` throws has the reason as its cause.
  */
 export function countsAsReturn(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
@@ -16,7 +16,7 @@ export function countsAsReturn(error: unknown, signal: AbortSignal): boolean {
   return false;
 }
 
-/** DOM's, Node's, Azure's and AWS's abort errors all carry this name; Node's also has a code. */
+/** The abort errors of the DOM, Node, Azure and AWS all have this name. Node's also has a code. */
 function isAbortError(error: unknown): boolean {
   const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown };
   return name === "AbortError" || code === "ABORT_ERR";

@@ -3,47 +3,51 @@ import { MAX_TIMER_MS } from "../time/clock.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "../store/lease-limits.ts";
 import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 
-/** No store answers in the fractions of a shorter lease. Who gives less has given seconds. */
+/** No store answers within the fractions of a shorter lease. A smaller number was probably meant as seconds. */
 const SHORTEST_LEASE_MS = 100;
 
 /** The durations that a user may set, all in milliseconds. */
 export interface TimingOptions {
-  /** The time that standbys wait after the last renewal. @defaultValue 15_000 */
+  /** The time that standbys wait after the last renewal before they may acquire. @defaultValue 15_000 */
   readonly leaseDurationMs?: number | undefined;
   /** The interval at which the leader renews. @defaultValue leaseDurationMs / 3 */
   readonly renewIntervalMs?: number | undefined;
-  /** Without a confirmed renewal for this long, the task's signal aborts. @defaultValue leaseDurationMs * 2 / 3 */
+  /** The task's signal aborts after this time without a confirmed renewal. @defaultValue leaseDurationMs * 2 / 3 */
   readonly renewDeadlineMs?: number | undefined;
   /**
-   * The longest that a standby waits between looks where the store cannot push: bounds the polite handover there. @defaultValue
-   * 2_000
+   * The longest wait of a standby between two polls, on a store that cannot push. It bounds `politeHandoverMs` there.
+   * @defaultValue 2_000
    */
   readonly retryPeriodMs?: number | undefined;
   /**
-   * The longest that one attempt to renew may take, all its requests together; and any other request to the store.
-   * @defaultValue a third of what lies between renewIntervalMs and renewDeadlineMs, at most 5_000
+   * The longest that one attempt to renew may take, with all its requests. Any other single request to the store has the same
+   * limit.
+   * @defaultValue a third of the time between renewIntervalMs and renewDeadlineMs, at most 5_000
    */
   readonly attemptTimeoutMs?: number | undefined;
   /**
-   * The longest that a task may take to settle once its signal has aborted, while the lease is still being renewed.
-   * @defaultValue leaseDurationMs
+   * The longest that a task may take to settle after its signal aborted. The lease is renewed meanwhile. @defaultValue
+   * leaseDurationMs
    */
   readonly drainTimeoutMs?: number | undefined;
-  /** The longest silence between two `checkpoint()` calls of the task; beyond it the lease is given up. @defaultValue none */
+  /**
+   * The longest time between two `checkpoint()` calls of the task. After a longer one the lease is given up. @defaultValue none
+   */
   readonly stallTimeoutMs?: number | undefined;
   /**
-   * The time for which this elector does not compete after it gave up a term (resign, the task's end, a stall, a transfer), unless it sees a
-   * newer one. A lease that was lost triggers no cooldown; `run` waits a tenth of a second at least. @defaultValue 2 * retryPeriodMs
+   * The cooldown: the time for which this elector does not compete after it gave up a term. A newer term ends it sooner. A
+   * resign, the task's end, a stall and a transfer give a term up, and so does the release of a broken term. A lost lease causes
+   * no cooldown, but `run` waits at least 0.1 s after any term. @defaultValue 2 * retryPeriodMs
    */
   readonly cooldownMs?: number | undefined;
 }
 
-/** Every duration of an elector, decided. */
+/** Every duration of an elector, with the defaults filled in. */
 export interface Timing {
   readonly leaseDurationMs: number;
   readonly renewIntervalMs: number;
   readonly renewDeadlineMs: number;
-  /** leaseDurationMs * 0.9: how long after the last good send the leader may believe in itself. */
+  /** leaseDurationMs * 0.9: the time for which a leader counts itself valid after it sent its last confirmed renewal. */
   readonly validForMs: number;
   readonly retryPeriodMs: number;
   readonly attemptTimeoutMs: number;
@@ -53,45 +57,44 @@ export interface Timing {
 }
 
 /**
- * The promises of {@link timing}, in milliseconds. Worst cases, for a store that answers each request in less than
- * `roundTripMs`.
+ * The result of {@link timing}, in milliseconds: worst cases for a store that answers each request in less than `roundTripMs`.
  */
 export interface TimingReport extends Timing {
-  /** From the last renewal of a leader that crashed to a standing standby's leading. */
+  /** From the last renewal of a leader that crashed until a standby leads that was already polling. */
   readonly crashFailoverMs: number;
   /**
-   * From the release by a leader that stops politely to a standing standby's leading; the task's drain comes on top. Where the store
-   * pushes, while its pushes come: a release whose push is lost is found by the next poll, up to `renewIntervalMs` later.
+   * From the release by a stopping leader until a standby leads that was already polling. The drain of the task comes on top.
+   *
+   * On a store that pushes, this assumes that the push arrives. A release whose push is lost is found by the next poll, up to
+   * `renewIntervalMs` later.
    */
   readonly politeHandoverMs: number;
   /**
-   * The longest round trip at which all of this holds: half of `attemptTimeoutMs`, since an attempt whose reply was lost takes
-   * two; a third of it on PostgreSQL and MySQL, where it takes three; a quarter on a quorum, where an attempt may take four.
+   * The longest round trip at which all these times hold: `attemptTimeoutMs` divided by the round trips of one attempt. An
+   * attempt takes two, because a lost reply needs a read. It takes three on PostgreSQL and MySQL, and may take four on a quorum.
    */
   readonly roundTripMs: number;
-  /** The longest outage of the store that never makes a leader step down, whenever it begins. */
+  /** The longest outage of the store that never makes a leader step down, no matter when the outage begins. */
   readonly outageToleratedMs: number;
-  /** The longest freeze of the leader's process that never makes it step down, whenever it begins. */
+  /** The longest freeze of the leader's process that never makes it step down, no matter when the freeze begins. */
   readonly pauseToleratedMs: number;
-  /**
-   * From the abort of the task's signal, when renewals stay away, to the end of the lease's validity: the task's time to stop.
-   */
+  /** The task's time to stop when renewals fail: from the abort of its signal to the end of the lease's validity. */
   readonly timeToStopMs: number;
-  /** By how much the rates of two clocks may differ, as a ratio, before two leaders could be valid at once. */
+  /** The difference between the rates of two clocks, as a ratio, up to which two leaders are never valid at once. */
   readonly driftTolerated: number;
-  /** The same as a table that a person can read. */
+  /** Returns this report as a table for people. */
   toString(): string;
 }
 
 /**
- * The worst-case times that follow from a configuration, before anything is deployed.
+ * Returns the worst-case times of a configuration, before anything is deployed.
  *
  * @example
  * ```ts
  * console.log(String(timing({ leaseDurationMs: 15_000 })));
  * ```
- * @param capabilities those of the store; without them, a store that must be polled and whose expiry standbys observe.
- * @throws {ConfigurationError} when the durations do not fit together, with the numbers.
+ * @param capabilities those of the store. By default the store must be polled, and standbys observe expiry.
+ * @throws {ConfigurationError} if the durations do not fit together. The message has the numbers.
  */
 export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCapabilities): TimingReport {
   const decided = decideTiming(options, capabilities);
@@ -99,21 +102,21 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   const pushes = capabilities?.watch === "push";
   const renewalsSeenWithinMs = pushes ? renewIntervalMs : retryPeriodMs;
   const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
-  // Round trips, of which two fit an attempt: a poll, the candidate's place in the order, a second poll, and the acquisition. A place
-  // among those that are woken waits for longer: until the push of an acquisition could have come.
+  // A poll, the wait for the candidate's turn, a second poll and the acquisition. Two round trips fit into one attempt. If the
+  // store pushes, the wait for the turn is longer: the push of another acquisition could still come.
   const pollAndAcquireMs = (pushes ? 3 : 2) * attemptTimeoutMs;
   const { roundTrips = 2 } = capabilities ?? {};
-  // Where more than a write, a reading and a second write fit an attempt, it takes them all though nothing is lost.
+  // An attempt of more than three round trips needs all of them, even if no reply is lost.
   const answeredMs = roundTrips > 3 ? attemptTimeoutMs : attemptTimeoutMs / roundTrips;
-  // What the deadline leaves for a last try after a renewal that was sent in its time. A slow store delays that one, too.
+  // The time from a renewal to the start of its last try. The renewal is sent late if the reply before it was slow.
   const lastTryMs = renewDeadlineMs - Math.max(renewIntervalMs, answeredMs) - attemptTimeoutMs;
   const report = {
     ...decided,
-    // A standby may see the last renewal a poll late.
+    // A standby may observe the last renewal one poll late.
     crashFailoverMs: leaseDurationMs + renewalsSeenWithinMs + clockToleranceMs + pollAndAcquireMs,
     politeHandoverMs: (pushes ? 0 : retryPeriodMs) + pollAndAcquireMs,
     roundTripMs: attemptTimeoutMs / roundTrips,
-    // It may begin right before a reply is in.
+    // The outage may begin right before a reply arrives.
     outageToleratedMs: lastTryMs - answeredMs,
     pauseToleratedMs: lastTryMs,
     timeToStopMs: validForMs - renewDeadlineMs,
@@ -123,11 +126,11 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
 }
 
 /**
- * Fills in what was left out and checks that everything fits.
- * @throws {ConfigurationError} with the numbers.
+ * Fills in the defaults, and checks that all durations fit together.
+ * @throws {ConfigurationError} if they do not. The message has the numbers.
  */
 export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCapabilities): Timing {
-  // Defaults of destructuring: only what was left out gets one, and null is a mistake.
+  // Destructuring replaces only what was left out. It keeps null, which is then refused.
   const { leaseDurationMs = 15_000, retryPeriodMs = 2_000 } = options;
   if (duration("leaseDurationMs", leaseDurationMs) < SHORTEST_LEASE_MS) {
     throw new ConfigurationError(

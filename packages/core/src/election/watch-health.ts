@@ -1,10 +1,12 @@
 import type { Journal } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 
-/** So many changes in a row were polled that no watch had announced, each by the end of its campaign: the watches are deaf. */
+/**
+ * The watches count as deaf after so many of them in a row. Each ended without having announced a change that a poll had shown.
+ */
 const MISSED_IN_A_ROW = 2;
 
-/** A watch that can be begun anew. */
+/** A watch that can be started again. */
 interface Renewable {
   renewWatch(): void;
 }
@@ -18,8 +20,9 @@ interface Reporter {
 const healthBy = new WeakMap<LeaseStore, WatchHealth>();
 
 /**
- * Whether the watches of one store wake, as all electors and observers of this process find out together. A connection may be forgotten by
- * a gateway on its way, or be shared by a pooler: then nothing comes any more, and nothing fails.
+ * Knows if the watches of one store announce changes. All electors and observers of this process find that out together.
+ *
+ * A gateway may drop a connection silently, or a pooler may share it. Then no notification arrives any more, and nothing fails.
  */
 export class WatchHealth {
   readonly #watches = new Set<Renewable>();
@@ -33,7 +36,7 @@ export class WatchHealth {
     return known;
   }
 
-  /** Polls have shown changes that no watch has announced; none has announced any since. */
+  /** True if polls have shown changes that no watch announced, and no watch has announced a change since. */
   get isDeaf(): boolean {
     return this.#isDeaf;
   }
@@ -46,26 +49,26 @@ export class WatchHealth {
     this.#watches.delete(watch);
   }
 
-  /** A watch has announced a change. */
+  /** Called when a watch has announced a change. */
   heard(): void {
     this.#missedInARow = 0;
     this.#isDeaf = false;
     this.#reportedTo.clear();
   }
 
-  /** A watch has ended that had not announced a change until then. It may have been about to. */
+  /** Called when a watch ends that had not yet announced a polled change. It may have been about to. */
   missed(): void {
     this.#missedInARow += 1;
     if (this.#missedInARow >= MISSED_IN_A_ROW) this.isFoundDeaf();
   }
 
-  /** A watch has stayed silent. All of the store are begun anew: they may share one connection. */
+  /** Called when a watch has stayed silent. Restarts all watches of the store, because they may share one connection. */
   isFoundDeaf(): void {
     this.#isDeaf = true;
     for (const watch of this.#watches) watch.renewWatch();
   }
 
-  /** Says that the watches are deaf, once to each logger. */
+  /** Warns that the watches are deaf, once for each logger. */
   report({ store, election, journal }: Reporter): void {
     if (this.#reportedTo.has(journal)) return;
     this.#reportedTo.add(journal);

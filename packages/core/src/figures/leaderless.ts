@@ -1,34 +1,34 @@
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 /**
- * How long an election was without a leader, as one candidate saw it: since the last renewal of a leader that died, or since the
- * last look that showed one that has released.
+ * Measures how long an election has no leader, as one candidate observes it. The time begins with the last renewal of a leader
+ * that died. After a release it begins with the last poll that still showed the leader.
  */
 export class Leaderless {
   #heldMs: number | undefined;
   #renewedMs = -Infinity;
   #sinceMs: number | undefined;
 
-  /** A look at `atMs` has shown this. */
+  /** Processes the snapshot that was published at `atMs`. */
   saw(snapshot: LeaseSnapshot | undefined, atMs: number): void {
     if (snapshot?.state === "vacant") this.#sinceMs ??= this.#heldMs;
-    // What has expired without being seen to be held since counts from its last renewal.
+    // An expired lease changes nothing. The time without a leader counts from its last renewal.
     else if (snapshot?.holder !== undefined && snapshot.state !== "expired") {
       this.#held(atMs, atMs - (snapshot.ageMs?.[0] ?? 0));
     }
   }
 
-  /** This candidate has renewed, or has begun to lead. */
+  /** Called when this candidate has renewed, or has begun to lead. */
   leads(atMs: number): void {
     this.#held(atMs, atMs);
   }
 
-  /** This candidate has released. */
+  /** Called when this candidate has released. */
   released(atMs: number): void {
     this.#sinceMs = atMs;
   }
 
-  /** Returns how long it was, for a candidate that begins to lead; undefined where it saw no leader before. */
+  /** Returns the time without a leader for a candidate that begins to lead; undefined if it observed no leader before. */
   lastedMs(atMs: number): number | undefined {
     const sinceMs = this.#sinceMs ?? (this.#heldMs === undefined ? undefined : this.#renewedMs);
     return sinceMs === undefined ? undefined : atMs - sinceMs;

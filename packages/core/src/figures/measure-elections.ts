@@ -12,18 +12,19 @@ import { listen, REQUEST_CHANNEL, type StoreRequest } from "../reporting/diagnos
 import { isLeaseholdError } from "../reporting/errors.ts";
 import { Leaderless } from "./leaderless.ts";
 
-/** Where figures are kept. Occurrences of a schedule come under the name of the schedule. */
+/** The receiver of metrics. Occurrences of a schedule come under the name of the schedule. */
 export interface ElectionMeters {
   /**
-   * A candidate of this process began to lead (`elected`), or its leadership began to end: the `reason` of the error with which
-   * its signal aborted, `settled` where its task ended by itself, `stopped` for any other reason of the caller's.
+   * A candidate of this process began to lead (`elected`), or its leadership began to end. At an end, `reason` is the `reason` of
+   * the error with which its signal aborted. It is `settled` if the task ended by itself, and `stopped` for any other reason of
+   * the caller.
    */
   transition(election: string, reason: string): void;
-  /** A renewal ended; the outcome is as on the channel of renewals. */
+  /** A renewal ended. `outcome` is as in {@link PublishedRenewal}. */
   renewal(election: string, durationMs: number, outcome: string): void;
   /**
-   * A candidate of this process took over. `durationMs` is how long it saw nobody lead: since the last renewal that it saw of a
-   * leader that died, or since its last look at one that released.
+   * A candidate of this process took over. `durationMs` is the time for which it observed no leader. It begins with the last
+   * observed renewal of a leader that died. After a release it begins with the last poll that still showed the leader.
    */
   takeover(election: string, durationMs: number): void;
   /** A task was still pending when its time was up. */
@@ -32,27 +33,27 @@ export interface ElectionMeters {
   request(request: StoreRequest): void;
 }
 
-/** One election in which this process has candidates, at this very moment. */
+/** One election in which this process has candidates, at this moment. */
 export interface MeasuredElection {
   readonly election: string;
-  /** One of them leads. */
+  /** True if one of them leads. */
   readonly isLeader: boolean;
-  /** For how much longer that is valid without another renewal; 0 where none leads. */
+  /** The milliseconds for which that leadership stays valid without another renewal; 0 if none leads. */
   readonly remainingMs: number;
-  /** The number of members of the store that do not count; undefined where it is not made of several. */
+  /** The number of members of the store that do not count; undefined if the store is not made of several. */
   readonly absentMembers?: number | undefined;
 }
 
-/** What goes on until it is stopped. */
+/** A measurement that goes on until it is stopped. */
 export interface Measurement {
-  /** Computes from the clocks, for every election of which anything was published since this began. */
+  /** Returns every election of which anything was published since the start. It is computed from the clocks. */
   elections(): readonly MeasuredElection[];
   stop(): void;
 }
 
 /**
- * Measures every elector of this process from now on, by the diagnostics channels: what metrics of any kind are made of. It keeps
- * no elector alive, and counts no candidate and no term by its name: those would be labels without a bound.
+ * Measures every elector of this process from now on, by the diagnostics channels. Metrics of any kind can be made of it. It
+ * keeps no elector alive. It has no label for a candidate or a term, because such labels have no bound.
  */
 export function measureElections(meters: ElectionMeters): Measurement {
   const electors = new Set<WeakRef<ElectorHandle>>();

@@ -5,9 +5,9 @@ import { isOutage, type StoreError } from "../reporting/errors.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 
-/** The number of times that a store that fails is asked: one lost reply is no outage, and who asks has not much time. */
+/** The number of tries if the store fails. One lost reply is no outage, and the caller has no time for more. */
 const TRIES = 2;
-/** The wait between the two, where the service asks for none; and the longest, if it asks for more. */
+/** The wait between the two tries where the service asks for no other, and the longest that it may ask for. In milliseconds. */
 const RETRY_MS = 100;
 const RETRY_MAX_MS = 1_000;
 
@@ -16,12 +16,12 @@ export interface AttemptLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `unavailable`: the store has failed, also the second time. */
+/** `unavailable`: the store has failed, also at the second try. */
 export type AttemptOutcome<T> = TryRunOutcome<T> | { readonly elected: false; readonly unavailable: StoreError };
 
 /**
- * Runs the task as leader, if this candidate can lead at once, and gives the leadership up before it settles. Whatever the
- * task throws is thrown, also once its signal has aborted: work that was cut short is not done.
+ * Runs the task as leader, if this candidate can lead at once. Gives the leadership up before it settles. Rejects with every
+ * error of the task, also once the signal has aborted, because work that was cut short is not done.
  */
 export async function attempt<T, Store extends LeaseStore>(
   elector: Elector<Store>,
@@ -37,7 +37,7 @@ export async function attempt<T, Store extends LeaseStore>(
     const [settled] = await Promise.allSettled([work]);
     if (settled.status === "fulfilled") return settled.value;
     failure = { error: settled.reason as unknown };
-    // Not the error itself: the elector would take a signal's own reason for a return.
+    // Not the error itself: the elector would treat a signal's own reason like a return.
     throw new Error("The task has failed.");
   };
   for (let tries = 1; ; tries += 1) {
@@ -46,7 +46,7 @@ export async function attempt<T, Store extends LeaseStore>(
     } catch (error) {
       if (started) throw failure ? failure.error : error;
       if (isOutage(error)) outage = error;
-      // An abort that cuts the second try short does not make the store one that has answered.
+      // If an abort cuts the second try short, the store has still not answered.
       else if (!outage || !signal?.aborted) throw error;
       if (tries === TRIES || signal?.aborted) return { elected: false, unavailable: outage };
       const waitMs = Math.min(Math.max(outage.retryAfterMs ?? 0, RETRY_MS), RETRY_MAX_MS);

@@ -2,14 +2,15 @@ import type { OccurrenceLeadership } from "../election/leadership.ts";
 import { isLeaseholdError, NotRecordedError, type StoreError } from "../reporting/errors.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 
-/** The first wait before a completion is tried again; it doubles from there. */
+/** The first wait before a completion is tried again, in milliseconds. It doubles from there. */
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;
 
 /**
- * Records that an occurrence is done, trying for as long as its claim keeps others out, and no longer than until an instant of
- * the monotonic clock. A claim that has run out is tried once: nobody may have taken over.
- * @throws {LeaseLostError} if another attempt has taken over; else {NotRecordedError}, whose cause is what the last try threw.
+ * Records that an occurrence is done. Tries for as long as its claim keeps others out, but no longer than until `endMs` of the
+ * monotonic clock. A claim that has run out is tried once, because there may be no other attempt yet.
+ * @throws {LeaseLostError} if another attempt has taken over.
+ * @throws {NotRecordedError} otherwise; its `cause` is the error of the last try.
  */
 export async function completeWhileClaimed(leadership: OccurrenceLeadership, clock: Clock, endMs: number): Promise<void> {
   const { election, term } = leadership;
@@ -21,9 +22,9 @@ export async function completeWhileClaimed(leadership: OccurrenceLeadership, clo
 }
 
 /**
- * Records that an occurrence is done, trying until an instant of the monotonic clock: the work is done, and what is not
- * recorded is done again.
- * @throws {LeaseLostError} if another attempt has taken over; else what the last try threw.
+ * Records that an occurrence is done. Tries until `endMs` of the monotonic clock, because work that is not recorded is done
+ * again.
+ * @throws {LeaseLostError} if another attempt has taken over; else the error of the last try.
  */
 export async function completeInTime(leadership: OccurrenceLeadership, clock: Clock, endMs: number): Promise<void> {
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {

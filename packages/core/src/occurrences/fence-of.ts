@@ -2,15 +2,15 @@ import { UnsupportedError } from "../reporting/errors.ts";
 import type { Leadership } from "../election/leadership.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 
-/** The store's own `fence`, without its first argument, the leadership; `undefined` where the store has none. */
+/** The store's own `fence` without its first argument, the leadership. `undefined` where the store has none. */
 export type FenceOf<Store> = Store extends { fence: (leadership: never, ...rest: infer Rest) => infer Result }
   ? (...rest: Rest) => Result
   : undefined;
 
 /**
- * Returns the fence of one leadership: it takes the further arguments of the store's own.
- * @param store the one that the leadership was won on; that of the occurrences has a fence of its own, if any.
- * @param what the leadership is of, for messages.
+ * Returns the fence of one leadership. It takes the further arguments of the store's own `fence`.
+ * @param store the store on which the leadership was won. A store of occurrences has its own fence, if any.
+ * @param what the kind of leadership, for messages.
  */
 export function fenceOf<Store>(leadership: Leadership, store: LeaseStore, what: "occurrences" | "elections"): FenceOf<Store> {
   const { fence } = store as { fence?: (leadership: Leadership, ...rest: unknown[]) => unknown };

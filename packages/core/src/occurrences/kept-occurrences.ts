@@ -3,10 +3,10 @@ import { duration } from "../store/lease-limits.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 
 const DAY_MS = 86_400_000;
-/** The time for which an occurrence is remembered, by default. */
+/** The default time for which an occurrence is remembered, in milliseconds. */
 export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS;
 
-/** @throws {ConfigurationError} for a retention that a late delivery may outlast. */
+/** @throws {ConfigurationError} for a retention of less than a day, because a delivery may be that late. */
 export function checkRetention(retentionMs: unknown): void {
   if (duration("retentionMs", retentionMs) >= DAY_MS) return;
   throw new ConfigurationError(
@@ -15,10 +15,10 @@ export function checkRetention(retentionMs: unknown): void {
 }
 
 /**
- * Returns the occurrences of a schedule, as a new store: a process that lives long must not remember every occurrence there
- * ever was.
- * @param whose what needs them, for messages.
- * @throws {UnsupportedError} if the store keeps none, or cannot tell when a claim of one has run out.
+ * Returns the occurrences of a schedule, as a new store. It is new each time, so that a long-lived process does not remember
+ * every past occurrence.
+ * @param whose the name of the caller, for messages.
+ * @throws {UnsupportedError} if the store keeps no occurrences, or cannot tell when a claim of one has run out.
  */
 export function occurrencesOf(store: LeaseStore, schedule: string, retentionMs: number, whose: string): OccurrenceStore {
   const occurrences = store.occurrences?.(schedule, { retentionMs });

@@ -2,29 +2,31 @@ import { ConfigurationError } from "../reporting/errors.ts";
 import { checkName } from "../store/names.ts";
 import { isoOf } from "../time/iso.ts";
 
-/** One occurrence of a schedule: every delivery of it, on whichever host, names the same two. */
+/** One occurrence of a schedule. Every delivery of it names the same two fields, on every host. */
 export interface Occurrence {
-  /** The schedule's name, the same everywhere. */
+  /** The schedule's name, the same on every host. */
   readonly name: string;
-  /** The time at which it was due, in milliseconds since the Unix epoch: not that of its delivery. */
+  /** The time at which it was due, in milliseconds since the Unix epoch. Not the time of its delivery. */
   readonly scheduledMs: number;
 }
 
-/** An occurrence that somebody has claimed. */
+/** An occurrence that a candidate has claimed. */
 export interface ClaimedOccurrence extends Occurrence {
-  /** Its name in the store, such as `nightly@2026-11-20T03:00:00.000Z`: a key by which its effects can be recognised. */
+  /**
+   * Its name in the store, such as `nightly@2026-11-20T03:00:00.000Z`. Use it as a key by which its effects can be recognised.
+   */
   readonly id: string;
-  /** 1 for the first attempt; the term of its leadership. */
+  /** The number of the attempt, from 1. It is the term of the leadership. */
   readonly attempt: number;
 }
 
-/** The last instant that an ISO 8601 text of four digits' years can name. */
+/** The last instant that ISO 8601 can name with a year of four digits, in milliseconds since the Unix epoch. */
 export const LAST_MS = 253_402_300_799_999;
 
 /**
  * Returns the name of an occurrence in the store, such as `nightly@2026-11-20T03:00:00.000Z`.
- * @param advice for people whose occurrence is none.
- * @throws {ConfigurationError} unless it is one.
+ * @param advice the end of the message about an invalid name, for people.
+ * @throws {ConfigurationError} unless the occurrence is valid.
  */
 export function occurrenceId({ name, scheduledMs }: Occurrence, advice: string): string {
   if (typeof scheduledMs !== "number" || !(scheduledMs >= 0 && scheduledMs <= LAST_MS)) {
@@ -42,15 +44,18 @@ export function occurrenceId({ name, scheduledMs }: Occurrence, advice: string):
   return id;
 }
 
-/** Returns the schedule's name if `election` names an occurrence of one, else the election itself. */
+/** Returns the schedule's name if `election` is the name of an occurrence, else `election` itself. */
 export function withoutOccurrence(election: string): string {
   return election.replace(/@\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, "");
 }
 
-/** A date with a time and a zone: without one it would be another instant on another machine. */
+/** A date with a time and a zone. Without a zone it would be another instant on another machine. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
 
-/** Returns the instant that a text names. @throws {ConfigurationError} with the advice, if it names none. */
+/**
+ * Returns the instant that a text names, in milliseconds since the Unix epoch. @throws {ConfigurationError} with the advice, if
+ * it names none.
+ */
 export function scheduledMsOf(text: unknown, where: string, advice: string): number {
   // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
   const ms = typeof text === "string" && INSTANT.test(text) ? Date.parse(text) : Number.NaN;

@@ -10,28 +10,32 @@ import type { Clock } from "../time/clock.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { occurrenceId } from "./occurrence.ts";
 
-/** The options of a schedule, which all of its occurrences have in common. */
+/** The options that all occurrences of a schedule have in common. */
 export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends Pick<
   TimingOptions,
   "leaseDurationMs" | "stallTimeoutMs" | "drainTimeoutMs"
 > {
-  /** The store that keeps the occurrences, the same for every host. */
+  /** The store of the occurrences, the same for every host. */
   readonly store: Store;
   /**
-   * The schedule's name, the same on every host: 1 to 230 bytes of UTF-8. Two schedules need two names: of two jobs with one
-   * name that are due at one instant, one is never done.
+   * The schedule's name, the same on every host: 1 to 230 bytes of UTF-8. Two schedules need two names. If two jobs with one name
+   * are due at the same instant, one of them is never done.
    */
   readonly name: string;
   /**
-   * The answer to an occurrence that another has claimed: return at once, or wait. Who waits returns once it is done, and does
-   * it if its claimant fails or dies: for hosts to whom nobody delivers again. @defaultValue 'return'
+   * The reaction to an occurrence that another host has claimed: return at once, or wait. A call that waits returns once the
+   * occurrence is done. If the claimant fails or dies, the waiting call does the occurrence. Use `wait` for hosts that get no
+   * second delivery. @defaultValue 'return'
    */
   readonly whenInProgress?: "return" | "wait" | undefined;
-  /** The time for which a done occurrence is remembered: longer than any late delivery. From a day. @defaultValue 7 days */
+  /**
+   * The time for which a done occurrence is remembered, in milliseconds. It must be longer than any delivery can be late, and at
+   * least a day. @defaultValue 7 days
+   */
   readonly retentionMs?: number | undefined;
   /** A label of this host that people can read. @defaultValue `<host>-<pid>-<random>` */
   readonly candidateId?: string | undefined;
-  /** As the elector's. */
+  /** As the option of the elector. */
   readonly logger?: LoggerOption;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
@@ -39,8 +43,8 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends 
 
 export interface OncePerOccurrenceOptions<Store extends LeaseStore = LeaseStore> extends ScheduleOptions<Store> {
   /**
-   * The time at which this occurrence was due, by its schedule: the same instant on every host, to the millisecond. A `Date`, a
-   * text in ISO 8601 with its zone, or milliseconds since the Unix epoch. Never the present time, which is another one on each
+   * The time at which this occurrence was due by its schedule: the same instant on every host, to the millisecond. A `Date`, a
+   * text in ISO 8601 with its zone, or milliseconds since the Unix epoch. Never pass the present time, because it differs on each
    * host.
    */
   readonly scheduledAt: Date | string | number;
@@ -60,8 +64,8 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
 };
 
 /**
- * Checks everything about a schedule that can be known before any of its occurrences.
- * @throws {ConfigurationError | UnsupportedError} for what cannot work.
+ * Checks everything about a schedule that is known before its first occurrence.
+ * @throws {ConfigurationError | UnsupportedError} for a schedule that cannot work.
  */
 export function checkSchedule(whose: string, options: ScheduleOptions): void {
   checkOptions(whose, options, SCHEDULE_OPTIONS);
@@ -75,7 +79,7 @@ export function checkSchedule(whose: string, options: ScheduleOptions): void {
   electorOf(options, occurrenceId({ name, scheduledMs: 0 }, ""), occurrencesOf(store, name, retentionMs, whose));
 }
 
-/** Returns a candidate for one occurrence. */
+/** Returns an elector for one occurrence. */
 export function electorOf(schedule: ScheduleOptions, id: string, store: OccurrenceStore): Elector<OccurrenceStore> {
   const { name: _name, whenInProgress: _wait, retentionMs: _retention, ...options } = schedule;
   return new Elector({ ...options, store, election: id });

@@ -14,39 +14,46 @@ import { checkSchedule, electorOf, type OncePerOccurrenceOptions, type ScheduleO
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
-/** The first wait for an occurrence that another has claimed; it doubles from there, up to the interval of renewals. */
+/**
+ * The first wait for an occurrence that another host has claimed, in milliseconds. It doubles from there, up to the interval of
+ * renewals.
+ */
 const FIRST_WAIT_MS = 250;
 
-/** The claim of an occurrence, as its task holds it. Its term is the number of the attempt. */
+/** The claim of an occurrence, as its task receives it. Its term is the number of the attempt. */
 export interface ClaimedLeadership<Store = LeaseStore> extends Leadership {
   readonly occurrence: ClaimedOccurrence;
-  /** Makes a write of yours depend on this claim, as the store's `fence` does; it takes that one's further arguments. */
+  /** Makes a write of yours depend on this claim. It takes the further arguments of the store's own `fence`. */
   readonly fence: FenceOf<Store>;
 }
 
-/** The work of an occurrence. Returning is done: who is cut short throws, for instance by `leadership.signal.throwIfAborted()`. */
+/**
+ * The work of an occurrence. A return means that it is done. A task that was cut short has to throw, for instance by
+ * `leadership.signal.throwIfAborted()`.
+ */
 export type OccurrenceTask<T, Store = LeaseStore> = (leadership: ClaimedLeadership<Store>) => Promise<T> | T;
 
-/** `in-progress`: another has claimed it, and may still fail. */
+/** `in-progress`: another host has claimed it, and may still fail. */
 export type OccurrenceOutcome<T> =
   | { readonly ran: true; readonly result: T; readonly attempt: number }
   | { readonly ran: false; readonly reason: "done" | "in-progress" };
 
 /**
- * Does one occurrence of a schedule, at most once to the end, however many hosts call it and however skewed their clocks are:
- * what a cron job needs where `tryRun` would do it again on a host whose clock is behind.
+ * Does one occurrence of a schedule. It is completed at most once, even if many hosts call this function and their clocks differ.
+ * Use it for cron jobs: with `tryRun`, a host whose clock is behind would run the job again.
  *
- * An occurrence is *claimed* by one at a time, under a lease that is renewed in the background, and *done* once its task has
- * returned and the store has recorded it. Nobody claims it after that, for `retentionMs`. A task that throws leaves it open, and
- * a claimant that dies leaves it open once the lease has run out: the next delivery does it, as the next attempt.
+ * An occurrence is *claimed* by one host at a time, under a lease that is renewed in the background. It is *done* once its task
+ * has returned and the store has recorded that. For `retentionMs` from then on, no host can claim it again. A task that throws
+ * leaves the occurrence open. A claimant that dies leaves it open once its lease has run out. The next delivery then does it, as
+ * the next attempt.
  *
- * It does not guarantee that a task begins only once, or that its effects happen once: a host that dies in the middle, or
- * before the store has recorded its end, has done some or all of the work. One that is frozen for longer than the lease, and
- * ignores its signal when it thaws, works on beside the next attempt; it then rejects. Make the work bear being repeated (its
- * `leadership.occurrence.id` is a key for that), or put its writes under `leadership.fence`. And it delivers nothing by itself:
- * where every host dies, the occurrence is not done.
+ * It does not guarantee that a task begins only once, or that its effects happen only once. A host that dies before the store has
+ * recorded the end may have done some or all of the work. A host may also be frozen for longer than the lease, and ignore its
+ * signal afterwards. It then works beside the next attempt, and its call rejects. So make the work idempotent
+ * (`leadership.occurrence.id` is a key for that), or put its writes under `leadership.fence`. The function delivers nothing by
+ * itself: if every host dies, the occurrence is not done.
  *
- * Three requests for the host that does it, one for each that finds it done.
+ * A host that does the occurrence sends three requests, and a host that finds it done sends one.
  *
  * @example
  * ```ts
@@ -54,11 +61,14 @@ export type OccurrenceOutcome<T> =
  *   for (const account of await dueAccounts(scheduledAt)) await bill(account, { signal: leadership.signal });
  * });
  * ```
- * @throws {ConfigurationError} {UnsupportedError} for what cannot work, before any request. {StoreError} if the store cannot be
- *   asked, also the second time: nothing ran. {AlreadyAbortedError} if the signal has aborted before; its reason, if it aborts
- *   before the task begins. {LeaseLostError} if another has taken over before the end was recorded: the work may be done twice.
- *   {NotRecordedError} if it is done, and that could not be recorded for as long as the claim lasts. {DrainTimeoutError} if the
- *   task ignores the abort. Else whatever the task throws, after the claim was given up.
+ * @throws {ConfigurationError} {UnsupportedError} for a call that cannot work, before any request.
+ * @throws {StoreError} if the store fails, also at the second try; nothing ran.
+ * @throws {AlreadyAbortedError} if the signal has aborted before the call; the signal's reason, if it aborts before the task
+ *   begins.
+ * @throws {LeaseLostError} if another host has taken over before the end was recorded; the work may be done twice.
+ * @throws {NotRecordedError} if the work is done, but could not be recorded for as long as the claim lasts.
+ * @throws {DrainTimeoutError} if the task ignores the abort.
+ * @throws the task's own error, after the claim was given up.
  */
 export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore>(
   options: OncePerOccurrenceOptions<Store>,
@@ -84,7 +94,7 @@ export interface DueOccurrence<Store extends LeaseStore> {
   readonly scheduledMs: number;
 }
 
-/** Does one occurrence, as {@link oncePerOccurrence} does, whose options were checked. */
+/** Does one occurrence as {@link oncePerOccurrence} does, with options that were checked before. */
 export async function doOccurrence<T, Store extends LeaseStore>(
   { schedule, scheduledMs }: DueOccurrence<Store>,
   task: OccurrenceTask<T, Store>,
@@ -105,7 +115,10 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     return result;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
-  /** The first failure since the last answer. Before the first answer no outage is waited out. */
+  /**
+   * The time of the first failure since the last answer. Before the first answer it is -Infinity, so that no outage is waited
+   * out.
+   */
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
@@ -113,7 +126,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
       if (outcome.elected) return { ran: true, result: outcome.result as T, attempt: outcome.term };
       if ("unavailable" in outcome) {
         signal?.throwIfAborted();
-        // An outage is not the end of a wait: nobody can have taken the claim over meanwhile.
+        // An outage does not end a wait, because no other host can take the claim over meanwhile.
         failingSinceMs ??= clock.monotonicMs();
         if (clock.monotonicMs() - failingSinceMs >= leaseDurationMs) throw outcome.unavailable;
       } else {
@@ -121,7 +134,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
         if (outcome.leader && whenInProgress !== "wait") return { ran: false, reason: "in-progress" };
         failingSinceMs = undefined;
       }
-      // Without a leader, it was open again before the task could begin.
+      // If there is no leader, the occurrence was open again before the task could begin.
       wait ??= WaitingOccurrences.enter(store, { name, scheduledMs, clock, logger });
       if (failingSinceMs === undefined) await wait.pause(waitMs, signal);
       else await sleep(clock, waitMs, signal);

@@ -5,17 +5,19 @@ import { isoOf } from "../time/iso.ts";
 import { LAST_MS, scheduledMsOf } from "./occurrence.ts";
 
 const PASS_WHEN_DUE = "Pass the time at which the occurrence was due: a Date, such a text, or milliseconds since 1970.";
-/** The most by which an occurrence may be done before it was due, by a clock that is ahead. */
+/** The longest time before it is due at which an occurrence may be done, by a clock that is ahead. In milliseconds. */
 const MAX_EARLY_MS = 3_600_000;
-/** The time before the end of its retention from which on an occurrence counts as forgotten: hosts' clocks are off, one may be done early. */
+/**
+ * An occurrence counts as forgotten this long before the end of its retention, in milliseconds. Clocks of hosts differ, and an
+ * occurrence may have been done early.
+ */
 const FORGOTTEN_EARLY_MS = 2 * MAX_EARLY_MS;
-/** A scheduled time with a fraction of a second, so close to the present, is the present. */
+/** A scheduled time with a fraction of a second that is this close to the present is taken for the present. In milliseconds. */
 const PRESENT_MS = 5;
 
 /**
- * Returns when an occurrence was due, in milliseconds since the Unix epoch.
- * @throws {ConfigurationError} for what is no instant, or one so far from now that nobody can mean it, or know whether it is
- *   done.
+ * Returns the time at which an occurrence was due, in milliseconds since the Unix epoch.
+ * @throws {ConfigurationError} for a value that is no instant, and for one that {@link checkWhenDue} refuses.
  */
 export function checkScheduledAt(
   {
@@ -29,7 +31,7 @@ export function checkScheduledAt(
   return ms;
 }
 
-/** When an occurrence was due, for how long it is remembered, and this host's clock. */
+/** The time at which an occurrence was due, the time for which it is remembered, and this host's clock. In milliseconds. */
 export interface WhenDue {
   readonly scheduledMs: number;
   readonly retentionMs: number;
@@ -41,7 +43,7 @@ export function mayBeForgotten({ scheduledMs, retentionMs, wallMs }: WhenDue): b
   return wallMs - scheduledMs > retentionMs - FORGOTTEN_EARLY_MS;
 }
 
-/** @throws {ConfigurationError} for an instant so far from now that nobody can mean it, or know whether it is done. */
+/** @throws {ConfigurationError} for an instant that is too far in the future, or so old that the store may have forgotten it. */
 export function checkWhenDue(what: string, due: WhenDue): void {
   const { scheduledMs: ms, retentionMs, wallMs } = due;
   const lateMs = wallMs - ms;
@@ -59,10 +61,10 @@ export function checkWhenDue(what: string, due: WhenDue): void {
   }
 }
 
-/** The journals to which it was said: once is enough. */
+/** The journals that were warned. Once is enough. */
 const warned = new WeakSet<Journal>();
 
-/** Warns of a time that looks like the present one: each host would have an occurrence of its own. */
+/** Warns of a time that looks like the present one, because each host would then have an occurrence of its own. */
 export function warnOfPresentTime(name: string, scheduledMs: number, wallMs: number, logger: LoggerOption): void {
   const journal = Journal.to(logger);
   if (scheduledMs % 1_000 === 0 || Math.abs(wallMs - scheduledMs) > PRESENT_MS || warned.has(journal)) return;
@@ -74,7 +76,7 @@ export function warnOfPresentTime(name: string, scheduledMs: number, wallMs: num
 function instantOf(scheduledAt: unknown): number {
   const where = "scheduledAt";
   if (typeof scheduledAt === "string") return scheduledMsOf(scheduledAt, where, PASS_WHEN_DUE);
-  // By what it can do: a date may be another realm's.
+  // Recognised by its method, because a date may come from another realm.
   const isDate = typeof (scheduledAt as Partial<Date> | null)?.getTime === "function";
   const ms: unknown = isDate ? (scheduledAt as Date).getTime() : scheduledAt;
   if (typeof ms === "number" && ms >= 0 && ms <= LAST_MS) return ms;

@@ -3,14 +3,17 @@ import type { LeaseStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import { isoOf } from "../time/iso.ts";
 
-/** The occurrences of one schedule, the newest, that a host polls at their own pace. The older ones share the pace of as many. */
+/**
+ * A host polls this many of the newest occurrences of a schedule at their own pace. It polls all older ones together as often as
+ * this many.
+ */
 const AT_OWN_PACE = 2;
-/** The occurrences of one schedule for which a host waits at the same time. The oldest makes room. */
+/** The most occurrences of one schedule for which a host waits at the same time. For one more, the oldest is given up. */
 const MOST_WAITING = 100;
-/** So many at the same time are warned of. */
+/** A host that waits for this many occurrences at the same time is warned. */
 const MANY_WAITING = 10;
 
-/** What a wait is for. */
+/** The occurrence that a wait is for, and the means to wait. */
 export interface Waiting {
   readonly name: string;
   readonly scheduledMs: number;
@@ -21,14 +24,14 @@ export interface Waiting {
 const byStore = new WeakMap<LeaseStore, Map<string, WaitingOccurrences>>();
 
 /**
- * The occurrences of one schedule that this host waits for, while others have claimed them. A job that hangs on one host would
- * otherwise leave a poller for each tick on every other host.
+ * The occurrences of one schedule that this host waits for, while others have claimed them. Without limits, a job that hangs on
+ * one host would leave a poller for each tick on every other host.
  */
 export class WaitingOccurrences {
   readonly #waits: Wait[] = [];
   #isWarned = false;
 
-  /** Begins a wait for an occurrence of the store's; end it by `leave`. */
+  /** Begins a wait for an occurrence of this store. End it by `leave`. */
   static enter(store: LeaseStore, waiting: Waiting): Wait {
     const byName = byStore.get(store) ?? new Map<string, WaitingOccurrences>();
     byStore.set(store, byName);
@@ -61,7 +64,7 @@ export class WaitingOccurrences {
     return wait;
   }
 
-  /** Returns how many times longer than its own a pause is. */
+  /** Returns the factor by which the pauses of this wait are longer. */
   #slowness(wait: Wait): number {
     const older = this.#waits.length - AT_OWN_PACE;
     return this.#waits.indexOf(wait) < older ? Math.max(older / AT_OWN_PACE, 1) : 1;
@@ -78,9 +81,9 @@ export class WaitingOccurrences {
 /** A wait of this host for one occurrence. */
 export interface Wait {
   readonly waiting: Waiting;
-  /** Too many later ones wait: nobody here waits for this one any more. */
+  /** True if too many later occurrences wait: this host no longer waits for this one. */
   isGivenUp: boolean;
-  /** Waits before the next poll, for longer where many wait. @throws the signal's reason once it aborts. */
+  /** Waits before the next poll, and longer where many wait. @throws the signal's reason once it aborts. */
   readonly pause: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
   readonly leave: () => void;
 }

@@ -12,16 +12,16 @@ import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
 
-/** A record that is to make its candidate the leader. */
+/** A write that is to make its candidate the leader. */
 interface Attempt {
   readonly request: AcquireRequest;
   readonly record: LeaseRecord;
   readonly condition: Condition;
-  /** From before the write was sent. */
+  /** The instant before the write was sent. */
   readonly grantedAt: Instant;
 }
 
-/** Acquires leases: each attempt is one conditional write, in place of a record on which nobody leads. */
+/** Acquires leases. Each attempt is one conditional write that replaces a record on which nobody leads. */
 export class Acquisitions {
   readonly #seen: SeenRecords;
   readonly #leases: HeldLeases;
@@ -47,7 +47,7 @@ export class Acquisitions {
 
     const record = this.#recordOf(sighting, request);
     const grantedAt = instantOf(this.#seen.clock);
-    // What was seen last may change while the request is under way.
+    // The version is copied here, because the observed record may change while the request is under way.
     const attempt = { request, record, condition: sighting?.version, grantedAt };
     try {
       const version = await this.#seen.write(election, record, sighting, request);
@@ -56,7 +56,7 @@ export class Acquisitions {
       if (!isUnknown(error)) throw error;
       return await this.#resolve(attempt, error as Error);
     }
-    // The race is lost, unless the network has delivered our write twice and the second one's answer has come.
+    // The race is lost, unless the network has delivered our write twice and this is the reply to the second one.
     const winner = this.#seen.last(election);
     if (winner && !winner.outdated && winner.record.termId !== record.termId) {
       return { acquired: false, current: this.#seen.snapshot(election, winner, expiry) };
@@ -65,8 +65,8 @@ export class Acquisitions {
   }
 
   /**
-   * Returns what to write on. What this process saw last is good enough, unless it is known to be old: the write is conditional
-   * on it.
+   * Returns the record to write on. The last observed one is good enough unless it is known to be old, because the write is
+   * conditional on its version.
    */
   async #basis(request: AcquireRequest): Promise<Sighting | undefined> {
     const { election, aboveTerm = 0 } = request;
@@ -96,8 +96,8 @@ export class Acquisitions {
   }
 
   /**
-   * Makes a win count that was only read, on a store whose reads may show what a failover undoes: writes the record once more,
-   * with a fresh nonce. The lease counts from that write's send. Without its acknowledgement nobody leads on that term.
+   * Makes a win count that only a read has shown, on a store where a failover may undo what a read shows. Writes the record once
+   * more, with a fresh nonce. The lease counts from the send of that write. If it is not acknowledged, nobody leads on that term.
    */
   async #confirm(election: string, { record, version }: Found, request: AcquireRequest): Promise<AcquireOutcome> {
     const { clock, abandoned } = this.#seen;
@@ -114,9 +114,9 @@ export class Acquisitions {
   }
 
   /**
-   * Finds out by reading whether a write has arrived that is not known to have.
-   * @param lost the error of a write that got no reply. It is thrown unless somebody else has acquired instead: then the
-   *   attempt has failed, and that is worth telling.
+   * Reads to find out whether a write has arrived whose outcome is not known.
+   * @param lost the error of a write that got no reply. It is thrown if the read failed, or if the record has not changed. If it
+   *   has changed, another write was first: the attempt has failed, and the outcome shows that record.
    */
   async #resolve({ request, record, condition, grantedAt }: Attempt, lost: Error | undefined): Promise<AcquireOutcome> {
     const { election } = request;
@@ -125,7 +125,7 @@ export class Acquisitions {
       if (this.#seen.showsUndurable) return await this.#confirm(election, sighting, request);
       return { acquired: true, lease: this.#leases.take(election, sighting, grantedAt) };
     }
-    // From here on nobody leads on it. It may still be under way; should it arrive, it is known as abandoned.
+    // From here on nobody leads on this term. The write may still be under way; if it arrives, the term counts as abandoned.
     this.#seen.abandoned.add(election, record.termId ?? "", condition);
     if (lost !== undefined && (!sighting || condition === sighting.version)) throw lost;
     const known = this.#seen.last(election);

@@ -9,18 +9,18 @@ import { vacate } from "./record-orders.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 
-/** The number of times that a conditional write of ours is tried against other writers of the same term. */
+/** The number of tries of a conditional write, against other writers of the same term. */
 const CONFLICT_TRIES = 4;
 
 type Lost = Extract<RenewOutcome, { held: false }>;
 
 /** The way in which a term ends. */
 export interface Vacating extends ReleaseOptions {
-  /** Nobody may acquire any more, ever again. */
+  /** True where no candidate may ever acquire again. */
   readonly done?: true | undefined;
 }
 
-/** The leases that this process was given: renewed, changed and vacated by conditional writes of its own records. */
+/** The leases that this process holds. It renews, changes and vacates them by conditional writes of its own records. */
 export class HeldLeases {
   readonly #seen: SeenRecords;
   readonly #holdings = new WeakMap<Lease, Holding>();
@@ -29,12 +29,12 @@ export class HeldLeases {
     this.#seen = seen;
   }
 
-  /** Gives out the lease of a record that was written, or found, and is ours. */
+  /** Issues the lease of a record that we wrote, or found to be ours. */
   take(election: string, { record, version }: Found, grantedAt: Instant): Lease {
     const { term, termId, candidateId, leaseDurationMs } = record;
     const lease: Lease = {
       election,
-      // A record of ours has both.
+      // A record of ours has both fields.
       candidateId: candidateId as string,
       term,
       termId: termId as string,
@@ -46,8 +46,8 @@ export class HeldLeases {
   }
 
   /**
-   * Renews or publishes: one conditional write of our own record with a fresh nonce. Where the outcome of an earlier one
-   * is unknown, this one is conditional on the same version: at most one of them can arrive.
+   * Renews or publishes by one conditional write of our own record, with a fresh nonce. If the outcome of an earlier write is
+   * unknown, this one is conditional on the same version. So at most one of them can arrive.
    */
   async write(lease: Lease, given: RequestLimits, change: (record: LeaseRecord) => LeaseRecord): Promise<RenewOutcome> {
     const { clock } = this.#seen;
@@ -59,8 +59,8 @@ export class HeldLeases {
       const { broken } = holding.record;
       if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
       const changed = change(holding.record);
-      // A write believed lost had arrived, with all that this one is to change: that one counts, from its own send. Where a
-      // failover may undo what is read, only the next write counts.
+      // A write whose reply was lost has arrived, and holds every change of this call. It counts, from its own send. Where a
+      // failover may undo what a read shows, only the next write counts.
       const arrivedAt = this.#seen.showsUndurable ? undefined : holding.unreportedAt;
       if (arrivedAt && changed === holding.record) return extended(holding, arrivedAt);
       const extendedAt = instantOf(clock);
@@ -76,14 +76,14 @@ export class HeldLeases {
     throw this.#conflict("renew", lease.election);
   }
 
-  /** Ends our term. Whatever becomes of the request, nobody leads on it any more. */
+  /** Ends our term. Even if the request fails, nobody leads on the term any more. */
   async vacate(lease: Lease, { holdMs = 0, done, ...given }: Vacating): Promise<ReleaseOutcome> {
     const { election } = lease;
     const holding = this.#holding(lease);
     const limits = shareLimits(this.#seen.clock, given);
     this.#seen.abandoned.add(election, lease.termId, holding.version, holdMs);
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
-      // A broken term may still be released by its holder: that only shortens the wait.
+      // The holder may still release a broken term. It only shortens the wait.
       if (await this.#catchUp(lease, holding, limits)) {
         const found = this.#seen.last(election);
         const arrived = found && holding.isRelease(found.record) && found.record.done === done;
@@ -96,7 +96,7 @@ export class HeldLeases {
         return this.#seen.showsUndurable ? "unconfirmed" : "released";
       }
       const vacated: LeaseRecord = {
-        // A break lifts a hold, also one that begins only now.
+        // A break also removes a hold that would begin only now.
         ...vacate(holding.record, this.#seen.clock.randomUuid(), holding.record.broken ? 0 : holdMs),
         ...(done ? { done } : {}),
       };
@@ -112,8 +112,8 @@ export class HeldLeases {
   }
 
   /**
-   * Writes in place of our own record. Where only an acknowledged write counts, the call after a lost reply reads first: a write on
-   * the condition of the old version would mostly fail, and cost a round trip.
+   * Writes in place of our own record. Where only an acknowledged write counts, the call after a lost reply reads first. A write
+   * on the condition of the old version would usually fail there, and cost a round trip.
    */
   async #write(election: string, record: LeaseRecord, holding: Holding, limits: RequestLimits): Promise<string | undefined> {
     try {
@@ -124,7 +124,9 @@ export class HeldLeases {
     }
   }
 
-  /** Writes what was found once more: an occurrence that a read shows as done is done for good once this is acknowledged. */
+  /**
+   * Writes the found record once more. An occurrence that a read shows as done is done for good once this write is acknowledged.
+   */
   async #repeat(election: string, holding: Holding, { record, version }: Found, limits: RequestLimits): Promise<boolean> {
     const again = { ...record, nonce: this.#seen.clock.randomUuid() };
     holding.releasing(again.nonce);
@@ -132,8 +134,9 @@ export class HeldLeases {
   }
 
   /**
-   * Takes over what the store holds where a write of ours has met something else: another of ours whose reply was lost, or
-   * an administrator's. It is read, unless the answer to that write has shown it. Returns how the lease was lost, if it was.
+   * Adopts the record in the store after a write of ours has failed its condition. It comes from another write of ours whose
+   * reply was lost, or from an administrator. Reads it, unless the answer to our write has shown it. Returns how the lease was
+   * lost, if it was.
    */
   async #catchUp(lease: Lease, holding: Holding, limits: RequestLimits): Promise<Lost | undefined> {
     if (!holding.overtaken) return undefined;

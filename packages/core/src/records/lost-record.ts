@@ -1,19 +1,19 @@
 import { barOf, holdFor, withBars } from "./bars.ts";
 import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 
-/** The lease that is assumed of a record that this process has never seen. */
+/** The lease duration that is assumed for a record that this process has never observed, in milliseconds. */
 const UNKNOWN_LEASE_MS = 60_000;
-/** The beginning of its nonce, which ends with the term. */
+/** The beginning of the nonce of a lost record. The term follows it. */
 const NONCE = "lost after term ";
 
 /**
- * Returns what stands for a record that is gone and whose term the fence remembers: vacated, and held for one lease. The former
- * holder may still believe in its own lease for as long.
- * @param known the record as this process saw it last.
+ * Returns a substitute for a record that is gone, but whose term the fence remembers. It is vacated, and held for one lease,
+ * because the former holder may still believe that it leads for so long.
+ * @param known the record as this process observed it last.
  */
 export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseRecord {
   if (known && isLost(known) && known.term === term) return known;
-  // The lease of another term tells nothing of the last one's.
+  // The lease duration of another term does not tell the one of the last term.
   const leaseDurationMs = known?.term === term ? known.leaseDurationMs : Math.max(known?.leaseDurationMs ?? 0, UNKNOWN_LEASE_MS);
   const record = {
     schema: RECORD_SCHEMA,
@@ -27,20 +27,20 @@ export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseR
   return withBars(record, [...holdFor(leaseDurationMs), known && barOf(known, "pause")]);
 }
 
-/** Reports whether this stands for a record that is gone. */
+/** Reports whether this is the substitute for a record that is gone. */
 export function isLost({ nonce, termId }: LeaseRecord): boolean {
   return nonce.startsWith(NONCE) && termId === null;
 }
 
 /**
- * Returns the record to write in place of one that is gone, so that the store counts its hold, for processes without a memory too. The
- * hold is as long as the candidate's own lease at least: nothing tells how long the former one was.
+ * Returns the record to write in place of one that is gone. The store then counts its hold, also for processes without memory.
+ * The hold lasts at least as long as the candidate's own lease, because the length of the former lease is unknown.
  */
 export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): LeaseRecord {
   return withBars(lost, [...holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)), barOf(lost, "pause")]);
 }
 
-/** The lease that a repair holds the election for, where nothing tells the former one. */
+/** Returns the lease duration of the known record, or a default. A repair holds the election for so long. */
 export function leaseToWaitMs(known: LeaseRecord | undefined): number {
   return known?.leaseDurationMs ?? UNKNOWN_LEASE_MS;
 }

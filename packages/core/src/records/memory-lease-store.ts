@@ -7,8 +7,8 @@ import { RecordOccurrenceStore } from "./record-occurrence-store.ts";
 import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, RecordStoreCapabilities, StoredRecord } from "./record-store.ts";
 
 /**
- * A lease store in this process: a real one, with the same rules as every other, for elections among electors that
- * share it. Nothing outlives the process and nothing is seen outside it, so it never elects among processes.
+ * A lease store in this process, with the same rules as every other store. It is meant for elections among electors that share
+ * it. Nothing outlives the process and nothing is visible outside it, so it never elects among processes.
  */
 export class MemoryLeaseStore extends RecordLeaseStore {
   readonly #clock: Clock | undefined;
@@ -19,7 +19,7 @@ export class MemoryLeaseStore extends RecordLeaseStore {
     this.#clock = options.clock;
   }
 
-  /** Kept for as long as this store is. */
+  /** Returns the occurrences of a schedule. They are kept for as long as this store exists. */
   occurrences(election: string): RecordOccurrenceStore {
     checkName("election", election);
     const records = this.#occurrences.get(election) ?? new MemoryRecordStore(this.#clock);
@@ -34,7 +34,10 @@ interface Entry {
   readonly nonceWrittenMs: number;
 }
 
-/** Compare-and-swap on a map. It wakes at changes of the fence, and knows ages exactly by the process's own monotonic clock. */
+/**
+ * Compare-and-swap on a map. It wakes watchers at changes of the fence. It knows ages exactly, by the process's own monotonic
+ * clock.
+ */
 export class MemoryRecordStore implements RecordStore {
   readonly name: string = "memory";
   readonly capabilities: RecordStoreCapabilities = {

@@ -4,15 +4,15 @@ import type { LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
 
-/** The number of times that a change is tried against others who write, and against lost replies. */
+/** The number of tries of a change, against other writers and lost replies. */
 const TRIES = 4;
 
-/** What an administrator makes of a record that was just read. */
+/** The change that an administrator makes to a record that was just read. */
 export interface Change<Outcome> {
   readonly outcome: Outcome;
   /** The record to write; absent where nothing is to be changed. */
   readonly record?: LeaseRecord | undefined;
-  /** True where the record is there already, since an earlier try has arrived. */
+  /** True where the store holds the record already, because an earlier try has arrived. */
   readonly isThere?: boolean | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface Change<Outcome> {
 export interface ChangeRequest<Outcome> {
   /** For messages: `repair`, `pause`, `resume`. */
   readonly operation: string;
-  /** What to do where no reply tells the outcome: a sentence. */
+  /** The advice for people whose outcome stays unknown: a sentence. */
   readonly advice: string;
   readonly timeoutMs: number | undefined;
   /** @param isSent true once a write of this request may have arrived. */
@@ -28,8 +28,8 @@ export interface ChangeRequest<Outcome> {
 }
 
 /**
- * Changes the record of an election. Each try is one conditional write on what was just read, and a lost reply is resolved by
- * reading. What a read shows counts only once it is written again where a failover may undo it.
+ * Changes the record of an election. Each try is one conditional write on the record that was just read. A lost reply is resolved
+ * by reading. Where a failover may undo what a read shows, it counts only once it is written again.
  */
 export async function changeRecord<Outcome>(
   seen: SeenRecords,

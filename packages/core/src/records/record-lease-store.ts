@@ -48,18 +48,18 @@ export interface RecordLeaseStoreOptions {
 }
 
 /**
- * A {@link LeaseStore} over any service that offers compare-and-swap on one record. Expiry without trusting clocks,
- * terms, nonces, lost replies, break and transfer are decided here, once for every provider.
+ * A {@link LeaseStore} over any service that offers compare-and-swap on one record. This class decides terms, nonces, lost
+ * replies, break and transfer once for every provider, and expiry without trusting clocks.
  *
- * How it knows that a lease has expired: by a nonce that this process has seen unchanged for the whole duration written
- * in the record (the scheme of Kubernetes' client-go and of AWS's DynamoDB lock client), or by the store's own clock.
+ * A lease has expired once this process has observed the same nonce for the whole duration that the record states. Kubernetes'
+ * client-go and AWS's DynamoDB lock client use this scheme, too. The store's own clock may also show an expiry.
  */
 export class RecordLeaseStore implements LeaseStore {
   readonly name: string;
   readonly clock: Clock;
   readonly capabilities: LeaseStoreCapabilities;
   readonly warnings: StoreWarnings | undefined;
-  /** The records that the leases are kept in. */
+  /** The records that hold the leases. */
   readonly records: RecordStore;
   readonly watch?: NonNullable<LeaseStore["watch"]>;
   readonly #seen: SeenRecords;
@@ -112,7 +112,7 @@ export class RecordLeaseStore implements LeaseStore {
     return await this.vacate(lease, options);
   }
 
-  /** Ends a term, as a release or in a way of the subclass's. */
+  /** Ends a term, by a release or in a way of a subclass. */
   protected async vacate(lease: Lease, vacating: Vacating): Promise<ReleaseOutcome> {
     return await this.#leases.vacate(lease, vacating);
   }
@@ -136,13 +136,13 @@ export class RecordLeaseStore implements LeaseStore {
   nextLookMs(election: string, retryPeriodMs: number): number {
     const sighting = this.#seen.last(election);
     if (!sighting) return retryPeriodMs;
-    // Whoever waits for the lease to expire comes back to what was seen of it.
+    // A standby that waits for the lease to expire needs the observation again.
     this.#seen.keep(election, 2 * Math.max(retryPeriodMs, sighting.record.leaseDurationMs));
-    // Vacant all the same: a lost race, or a reservation. Jitter keeps the losers apart.
+    // Vacant, but not acquired: the race was lost, or a reservation blocks it. Jitter keeps the losers apart.
     if (sighting.record.termId === null) return retryPeriodMs * (0.5 + this.clock.random() / 2);
     const [ageMs] = sighting.ageMs("observed");
     const untilExpiryMs = Math.max(sighting.record.leaseDurationMs - ageMs, 0) + 1;
-    // Expired all the same: somebody else's turn, or nobody competes here.
+    // Expired, but not acquired: it is another candidate's turn, or nobody competes here.
     if (untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.clock.random() / 2);
     const untilRenewalMs = sighting.nextRenewalLookMs();
     if (this.watch) return Math.min(untilExpiryMs, untilRenewalMs);
@@ -171,7 +171,9 @@ export class RecordLeaseStore implements LeaseStore {
     return await resumeRecord(this.#seen, election, options);
   }
 
-  /** The election as an administrator finds it: by the record alone, as everybody else does. */
+  /**
+   * Returns the election as an administrator finds it. Only the record counts, and not the terms that this process has abandoned.
+   */
   async #standing(election: string, limits: OrderLimits): Promise<Standing | undefined> {
     const sighting = await this.#seen.read(election, limits);
     if (!sighting) return undefined;
@@ -191,7 +193,10 @@ export class RecordLeaseStore implements LeaseStore {
     };
   }
 
-  /** Writes a record once more as it was found, with a version of its own: once that is acknowledged, so is what it holds. */
+  /**
+   * Writes a record once more as it was found, which gives it a new version. Once this write is acknowledged, the record's
+   * content is, too.
+   */
   async #rewrite(election: string, found: Found, limits: OrderLimits): Promise<boolean> {
     return (await this.#seen.write(election, found.record, found, limits)) !== undefined;
   }
@@ -206,7 +211,7 @@ async function* nothing(): AsyncGenerator<void> {}
 
 function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
   const { storeClock, maxValueBytes, fence, showsUndurable } = records.capabilities;
-  // A write whose reply was lost, a reading that finds it, and the write that makes it count.
+  // Three: a write whose reply was lost, a read that finds it, and the write that makes it count.
   const roundTrips = records.capabilities.roundTrips ?? (showsUndurable ? 3 : undefined);
   return {
     expiry: "observed",

@@ -5,8 +5,8 @@ import { isLost } from "./lost-record.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
 /**
- * The record of a term that nobody holds any more. Its bars count from the new nonce: the time of a transfer begins now, once a
- * hold is over. A break stays to be seen, for the administrator who has no reply.
+ * Returns the record of a term that nobody holds any more. Its blocks count from the new nonce. The time of a transfer begins
+ * now, or after the hold. A break stays in the record, for an administrator whose reply was lost.
  */
 export function vacate({ value: _, ...record }: LeaseRecord, nonce: string, holdMs = 0): LeaseRecord {
   const transfer = barOf(record, "transfer");
@@ -17,20 +17,22 @@ export function vacate({ value: _, ...record }: LeaseRecord, nonce: string, hold
 }
 
 /**
- * Returns the record that an administrator's order makes of one that was found like that. `nonce` is for a lease that is, or
- * gets, free.
+ * Returns the record that an administrator's order makes of a found one. `nonce` is used if the lease is free, or becomes free.
  */
 export function ordered(record: LeaseRecord, found: LeaseSnapshot, order: Order, nonce: string): LeaseRecord {
   return order.kind === "break" ? afterBreak(record, order, nonce) : afterTransfer(record, found, order, nonce);
 }
 
-/** Every bar is lifted but a pause. What remains of the lease is left to a holder that may still believe in it. */
+/**
+ * Removes every block but a pause. The rest of the lease stays, unless the break is immediate: its holder may still believe that
+ * it leads.
+ */
 function afterBreak(
   record: LeaseRecord,
   { id, reason, immediate }: Extract<Order, { kind: "break" }>,
   nonce: string,
 ): LeaseRecord {
-  // The holder of a record that is gone may still believe in its lease, for which the hold stands.
+  // The holder of a record that is gone may still believe that it leads. The hold covers that time.
   const hold = isLost(record) && !immediate ? barOf(record, "hold") : undefined;
   const lifted = withBars(record, [hold, barOf(record, "pause")]);
   const isHeld = record.termId !== null;
@@ -38,8 +40,8 @@ function afterBreak(
 }
 
 /**
- * A transfer takes the place of a reservation: the administrator decides whose turn it is. It asks a holder to drain. Where nobody
- * holds the lease its time begins now, which takes a nonce to count from, or after the rest of a hold.
+ * A transfer replaces a reservation, because the administrator decides whose turn it is. It asks a present holder to drain. If
+ * nobody holds the lease, its time begins now, or after the rest of a hold. It then needs a new nonce to count from.
  */
 function afterTransfer(
   record: LeaseRecord,

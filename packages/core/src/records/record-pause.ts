@@ -7,7 +7,7 @@ import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
 
-/** Bars every candidate until the election is resumed. The nonce stays: a present leader goes on. */
+/** Blocks every candidate until the election is resumed. The nonce does not change, so a present leader goes on. */
 export async function pauseRecord(seen: SeenRecords, election: string, options: PauseOptions): Promise<PauseOutcome> {
   checkName("election", election);
   const { reason, timeoutMs } = options;
@@ -28,7 +28,7 @@ export async function pauseRecord(seen: SeenRecords, election: string, options: 
   });
 }
 
-/** Lifts a pause, and nothing else. */
+/** Lifts a pause, and changes nothing else. */
 export async function resumeRecord(seen: SeenRecords, election: string, options: ResumeOptions = {}): Promise<ResumeOutcome> {
   checkName("election", election);
   return await changeRecord(seen, election, {
@@ -52,7 +52,7 @@ function outcomeOf({ reason = "", sinceMs }: Bar, isNew: boolean): PauseOutcome 
   return { isNew, reason, ...(sinceMs === undefined ? {} : { sinceMs }) };
 }
 
-/** The record of an election that nobody has led, so far as the store tells. */
+/** Returns the record for an election that nobody has led, as far as the store shows. */
 function neverHeld(nonce: string, before: LeaseRecord | undefined): LeaseRecord {
   const leaseDurationMs = leaseToWaitMs(before);
   return {

@@ -8,14 +8,14 @@ import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 import type { SeenRecords } from "./seen-records.ts";
 import type { Sighting } from "./sighting.ts";
 
-/** The default of `minTerm` is so far above what can be seen: others may have seen more. */
+/** The default of `minTerm` is this far above the highest known term, because other processes may have seen a higher one. */
 const ROOM = 1_000;
-/** The terms that a repair leaves for the elections to come. */
+/** A repair leaves at least this many terms for later elections. */
 const TERMS_LEFT = 2 ** 32;
 
 /**
- * Mends the record of an election that was deleted or restored. A record with a nonce of this repair is this repair's. Each try has one of
- * its own: its hold counts from when that try was sent.
+ * Mends the record of an election that was deleted or restored. A record with a nonce of this repair was written by this repair.
+ * Each try has its own nonce, because its hold counts from the send of that try.
  */
 export async function repairRecord(seen: SeenRecords, election: string, options: RepairOptions = {}): Promise<RepairOutcome> {
   checkName("election", election);
@@ -39,7 +39,9 @@ export async function repairRecord(seen: SeenRecords, election: string, options:
   });
 }
 
-/** A broken term is no longer renewed, and an expired one may be acquired by anybody. */
+/**
+ * Reports whether a candidate holds the lease. A broken term is no longer renewed, and any candidate may acquire an expired one.
+ */
 function isHeld(found: Sighting): boolean {
   const { termId, broken, leaseDurationMs } = found.record;
   return termId !== null && !broken && found.ageMs("observed")[0] < leaseDurationMs;
@@ -82,7 +84,7 @@ function vacated(
     leaseDurationMs,
     renewIntervalMs: leaseDurationMs / 3,
   };
-  // A repair does not resume an election: operators pause it before they restore a backup.
+  // A repair does not resume an election, because operators pause it before they restore a backup.
   const known = found ?? before;
   return withBars(record, [...holdFor(leaseDurationMs), known && barOf(known, "pause")]);
 }

@@ -4,15 +4,18 @@ import { sendRequest, type RequestOptions } from "../store/request.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import type { LeaseRecord, PutOptions, PutOutcome, RecordRequestOptions, RecordStore, StoredRecord } from "./record-store.ts";
 
-/** The longest wait before a write that met another transaction is sent again: it has to find the gap between two of them. */
+/**
+ * The longest wait before a write that met another transaction is sent again, in milliseconds. It has to find the gap between two
+ * transactions.
+ */
 const CONFLICT_WAIT_MS = 20;
-/** A write is sent at most so often, however much time it has. */
+/** The most times that a write is sent, however much time it has. */
 const CONFLICT_TRIES = 200;
 
-/** Bounds of a request that its caller may give up at any time. */
+/** Limits of a request that its caller may abort at any time. */
 export type GivenLimits = RequestLimits & Pick<ReadOptions, "signal">;
 
-/** The requests to a service of records, each within its time. */
+/** Sends the requests to a service of records, each within its time. */
 export class RecordRequests {
   readonly #records: RecordStore;
   readonly #clock: Clock;
@@ -22,7 +25,7 @@ export class RecordRequests {
     this.#clock = clock;
   }
 
-  /** Asks for the election's record; a reply that lags behind the last write will do where `consistent` is false. */
+  /** Reads the election's record. Where `consistent` is false, the reply may lag behind the last write. */
   async get(election: string, { timeoutMs, signal }: GivenLimits, consistent: boolean): Promise<StoredRecord | undefined> {
     return await sendRequest(this.#request(election, { operation: "get", writes: false, timeoutMs, signal }), (abandoned) =>
       this.#records.get(election, { signal: abandoned, timeoutMs, consistent }),
@@ -30,9 +33,9 @@ export class RecordRequests {
   }
 
   /**
-   * Sends one conditional write, and again soon where it met somebody else's transaction, such as a fenced one on the same
-   * record, of which a leader may have one after the other under way. It does so
-   * for half of its time, since the last try has the other half, and not more often than {@link CONFLICT_TRIES}.
+   * Sends one conditional write. Sends it again soon if it met another transaction, such as a fenced one on the same record. A
+   * leader may run such transactions one after the other. It sends again during the first half of its time only, because the last
+   * try needs the other half. It sends at most {@link CONFLICT_TRIES} times.
    */
   async put(
     election: string,
@@ -51,7 +54,7 @@ export class RecordRequests {
         const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);
         if (leftMs() - waitMs < timeoutMs / 2) throw error;
         await sleep(this.#clock, waitMs, signal);
-        // A process that was frozen meanwhile has written nothing, for certain.
+        // A process that was frozen meanwhile has no time left. This error says that nothing was written.
         if (leftMs() <= 0) throw error;
       }
     }
@@ -71,7 +74,7 @@ export class RecordRequests {
   }
 }
 
-/** Reports whether a write was not carried out because it met somebody else's transaction. */
+/** Reports whether a write was not carried out because it met another transaction. */
 function hasMetTransaction(error: unknown): boolean {
   return !isUnknown(error) && isLeaseholdError(error, "STORE_CONFLICT");
 }

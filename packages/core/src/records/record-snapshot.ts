@@ -5,16 +5,19 @@ import { barOf, type Bar } from "./bars.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { Sighting } from "./sighting.ts";
 
-/** The facts that a snapshot depends on beside the record. */
+/** The input of a snapshot beside the record. */
 export interface SnapshotView {
   readonly expiry: Expiry | undefined;
-  /** The rest of the hold of a term of which this process alone knows that nobody leads on it. */
+  /**
+   * The rest of the hold of a term that this process has abandoned, in milliseconds. Only this process knows that nobody leads on
+   * it.
+   */
   readonly abandonedHoldMs?: number | undefined;
-  /** True for the election as it would be without a pause. */
+  /** True for the election as it would be without its pause. */
   readonly ignoresPause?: boolean | undefined;
 }
 
-/** Returns the election as a sighting shows it. */
+/** Returns the election as an observed record shows it. */
 export function snapshotOf(election: string, sighting: Sighting, view: SnapshotView): LeaseSnapshot {
   const { expiry, abandonedHoldMs } = view;
   const { record } = sighting;
@@ -26,7 +29,7 @@ export function snapshotOf(election: string, sighting: Sighting, view: SnapshotV
     state,
     done: record.done,
     ...claimsOf(record.bars ?? [], ageMs[0]),
-    // Nobody else knows of a term that was abandoned here.
+    // Only this process knows of a term that it has abandoned.
     ...(isAbandoned && !record.broken ? { holdMs: abandonedHoldMs } : {}),
     ...(view.ignoresPause ? { pause: undefined } : {}),
   });
@@ -46,7 +49,7 @@ export function snapshotOf(election: string, sighting: Sighting, view: SnapshotV
   };
 }
 
-/** The bars that are in force at this age of the nonce. */
+/** Returns the blocks that are in force at this age of the nonce. */
 function claimsOf(bars: readonly Bar[], ageMs: number): Omit<Claims, "state" | "done"> {
   return Object.assign({}, ...bars.map((bar) => claimOf(bar, ageMs))) as Omit<Claims, "state" | "done">;
 }

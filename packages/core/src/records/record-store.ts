@@ -4,11 +4,11 @@ import type { WatchOptions } from "../store/lease-store.ts";
 import { areBars, type Bar } from "./bars.ts";
 
 /**
- * A service that offers compare-and-swap on one record: all that a provider has to write, when the service does not
- * enforce leases itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
+ * A service that offers compare-and-swap on one record. A provider has to write only this, if the service does not enforce leases
+ * itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
  *
- * Required of the service: compare-and-swap on one record is linearizable, and acknowledged writes are not lost. A service that
- * may show a write before it is durable says so, by `showsUndurable`.
+ * The service must guarantee that compare-and-swap on one record is linearizable, and that acknowledged writes are not lost. A
+ * service that may show a write before it is durable declares that, by `showsUndurable`.
  */
 export interface RecordStore {
   /** For messages and telemetry, for instance `dynamodb`. */
@@ -17,10 +17,10 @@ export interface RecordStore {
   /** See {@link StoreWarnings}. */
   readonly warnings?: StoreWarnings | undefined;
 
-  /** The election's record as it is, or `undefined`. `data` is handed over unchecked: the engine reads it. */
+  /** Returns the election's record, or `undefined`. The `data` is returned unchecked, because the engine parses it. */
   get(election: string, options: GetOptions): Promise<StoredRecord | undefined>;
 
-  /** Writes the record if its version is still `ifVersion` (`undefined`: if there is none). One request. */
+  /** Writes the record if its version is still `ifVersion` (`undefined`: if there is no record). Sends one request. */
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome>;
 
   /** Yields a wake-up at each change of the record's fence, where the service can push; see `watch` of `LeaseStore`. */
@@ -41,37 +41,37 @@ export interface RecordStoreCapabilities {
 export interface RecordRequestOptions {
   /** Aborts when the engine no longer waits for the reply. */
   readonly signal: AbortSignal;
-  /** The time after which it will, in milliseconds, for a store that has more than one request to fit into it. */
+  /** The time after which `signal` aborts, in milliseconds. For a store that has to fit several requests into it. */
   readonly timeoutMs?: number | undefined;
 }
 
 export interface GetOptions extends RecordRequestOptions {
-  /** False where a reply that lags behind the last write will do, which some services give at half the price. */
+  /** False where the reply may lag behind the last write. Some services offer such reads at half the price. */
   readonly consistent: boolean;
 }
 
 export interface PutOptions extends RecordRequestOptions {
   readonly ifVersion: string | undefined;
   /**
-   * True where everything that shows the age of the nonce stays as it is. Else the age counts from now: of a new nonce, or of
-   * one whose age nobody could know any more.
+   * True where the age of the nonce must stay as it is. Otherwise the store counts the age from now, because the nonce is new, or
+   * because its age was unknown.
    */
   readonly keepsNonce: boolean;
   /**
-   * Set where the write changes whose guarded writes may pass. A store whose fence is a record of its own changes it
-   * together with the lease record, or neither. Beside a record of a quorum ({@link QUORUM_SCHEMA}) it takes the place of whatever fence
-   * there is, also of a later term: there the record says which is the later one.
+   * Set where the write changes which guarded writes may pass. A store whose fence is a record of its own changes it together
+   * with the lease record, or neither. Beside a record of a quorum ({@link QUORUM_SCHEMA}) it replaces any fence, even one of a
+   * later term. There the record says which term is the later one.
    */
   readonly fence?: Fence | undefined;
 }
 
 /**
- * A version that no store gives a record: a write on the condition of it must fail. A service that reads versions as
- * something else than text has to be given one of its own in its place, and not one that it takes for none.
+ * A version that no store gives a record, so that a write on the condition of it must fail. A service whose versions are not text
+ * needs an impossible version of its own, and not one that means "no record".
  */
 export const IMPOSSIBLE_VERSION = "never";
 
-/** The holder whose guarded writes pass: that of this term and termId; nobody while `termId` is null. */
+/** The holder whose guarded writes pass: the one with this term and `termId`. While `termId` is null, no guarded write passes. */
 export interface Fence {
   readonly term: number;
   readonly termId: string | null;
@@ -79,7 +79,7 @@ export interface Fence {
 
 export type PutOutcome =
   | { readonly stored: true; readonly version: string }
-  /** The condition failed; `current` where the service's answer shows what it found. */
+  /** The condition failed. `current` is the present record, where the service's answer shows it. */
   | { readonly stored: false; readonly current?: StoredRecord | undefined };
 
 export interface StoredRecord {
@@ -87,36 +87,41 @@ export interface StoredRecord {
   /** Changes at every write of any kind. */
   readonly version: string;
   /**
-   * Bounds, by the store's own clock, of the time since the present nonce was written: by one and the same clock. Absent
-   * where that cannot be known, as where another server wrote it.
+   * Bounds of the time since the present nonce was written, in milliseconds. One and the same clock of the store measures both
+   * ends of that time. Absent where the age is unknown, for instance because another server wrote the nonce.
    */
   readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
   /**
-   * The writer's wall clock when it sent the present nonce, in milliseconds since the Unix epoch. The age is believed to be
-   * no more than by the wall clocks; and see {@link StoreClock.mayStep}.
+   * The writer's wall clock when it sent the present nonce, in milliseconds since the Unix epoch. The age is never believed to be
+   * more than the wall clocks say; see {@link StoreClock.mayStep}.
    */
   readonly nonceWallMs?: number | undefined;
   /**
-   * The time since this process first knew that the present nonce had been written, by its monotonic clock, where an earlier
-   * answer of the service could not show it yet. Observed expiry counts from then.
+   * The time since this process first knew that the present nonce had been written, by its monotonic clock. Set where an earlier
+   * answer of the service could not show the nonce yet. Observed expiry counts from then.
    */
   readonly nonceKnownForMs?: number | undefined;
-  /** The service tells the time, and the writer of the nonce did not know it: whoever needs its age has it counted anew. */
+  /**
+   * The service tells the time, but the writer of the nonce did not know it. A candidate that needs the age has to restart it.
+   */
   readonly undated?: true | undefined;
   /**
-   * Set where the record is gone, and the fence, which is a record of its own, remembers this term. `data` is ignored, and a write
-   * on the condition of `version` makes a new record. Nobody acquires it before the former lease must have run out.
+   * Set where the record is gone, but the fence, which is a record of its own, remembers this term. `data` is ignored. A write on
+   * the condition of `version` makes a new record. No candidate acquires it before the former lease must have run out.
    */
   readonly lostTerm?: number | undefined;
 }
 
 /**
- * The record of one election. It is never deleted, so that terms survive release, expiry and break.
- * What administrators write (`broken`, a transfer or a pause among the `bars`) never changes the nonce that standbys time. It has the
- * `id` of the order that wrote it, by which an administrator whose reply was lost knows it again.
+ * The record of one election. It is never deleted, so that terms survive release, expiry and break. An administrator writes
+ * `broken`, or a transfer or a pause among the `bars`; none of these changes the nonce that standbys time. Each has the `id` of
+ * its order, by which an administrator whose reply was lost recognises it.
  */
 export interface LeaseRecord {
-  /** {@link QUORUM_SCHEMA} where a quorum of stores keeps the record, of which this one is a member: no other may read or write it. */
+  /**
+   * {@link QUORUM_SCHEMA} where a quorum of stores keeps the record, and this store is one of its members. Then only the quorum
+   * may read or write it.
+   */
   readonly schema: typeof RECORD_SCHEMA | typeof QUORUM_SCHEMA;
   /** The fencing token of the present or last leadership; 0 before the first. */
   readonly term: number;
@@ -127,27 +132,30 @@ export interface LeaseRecord {
   readonly value?: string | undefined;
   /** Random, new at each acquisition, renewal and release. */
   readonly nonce: string;
-  /** The time that standbys wait after they have seen this nonce. */
+  /** The time that standbys wait after they have observed this nonce, in milliseconds. */
   readonly leaseDurationMs: number;
-  /** The interval at which the holder renews, for standbys' aim. */
+  /** The interval at which the holder renews, in milliseconds. Standbys aim their polls by it. */
   readonly renewIntervalMs: number;
-  /** Renewal is closed: an administrator has broken this term. */
+  /** Set where an administrator has broken this term: renewal is closed. */
   readonly broken?: { readonly reason: string; readonly id: string } | undefined;
-  /** What keeps candidates out beside the lease; absent where nothing does. While the lease is held, a transfer asks its holder to drain. */
+  /** The blocks beside the lease; absent where there are none. While the lease is held, a transfer asks its holder to drain. */
   readonly bars?: readonly Bar[] | undefined;
-  /** The occurrence is done: nobody may acquire it any more. An election's record never has it. */
+  /** Set where the occurrence is done: no candidate may acquire it any more. An election's record never has this field. */
   readonly done?: true | undefined;
-  /** The note of a quorum, as JSON text, beside what its member keeps; only with {@link QUORUM_SCHEMA}. */
+  /** The note of a quorum in its member's record, as JSON text; only with {@link QUORUM_SCHEMA}. */
   readonly quorum?: string | undefined;
 }
 
-/** The schema of a record that one store keeps. It rises with whatever an older version must not overlook, such as the bars. */
+/**
+ * The schema of a record that one store keeps. It rises with each addition that an older version must not overlook, such as
+ * `bars`.
+ */
 export const RECORD_SCHEMA = 3;
 
-/** The schema of a record that a quorum keeps in each of its members. It rises as {@link RECORD_SCHEMA} does, to a number of its own. */
+/** The schema of a record that a quorum keeps in each of its members. It rises like {@link RECORD_SCHEMA}, by its own numbers. */
 export const QUORUM_SCHEMA = 4;
 
-/** Every field that a lease record may have, for stores that write field by field: what a record leaves out is removed. */
+/** Every field that a lease record may have. A store that writes field by field removes each field that a record leaves out. */
 export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
   "schema",
   "term",
@@ -163,7 +171,7 @@ export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
   "quorum",
 ];
 
-/** The fence that belongs to a record: closed once the term is vacated or broken. */
+/** Returns the fence that belongs to a record. It is closed once the term is vacated or broken. */
 export function fenceOfRecord({ term, termId, broken }: LeaseRecord): Fence {
   return { term, termId: broken ? null : termId };
 }
@@ -184,7 +192,7 @@ export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly proble
 
 type Check = (field: unknown) => boolean;
 
-/** What each field of a lease record may be. */
+/** The check of each field of a lease record. */
 const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
   schema: (field) => field === RECORD_SCHEMA,
   term: (field) => Number.isSafeInteger(field) && (field as number) >= 0,
@@ -200,7 +208,7 @@ const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
   quorum: (field) => field === undefined,
 };
 
-/** Whatever a stranger may have put there. */
+/** Describes any schema, because a foreign record may hold anything. */
 function describeSchema(schema: unknown): string {
   if (schema === undefined) return "missing";
   return typeof schema === "object" ? "an object" : String(schema as string | number | bigint | boolean);
@@ -218,7 +226,7 @@ function isDuration(field: unknown): boolean {
   return typeof field === "number" && Number.isFinite(field) && field > 0;
 }
 
-/** A field that is absent, or an object with these fields. */
+/** Returns the check of a field that is absent, or an object with these fields. */
 function isNote(fields: Readonly<Record<string, Check>>): Check {
   const checks = Object.entries(fields);
   return (field) => {

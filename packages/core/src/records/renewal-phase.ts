@@ -1,20 +1,20 @@
 import { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from "../time/interval.ts";
 
-/** The doubt about the phase up to which a standby looks just after it. */
+/** The uncertainty of the phase, in milliseconds, up to which a standby polls just after it. */
 const SHARP_MS = 20;
-/** The time after the latest expected renewal at which to look. */
+/** The time from the latest expected renewal to the poll for it, in milliseconds. */
 const SETTLE_MS = 10;
-/** The waits before the two quick second looks at an expected renewal that is missing. */
+/** The waits before the two quick extra polls for an expected renewal that is missing, in milliseconds. */
 const SECOND_LOOKS_MS: readonly number[] = [40, 120];
 
 /**
- * The instants at which a holder renews, as a standby learns them by looking: a holder renews on a fixed grid, so every
- * renewal seen between two looks narrows the instant down, and the next look can be aimed just after it. By the
- * standby's monotonic clock. Used to aim; no decision rests on it.
+ * The instants at which a holder renews, as a standby learns them from its polls. A holder renews on a fixed grid. So each
+ * renewal that is observed between two polls narrows the instant down, and the next poll can be aimed just after it. The instants
+ * are by the standby's monotonic clock. They aim polls; no decision rests on them.
  */
 export class RenewalPhase {
   readonly #intervalMs: number;
-  /** The instant at which the last renewal that was seen reached the store. */
+  /** The instant at which the last observed renewal reached the store. */
   #last: Interval | undefined;
   #lastLookSentMs: number | undefined;
   #missed = 0;
@@ -23,21 +23,21 @@ export class RenewalPhase {
     this.#intervalMs = renewIntervalMs;
   }
 
-  /** Notes a look: when it was sent and when it returned, and whether it showed a new renewal. */
+  /** Notes a poll: when it was sent, when it returned, and whether it showed a new renewal. */
   looked(sentMs: number, returnedMs: number, renewed: boolean): void {
     if (renewed) this.#renewed({ lo: this.#lastLookSentMs ?? returnedMs - this.#intervalMs, hi: returnedMs });
     else this.#notRenewed(sentMs);
     this.#lastLookSentMs = sentMs;
   }
 
-  /** Returns the time from `nowMs` until the look that should find the next renewal. */
+  /** Returns the time from `nowMs` until the poll that should find the next renewal. */
   nextLookMs(nowMs: number): number {
     if (!this.#last) return this.#intervalMs;
     const periods = Math.max(1, Math.ceil((nowMs - this.#last.hi - SETTLE_MS) / this.#intervalMs));
     const again = SECOND_LOOKS_MS[this.#missed - 1];
     if (periods > 1 && again !== undefined) return again;
     const next = this.#expected(this.#last, periods);
-    // Half of the doubt falls away with each look at the middle; a sharp phase is looked at from just behind.
+    // A poll at the middle halves the uncertainty. Once the phase is sharp, the poll comes just after it.
     const aim = width(next) > SHARP_MS && middle(next) > nowMs ? middle(next) : next.hi + SETTLE_MS;
     return aim - nowMs;
   }
@@ -55,7 +55,7 @@ export class RenewalPhase {
   #notRenewed(sentMs: number): void {
     if (!this.#last) return;
     const next = this.#expected(this.#last, 1);
-    // The renewal had not come by `sentMs`: it comes later, or the phase is wrong, or nobody renews any more.
+    // The renewal had not come by `sentMs`. It comes later, or the phase is wrong, or nobody renews any more.
     if (sentMs > next.hi) this.#missed += 1;
     else if (sentMs > next.lo) this.#last = { lo: Math.min(sentMs - this.#intervalMs, this.#last.hi), hi: this.#last.hi };
   }

@@ -20,36 +20,34 @@ import {
 } from "./record-store.ts";
 import { Sighting } from "./sighting.ts";
 
-/** A record of nobody's, which is never stored. */
+/** A record without a holder, for `probe`. It is never stored. */
 const PROBE: LeaseRecord = {
   schema: RECORD_SCHEMA,
   term: 0,
   termId: null,
   candidateId: null,
   nonce: "probe",
-  // As long as the default lease: some stores take their time by it.
+  // As long as the default lease, because some stores derive time limits from it.
   leaseDurationMs: 15_000,
   renewIntervalMs: 5_000,
 };
 
 /** A conditional write. */
 interface Write extends RequestLimits {
-  /** The record that it is to replace. */
+  /** The record that the write replaces. */
   readonly found: Found | undefined;
   readonly keepsNonce: boolean;
 }
 
-/**
- * The records of a service, as this process has seen them. Every request goes through here, and what it shows is remembered.
- */
+/** The records of a service, as this process has observed them. Every request goes through here, and its result is remembered. */
 export class SeenRecords {
   readonly clock: Clock;
-  /** The terms that this process has given up, whatever the records say of them. */
+  /** The terms that this process has given up, even if a record still shows one. */
   readonly abandoned: AbandonedTerms;
   readonly #records: RecordStore;
   readonly #requests: RecordRequests;
   readonly #sightings: Recent<Sighting>;
-  /** The elections that had no record when this process last looked. */
+  /** The elections that had no record at the last read of this process. */
   readonly #absent: Recent<true>;
 
   constructor(records: RecordStore, clock: Clock) {
@@ -66,32 +64,32 @@ export class SeenRecords {
     return this.#records.name;
   }
 
-  /** Reports whether what a read shows may be undone by a failover; see {@link LeaseStoreCapabilities.showsUndurable}. */
+  /** Reports whether a failover may undo what a read shows; see {@link LeaseStoreCapabilities.showsUndurable}. */
   get showsUndurable(): boolean {
     return this.#records.capabilities.showsUndurable === true;
   }
 
-  /** Returns what was seen last of an election's record. */
+  /** Returns the last observation of an election's record. */
   last(election: string): Sighting | undefined {
     return this.#sightings.get(election);
   }
 
-  /** Reports whether there was no record when this process last looked. */
+  /** Reports whether the last read of this process found no record. */
   isAbsent(election: string): boolean {
     return this.#absent.get(election) === true;
   }
 
-  /** Keeps what was seen of an election for so long more, at least: for somebody who comes back only then. */
+  /** Keeps the observation of an election for at least this long, for a caller that returns only then. */
   keep(election: string, forMs: number): void {
     this.#sightings.keep(election, forMs);
   }
 
-  /** Returns the election as this process sees it, which alone knows of the terms that it has abandoned. */
+  /** Returns the election as this process sees it. Only this process knows of the terms that it has abandoned. */
   snapshot(election: string, sighting: Sighting, expiry: Expiry | undefined): LeaseSnapshot {
     return snapshotOf(election, sighting, { expiry, abandonedHoldMs: this.abandoned.holdMs(election, sighting.record) });
   }
 
-  /** Reads the record. A reply that lags behind the last write will do where `consistent` is false. */
+  /** Reads the record. Where `consistent` is false, the reply may lag behind the last write. */
   async read(
     election: string,
     limits: GivenLimits,
@@ -101,46 +99,48 @@ export class SeenRecords {
     const stored = await this.#requests.get(election, limits, consistent);
     const last = this.last(election);
     if (!last?.isPast(stored) || last.overtook(sentAt)) return this.#saw(election, stored, sentAt);
-    // A replica that lags shows what has passed. So does a reading from before a write whose reply came in first.
+    // A replica that lags shows an earlier record. So does a read from before a write whose reply came first.
     const againAt = instantOf(this.clock);
     return this.#saw(election, await this.#requests.get(election, limits, true), againAt);
   }
 
-  /** Looks at the election as it is now, by a store's clock where that counts. */
+  /** Reads the election as it is now. Uses the store's clock where that counts. */
   async look(election: string, limits: GivenLimits, expiry: Expiry | undefined): Promise<LeaseSnapshot | undefined> {
-    // The first reading is what all later ones are compared with; and the age by a store's clock is of what is there now.
+    // The first read must be consistent, because all later ones are compared with it. So must a read that takes the age by the
+    // store's clock.
     const consistent = this.last(election)?.countsStoreClock(expiry) ?? true;
     let seen = await this.read(election, limits, { consistent });
-    // Where no other clock confirms the store's, another reading does, since two have to agree.
+    // If no other clock confirms the store's, a second read has to agree with the first.
     if (seen?.countsStoreClock(expiry) && seen.wantsConfirmation) seen = await this.read(election, limits);
     return seen && this.snapshot(election, seen, expiry);
   }
 
-  /** Writes a record in place of what was found. Returns the new version, or `undefined` if something else is there. */
+  /** Writes a record in place of the found one. Returns the new version, or `undefined` if the store holds something else. */
   async write(
     election: string,
     record: LeaseRecord,
     found: Found | undefined,
     limits: RequestLimits,
   ): Promise<string | undefined> {
-    // A record that is gone has no age to keep: without one, no process that comes new could ever wait it out.
+    // A record that is gone has no age to keep. The store must start one, or a new process could never wait until the hold is
+    // over.
     const last = this.last(election);
     const isMissing = last?.isMissing === true && last.version === found?.version;
     const keepsNonce = !isMissing && record.nonce === found?.record.nonce;
     return await this.#put(election, record, { timeoutMs: limits.timeoutMs, found, keepsNonce });
   }
 
-  /** Writes what was found anew, so that the store counts the age of its nonce from now. */
+  /** Writes the found record again, so that the store restarts the age of its nonce. */
   async redate(election: string, found: Found, limits: RequestLimits): Promise<void> {
     await this.#put(election, found.record, { timeoutMs: limits.timeoutMs, found, keepsNonce: false });
   }
 
   /**
-   * Sends a write whose condition must fail: it proves the right to write, and changes nothing.
+   * Sends a write whose condition must fail. It proves the right to write, and changes nothing.
    * @throws {ConfigurationError} if it was carried out.
    */
   async probe(election: string, limits: GivenLimits): Promise<void> {
-    // Without a fence: to change that, it would have to wait for the leader's transactions, and they for it.
+    // Sent without a fence: a change of the fence would wait for the leader's transactions, and they for it.
     const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };
     const { stored } = await this.#requests.put(election, PROBE, { ...limits, ...condition });
     if (!stored) return;
@@ -153,7 +153,7 @@ export class SeenRecords {
   async #put(election: string, record: LeaseRecord, put: Write): Promise<string | undefined> {
     const { found, timeoutMs, keepsNonce } = put;
     const sentAt = instantOf(this.clock);
-    // What was found may be seen to change while the request is under way.
+    // The version is copied here, because the observed record may change while the request is under way.
     const ifVersion = found?.version;
     const fence = fenceOfRecord(record);
     const passed = found && fenceOfRecord(found.record);
@@ -171,12 +171,12 @@ export class SeenRecords {
     this.#absent.delete(election);
     const sighting = this.last(election);
     if (outcome.current) this.#saw(election, outcome.current, sentAt);
-    // The service did not say what took the place of what we remember.
+    // The service did not say which record has replaced the observed one.
     else if (sighting?.version === ifVersion) sighting?.outdate();
     return undefined;
   }
 
-  /** Takes in what the reply to a request sent at `sentAt` has shown. */
+  /** Takes in the reply to a request that was sent at `sentAt`. */
   #saw(election: string, stored: StoredRecord | undefined, sentAt: Instant): Sighting | undefined {
     const known = this.last(election);
     if (known?.overtook(sentAt)) return known;

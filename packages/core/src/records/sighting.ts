@@ -5,12 +5,12 @@ import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 import { RenewalPhase } from "./renewal-phase.ts";
 import { StoreAge, type Reading } from "./store-age.ts";
 
-/** The number of versions that have passed which are remembered, to know a replica that lags by what it shows. */
+/** The number of earlier versions that are remembered. A reply that shows one of them comes from a replica that lags. */
 const PAST_VERSIONS = 16;
 
 /**
- * One election's record as this process has seen it, and when: *observed* expiry is judged by it. The least
- * age counts from after the reading that first showed the nonce returned, by the monotonic clock alone.
+ * One election's record as this process has observed it, and when. *Observed* expiry is judged by it. The lower bound of the age
+ * counts by the monotonic clock alone, from the return of the read that first showed the nonce.
  */
 export class Sighting {
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class Sighting {
   #record: LeaseRecord;
   #version: string;
   #firstSeenMs: number;
-  /** The nonce was written after this: the last reading that showed another one was sent then. */
+  /** The nonce was written after this: the instant at which the last read was sent that showed another nonce. */
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
   /** The age of the present nonce by the store's clock. */
@@ -26,7 +26,7 @@ export class Sighting {
   #phase: RenewalPhase;
   #outdated = false;
   #isMissing = false;
-  /** The versions that came before the present one, the latest last. */
+  /** The versions before the present one, the latest last. */
   #pastVersions: readonly string[] = [];
 
   constructor(clock: Clock, storeClock: StoreClock | undefined, reading: Reading) {
@@ -48,14 +48,14 @@ export class Sighting {
     return this.#version;
   }
 
-  /** There is no record in the store: {@link record} stands for one that is gone. */
+  /** True where the store has no record: {@link record} stands for one that is gone. */
   get isMissing(): boolean {
     return this.#isMissing;
   }
 
   /**
-   * This is not the latest: a conditional write on `version` was refused, and the answer did not show what is there. Somebody has written
-   * since, though perhaps not renewed.
+   * True where this is not the latest record: a conditional write on `version` was refused, and the answer did not show the
+   * present one. Another write has arrived since, though perhaps no renewal.
    */
   get outdated(): boolean {
     return this.#outdated;
@@ -65,19 +65,22 @@ export class Sighting {
     this.#outdated = true;
   }
 
-  /** Reports whether a reading, of whichever replica, shows less than this process has seen already. */
+  /** Reports whether a reply, of any replica, shows less than this process has observed already. */
   isPast(stored: StoredRecord | undefined): boolean {
     if (!stored) return true;
     const { term } = (stored.data ?? {}) as Partial<LeaseRecord>;
     return this.#pastVersions.includes(stored.version) || (typeof term === "number" && term < this.#record.term);
   }
 
-  /** Reports whether the store's clock counts: where that was asked for, and always where it is exact. */
+  /** Reports whether the store's clock counts: if `expiry` asks for it, and always if it is exact. */
   countsStoreClock(expiry: Expiry | undefined): boolean {
     return expiry === "store-clock" || this.#storeClock?.exact === true;
   }
 
-  /** Reports whether a second reading would help: the age by the store's clock does not count yet, and there is no other. */
+  /**
+   * Reports whether a second read would help. It helps if the age by the store's clock is not confirmed yet, and would end a wait
+   * or is the only upper bound.
+   */
   get wantsConfirmation(): boolean {
     const unconfirmedMs = this.#storeAge.unconfirmedMs;
     if (unconfirmedMs === undefined) return false;
@@ -86,15 +89,16 @@ export class Sighting {
   }
 
   /**
-   * Somebody waits for an age that no process can know which has not seen the record before, as after a failover that took the
-   * holder with it: no clock is believed. It has to be dated anew, or they would wait for ever.
+   * Reports whether a candidate needs this record's age, but no trusted clock can tell it to a process that has not observed the
+   * record before. It happens after a failover that took the holder with it. The age must then be restarted, or candidates would
+   * wait for ever.
    */
   get isUndated(): boolean {
     const waitsMs = waitsOf(this.#record);
     return waitsMs.length > 0 && this.#storeAge.isUndated(Math.min(...waitsMs));
   }
 
-  /** Reports whether a reading asked for at `sentAt` was overtaken: a later one has returned before it. */
+  /** Reports whether a read that was sent later than `sentAt` has returned already. */
   overtook(sentAt: Instant): boolean {
     return this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
   }
@@ -123,8 +127,8 @@ export class Sighting {
   }
 
   /**
-   * Bounds of the present nonce's age. The lower one decides expiry, so it never counts time that may not have passed;
-   * the upper one is only reported.
+   * Returns bounds of the present nonce's age. The lower one decides expiry, so it never counts time that may not have passed.
+   * The upper one decides only whether the state is reported as `unknown`.
    */
   ageMs(expiry: Expiry | undefined): [min: number, max: number] {
     const nowMs = this.#clock.monotonicMs();
@@ -138,12 +142,12 @@ export class Sighting {
     return [min, Math.max(min, max)];
   }
 
-  /** Returns the time until the look that should find the next renewal. */
+  /** Returns the time until the poll that should find the next renewal. */
   nextRenewalLookMs(): number {
     return this.#phase.nextLookMs(this.#clock.monotonicMs());
   }
 
-  /** Notes which versions have passed: replies come in order. */
+  /** Adds the version before this one to the past versions. Readings come in order. */
   #notePast(version: string): void {
     if (version === this.#version) return;
     const past = this.#pastVersions.filter((one) => one !== version);
@@ -155,7 +159,7 @@ function firstSeenMs(clock: Clock, { nonceKnownForMs = 0 }: Reading): number {
   return clock.monotonicMs() - nonceKnownForMs;
 }
 
-/** For what ages of a nonce somebody may wait: those at which it becomes another one's turn. */
+/** Returns the ages of a nonce for which candidates may wait: those at which another candidate may acquire. */
 function waitsOf({ termId, leaseDurationMs, bars = [] }: LeaseRecord): number[] {
   const waits = [termId === null ? null : leaseDurationMs, ...bars.map(({ untilMs }) => untilMs)];
   return waits.filter((ms) => ms !== null);

@@ -8,38 +8,45 @@ export interface Reading extends Pick<
   "version" | "nonceAgeMs" | "nonceKnownForMs" | "nonceWallMs" | "undated" | "lostTerm"
 > {
   readonly record: LeaseRecord;
-  /** The instant at which the reading was asked for. */
+  /** The instant at which the read was sent. */
   readonly sentAt: Instant;
 }
 
 /** The age that one reading has shown. */
 interface Measured {
-  /** The bounds by the store's clock. */
+  /** Bounds of the age, by the store's clock. */
   readonly minMs: number;
   readonly maxMs: number;
-  /** The part of `minMs` that is believed: the lesser age, where there is one by the wall clocks too. */
+  /** The part of `minMs` that is believed: the smaller age, where the wall clocks tell one, too. */
   readonly leastMs: number;
   readonly askedAt: Instant;
   readonly inAt: Instant;
 }
 
 /**
- * The age of one nonce by the store's own clock, and whether that may be believed. A clock that is not exact needs a
- * second opinion. Where it may be set, reading it twice shows nothing of a step since the nonce was written: there the
- * wall clocks of writer and reader must not say less. They can only make a reader wait longer: of both ages the lesser
- * counts, so that it takes two wrong clocks, which err alike, to make a lease look expired that is not. The wall clocks
- * count from when the writer sent the nonce. So does the writer, however late the nonce arrives.
+ * The age of one nonce by the store's own clock, and whether it may be believed. A clock that is not exact needs a second
+ * opinion.
+ *
+ * If the clock cannot be set, a second reading confirms it. If it may be set, two readings do not show a step since the nonce was
+ * written. Then the wall clocks of writer and reader have to confirm the age: they must not say less. Wall clocks can only make a
+ * reader wait longer, because the smaller of both ages counts. Two clocks would have to be wrong in the same way before a valid
+ * lease looked expired.
+ *
+ * The wall clocks count from when the writer sent the nonce. The writer counts from then as well, however late the nonce arrives.
  */
 export class StoreAge {
   readonly #clock: Clock;
   readonly #trust: StoreClock | undefined;
   #measured: Measured | undefined;
-  /** Clocks have contradicted each other: until the next nonce only what this process has observed counts. */
+  /** True once clocks have contradicted each other. Until the next nonce only the observations of this process count. */
   #doubted = false;
   #confirmed: boolean;
-  /** The writer's wall clock at the time that the store counts the age from. */
+  /** The writer's wall clock at the instant from which the store counts the age. */
   #wallMs: number | undefined;
-  /** The greatest age that any clock has shown or allows, believed or not, where one may have been set, or told the writer nothing. */
+  /**
+   * The greatest age that any clock has shown or allows, believed or not. Set only where a clock may have been set, or did not
+   * tell the writer the time.
+   */
   #saidMs: number | undefined;
 
   constructor(clock: Clock, trust: StoreClock | undefined) {
@@ -56,7 +63,7 @@ export class StoreAge {
     if (trust.mayStep && reading.nonceWallMs !== undefined) {
       this.#wallMs = reading.nonceWallMs;
       const wallAgeMs = inAt.wallMs - reading.nonceWallMs;
-      // What is of the future says nothing of the age: it may be any.
+      // A time in the future does not tell the age: it may be any.
       const mayBeMs = wallAgeMs < -trust.toleranceMs ? Infinity : wallAgeMs;
       this.#saidMs = Math.max(wallAgeMs, reading.nonceAgeMs?.[0] ?? mayBeMs);
     }
@@ -67,39 +74,43 @@ export class StoreAge {
     if (minMs < 0) this.#doubted = true;
     if (trust.mayStep) this.#measured = this.#askWallClocks(measured, reading.nonceWallMs, trust);
     else {
-      // An exact clock is not measured by this process's.
+      // An exact clock is not compared with the clock of this process.
       if (this.#measured && !trust.exact) this.#compare(measured, this.#measured, trust);
       this.#measured = measured;
     }
   }
 
-  /** Bounds of the age at present, the lower one safe to decide by; `undefined` where there is nothing to believe. */
+  /** Bounds of the present age, in milliseconds. The lower one is safe to decide by. `undefined` where no age is believed. */
   get boundsMs(): readonly [min: number, max: number] | undefined {
     if (!this.#measured || this.#doubted || !this.#confirmed) return undefined;
     const { leastMs, maxMs, askedAt, inAt } = this.#measured;
     return [leastMs + this.#clock.monotonicMs() - inAt.monotonicMs, maxMs + holderElapsedMs(this.#clock, askedAt)];
   }
 
-  /** The age that another reading has to confirm before it counts. */
+  /** The age that a second reading has to confirm before it counts. */
   get unconfirmedMs(): number | undefined {
     return this.#confirmed || this.#doubted ? undefined : this.#measured?.leastMs;
   }
 
-  /** Reports whether somebody has dated the nonce anew: a reading is of a later time than those before it. */
+  /**
+   * Reports whether somebody has restarted the age of the nonce: the reading shows another time of the writer than those before
+   * it.
+   */
   isBefore({ nonceWallMs }: Reading): boolean {
     return this.#wallMs !== undefined && nonceWallMs !== undefined && nonceWallMs !== this.#wallMs;
   }
 
   /**
-   * Reports whether no age is believed, and some clock says that it is `waitMs` at least. The others may be wrong for years.
+   * Reports whether no age is believed, but some clock says that it is at least `waitMs`. The other clocks may be wrong by years.
    */
   isUndated(waitMs: number): boolean {
     return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
   }
 
   /**
-   * The least age, unless the store's exceeds what the wall clocks say. One that is less is believed: no clock says that it
-   * is too much, and a write that was under way for long is younger than the time at which its writer had sent it.
+   * Returns the measured age. Doubts it if it exceeds the age by the wall clocks by more than the tolerance. A smaller age is
+   * believed, because no clock says that it is too large. A write that was under way for long is younger than the time at which
+   * it was sent.
    */
   #askWallClocks(measured: Measured, nonceWallMs: number | undefined, { toleranceMs }: StoreClock): Measured | undefined {
     if (nonceWallMs === undefined) return undefined;
@@ -109,7 +120,7 @@ export class StoreAge {
     return measured;
   }
 
-  /** Decides whether two readings agree with the time between them. */
+  /** Compares two readings with the time between them. Confirms the age, or doubts it. */
   #compare(measured: Measured, before: Measured, { toleranceMs }: StoreClock): void {
     const leastMs = before.minMs + measured.askedAt.monotonicMs - before.inAt.monotonicMs - toleranceMs;
     const mostMs = before.maxMs + holderElapsedMs(this.#clock, before.askedAt) + toleranceMs;

@@ -16,7 +16,7 @@ export interface StateChange {
   readonly term?: number | undefined;
   /** The reason, in words. */
   readonly reason?: string | undefined;
-  /** The wall clock of this process. */
+  /** The time of the change by the wall clock of this process, in milliseconds since the Unix epoch. */
   readonly wallMs: number;
 }
 
@@ -25,21 +25,21 @@ export interface StoreRequest {
   readonly election: string;
   /** For instance `get`, `put`, `renew`. */
   readonly operation: string;
-  /** True where the service was asked to change something. */
+  /** True where the request was to change something. */
   readonly writes: boolean;
   readonly durationMs: number;
   /** `ok`, or the code of the error. */
   readonly outcome: string;
-  /** The error's message, without anything secret; absent where the outcome is `ok`. */
+  /** The error's message, without secrets; absent where the outcome is `ok`. */
   readonly message?: string | undefined;
 }
 
-/** Publishes a state change, if anybody listens. */
+/** Publishes a state change, if the channel has a subscriber. */
 export const publishState: (make: () => StateChange) => void = publisher(STATE_CHANNEL);
-/** Publishes a request, if anybody listens. */
+/** Publishes a request, if the channel has a subscriber. */
 export const publishRequest: (make: () => StoreRequest) => void = publisher(REQUEST_CHANNEL);
 
-/** Returns what publishes on a channel. What it publishes is made only if anybody listens. */
+/** Returns a function that publishes on a channel. It calls `make` only if the channel has a subscriber. */
 export function publisher(name: string): (make: () => object) => void {
   const messages = channel(name);
   return (make) => {
@@ -47,7 +47,7 @@ export function publisher(name: string): (make: () => object) => void {
   };
 }
 
-/** Calls `listener` with what is published on a channel from now on; returns a function that ends that. */
+/** Calls `listener` with each message of a channel from now on. Returns a function that ends that. */
 export function listen(name: string, listener: (message: never) => void): () => void {
   const onMessage = (message: unknown): void => listener(message as never);
   subscribe(name, onMessage);

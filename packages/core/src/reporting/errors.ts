@@ -28,30 +28,30 @@ export type StoreErrorCode =
 
 /** The details that every error of Leasehold may have beside its message. */
 export interface LeaseholdErrorDetails {
-  /** The election it is about. */
+  /** The election that the error is about. */
   readonly election?: string | undefined;
-  /** The error that brought it about, usually an SDK's. */
+  /** The error that caused it, usually an SDK's. */
   readonly cause?: unknown;
 }
 
 const BRAND = Symbol.for("leasehold.error");
 
 /**
- * Reports whether a write that failed this way may have been carried out. An error that is not ours is a provider's that it
- * did not map, so nothing is known of it.
+ * Reports whether a write that failed with this error may have been carried out. An error that is not Leasehold's
+ * was not mapped by its provider, so the outcome is unknown.
  */
 export function isUnknown(error: unknown): boolean {
   return !isLeaseholdError(error) || (error as StoreError).mayHaveBeenApplied;
 }
 
 /**
- * The base of every error that Leasehold throws. Test with {@link isLeaseholdError}: two copies of this package may be
- * installed.
+ * The base of every error that Leasehold throws. Test for it with {@link isLeaseholdError}, because two copies of this package
+ * may be installed.
  */
 export class LeaseholdError extends Error {
-  /** Stable; switch on it rather than on messages. */
+  /** Stable. Switch on it rather than on messages. */
   readonly code: LeaseholdErrorCode;
-  /** The election that the error is about, if it is about one. */
+  /** The election that the error is about, if there is one. */
   readonly election: string | undefined;
 
   static {
@@ -65,13 +65,13 @@ export class LeaseholdError extends Error {
     this.election = details.election;
   }
 
-  /** What structured logging prints: an Error's own message would be left out. */
+  /** Returns the fields that structured logging prints. Without this method an Error's own message would be left out. */
   toJSON(): Readonly<Record<string, unknown>> {
     return { ...(this as object), message: this.message };
   }
 }
 
-/** Reports whether `error` is one of Leasehold's (of the given code, if one is given), from whichever copy of the package. */
+/** Reports whether `error` is one of Leasehold's, from any copy of the package, and has `code`, if that is given. */
 export function isLeaseholdError(error: unknown, code?: LeaseholdErrorCode): error is LeaseholdError {
   return (
     typeof error === "object" &&
@@ -81,19 +81,22 @@ export function isLeaseholdError(error: unknown, code?: LeaseholdErrorCode): err
   );
 }
 
-/** An option, a name or a client that cannot work; thrown before any request, saying what, where and what to do. */
+/**
+ * An option, a name or a client that cannot work. Usually thrown before any request. The message says what is wrong, where, and
+ * what to do.
+ */
 export class ConfigurationError extends LeaseholdError {
   constructor(message: string, details?: LeaseholdErrorDetails) {
     super("CONFIGURATION", message, details);
   }
 }
 
-/** Reports whether trying again can never help, because the store is used or set up wrongly. */
+/** Reports whether a retry can never help, because the store is used or set up wrongly. */
 export function isMisuse(error: unknown): boolean {
   return isLeaseholdError(error, "CONFIGURATION") || isLeaseholdError(error, "UNSUPPORTED");
 }
 
-/** The failures that trying again does not mend: somebody has to grant a right, create a table, or correct a name. */
+/** The failures that a retry does not fix. Somebody has to grant a right, create a table, or correct a name. */
 const REFUSALS: ReadonlySet<string> = new Set<StoreErrorCode>([
   "STORE_UNAUTHENTICATED",
   "STORE_DENIED",
@@ -101,22 +104,22 @@ const REFUSALS: ReadonlySet<string> = new Set<StoreErrorCode>([
   "STORE_REJECTED",
 ]);
 
-/** Reports whether the store failed, rather than that it was used wrongly or that its record is none of ours. */
+/** Reports whether the store failed. False if it was used wrongly, or if its record is not a lease of Leasehold's. */
 export function isStoreFailure(error: unknown): boolean {
   return !isLeaseholdError(error) || error.code.startsWith("STORE_");
 }
 
-/** Reports whether the service refuses, in a way that only people can mend. */
+/** Reports whether the service refuses in a way that only people can fix. */
 export function isRefusal(error: unknown): boolean {
   return isLeaseholdError(error) && REFUSALS.has(error.code);
 }
 
-/** Reports whether the store may be back later: a passing failure, and no mistake in the configuration. */
+/** Reports whether the store may recover: its failure may pass, and is no mistake in the configuration. */
 export function isOutage(error: unknown): error is StoreError {
   return isLeaseholdError(error) && error.code.startsWith("STORE_") && !isRefusal(error);
 }
 
-/** The caller's signal was aborted before the call began: nothing was sent. Its `cause` is the signal's reason. */
+/** The caller's signal had aborted before the call began. Nothing was sent. The `cause` is the signal's reason. */
 export class AlreadyAbortedError extends LeaseholdError {
   constructor(call: string, signal: AbortSignal, election?: string) {
     super(
@@ -130,7 +133,7 @@ export class AlreadyAbortedError extends LeaseholdError {
   }
 }
 
-/** A second `run`, `campaign` or `tryRun` on an elector that has one under way. */
+/** A second `run`, `campaign` or `tryRun` on an elector, while one is under way. */
 export class ElectorBusyError extends LeaseholdError {
   constructor(election: string, call: string, busyWith: string) {
     super(
@@ -144,14 +147,14 @@ export class ElectorBusyError extends LeaseholdError {
 /**
  * The reason for which a lease was lost.
  * - `renew-deadline`: no renewal was confirmed in time; the term ends while the lease still stands.
- * - `expired`: the leader's own deadline passed (it was frozen, or the store stayed away).
- * - `taken`: another candidate holds it, or the record no longer carries our termId.
+ * - `expired`: the leader's own deadline passed, because it was frozen or the store did not answer.
+ * - `taken`: another candidate holds it, or the record no longer has our `termId`.
  * - `broken`: an administrator broke it.
  * - `missing`: the record is gone.
  */
 export type LossReason = "renew-deadline" | "expired" | "taken" | "broken" | "missing";
 
-/** The lease was lost: the reason of `leadership.signal`, and what `assertValid()` throws. */
+/** The lease was lost. This is the reason of `leadership.signal`, and `assertValid()` throws it. */
 export class LeaseLostError extends LeaseholdError {
   readonly reason: LossReason;
   readonly term: number;
@@ -164,14 +167,14 @@ export class LeaseLostError extends LeaseholdError {
 }
 
 /**
- * The reason for which a leadership ended without its lease being lost. `out-of-time`: the platform is about to end this
+ * The reason for which a leadership ended although its lease was not lost. `out-of-time`: the platform is about to end this
  * function.
  */
 export type EndReason = "resigned" | "released" | "stalled" | "transferred" | "completed" | "out-of-time";
 
 /**
- * The leadership was given up on purpose: the reason of `leadership.signal` after `resign()`, a stall or a transfer, and what
- * `assertValid()` throws after it.
+ * The leadership was given up on purpose. This is the reason of `leadership.signal` after `resign()`, a stall or a transfer, and
+ * `assertValid()` throws it from then on.
  */
 export class LeadershipEndedError extends LeaseholdError {
   readonly reason: EndReason;
@@ -201,15 +204,16 @@ export class DrainTimeoutError extends LeaseholdError {
 }
 
 /**
- * The store shows a lower term than this process, or the election's fence, has seen: the record was deleted or restored, and fencing tokens would repeat.
+ * The store shows a lower term than this process, or the election's fence, has seen. The record was deleted or restored, and
+ * fencing tokens would repeat.
  */
 export class TermRegressedError extends LeaseholdError {
   readonly foundTerm: number;
   readonly highestTermSeen: number;
 
   /**
-   * @param remedy what to do, on a store where `minTerm` is not it.
-   * @param seenBy what has seen the higher term.
+   * @param remedy the advice for people, on a store where `minTerm` does not help.
+   * @param seenBy the process or the fence that has seen the higher term.
    */
   constructor(election: string, foundTerm: number, highestTermSeen: number, remedy?: string, seenBy = "this process") {
     super(
@@ -226,7 +230,8 @@ export class TermRegressedError extends LeaseholdError {
 }
 
 /**
- * A fenced write of a stale leader was refused. Nothing was written, unless `cause` is an earlier try of it that got no reply.
+ * A fenced write of a stale leader was refused. Nothing was written, unless `cause` is set: an earlier try then got no reply, and
+ * may have been written.
  */
 export class FencedError extends LeaseholdError {
   /** The term that tried to write. */
@@ -253,7 +258,7 @@ export class FencedError extends LeaseholdError {
   }
 }
 
-/** The record at the election's place in the store is not a lease of Leasehold's; it is never overwritten. */
+/** The record of the election in the store is not a lease of Leasehold's. It is never overwritten. */
 export class ForeignRecordError extends LeaseholdError {
   constructor(election: string, place: string, problem: string) {
     super(
@@ -264,7 +269,7 @@ export class ForeignRecordError extends LeaseholdError {
   }
 }
 
-/** The store cannot do what was asked; its `capabilities` say so beforehand. */
+/** The store cannot do what was asked. Its `capabilities` say so beforehand. */
 export class UnsupportedError extends LeaseholdError {
   constructor(message: string, details?: LeaseholdErrorDetails) {
     super("UNSUPPORTED", message, details);
@@ -283,11 +288,11 @@ export class PausedError extends LeaseholdError {
 }
 
 /**
- * An occurrence is done, and nobody knows: its task has come to its end, and that could not be recorded. Once its claim has run
- * out, another delivery does it again. The `cause` is what the last try threw.
+ * The task finished, but the store could not record it. Once the claim has run out, another delivery runs the task again. The
+ * `cause` is the error of the last try.
  */
 export class NotRecordedError extends LeaseholdError {
-  /** The attempt that came to its end. */
+  /** The attempt that finished. */
   readonly attempt: number;
 
   constructor(occurrence: string, attempt: number, cause: unknown) {
@@ -301,15 +306,15 @@ export class NotRecordedError extends LeaseholdError {
   }
 }
 
-/** The details that a {@link StoreError} has beside its code. */
+/** The details of a {@link StoreError} beside its code. */
 export interface StoreErrorDetails extends LeaseholdErrorDetails {
   /** The store's name, for instance `azure-blob`. */
   readonly store: string;
   /** The request that failed, for instance `renew`. */
   readonly operation: string;
-  /** The time for which the service asked to be left alone. */
+  /** The time for which the service asks for no further request, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** True where the service may have carried the request out all the same. */
+  /** True where the service may nevertheless have carried the request out. */
   readonly mayHaveBeenApplied: boolean;
 }
 
@@ -318,11 +323,11 @@ export interface StoreErrorDetails extends LeaseholdErrorDetails {
  * - `STORE_UNAVAILABLE`: no connection, or the service failed.
  * - `STORE_THROTTLED`: the service asks for fewer requests.
  * - `STORE_TIMEOUT`: no reply in time.
- * - `STORE_CONFLICT`: too many writers at once; the next attempt may pass.
+ * - `STORE_CONFLICT`: too many writers at once; the next attempt may succeed.
  * - `STORE_UNAUTHENTICATED`: there are no credentials, or the service does not accept them.
  * - `STORE_DENIED`: the credentials do not allow it.
- * - `STORE_MISSING`: the container, table or database is not there.
- * - `STORE_REJECTED`: the service understood and refused; sending the same again will not help.
+ * - `STORE_MISSING`: the container, table or database does not exist.
+ * - `STORE_REJECTED`: the service understood the request and refused it; the same request would fail again.
  */
 export class StoreError extends LeaseholdError {
   readonly store: string;

@@ -2,7 +2,7 @@ import { ConfigurationError } from "./errors.ts";
 import type { LogAttributes, Logger, LogLevel } from "./logger.ts";
 import { toldError } from "./told-error.ts";
 
-/** The codes of the process warnings that stand in for a logger where none was given. */
+/** The codes of the process warnings that are emitted where no logger was given. */
 export type WarningCode =
   | "LEASEHOLD_STORE_FAILED"
   | "LEASEHOLD_STORE_STILL_FAILING"
@@ -30,26 +30,28 @@ export type WarningCode =
   | "LEASEHOLD_SLOW_RECONNECT"
   | "LEASEHOLD_LOGGER_FAILED";
 
-/** What users give as a logger: none means process warnings of the few things that a person must know, `false` silence. */
+/**
+ * The `logger` option. `undefined`: the few lines that a person must see become process warnings. `false`: nothing is written.
+ */
 export type LoggerOption = Logger | false | undefined;
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-/** The place where lines go. There is one for each logger, so that what is to be said once to it is. */
+/** Writes the lines for one logger. Each logger has one journal, so that a line for it can be written just once. */
 export class Journal {
   static readonly #byLogger = new WeakMap<Logger, Journal>();
   static readonly #toWarnings = new Journal(undefined);
   static readonly #silent = new Journal(false);
   static readonly #byOwner = new WeakMap<object, Journal>();
   readonly #logger: LoggerOption;
-  /** What was said of the logger itself: the same is not repeated. */
+  /** The last warning about the logger itself. The same one is not repeated. */
   #loggerFailed: string | undefined;
 
   private constructor(logger: LoggerOption) {
     this.#logger = logger;
   }
 
-  /** @throws {ConfigurationError} for what is no logger. */
+  /** Returns the journal of a logger. @throws {ConfigurationError} for a value that is no logger. */
   static to(logger: LoggerOption): Journal {
     if (logger === undefined) return Journal.#toWarnings;
     if (logger === false) return Journal.#silent;
@@ -59,7 +61,7 @@ export class Journal {
     return journal;
   }
 
-  /** Returns the journal of an elector, for what is said beside it. */
+  /** Returns the journal of an elector, for code that writes lines beside it. */
   static of(elector: object): Journal {
     return Journal.#byOwner.get(elector) ?? Journal.#toWarnings;
   }
@@ -69,12 +71,12 @@ export class Journal {
     Journal.#byOwner.set(elector, this);
   }
 
-  /** Reports whether nothing is to be said at all. */
+  /** Reports whether nothing is to be written at all. */
   get isSilent(): boolean {
     return this.#logger === false;
   }
 
-  /** Writes a line, for loggers alone. */
+  /** Writes a line, if there is a logger. */
   write(level: LogLevel, message: string, attributes: LogAttributes): void {
     if (!this.#logger) return;
     const failed = (error: unknown): void => {
@@ -90,7 +92,7 @@ export class Journal {
     }
   }
 
-  /** Writes a line that a person must see; without a logger it is a process warning. */
+  /** Writes a line that a person must see. Without a logger it becomes a process warning. */
   warn(code: WarningCode, level: LogLevel, message: string, attributes: LogAttributes): void {
     if (this.#logger === undefined) emitWarning(code, message);
     else this.write(level, message, attributes);

@@ -1,12 +1,9 @@
-/** Is called with what a listener for `event` threw. */
+/** Called with the error of a listener for `event`. */
 export type ListenerFailed = (event: string, error: unknown) => void;
 
-/**
- * Listeners by event name, typed by a map from name to what the event carries. A listener that throws never disturbs who calls
- * it.
- */
+/** Listeners by event name, typed by a map from name to event. A listener that throws never disturbs the code that emits. */
 export class Listeners<Events extends object> {
-  /** Made for the first listener: most electors have none. */
+  /** Created for the first listener, because most electors have none. */
   #byName: Map<keyof Events, Set<(event: never) => unknown>> | undefined;
   readonly #failed: ListenerFailed;
 
@@ -14,7 +11,7 @@ export class Listeners<Events extends object> {
     this.#failed = failed;
   }
 
-  /** Adds a listener; returns a function that removes it. */
+  /** Adds a listener. Returns a function that removes it. */
   add<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => unknown): () => void {
     this.#byName ??= new Map();
     const listeners = this.#byName.get(name) ?? new Set();

@@ -1,7 +1,7 @@
-/** More about a line, for machines: flat, and nothing secret in it. */
+/** The details of a line, for machines: flat, and without secrets. */
 export type LogAttributes = Readonly<Record<string, unknown>>;
 
-/** A logger, as `console`, winston and many others are; see {@link pinoLogger} for pino. */
+/** A logger like `console`, winston and many others. For pino see {@link pinoLogger}. */
 export interface Logger {
   debug(message: string, attributes?: LogAttributes): void;
   info(message: string, attributes?: LogAttributes): void;
@@ -12,10 +12,10 @@ export interface Logger {
 /** The levels of a line. */
 export type LogLevel = keyof Logger;
 
-/** A logger as pino is: it takes the attributes first, and drops those that come second. */
+/** A logger like pino. It takes the attributes first, and drops attributes that come second. */
 export type PinoLike = Record<LogLevel, (attributes: object, message: string) => void>;
 
-/** One for each pino: what reports once for each logger knows it again. */
+/** One logger for each pino, so that a warning that is given once per logger is not repeated. */
 const pinos = new WeakMap<PinoLike, Logger>();
 
 /**

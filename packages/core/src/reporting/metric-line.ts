@@ -1,6 +1,6 @@
 import type { LogAttributes } from "./logger.ts";
 
-/** The namespace of every metric on CloudWatch. */
+/** The namespace of every metric in CloudWatch. */
 export const METRICS_NAMESPACE = "Leasehold";
 /** The dimension whose value is the election's name. */
 export const ELECTION_DIMENSION = "Election";
@@ -11,7 +11,7 @@ const DIMENSION_VALUE = /^(?=.*[!-~])[ -~]{1,255}$/;
 /** Metrics of one instant. */
 export interface MetricLine {
   readonly wallMs: number;
-  /** The one dimension: each value of it is a metric of its own, to be paid for. */
+  /** The only dimension. CloudWatch bills each value of it as a metric of its own. */
   readonly dimension: readonly [name: string, value: string];
   readonly metrics: readonly Metric[];
 }
@@ -28,7 +28,8 @@ export function isDimensionValue(text: string): boolean {
 }
 
 /**
- * Returns the fields that make a line of JSON one of CloudWatch's embedded metric format; it may have others beside them.
+ * Returns the fields that make a line of JSON one of CloudWatch's embedded metric format. The line may have other fields beside
+ * them.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 export function metricFields({ wallMs, dimension, metrics }: MetricLine): LogAttributes {

@@ -1,26 +1,26 @@
 import { Journal, type WarningCode } from "./journal.ts";
 
-/** The causes that each logger was warned of. */
+/** The causes of which each logger was warned. */
 const warnedBy = new WeakMap<Journal, Set<string>>();
 
 /**
- * The warnings of one store. They leave by the loggers of the electors and observers on it, and are process warnings where there is none yet.
- * Electors and observers that all have `logger: false` silence them.
+ * The warnings of one store. They go to the loggers of the electors and observers that use it. While there are none, they are
+ * process warnings. They are silenced if all its electors and observers have `logger: false`.
  */
 export class StoreWarnings {
   readonly #journals = new Set<Journal>();
 
-  /** An elector or an observer begins to use the store. */
+  /** Adds the journal of an elector or observer that begins to use the store. */
   join(journal: Journal): void {
     this.#journals.add(journal);
   }
 
-  /** Warns a person. */
+  /** Writes a warning to each journal. */
   warn(code: WarningCode, message: string): void {
     for (const journal of this.#readers) journal.warn(code, "warn", message, {});
   }
 
-  /** Warns a person once for each cause: each logger once in this process. */
+  /** Writes a warning once for each cause: to each logger once in this process. */
   warnOnce(code: WarningCode, cause: string, message: string): void {
     const key = `${code} ${cause}`;
     for (const journal of this.#readers) {

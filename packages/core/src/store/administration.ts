@@ -12,16 +12,16 @@ import type { BreakOptions, BreakOutcome, RequestLimits, TransferOptions, Transf
 import { checkBreak, checkName, checkTerm } from "./names.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "./lease-limits.ts";
 
-/** The time for which only the named candidate of a transfer may acquire. */
+/** The time for which only the named candidate of a transfer may acquire, once the lease is free. */
 const DEFAULT_TRANSFER_TIMEOUT_MS = 30_000;
 /**
- * The longest that a transfer may keep everybody else away: a candidate that never comes must not keep an election from
- * leading.
+ * The longest time for which a transfer may keep all other candidates away. A named candidate that never comes must not stop an
+ * election for longer.
  */
 const MAX_TRANSFER_TIMEOUT_MS = 600_000;
-/** The number of times that an order is given against others who write, and against lost replies. */
+/** The number of tries of an order, against conflicting writes and lost replies. */
 const TRIES = 4;
-/** The wait between two looks of a transfer, and after a request of an order that failed. */
+/** The wait between two reads of a transfer, and after a failed request of an order. */
 const LOOK_MS = 500;
 
 /** An administrator's order to one term. */
@@ -29,30 +29,33 @@ export type Order =
   | { readonly kind: "break"; readonly id: string; readonly reason: string; readonly immediate: boolean }
   | { readonly kind: "transfer"; readonly id: string; readonly candidateId: string; readonly timeoutMs: number };
 
-/** Bounds of an administrator's call. The signal ends looks and waits; what has been sent is carried out all the same. */
+/** Limits of an administrator's call. The signal ends reads and waits. It does not cancel a write that was sent. */
 export interface OrderLimits extends RequestLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An election as an administrator's look has found it. */
+/** An election as an administrator's read has found it. */
 export interface Standing {
   readonly snapshot: LeaseSnapshot;
-  /** The same without the pause, where the election is paused: a break lifts everything else. */
+  /**
+   * The snapshot as it would be without the pause; present where the election is paused. A break is judged by it, because a break
+   * removes every blocker but a pause.
+   */
   readonly beneathPause?: LeaseSnapshot | undefined;
   /** The candidate that leads, or led last. */
   readonly lastHolder: string | undefined;
-  /** Reports whether that very order stands there already: no other has its id. */
+  /** Reports whether this order is in the store already. Its id is unique. */
   isCarriedOut(order: Order): boolean;
-  /** Reports whether a candidate may be about to lead, where an acquisition is more than one step. */
+  /** Reports whether a candidate may be about to lead. Only for stores where an acquisition takes more than one step. */
   isClaiming?(candidateId: string): boolean;
   /**
-   * Writes the order, on the condition that nobody has written since this look; returns whether that was so. What bars an
-   * acquisition is over with a break, but for a pause and for the rest of the lease of a holder that may still believe in itself.
+   * Writes the order, unless somebody has written since this read. Returns whether it was written. A break removes every blocker
+   * but a pause. The rest of a lease also stays, unless the break is immediate: its holder may still believe that it leads.
    */
   carryOut(order: Order): Promise<boolean>;
   /**
-   * Where a failover may undo what a look has found: writes that once more as it is, on the condition that nobody has written
-   * since; returns whether that was so. What was found counts then.
+   * Only where a failover may undo what a read has found. Writes the record once more, unchanged, unless somebody has written
+   * since. Returns whether it was written. The finding counts from then on.
    */
   confirm?(): Promise<boolean>;
 }
@@ -61,18 +64,21 @@ export interface Standing {
 export interface Administered {
   readonly name: string;
   readonly clock: Clock;
-  /** One look; `undefined` where there never was a record. */
+  /** Reads the election once. Returns `undefined` if there never was a record. */
   look(election: string, limits: OrderLimits): Promise<Standing | undefined>;
 }
 
 interface Given {
-  /** True where the order stands; and where no reply came, if the term has ended since or was broken by another. */
+  /**
+   * True if the order is in the store. After a lost reply also true if the term has ended since, or if another order has broken
+   * it.
+   */
   readonly carriedOut: boolean;
   readonly term: number;
   readonly current: LeaseSnapshot | undefined;
 }
 
-/** Breaks and transfers on any store. Each is an order to one term, which never hits that term's successor. */
+/** Breaks and transfers on any store. Each is an order to one term, and never affects the term after it. */
 export class Administration {
   readonly #store: Administered;
 
@@ -104,9 +110,7 @@ export class Administration {
     return await this.#awaitSuccessor(election, term, order, current, limits);
   }
 
-  /**
-   * Gives an order to a term, and to no other. A lost reply is resolved by looking, and the order repeated under the same id.
-   */
+  /** Gives an order to one term only. After a lost reply it reads, and repeats the order with the same id. */
   async #give(election: string, order: Order, ifTerm: number | undefined, limits: OrderLimits): Promise<Given> {
     let term = ifTerm;
     let unanswered: unknown;
@@ -124,20 +128,20 @@ export class Administration {
         }
         if (order.kind === "transfer" && current?.bar?.kind === "pause") throw new PausedError(election, current.bar.reason);
         if (!standing || standing.snapshot.term !== term || !isDue(order, standing.beneathPause ?? standing.snapshot)) {
-          // Another's break of that term takes the place of ours in the record: the term is broken, as was ordered.
+          // Another break of that term replaces ours in the record. The term is broken, as ordered.
           const isBroken = order.kind === "break" && current?.term === term && current?.endingReason !== undefined;
-          // A failover that has undone the term has undone the order, too.
+          // A failover that has undone the term has also undone the order.
           const isUndone = standing?.confirm !== undefined && standing.snapshot.term < (term ?? 0);
           const isOver = unanswered !== undefined && (isUnknown(unanswered) || isBroken) && !isUndone;
           isSent = true;
           if (isOver && standing && !(await isConfirmed(standing))) continue;
           return { carriedOut: isOver, term: term ?? 0, current };
         }
-        // It has met another write, and this is what that has left.
+        // An earlier try met another write. This read shows what that write has left, so the conflict is over.
         if (!isUnknown(unanswered)) unanswered = undefined;
         isSent = true;
         if (await standing.carryOut(order)) return { carriedOut: true, term, current };
-        // Or the network has delivered it twice, and this is the second one's answer: only a look can tell.
+        // The network may also have delivered our write twice: this is then the reply to the second one. Only a read can tell.
         unanswered ??= this.#conflict(election, order);
       } catch (error) {
         if (isSent && isUnknown(error)) unanswered = error;
@@ -148,7 +152,7 @@ export class Administration {
     throw this.#failure(election, order, term, unanswered);
   }
 
-  /** Waits until the term that was to end has a successor, or anybody may be it. */
+  /** Waits until the term that is to end has a successor, or until any candidate may acquire. */
   async #awaitSuccessor(
     election: string,
     term: number,
@@ -167,7 +171,7 @@ export class Administration {
         standing = await this.#store.look(election, limits);
         lookedMs = clock.monotonicMs();
       } catch (error) {
-        // While the hand-over may still be under way, a later look may tell what became of it.
+        // While the transfer may still be under way, a later read may show its outcome.
         if (!isStoreError(error) || limits.signal?.aborted) throw error;
         if (clock.monotonicMs() - lookedMs >= patienceMs) throw this.#failure(election, order, term, error);
         continue;
@@ -177,7 +181,7 @@ export class Administration {
       const { bar, endingReason } = standing.snapshot;
       if (bar?.kind === "done" || bar?.kind === "pause") return "lost";
       if (endingReason !== undefined || (bar?.kind === "transfer" && bar.candidateId !== candidateId)) return "lost";
-      // What has kept the others out may end before anybody is known to lead.
+      // The blocker may have ended while the candidate is still in the middle of its acquisition.
       if (standing.isClaiming?.(candidateId)) continue;
       if (bar === undefined) return "expired";
     }
@@ -200,29 +204,29 @@ export class Administration {
   }
 }
 
-/** Reports whether what a look has found stands for good; where a failover may undo it, once it was written again. */
+/** Reports whether the result of a read is final. Where a failover may undo it, it is written again first. */
 async function isConfirmed(standing: Standing): Promise<boolean> {
   return (await standing.confirm?.()) ?? true;
 }
 
-/** Reports whether there is anything to order. */
+/** Reports whether there is anything that the order can change. */
 function isDue(order: Order, { state, bar, endingReason }: LeaseSnapshot): boolean {
   if (bar?.kind === "done") return false;
   const isBroken = endingReason !== undefined;
   if (order.kind === "transfer") return !(isBroken && bar?.kind === "lease");
-  // The holder of a lease that has expired may still be writing under its fence.
+  // An expired lease can be broken, because its former holder may still write under its fence.
   return bar !== undefined || (state === "expired" && !isBroken);
 }
 
 /**
- * Returns the longest time, from a look, for which a lease that is no longer renewed, or a hold, may keep the candidate of a
- * hand-over out.
+ * Returns the longest time, from a read, for which the candidate of a transfer may have to wait. A lease that is no longer
+ * renewed, or a hold, can block it for so long.
  */
 function remainsMs({ leaseDurationMs = 0, bar }: Partial<LeaseSnapshot> = {}): number {
   return bar?.kind === "hold" ? Math.max(leaseDurationMs, bar.leftMs) : leaseDurationMs;
 }
 
-/** @throws {ConfigurationError} unless it is a number of milliseconds, ten minutes at most. */
+/** @throws {ConfigurationError} unless it is a number of milliseconds, at most ten minutes. */
 function transferTimeout(timeoutMs: number): number {
   if (duration("transferTimeoutMs", timeoutMs) <= MAX_TRANSFER_TIMEOUT_MS) return timeoutMs;
   throw new ConfigurationError(

@@ -1,11 +1,11 @@
 import type { Blocker, LeaseSnapshot, LeaseState } from "./lease-snapshot.ts";
 
-/** The facts in a store that may keep candidates from acquiring: only those in force at present. */
+/** The facts in a store that may block an acquisition. Only those that are in force at present. */
 export interface Claims {
   readonly state: LeaseState;
   readonly done?: boolean | undefined;
   readonly pause?: Extract<Blocker, { kind: "pause" }> | undefined;
-  /** The rest of a hold. */
+  /** The rest of a hold, in milliseconds. */
   readonly holdMs?: number | undefined;
   /** The candidate of a transfer. */
   readonly transferTo?: string | undefined;
@@ -13,7 +13,9 @@ export interface Claims {
   readonly group?: string | undefined;
 }
 
-/** Returns the blocker of an acquisition, or `undefined` where anyone may try. Of several, the one that blocks most counts. */
+/**
+ * Returns the blocker of an acquisition, or `undefined` if any candidate may try. Of several blockers it returns the strictest.
+ */
 export function blockerOf({ state, done, pause, holdMs = 0, transferTo, group }: Claims): Blocker | undefined {
   if (done) return { kind: "done" };
   if (pause) return pause;
@@ -23,7 +25,7 @@ export function blockerOf({ state, done, pause, holdMs = 0, transferTo, group }:
   return group === undefined ? undefined : { kind: "reservation", group };
 }
 
-/** Reports whether a candidate may try: there is no blocker, or one for others alone. */
+/** Reports whether a candidate may try: nothing blocks, or the blocker applies only to others. */
 export function mayAcquire(snapshot: Pick<LeaseSnapshot, "bar"> | undefined, candidateId: string, group?: string): boolean {
   const bar = snapshot?.bar;
   if (bar?.kind === "transfer") return bar.candidateId === candidateId;

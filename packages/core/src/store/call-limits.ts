@@ -1,7 +1,10 @@
 import type { Clock } from "../time/clock.ts";
 import type { RequestLimits } from "./lease-store.ts";
 
-/** The limits of a call that sends more than one request: each may take what those before it have left of `timeoutMs`. */
+/**
+ * Returns the limits of a call that sends several requests. Each request may take the part of `timeoutMs` that earlier ones have
+ * left.
+ */
 export function shareLimits<Limits extends RequestLimits>(clock: Clock, limits: Limits): Limits {
   const untilMs = clock.monotonicMs() + limits.timeoutMs;
   return {

@@ -1,7 +1,7 @@
 import type { Clock } from "../time/clock.ts";
 import type { CheckReport } from "./lease-store.ts";
 
-/** Sends the two requests of a check, one after the other, and tells how long each took. Rejects as they do. */
+/** Sends the two requests of a check, one after the other, and returns how long each took. Rejects if one of them rejects. */
 export async function timedCheck(clock: Clock, read: () => Promise<unknown>, probe: () => Promise<void>): Promise<CheckReport> {
   const begunMs = clock.monotonicMs();
   await read();

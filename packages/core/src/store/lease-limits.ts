@@ -3,21 +3,21 @@ import { MAX_TIMER_MS } from "../time/clock.ts";
 import type { LeaseStoreCapabilities, StoreClock } from "./capabilities.ts";
 
 /**
- * The part of the lease that a holder leaves unused: it counts itself out after 0.9 of the lease, while rivals wait for
- * the whole of it. So two clocks may run at rates that differ by a tenth before two leaders could be valid at once.
+ * The part of the lease that a holder leaves unused. A holder stops leading after 0.9 of the lease, and rivals wait for the whole
+ * lease. So the rates of two clocks may differ by a tenth before two leaders could be valid at once.
  */
 export const SAFETY_MARGIN = 0.1;
-/** The longest lease that an elector takes: what the timers of Node can wait for, about 24 days. */
+/** The longest lease that an elector takes: the longest delay of Node's timers, about 24 days. */
 export const MAX_LEASE_MS: number = MAX_TIMER_MS;
-/** The time that a request outside an election waits for its reply. */
+/** The time that a request outside an election waits for its reply, in milliseconds. */
 export const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
 
-/** The shortest lease, in whole milliseconds, whose margin covers what a store's clock may be off by unnoticed. */
+/** Returns the shortest lease, in whole milliseconds, whose safety margin covers the unnoticed error of a store's clock. */
 export function shortestLeaseMs(storeClock: StoreClock | undefined): number {
   return storeClock?.mayStep ? Math.max(1, Math.ceil(storeClock.toleranceMs / SAFETY_MARGIN)) : 1;
 }
 
-/** @throws {ConfigurationError} unless it is a duration that the store takes for a lease. */
+/** @throws {ConfigurationError} unless the store takes this duration for a lease. */
 export function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapabilities | undefined): void {
   duration("leaseDurationMs", leaseDurationMs);
   if (!capabilities) return;
@@ -36,6 +36,11 @@ export function checkLease(leaseDurationMs: number, capabilities: LeaseStoreCapa
 
 /** @throws {ConfigurationError} unless `value` is a finite number of milliseconds, from `min` to 2^31 - 1. */
 export function duration(name: string, value: unknown, min = 1): number {
+  if (typeof value === "string") {
+    throw new ConfigurationError(
+      `${name} must be a number; it is the text ${JSON.stringify(value)}. Pass milliseconds as a number: use Number(...).`,
+    );
+  }
   if (typeof value !== "number" || Number.isNaN(value)) {
     throw new ConfigurationError(`${name} must be a number of milliseconds, not ${String(value)}.`);
   }

@@ -1,11 +1,11 @@
 /**
- * Why a candidate may not acquire at present:
- * - `done`: an occurrence that is done; nobody may, ever again.
- * - `lease`: somebody has the lease, or may have it; nobody may.
- * - `hold`: the lease was released before its minimum hold was over; nobody may for `leftMs` more.
- * - `pause`: an administrator has paused the election; nobody may until it is resumed. A present leader goes on.
- * - `transfer`: an administrator transfers the leadership; only this candidate may.
- * - `reservation`: only candidates of this group may.
+ * The reason why a candidate may not acquire at present:
+ * - `done`: the occurrence is done; no candidate may acquire it again.
+ * - `lease`: a candidate has the lease, or may have it; no other may acquire.
+ * - `hold`: the lease was released before its minimum hold was over; no candidate may acquire for `leftMs` more.
+ * - `pause`: an administrator has paused the election; no candidate may acquire until it is resumed. A present leader goes on.
+ * - `transfer`: an administrator transfers the leadership; only this candidate may acquire.
+ * - `reservation`: only candidates of this group may acquire.
  */
 export type Blocker =
   | { readonly kind: "done" }
@@ -18,18 +18,18 @@ export type Blocker =
 
 /**
  * The state of a lease, as a read finds it.
- * - `held`: somebody leads.
- * - `ending`: somebody leads, and an administrator has asked for an end.
- * - `expired`: nobody renewed in time; anyone may acquire.
- * - `vacant`: released, or never acquired; anyone may acquire.
- * - `unknown`: this reader cannot know yet; `holder` is the last one known.
+ * - `held`: a candidate leads.
+ * - `ending`: a candidate leads, and an administrator has asked for its end.
+ * - `expired`: the holder did not renew in time; any candidate may acquire, unless `bar` blocks it.
+ * - `vacant`: released, or never acquired; any candidate may acquire, unless `bar` blocks it.
+ * - `unknown`: this reader cannot know the state yet; `holder` is the last one known.
  */
 export type LeaseState = "held" | "ending" | "expired" | "vacant" | "unknown";
 
 export interface LeaseSnapshot {
   readonly election: string;
   readonly state: LeaseState;
-  /** The last term given out; 0 if none was. */
+  /** The last term that was given out; 0 if there was none. */
   readonly term: number;
   /** The candidateId of the present leader or, where the state is `unknown` or `expired`, of the last one known. */
   readonly holder?: string | undefined;
@@ -37,15 +37,16 @@ export interface LeaseSnapshot {
   readonly value?: string | undefined;
   /** Bounds of the time since the last renewal, in milliseconds; the upper one may be Infinity. */
   readonly ageMs?: readonly [min: number, max: number] | undefined;
-  /** The duration of that lease. */
+  /** The duration of that lease, in milliseconds. */
   readonly leaseDurationMs?: number | undefined;
   /**
-   * Nobody who has not seen the lease before can know its age, and it may have run out. An attempt to acquire it
-   * by the store's clock fails, and has the store count its age from then on. So it is with a record that was deleted, by any clock.
+   * The age of the lease is unknown to every process that has not observed the lease before, and the lease may have run out. An
+   * attempt to acquire it by the store's clock fails, and makes the store restart the age. A record that was deleted is treated
+   * the same way, by any clock.
    */
   readonly undated?: true | undefined;
-  /** The blocker that keeps candidates from acquiring at present; absent where anyone may try. */
+  /** The blocker that keeps candidates from acquiring at present; absent where any candidate may try. */
   readonly bar?: Blocker | undefined;
-  /** The reason for which an administrator broke it. */
+  /** The reason for which an administrator broke the term. */
   readonly endingReason?: string | undefined;
 }

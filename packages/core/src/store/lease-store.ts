@@ -9,8 +9,8 @@ import type { JoinOptions, Place } from "./place.ts";
 /**
  * A store that can hold one lease per election: the contract between the elector and a provider.
  *
- * "Held by someone else" is a return value. What throws is a `StoreError` (nothing is known, or nothing happened), a
- * `ForeignRecordError` or a `TermRegressedError`. A store never retries by itself: one call is one attempt, bounded by
+ * "Held by someone else" is a return value. A failure is thrown: a `StoreError` (the outcome is unknown, or nothing happened), a
+ * `ForeignRecordError` or a `TermRegressedError`. A store never retries by itself. One call is one attempt, limited by
  * `timeoutMs`.
  */
 export interface LeaseStore {
@@ -18,74 +18,81 @@ export interface LeaseStore {
   readonly name: string;
   /** The abilities and limits of this store, as data. */
   readonly capabilities: LeaseStoreCapabilities;
-  /** What the store itself has to warn a person of: it leaves by the loggers of the electors and observers on it. */
+  /** The store's own warnings for people. They go to the loggers of the electors and observers that use the store. */
   readonly warnings?: StoreWarnings | undefined;
-  /** The clock by which it says when a lease was granted; whoever uses it goes by the same. @defaultValue the system's */
+  /**
+   * The clock by which the store says when a lease was granted. Electors and observers of the store use the same clock.
+   * @defaultValue the system's
+   */
   readonly clock?: Clock | undefined;
 
   /**
-   * One attempt to take the lease where it is vacant or has expired. A win raises the term above every earlier one of
-   * this election. A win whose reply was lost is recognised, or released as soon as it is seen: it is never left to
-   * bar everyone until it expires.
+   * One attempt to take a lease that is vacant or has expired. A win raises the term above every earlier one of this election. If
+   * the reply to a win is lost, the store later recognises the win, or releases it as soon as it reads it. Such a win is not left
+   * to block everybody until it expires.
    * @throws {TermRegressedError} when the new term would not be above `aboveTerm`; nothing was written.
    */
   acquire(request: AcquireRequest): Promise<AcquireOutcome>;
 
   /**
-   * Where the store has a queue: the place of one candidate in it, which is taken by asking for its turns. A candidate that
-   * waits for its turn does so here; one that does not wait calls `acquire`.
+   * Only where the store has a queue. Returns the place of one candidate in it, which is taken by asking for its turns. A
+   * candidate that waits for its turn calls this; one that does not wait calls `acquire`.
    */
   join?(request: AcquireRequest, options: JoinOptions): Place;
 
   /**
-   * One attempt to renew. Sends one request, and more only where that one meets another write: a read, and the renewal
-   * anew. What an earlier call has learnt is not asked for again.
+   * One attempt to renew. Sends one request. Only if that one meets another write, it reads and renews again. It does not ask
+   * again for facts that an earlier call has learnt.
    */
   renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome>;
 
-  /** Changes what observers read as the leader's value, without changing the term. */
+  /** Changes the value that observers read for the leader, without changing the term. */
   publish(lease: Lease, value: string, limits: RequestLimits): Promise<RenewOutcome>;
 
-  /** Frees this very term and no other. Doing it twice, or late, harms nobody. */
+  /** Frees exactly this term. A second or late call is harmless. */
   release(lease: Lease, options: ReleaseOptions): Promise<ReleaseOutcome>;
 
-  /** Called when a term is over without having been released: what the store does for it may stop. Sends nothing. */
+  /** Called when a term is over and was not released. The store may stop its work for that term. Sends nothing. */
   forget?(lease: Lease): void;
 
   /**
-   * Returns the lease as far as the store and the sightings of this process show it; `undefined` if there never was a record.
+   * Returns the lease as the store shows it, together with what this process has observed before. Returns `undefined` if there
+   * never was a record.
    */
   read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
 
   /**
-   * Returns the time that a standby should wait before its next poll: no longer than `retryPeriodMs` where the store cannot
-   * push, and aimed just after the next instant at which the lease can be found renewed or expired. An aim, never a proof.
+   * Returns the time that a standby should wait before its next poll. Where the store cannot push, it is at most `retryPeriodMs`.
+   * It is aimed just after the next instant at which the lease can be found renewed or expired. The time is an aim, never a
+   * proof.
    */
   nextLookMs(election: string, retryPeriodMs: number): number;
 
   /**
-   * Reaches the store, and proves the right to write by a write whose condition must fail: nothing is changed. For
-   * candidates, deployments and doctors; who only reads needs less. It says nothing of fences that are records of their own:
-   * to touch one, it would have to wait for the leader's transactions.
-   * @throws {StoreError} if either fails. {ConfigurationError} if the store carries the write out all the same.
+   * Reaches the store, and proves the right to write by a write whose condition must fail. Changes nothing. Meant for candidates,
+   * deployments and diagnosis; a process that only reads needs fewer rights. It does not test fences that are records of their
+   * own: a write to one would have to wait for the leader's transactions.
+   * @throws {StoreError} if the read or the write fails.
+   * @throws {ConfigurationError} if the store carries the write out all the same.
    */
   check(options: CheckOptions): Promise<CheckReport>;
 
   /**
-   * Returns what a person should know of the service's settings and of this process's way to it: above all by which of them the service
-   * may lose what it has acknowledged. A sentence each, with the remedy. One request that changes nothing. Electors ask once, as they begin to campaign, and warn; `check` has the same as `warnings`.
+   * Returns what a person should know about the service's settings and about this process's way to it. Above all it names
+   * settings by which the service may lose acknowledged writes. Each item is one sentence, with the remedy. Sends one request
+   * that changes nothing. Electors call it once, as they begin to campaign, and log the result as warnings. `check` returns the
+   * same as `warnings`.
    * @throws {StoreError} where the service does not answer, or its layout cannot hold leases.
    */
   inspect?(options: CheckOptions): Promise<readonly string[]>;
 
-  /**
-   * Returns the members of a store that is made of several, as this process has found them last. Sends nothing.
-   */
+  /** Returns the members of a store that is made of several, as this process found them last. Sends nothing. */
   members?(): readonly StoreMember[];
 
   /**
-   * Has a member taken in that was emptied or restored, and brings it these elections' records. Only on stores whose members keep records.
-   * @throws {ConfigurationError} where a person has to decide first, with what to do.
+   * Admits a member that was emptied or restored, and writes the records of these elections to it. Only on stores whose members
+   * keep records.
+   * @throws {ConfigurationError} if a person has to decide first; the message says what to do.
    */
   heal?(
     member: string,
@@ -94,140 +101,145 @@ export interface LeaseStore {
   ): Promise<void>;
 
   /**
-   * Yields wake-ups, which carry nothing; only on stores whose `capabilities.watch` is `push`. The first comes once the watch stands: from
-   * then on each acquisition, release and break makes another one. Renewals and publications make none. Wake-ups may be merged, come late, be
-   * lost, or come for nothing, so a caller goes on polling: a wake-up is a reason to poll now. Ends when the signal aborts.
+   * Yields wake-ups, which carry no data. Only on stores whose `capabilities.watch` is `push`. The first wake-up comes once the
+   * watch stands. From then on each acquisition, release and break makes one; renewals and publications make none. A wake-up may
+   * be merged with another, come late, be lost, or come without a cause. So a caller goes on polling, and takes a wake-up as a
+   * reason to poll now. Ends when the signal aborts.
    */
   watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 
   /**
-   * Yields a wake-up when a held lease may be gone, for its holder to renew at once. As of {@link watch}: wake-ups may be lost, or come for
-   * nothing. Begins anew by itself where it breaks. Ends when the signal aborts.
+   * Yields a wake-up when a held lease may be gone, so that its holder renews at once. As with {@link watch}, a wake-up may be
+   * lost, or come without a cause. Restarts by itself after a failure. Ends when the signal aborts.
    */
   watchLease?(lease: Lease, options: WatchOptions): AsyncIterable<void>;
 
   /**
-   * Forces a re-election: renewal is closed at once, and nobody may acquire until the old lease's remaining time has
-   * passed, so that there are never two valid leaders. The next acquisition raises the term, not the break. Whatever else
-   * bars candidates is lifted, whoever holds the lease or nobody: a transfer, a hold, a reservation. A pause stays: `resume` lifts it.
+   * Forces a re-election. Renewal is closed at once. Unless the break is `immediate`, no candidate may acquire until the rest of
+   * the old lease has passed. So there are never two valid leaders. The next acquisition raises the term, not the break. A break
+   * also removes a transfer, a hold and a reservation, even if no candidate holds the lease. A pause stays; `resume` lifts it.
    *
-   * A lost reply is resolved by reading, and never becomes a second break of the successor.
-   * @throws {StoreError} if it is not known in the end whether the term is broken; the message tells how to try again.
+   * A lost reply is resolved by reading. It never causes a break of the successor.
+   * @throws {StoreError} if it stays unknown whether the term is broken; the message says how to try again.
    */
   break(election: string, options: BreakOptions): Promise<BreakOutcome>;
 
   /**
-   * Asks the present leader to drain and hand over to one candidate; settles when it is known how that went. Failures on
-   * the way are waited out, for as long as the hand-over may still be under way.
-   * It takes the place of a reservation: once its time is over any group may acquire.
-   * @throws {UnsupportedError} where `capabilities.transfer` is undefined. {PausedError} while the election is paused.
+   * Asks the present leader to drain, and transfers the leadership to one candidate. Settles when the outcome is known. Waits
+   * failures out for as long as the transfer may still be under way. A transfer replaces a reservation: once its time is over,
+   * candidates of any group may acquire.
+   * @throws {UnsupportedError} where `capabilities.transfer` is undefined.
+   * @throws {PausedError} while the election is paused.
    */
   transfer(election: string, candidateId: string, options: TransferOptions): Promise<TransferOutcome>;
 
   /**
-   * Mends an election whose record was deleted or restored, so that its terms would repeat: the next term is `minTerm` at least.
-   * The record becomes a vacated one, held for one lease, since the former holder may still believe in its own. A lease that is
-   * held is left as it is: break it first.
+   * Mends an election whose record was deleted or restored, so that its terms would repeat. The next term is at least `minTerm`.
+   * The record becomes a vacated one with a hold of one lease, because the former holder may still believe that it leads. A lease
+   * that is held is not changed: break it first.
    * @throws {UnsupportedError} unless `capabilities.repair`; the message names what to do instead.
-   * {ConfigurationError} for a `minTerm` that is not above every term that can be seen.
+   * @throws {ConfigurationError} for a `minTerm` that is not above every term that the store or this process knows.
    */
   repair(election: string, options?: RepairOptions): Promise<RepairOutcome>;
 
   /**
-   * Pauses an election: no candidate may acquire until `resume`. A present leader goes on, and `break` ends it; a break lifts no
-   * pause. The occurrences of a schedule are claimed all the same. An election that is paused already keeps its first pause.
+   * Pauses an election: no candidate may acquire until `resume`. A present leader goes on; `break` ends its term. A break does
+   * not lift the pause. Occurrences of a schedule can still be claimed. An election that is paused already keeps its first pause.
    * A candidate of an older version refuses the record of a paused election as foreign.
    * @throws {UnsupportedError} unless `capabilities.pause`.
    */
   pause(election: string, options: PauseOptions): Promise<PauseOutcome>;
 
-  /** Lifts a pause, and nothing else. It needs no term, and makes no record where there is none. @throws as `pause`. */
+  /** Lifts a pause, and changes nothing else. Needs no term. Creates no record where there is none. @throws as `pause`. */
   resume(election: string, options?: ResumeOptions): Promise<ResumeOutcome>;
 
   /**
-   * Returns the occurrences of the schedule of `election`, where this service can keep them: a new store each time, which
-   * remembers what it has seen for as long as it is used, so that a process that lives long does not gather every
-   * occurrence there ever was.
+   * Returns a store for the occurrences of the schedule `election`, where this service can keep them. Each call returns a new
+   * store, which remembers its observations for as long as it is used. So a long-lived process does not collect every past
+   * occurrence.
    */
   occurrences?(election: string, options: OccurrenceOptions): OccurrenceStore;
 }
 
 /**
- * A store whose elections are the occurrences of one schedule. Each can be claimed like any lease, its term being the
- * number of the attempt, and be completed, once and for good. Unlike an election's record, an occurrence's may be deleted
- * `retentionMs` after its last write.
+ * A store whose elections are the occurrences of one schedule. An occurrence is claimed like any lease, and its term is the
+ * number of the attempt. It can be completed once, and stays completed. Unlike the record of an election, that of an occurrence may be
+ * deleted `retentionMs` after its last write.
  */
 export interface OccurrenceStore extends LeaseStore {
   /**
-   * Frees this very term because its occurrence is done: nobody may claim that again. Doing it twice, or late, harms nobody.
+   * Frees exactly this term because its occurrence is done. No candidate may claim the occurrence again. A second or late call is
+   * harmless.
    */
   complete(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome>;
 }
 
 /**
- * The way to know that a lease has expired, on a store that does not judge that itself.
- * - `observed` (default): once this process has seen the same nonce for its whole duration.
- * - `store-clock`: by the store's own clock as well, where it has one, so that a process with no memory can know.
+ * The way to find that a lease has expired, on a store that does not judge that itself.
+ * - `observed` (default): this process has observed the same nonce for the whole duration of the lease.
+ * - `store-clock`: the store's own clock counts as well, where it has one. So a process without memory can find an expiry too.
  */
 export type Expiry = "observed" | "store-clock";
 
-/** Bounds of one call. */
+/** Limits of one call. */
 export interface RequestLimits {
   /**
-   * The longest that a renewal, a publication or a release may take, all its requests together; see `shareLimits`. Of any
-   * other call, the longest that each of its requests may take.
+   * For a renewal, a publication or a release: the longest time for all its requests together; see `shareLimits`. For any other
+   * call: the longest time for each of its requests. In milliseconds.
    */
   readonly timeoutMs: number;
 }
 
-/** The facts that an acquisition needs. */
+/** The input of an acquisition. */
 export interface AcquireRequest extends RequestLimits {
   readonly election: string;
   readonly candidateId: string;
   readonly value?: string | undefined;
   readonly leaseDurationMs: number;
-  /** The grid on which the holder will renew; published, so that standbys know when to look. */
+  /** The interval at which the holder will renew. It is published, so that standbys know when to poll. */
   readonly renewIntervalMs: number;
   /** The new term is at least this. */
   readonly minTerm?: number | undefined;
-  /** The highest term this process has seen: the new one must be above it, else the store's record has gone back. */
+  /**
+   * The highest term that this process has observed. The new term must be above it; otherwise the store's record has gone back.
+   */
   readonly aboveTerm?: number | undefined;
   readonly expiry?: Expiry | undefined;
-  /** The candidate's group, and for how long it keeps the election to its own members. */
+  /** The candidate's group, and the time for which it keeps the election to its own members. */
   readonly reservation?: Reservation | undefined;
 }
 
 /**
- * Keeps an election, while nobody holds its lease, to the candidates of one group. It counts from the last sign of life
- * of a holder of that group (its acquisition; where renewals and releases change the record, those too), by the store's
- * clock. It decides whose turn it is; what keeps two from leading at once is the lease.
+ * Keeps an election, while no candidate holds its lease, to the candidates of one group. Its time counts by the store's clock,
+ * from the last sign of life of a holder of that group. An acquisition is a sign of life; where renewals and releases change the
+ * record, they are too. A reservation decides whose turn it is. Only the lease keeps two candidates from leading at once.
  */
 export interface Reservation {
-  /** Named like an election. */
+  /** A name, by the rules of an election's name. */
   readonly group: string;
   readonly durationMs: number;
 }
 
 export interface ReleaseOptions extends RequestLimits {
-  /** Nobody may acquire for so long after the release. */
+  /** No candidate may acquire for this time after the release, in milliseconds. */
   readonly holdMs?: number | undefined;
 }
 
 export interface OccurrenceOptions {
-  /** The least time for which an occurrence is kept after its last write. */
+  /** The least time for which an occurrence is kept after its last write, in milliseconds. */
   readonly retentionMs: number;
 }
 
-/** A lease as its holder knows it. Only the store that gave it out can renew or release it. */
+/** A lease as its holder knows it. Only the store that issued it can renew or release it. */
 export interface Lease {
   readonly election: string;
   readonly candidateId: string;
   /** The fencing token: above every earlier term of this election. */
   readonly term: number;
-  /** Random, one per acquisition; what a fence compares beside the term. */
+  /** Random, one per acquisition. A fence compares it beside the term. */
   readonly termId: string;
   readonly leaseDurationMs: number;
-  /** From before the request that won was sent: what the holder counts its lease from. */
+  /** The instant before the winning request was sent. The holder counts its lease from it. */
   readonly grantedAt: Instant;
 }
 
@@ -241,23 +253,24 @@ export type AcquireOutcome =
 export type RenewOutcome =
   | {
       readonly held: true;
-      /** From before the request that extended the lease was sent; absent where the call did not extend it. */
+      /** The instant before the request that extended the lease was sent; absent where the call did not extend it. */
       readonly extendedAt?: Instant | undefined;
-      /** Set when an administrator asks for a hand-over: drain, then release. */
+      /** Set when an administrator asks for a transfer to this candidate: drain, then release. */
       readonly transferTo?: string | undefined;
     }
   | {
       readonly held: false;
       readonly reason: Extract<LossReason, "taken" | "broken" | "missing">;
-      /** True where standbys still wait until the lease runs out, so that the rest of it can be used to drain. */
+      /** True where standbys still wait until the lease runs out. The holder can then use the rest of the lease to drain. */
       readonly barredUntilExpiry: boolean;
-      /** For people: who took it, or why it was broken. */
+      /** For people: the candidate that took the lease, or the reason of the break. */
       readonly explanation: string;
     };
 
 /**
  * - `not-held`: the lease was no longer ours; nothing was changed.
- * - `unconfirmed`: a read shows our release, on a store where a failover may still undo that: then the lease expires by itself.
+ * - `unconfirmed`: a read shows our release, but a failover may still undo it on this store. If it does, the lease expires by
+ *   itself.
  */
 export type ReleaseOutcome = "released" | "unconfirmed" | "not-held";
 
@@ -265,23 +278,25 @@ export interface ReadOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly expiry?: Expiry | undefined;
-  /** The highest term that the caller has seen: for a store whose service keeps none of an election that nobody leads. */
+  /**
+   * The highest term that the caller has observed. Used by stores whose service keeps no term of an election without a leader.
+   */
   readonly knownTerm?: number | undefined;
 }
 
 export interface CheckOptions {
-  /** The election whose record is read, and competed for in vain. */
+  /** The election whose record is read, and is the target of the write whose condition must fail. */
   readonly election: string;
-  /** Of each of the two requests. @defaultValue 5_000 */
+  /** The longest time of each of the two requests, in milliseconds. @defaultValue 5_000 */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The times that the store took to answer, in milliseconds: compare them with `attemptTimeoutMs`. */
+/** The times that the store took to answer, in milliseconds. Compare them with `attemptTimeoutMs`. */
 export interface CheckReport {
   readonly readMs: number;
   readonly writeMs: number;
-  /** As of {@link LeaseStore.inspect}, where the store has that. */
+  /** The result of {@link LeaseStore.inspect}, where the store has it. */
   readonly warnings?: readonly string[] | undefined;
 }
 
@@ -292,16 +307,16 @@ export interface WatchOptions {
 export interface BreakOptions {
   /** The reason, recorded for people who ask later. */
   readonly reason: string;
-  /** Break only this term, and never a successor by mistake. Default: the term found by reading first. */
+  /** Break only this term, and never a successor by mistake. Default: the term that the first read finds. */
   readonly ifTerm?: number | undefined;
-  /** Do not wait for the lease to run out. The old leader may still believe in itself: then only fencing protects. */
+  /** Do not wait for the lease to run out. The old leader may still believe that it leads; then only fencing protects. */
   readonly immediate?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * `broken`: the term is closed, or what barred candidates is lifted; or the reply was lost, and the term has ended since.
- * `current` is what was found where there was nothing to break.
+ * `broken`: the term is closed, or its blockers are removed. After a lost reply, also if the term has ended since. `current` is
+ * what the read found where there was nothing to break.
  */
 export type BreakOutcome =
   | { readonly broken: true; readonly term: number }
@@ -316,7 +331,7 @@ export interface PauseOptions {
 
 /** The pause that is in force. */
 export interface PauseOutcome {
-  /** False where the election was paused already. */
+  /** False if the election was paused already. */
   readonly isNew: boolean;
   readonly reason: string;
   /** The time of the pause by the wall clock of its administrator, in milliseconds since the Unix epoch. */
@@ -326,41 +341,42 @@ export interface PauseOutcome {
 export type ResumeOptions = Omit<PauseOptions, "reason">;
 
 export interface ResumeOutcome {
-  /** False where the election was not paused. */
+  /** False if the election was not paused. */
   readonly resumed: boolean;
 }
 
 export interface RepairOptions {
   /**
-   * The least that the next term may be: above every term that a process or a fenced resource has seen. Round it up generously.
+   * The least next term. It must be above every term that a process or a fenced resource has seen. Round it up generously.
    * @defaultValue 1,000 above the highest term that the record, its fence or this process shows; without any it must be given
    */
   readonly minTerm?: number | undefined;
   /**
-   * The longest lease that the former holder may have had, in milliseconds: nobody acquires before it has passed.
-   * @defaultValue that of the record as this process has seen it, else 60,000
+   * The longest lease that the former holder may have had, in milliseconds. No candidate may acquire before it has passed.
+   * @defaultValue that of the record as this process has observed it, else 60,000
    */
   readonly leaseDurationMs?: number | undefined;
   /** The longest that each of its requests may take, in milliseconds. @defaultValue 5_000 */
   readonly timeoutMs?: number | undefined;
 }
 
-/** `current` is what was found where the lease is held, so that nothing was changed. */
+/** `current` is what the read found where the lease is held; nothing was changed. */
 export type RepairOutcome =
   | {
       readonly repaired: true;
-      /** The least that the next term is. */
+      /** The next term is at least this. */
       readonly minTerm: number;
-      /** Nobody may acquire for so long from the repair on. */
+      /** No candidate may acquire for this time after the repair, in milliseconds. */
       readonly holdMs: number;
     }
   | { readonly repaired: false; readonly current: LeaseSnapshot };
 
 export interface TransferOptions {
-  /** Ask only this term to end. Default: the term found by reading first. */
+  /** Ask only this term to end. Default: the term that the first read finds. */
   readonly ifTerm?: number | undefined;
   /**
-   * The time for which only the named candidate may acquire, once the lease is free; ten minutes at most. @defaultValue 30_000
+   * The time for which only the named candidate may acquire once the lease is free, in milliseconds; at most ten minutes.
+   * @defaultValue 30_000
    */
   readonly transferTimeoutMs?: number | undefined;
   readonly timeoutMs?: number | undefined;
@@ -369,7 +385,7 @@ export interface TransferOptions {
 
 /**
  * - `accepted`: the named candidate leads.
- * - `expired`: it did not acquire in time; anyone may.
- * - `lost`: the term was no longer the one to end, or somebody else leads, or the election was paused meanwhile.
+ * - `expired`: it did not acquire in time; any candidate may.
+ * - `lost`: another candidate leads, or the term to end was over already, or the election was paused meanwhile.
  */
 export type TransferOutcome = "accepted" | "expired" | "lost";

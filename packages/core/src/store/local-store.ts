@@ -2,13 +2,16 @@ import { hostname } from "node:os";
 import type { Journal } from "../reporting/journal.ts";
 import { StoreWarnings } from "../reporting/store-warnings.ts";
 
-/** The host that a process runs on, as far as it tells. */
+/** The host that a process runs on, as the process sees it. */
 export interface HostFacts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;
 }
 
-/** Variables that a platform sets in each instance of a program. It starts more of them on demand, or one beside another at a deployment. */
+/**
+ * Variables that a platform sets in each instance of a program. Such a platform starts more instances on demand, or a second one
+ * during a deployment.
+ */
 const PLATFORMS: Readonly<Record<string, string>> = {
   KUBERNETES_SERVICE_HOST: "Kubernetes",
   ECS_CONTAINER_METADATA_URI_V4: "Amazon ECS",
@@ -20,14 +23,16 @@ const PLATFORMS: Readonly<Record<string, string>> = {
   DYNO: "Heroku",
   FLY_MACHINE_ID: "Fly.io",
 };
-/** Docker names a container by the first digits of its id. */
+/** Docker names a container by the first twelve digits of its id. */
 const CONTAINER_HOSTNAME = /^[0-9a-f]{12}$/;
-/** A pod of a Deployment: `<name>-<hash>-<random>`, of the letters that Kubernetes takes for both. */
+/**
+ * The host name of a pod of a Deployment: `<name>-<hash>-<random>`. Kubernetes uses only these letters and digits in both parts.
+ */
 const POD_HOSTNAME = /-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 
 /**
- * The warnings of a store that no other host reaches. Each elector or observer that begins to use it in a container is warned:
- * each logger once.
+ * The warnings of a store that no other host reaches. Warns each elector or observer that begins to use the store in a container,
+ * once for each logger.
  */
 export class LocalStoreWarnings extends StoreWarnings {
   readonly #subject: string;
@@ -46,8 +51,9 @@ export class LocalStoreWarnings extends StoreWarnings {
 }
 
 /**
- * Returns the warning that a store reaches no other instance of this program, if this process seems to be one of several: it
- * runs in a container, or with NODE_ENV=production on a host that is named like a pod. Tests (NODE_ENV=test) get none.
+ * Returns the warning that a store reaches no other instance of this program, if this process seems to be one of several. It
+ * seems so in a container, and with NODE_ENV=production on a host that is named like a pod. Tests (NODE_ENV=test, or Node's test
+ * runner) get no warning.
  * @param subject the store, for the message: "A memory store", say.
  */
 export function localStoreWarning(

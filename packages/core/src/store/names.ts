@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 
-/** The longest election name and candidateId, in bytes of UTF-8; every store can hold that much. */
+/** The longest election name and candidateId, in bytes of UTF-8. Every store can hold that many. */
 export const MAX_NAME_BYTES: number = 255;
 
 /** The longest reason of a break, in bytes of UTF-8. */
@@ -36,7 +36,7 @@ export function checkValue(value: unknown, maxBytes: number): asserts value is s
 }
 
 /**
- * Checks a term that a caller gives: a whole number from 1, or nothing.
+ * Checks a term that a caller gives: a whole number from 1, or `undefined`.
  * @throws {ConfigurationError} saying what is wrong with it.
  */
 export function checkTerm(what: string, term: number | undefined): void {
@@ -45,7 +45,7 @@ export function checkTerm(what: string, term: number | undefined): void {
 }
 
 /**
- * Checks what an administrator gives with a break: a reason of at most 500 bytes, and a term or nothing.
+ * Checks an administrator's input for a break: a reason of at most 500 bytes, and a term or `undefined`.
  * @throws {ConfigurationError} saying what is wrong with it.
  */
 export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: number | undefined }): void {
@@ -61,15 +61,15 @@ export function checkReason(reason: unknown, advice: string): asserts reason is 
   checkText("reason", reason, MAX_REASON_BYTES);
 }
 
-/** @throws {ConfigurationError} unless the group has a name and the duration is one. */
+/** @throws {ConfigurationError} unless the group is a name and `durationMs` a number from 1. */
 export function checkReservation({ group, durationMs }: { readonly group: unknown; readonly durationMs: unknown }): void {
   checkName("group", group);
-  // No timer waits for it, so that it may be months.
+  // It may be months: no timer waits for it.
   if (typeof durationMs === "number" && Number.isFinite(durationMs) && durationMs >= 1) return;
   throw new ConfigurationError(`reservation.durationMs is ${String(durationMs)}; it must be a number of milliseconds from 1.`);
 }
 
-/** The number of bytes of `text` in UTF-8. */
+/** Returns the number of bytes of `text` in UTF-8. */
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text);
 }

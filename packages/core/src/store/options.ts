@@ -1,8 +1,8 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 
 /**
- * Refuses what is no option: a name that was mistyped, or is another library's, would be ignored without a word.
- * @throws {ConfigurationError} that names it, and what may have been meant.
+ * Refuses unknown options. A mistyped name, or one of another library, would otherwise be ignored silently.
+ * @throws {ConfigurationError} that names the option, and suggests a known one or lists all.
  */
 export function checkOptions(whose: string, given: object, known: Readonly<Record<string, true>>): void {
   if (typeof given !== "object" || given === null) throw new ConfigurationError(`${whose} needs its options, an object.`);
@@ -10,7 +10,7 @@ export function checkOptions(whose: string, given: object, known: Readonly<Recor
 }
 
 /**
- * Refuses what is no option of a call. Its signal alone is the commonest mistake: it would never be heard.
+ * Refuses unknown options of a call. The commonest mistake is to pass the signal itself as the options; it would be ignored.
  * @throws {ConfigurationError} that says what to pass.
  */
 export function checkCallOptions(whose: string, given: object, known: Readonly<Record<string, true>>): void {
@@ -18,7 +18,7 @@ export function checkCallOptions(whose: string, given: object, known: Readonly<R
   throw new ConfigurationError(`${whose} takes its options as an object, and was given an AbortSignal. Pass { signal }.`);
 }
 
-/** @throws {ConfigurationError} for a name that there is not, beginning with `hasNo`; it says what may have been meant. */
+/** @throws {ConfigurationError} for an unknown name. The message begins with `hasNo`, and suggests a known name or lists all. */
 export function checkKnown(hasNo: string, name: string, known: Readonly<Record<string, true>>): void {
   if (Object.hasOwn(known, name)) return;
   const meant = Object.keys(known).find((one) => areAlike(one.toLowerCase(), name.toLowerCase()));
@@ -26,13 +26,13 @@ export function checkKnown(hasNo: string, name: string, known: Readonly<Record<s
   throw new ConfigurationError(`${hasNo} '${name}'. ${advice}`);
 }
 
-/** @throws {ConfigurationError} for what is given as a signal and is none. */
+/** @throws {ConfigurationError} for a given signal that is not an AbortSignal. */
 export function checkSignal(whose: string, given: unknown, election: string): void {
   if (given === undefined || given instanceof AbortSignal) return;
   throw new ConfigurationError(`The signal given to ${whose} is not an AbortSignal.`, { election });
 }
 
-/** Reports whether one name begins like the other, or they differ in one letter, or in two side by side. */
+/** Reports whether one name begins with the other, or one has a letter more, or they differ in at most two adjacent letters. */
 function areAlike(one: string, other: string): boolean {
   if (one.startsWith(other) || other.startsWith(one)) return true;
   const start = [...one].findIndex((character, at) => character !== other[at]);

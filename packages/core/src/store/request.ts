@@ -11,22 +11,22 @@ export interface RequestOptions {
   /** The request's name in errors and telemetry. */
   readonly operation: string;
   readonly timeoutMs: number;
-  /** True where the service changes something: then a request without a reply may have been applied. */
+  /** True where the service changes something. A request without a reply may then have been applied. */
   readonly writes: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends one request and waits for it no longer than `timeoutMs`, whether or not the SDK heeds the signal it is given; a reply
- * that comes later is dropped. Publishes the request on the diagnostics channel.
+ * Sends one request and waits at most `timeoutMs` for it, even if the SDK ignores the signal. A later reply is dropped. Publishes
+ * the request on the diagnostics channel.
  *
- * @throws {StoreError} `STORE_TIMEOUT` when time ran out; the caller's own reason when its signal aborted; else what `send`
- * threw.
+ * @throws {StoreError} `STORE_TIMEOUT` when time ran out; the caller's own reason when its signal aborted; else the error of
+ *   `send`.
  */
 export async function sendRequest<T>(options: RequestOptions, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, signal } = options;
   signal?.throwIfAborted();
-  // What the requests before it in the same call have left it no time for is not sent.
+  // Earlier requests of the same call may have used up its time. This one is then not sent.
   if (options.timeoutMs <= 0) throw timedOut({ ...options, writes: false });
   const sentMs = clock.monotonicMs();
   const abandon = new AbortController();
@@ -39,14 +39,14 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
         timer.cancel();
         signal?.removeEventListener("abort", onAbort);
       };
-      // Rejecting first keeps our own error: aborting makes most SDKs throw theirs.
+      // Rejecting first keeps our own error, because an abort makes most SDKs throw theirs.
       const giveUp = (error: unknown): void => {
         settle();
         reject(error as Error);
         abandon.abort(error);
       };
       signal?.addEventListener("abort", onAbort, { once: true });
-      // An async arrow, so that a send that throws at once is settled like one that rejects.
+      // An async arrow, so that a `send` that throws synchronously is handled like one that rejects.
       (async () => await send(abandon.signal))().then(
         (value) => {
           settle();

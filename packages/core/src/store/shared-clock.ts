@@ -3,10 +3,10 @@ import { ConfigurationError } from "../reporting/errors.ts";
 import type { LeaseStore } from "./lease-store.ts";
 
 /**
- * The one clock of a store and of what uses it. A store says by its clock when a lease was granted, and an elector counts
- * from there: by another one, a lease might never seem to end.
+ * Returns the one clock of a store and its users. The store says by its clock when a lease was granted, and an elector counts
+ * from then. By another clock, a lease might never seem to end.
  *
- * @throws {ConfigurationError} where both were given one, and not the same.
+ * @throws {ConfigurationError} if both were given a clock, and not the same one.
  */
 export function sharedClock(store: LeaseStore, given: Clock | undefined): Clock {
   if (given && store.clock && given !== store.clock) {

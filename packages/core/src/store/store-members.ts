@@ -1,20 +1,20 @@
-/** One of the servers or stores that a store is made of, as this process knows it. In a form that JSON keeps. */
+/** One of the servers or stores that a store is made of, as this process knows it. It can be written as JSON. */
 export interface StoreMember {
   /** Its name in the configuration. */
   readonly name: string;
   /** Its kind, for instance `sql`. */
   readonly store: string;
-  /** Whether its answers count. False also where that holds for one election alone. */
+  /** True if its answers count. False also if they do not count for one election only. */
   readonly counts: boolean;
-  /** The time for which that has been so, in milliseconds, as far as this process knows. */
+  /** The time for which `counts` has been so, in milliseconds, as far as this process knows. */
   readonly forMs: number;
-  /** The reason why it does not count, and what it waits for, in a sentence; undefined where it counts. */
+  /** The reason why it does not count, and what it waits for, in one sentence; undefined where it counts. */
   readonly waitsFor: string | undefined;
 }
 
 /**
- * Returns in words which members do not count, for instance: "2 of 3 servers count. c has not for 12 s: it does not answer."
- * Returns undefined where all of them count.
+ * Returns a text about the members that do not count, or undefined if all of them count.
+ * For instance: "2 of 3 servers count. c has not for 12 s: it does not answer."
  */
 export function membersText(members: readonly StoreMember[], what: string): string | undefined {
   const absent = members.filter(({ counts }) => !counts);

@@ -1,21 +1,21 @@
 import type { Clock, Timer } from "../time/clock.ts";
 
-/** Keeps a timer from firing a rounding error before its time by the process's own clock. */
+/** Added to each timer, so that a rounding error cannot make it fire before its time by the process's own clock. */
 const ROUNDING_MS = 1 / 1_024;
 
-/** The differences of one process's clocks from the true time. */
+/** The differences between one process's clocks and the true time. */
 export interface ProcessClockOptions {
-  /** Milliseconds that pass on this process's clocks in one true millisecond. @defaultValue 1 */
+  /** The milliseconds that pass on this process's clocks in one true millisecond. @defaultValue 1 */
   readonly rate?: number | undefined;
-  /** The same of its wall clock alone. @defaultValue `rate` */
+  /** The same for its wall clock alone. @defaultValue `rate` */
   readonly wallRate?: number | undefined;
-  /** The lead of its wall clock over the true time at first. @defaultValue 0 */
+  /** The initial lead of its wall clock over the true time. @defaultValue 0 */
   readonly wallOffsetMs?: number | undefined;
 }
 
 /**
- * The clocks of one process among several that share another clock, usually a virtual one, which shows the true time; and
- * the means to kill, pause or suspend that process alone.
+ * The clocks of one process. Several processes share another clock, usually a virtual one, which shows the true time. Each
+ * process can be killed, paused or suspended alone.
  */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
@@ -37,12 +37,12 @@ export class ProcessClock implements Clock {
     this.#wallOffsetMs = wallOffsetMs;
   }
 
-  /** False once it was killed. */
+  /** False once the process was killed. */
   get alive(): boolean {
     return this.#alive;
   }
 
-  /** Reports whether it runs at present: it is alive, and neither paused nor suspended. */
+  /** Reports whether the process runs now: it is alive, and neither paused nor suspended. */
   get running(): boolean {
     return this.#alive && this.#held === undefined;
   }
@@ -86,38 +86,38 @@ export class ProcessClock implements Clock {
   }
 
   /**
-   * Runs something that reaches the process from outside, such as a reply: now, or once it runs again; never once it was
-   * killed.
+   * Runs a callback that reaches the process from outside, such as a reply. It runs now, or once the process runs again. After a
+   * kill it never runs.
    */
   deliver(callback: () => void): void {
     if (this.#held) this.#held.push(callback);
     else if (this.#alive) callback();
   }
 
-  /** Sets the wall clock forward, or back. */
+  /** Moves the wall clock forward, or back. */
   jumpWall(ms: number): void {
     this.#wallOffsetMs += ms;
   }
 
-  /** Nothing of this process runs any more. */
+  /** Ends the process for good: none of its callbacks runs any more. */
   kill(): void {
     this.#alive = false;
   }
 
-  /** Nothing of this process runs until {@link resume}; its clocks go on. */
+  /** Stops the process until {@link resume}: its callbacks wait, and its clocks go on. */
   pause(): void {
     this.#held ??= [];
   }
 
-  /** As {@link pause}, and its monotonic clock stands still. */
+  /** As {@link pause}, but the monotonic clock stands still, too. */
   suspend(): void {
     this.pause();
     this.#suspendedAtMs ??= this.#world.monotonicMs();
   }
 
   /**
-   * Runs what has fallen due meanwhile, in order, each followed by all that it sets off. Returns how much of the true time
-   * the monotonic clock has missed since {@link suspend}.
+   * Runs the callbacks that fell due meanwhile, in order. Everything that a callback starts runs before the next callback.
+   * Returns the true time that the monotonic clock has missed since {@link suspend}.
    */
   resume(): number {
     const missedMs = this.#suspendedAtMs === undefined ? 0 : this.#world.monotonicMs() - this.#suspendedAtMs;

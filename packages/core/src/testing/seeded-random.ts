@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same in every run with the same seed. */
+/** Pseudo-random numbers, the same in every run with the same seed. */
 export class SeededRandom {
   #state: number;
 
@@ -20,17 +20,17 @@ export class SeededRandom {
     return lo + this.next() * (hi - lo);
   }
 
-  /** Decides whether something happens that has this probability. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean {
     return this.next() < probability;
   }
 
-  /** One of them, each as likely as the others; there must be one. */
+  /** Returns one of the choices, each as likely as the others. There must be at least one. */
   pick<T>(choices: readonly T[]): T {
     return choices[Math.floor(this.next() * choices.length)] as T;
   }
 
-  /** A seed for something else that is to be random. */
+  /** Returns a seed for another source of randomness. */
   seed(): number {
     return Math.floor(this.next() * 2 ** 32);
   }

@@ -3,44 +3,46 @@ import type { VirtualClock } from "./virtual-clock.ts";
 
 /** One arrival of a request at a service. */
 export interface Arrival {
-  /** The time since it was sent, in true milliseconds. */
+  /** The time from the send to the arrival, in true milliseconds. */
   readonly afterMs: number;
-  /** The time that the reply takes from there; absent where it is lost. */
+  /** The time from the arrival to the reply, in true milliseconds; absent if the reply is lost. */
   readonly replyAfterMs?: number | undefined;
 }
 
 /** The fate of one request. */
 export interface Passage {
-  /** None: it is lost. More than one: the network delivers it more than once. The first reply to come back is the answer. */
+  /**
+   * Empty: the request is lost. Several: the network delivers it several times. The first reply that comes back is the answer.
+   */
   readonly arrivals: readonly Arrival[];
-  /** The connection breaks, so long after the request was sent, with this error; whether or not the request arrives. */
+  /** The connection breaks with this error, `afterMs` after the send. The request may arrive all the same. */
   readonly breaks?: { readonly afterMs: number; readonly error: Error } | undefined;
-  /** A read that need not be consistent shows what was there before the last write. */
+  /** True if a read that need not be consistent shows the state before the last write. */
   readonly lags?: boolean | undefined;
 }
 
-/** A request, as far as its passage may depend on it. */
+/** The facts about a request on which its passage may depend. */
 export interface PassengerRequest {
   /** For instance `get`, `put`, `watch`. */
   readonly operation: string;
-  /** Of a watch: this is the word that it stands, and no change yet. */
+  /** For a watch: true if this wake-up says that the watch works, and not that anything changed. */
   readonly begins?: boolean | undefined;
 }
 
-/** Decides what becomes of each request of one process. */
+/** Decides the fate of each request of one process. */
 export type Network = (request: PassengerRequest) => Passage;
 
-/** A network on which every request and every reply takes `latencyMs`. */
+/** Returns a network on which every request and every reply takes `latencyMs`. */
 export function promptNetwork(latencyMs = 1): Network {
   const passage: Passage = { arrivals: [{ afterMs: latencyMs, replyAfterMs: latencyMs }] };
   return () => passage;
 }
 
 /**
- * Carries a request from a process to a service, and the answer back. What the service does is done whatever has become
- * of the process; an answer waits for a process that is paused, and never reaches one that was killed.
+ * Carries a request from a process to a service, and the answer back. The service acts even if the process is paused or killed
+ * meanwhile. An answer waits while the process is paused. It never reaches a killed process.
  *
- * @param serve what the service does at each arrival; what it throws is its answer, too.
+ * @param serve the action of the service at each arrival. An error that it throws is its answer.
  */
 export function carry<T>(world: VirtualClock, process: ProcessClock, passage: Passage, serve: () => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

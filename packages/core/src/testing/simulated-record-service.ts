@@ -12,15 +12,15 @@ import type { ProcessClock } from "./process-clock.ts";
 import { carry, promptNetwork, type Network, type Passage } from "./simulated-network.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** The abilities of a simulated service. */
+/** The properties of a simulated service. */
 export interface SimulatedRecordServiceOptions {
-  /** The service's own clock, and how far it may be trusted; without one it returns no ages. */
+  /** The service's own clock, and how far it is trusted. Without one the service returns no ages. */
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
-  /** Milliseconds that pass on that clock in one true millisecond. @defaultValue 1 */
+  /** The milliseconds that pass on that clock in one true millisecond. @defaultValue 1 */
   readonly clockRate?: number | undefined;
-  /** It wakes those who watch at each acquisition, release and break; without it there is no watching. */
+  /** True if it wakes watchers at each acquisition, release and break. Otherwise it has no `watch`. */
   readonly pushes?: boolean | undefined;
-  /** Reads may show writes that a failover undoes: see {@link SimulatedRecordService.cutOff}. */
+  /** True if reads may show writes that a failover undoes: see {@link SimulatedRecordService.cutOff}. */
   readonly showsUndurable?: RecordStoreCapabilities["showsUndurable"];
 }
 
@@ -29,32 +29,32 @@ export interface AcceptedWrite {
   readonly election: string;
   readonly before: LeaseRecord | undefined;
   readonly record: LeaseRecord;
-  /** The instant at which it was accepted, by the true time. */
+  /** The instant at which it was accepted, in true time. */
   readonly atMs: number;
-  /** When a process sent it, by the true time; `atMs` where no process did. */
+  /** The instant at which a process sent it, in true time; `atMs` if no process did. */
   readonly sentMs: number;
 }
 
-/** When a process sent a write. */
+/** The instant at which a process sent a write. */
 interface Sent {
-  /** By the true time. */
+  /** In true time. */
   readonly atMs: number;
-  /** By its own wall clock. */
+  /** By the process's own wall clock. */
   readonly wallMs: number;
 }
 
-/** A record as it was stored once, with its version, to be restored; `undefined` where there was none. */
+/** A stored record with its version, to be restored later; `undefined` if there was none. */
 export type RecordBackup = Entry | undefined;
 
 /** The stored record of one election. */
 interface Entry {
-  /** As most services would keep it: nothing that JSON cannot hold survives, and nobody can change it. */
+  /** Kept as most services would: only what JSON can hold. It is frozen, so that no reader can change it. */
   readonly data: unknown;
   readonly version: string;
   readonly nonceWritten: NonceWritten;
 }
 
-/** What a failover leaves. */
+/** The state that a failover keeps. */
 interface Durable {
   readonly entries: ReadonlyMap<string, Entry>;
   readonly fences: ReadonlyMap<string, Fence>;
@@ -65,7 +65,7 @@ interface NonceWritten {
   /** By the clock of the server that wrote it. */
   readonly atMs: number;
   readonly server: number;
-  /** By the wall clock of the process that asked for it. */
+  /** By the wall clock of the process that sent the write. */
   readonly wallMs: number | undefined;
 }
 
@@ -74,24 +74,24 @@ interface Watcher {
 }
 
 /**
- * A service that compares and swaps one record per election, in virtual time, for any number of processes: each reaches
- * it by a {@link connect | connection} of its own, over a network that can do anything to what it carries. Wrap a
- * connection in a `RecordLeaseStore` to get what an `Elector` takes.
+ * A service that compares and swaps one record per election, in virtual time, for any number of processes. Each process reaches
+ * it by its own {@link connect | connection}. The network of a connection can lose, delay or repeat requests and replies. Wrap a
+ * connection in a `RecordLeaseStore` to get a store for an `Elector`.
  */
 export class SimulatedRecordService {
   readonly #world: VirtualClock;
   readonly #options: SimulatedRecordServiceOptions;
   readonly #entries = new Map<string, Entry>();
-  /** The records before the last write: a replica that lags still shows them. */
+  /** The records before the last write. A lagging replica still shows them. */
   readonly #past = new Map<string, Entry>();
   readonly #fences = new Map<string, Fence>();
   readonly #watchers = new Map<string, Set<Watcher>>();
   #writes = 0;
   #clockOffsetMs = 0;
   #server = 1;
-  /** What the replica has, while it is cut off. */
+  /** The state of the replica while it is cut off. */
   #durable: Durable | undefined;
-  /** Called after each write of a candidate or an administrator that was accepted. */
+  /** Called after each accepted write of a candidate or an administrator. */
   onAccepted: ((write: AcceptedWrite) => void) | undefined;
 
   constructor(world: VirtualClock, options: SimulatedRecordServiceOptions = {}) {
@@ -99,27 +99,32 @@ export class SimulatedRecordService {
     this.#options = options;
   }
 
-  /** The service as one process reaches it. */
+  /** Returns the service as one process reaches it. */
   connect(process: ProcessClock, network: Network = promptNetwork()): RecordStore {
     return new SimulatedConnection(this, this.#world, process, network, this.#options);
   }
 
-  /** The election's record as it lies in the store, unchecked. */
+  /** Returns the election's record as it is stored, unchecked. */
   record(election: string): unknown {
     return this.get(election)?.data;
   }
 
-  /** The service's own time. It starts with the true time's monotonic clock, and may run at another rate, or step. */
+  /**
+   * Returns the service's own time. It starts with the monotonic clock of the true time, and may run at another rate, or step.
+   */
   nowMs(): number {
     return this.#world.monotonicMs() * (this.#options.clockRate ?? 1) + this.#clockOffsetMs;
   }
 
-  /** Sets the service's own clock forward, or back. */
+  /** Moves the service's own clock forward, or back. */
   stepClock(ms: number): void {
     this.#clockOffsetMs += ms;
   }
 
-  /** Another server takes over, whose clock is ahead of the former one's by so much. It knows no age of what that one wrote. */
+  /**
+   * Makes another server take over. Its clock is ahead of the former one's by `aheadMs`. It knows no age of the former server's
+   * writes.
+   */
   failOver(aheadMs: number): void {
     this.#server += 1;
     if (this.#durable) {
@@ -132,14 +137,14 @@ export class SimulatedRecordService {
   }
 
   /**
-   * The replica that takes over at a failover is cut off: writes are carried out and shown from now on, none of them is
-   * acknowledged, and a failover undoes them. Until {@link rejoin}.
+   * Cuts off the replica that takes over at a failover, until {@link rejoin}. Writes are still carried out and shown, but not
+   * acknowledged. A failover undoes them.
    */
   cutOff(): void {
     this.#durable ??= { entries: new Map(this.#entries), fences: new Map(this.#fences) };
   }
 
-  /** The replica has caught up: what is shown is durable again. */
+  /** Called when the replica has caught up: all shown writes are durable again. */
   rejoin(): void {
     this.#durable = undefined;
   }
@@ -149,7 +154,7 @@ export class SimulatedRecordService {
     return this.#durable === undefined;
   }
 
-  /** @param past what a replica shows that has not seen the last write. */
+  /** @param past true for the state that a replica shows without the last write. */
   get(election: string, past = false): StoredRecord | undefined {
     const entry = (past ? this.#past : this.#entries).get(election);
     if (!entry) return undefined;
@@ -164,7 +169,7 @@ export class SimulatedRecordService {
     };
   }
 
-  /** @param sent when a process sent it, if one did. */
+  /** @param sent the instant at which a process sent it, if one did. */
   put(election: string, record: LeaseRecord, options: Omit<PutOptions, "signal">, sent?: Sent): PutOutcome {
     const { ifVersion, keepsNonce, fence } = options;
     const present = this.#entries.get(election);
@@ -178,37 +183,37 @@ export class SimulatedRecordService {
     return { stored: true, version };
   }
 
-  /** Reports whether a write that depends on a leadership passes at present: the store's own fence, changed with the record. */
+  /**
+   * Reports whether a write that depends on a leadership passes now. The store's own fence decides, which changes with the
+   * record.
+   */
   admits(election: string, { term, termId }: { readonly term: number; readonly termId: string }): boolean {
     const fence = this.#fences.get(election);
     return fence !== undefined && fence.term === term && fence.termId === termId;
   }
 
-  /**
-   * Writes anything at all, unconditionally: what a stranger or an administrator with other tools might do. Returns the
-   * version.
-   */
+  /** Writes any data unconditionally, as a foreign program or an administrator with other tools might. Returns the version. */
   overwrite(election: string, data: unknown): string {
     return this.#store(election, data, this.#now());
   }
 
-  /** Returns the record with its version, as a backup of the service would have it. */
+  /** Returns the record with its version, as a backup of the service would contain it. */
   backUp(election: string): RecordBackup {
     return this.#entries.get(election);
   }
 
-  /** Puts a backup back, in place of whatever was written since: those writes were acknowledged, and are lost. */
+  /** Restores a backup in place of all later writes. Those writes were acknowledged, and are lost. */
   restore(election: string, backup: RecordBackup): void {
     if (backup) this.#entries.set(election, backup);
     else this.#entries.delete(election);
   }
 
-  /** Deletes the record, which Leasehold itself never does. */
+  /** Deletes the record. Leasehold itself never does so. */
   remove(election: string): void {
     this.#entries.delete(election);
   }
 
-  /** Yields a wake-up at once and whenever the record's fence changes, for as long as the signal has not aborted. */
+  /** Yields a wake-up at once, and whenever the record's fence changes, until the signal aborts. */
   async *watch(
     election: string,
     { process, network, signal }: { readonly process: ProcessClock; readonly network: Network; readonly signal: AbortSignal },
@@ -292,7 +297,10 @@ class SimulatedConnection implements RecordStore {
     return this.#carry("put", () => this.#answer(this.#service.put(election, record, options, sent)));
   }
 
-  /** A write that changed nothing waits for no replica. */
+  /**
+   * Returns the outcome, or never answers: a stored write waits for the replica while it is cut off. A write that changed nothing
+   * does not wait.
+   */
   #answer<T extends { readonly stored: boolean }>(outcome: T): T | Promise<never> {
     return outcome.stored && !this.#service.acknowledges ? new Promise(() => undefined) : outcome;
   }

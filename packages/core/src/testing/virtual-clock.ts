@@ -5,30 +5,30 @@ interface Pending {
   readonly atMs: number;
   readonly order: number;
   readonly callback: () => void;
-  /** True where it sets nothing off, so that nothing has to settle after it. */
+  /** True if the callback starts nothing, so that nothing has to settle after it. */
   readonly idle: boolean;
   state: "waiting" | "cancelled" | "done";
 }
 
 /**
- * A clock that moves only when told: for deterministic tests of code that uses Leasehold. Timers run in the order of
- * their time, and everything that they set off runs before the next one does.
+ * A clock that moves only on command, for deterministic tests of code that uses Leasehold. Timers run in the order of their time.
+ * Everything that a timer starts runs before the next timer.
  */
 export class VirtualClock implements Clock {
   readonly #random: SeededRandom;
-  /** A binary heap: the earliest timer first. Those that were cancelled stay until they come up. */
+  /** A binary heap with the earliest timer first. A cancelled timer stays until it comes up. */
   readonly #heap: Pending[] = [];
   #monotonicMs = 1_000;
   #wallMs = Date.UTC(2026, 0, 1);
   #order = 0;
   #waiting = 0;
 
-  /** @param seed of the numbers that `random` and `randomUuid` give. */
+  /** @param seed the seed of `random` and `randomUuid`. */
   constructor(seed = 1) {
     this.#random = new SeededRandom(seed);
   }
 
-  /** The number of timers that are waiting: 0 once everything has been stopped. */
+  /** The number of timers that are waiting; 0 once everything has been stopped. */
   get pendingTimers(): number {
     return this.#waiting;
   }
@@ -45,7 +45,7 @@ export class VirtualClock implements Clock {
     return this.#set(callback, delayMs, false);
   }
 
-  /** As {@link setTimer}, for a callback on which no promise depends: a step that runs it takes no turn of the event loop. */
+  /** As {@link setTimer}, for a callback on which no promise depends. A step that runs it waits for no turn of the event loop. */
   setIdleTimer(callback: () => void, delayMs: number): Timer {
     return this.#set(callback, delayMs, true);
   }
@@ -58,14 +58,14 @@ export class VirtualClock implements Clock {
     const digits = (number: number): string => number.toString(16).padStart(4, "0");
     const hex = (): string => {
       const bits = (this.#random.next() * 4_294_967_296) >>> 0;
-      // In halves: V8 takes ten times as long to print what is no small integer.
+      // In halves, because V8 takes ten times as long to print a number that is not a small integer.
       return digits(bits >>> 16) + digits(bits & 0xffff);
     };
     const [a, b, c, d] = [hex(), hex(), hex(), hex()];
     return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-8${c.slice(1, 4)}-${c.slice(4)}${d}`;
   }
 
-  /** Lets `ms` pass on both clocks, running every timer that falls due and all that it sets off. */
+  /** Lets `ms` pass on both clocks. Runs every timer that falls due, and everything that it starts. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#monotonicMs + ms;
     await this.settle();
@@ -74,8 +74,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets time pass until the next timer, and runs it and all that it sets off. Returns false, and lets no time pass,
-   * where none falls due by `untilMs` of the monotonic clock.
+   * Lets time pass until the next timer, and runs it and everything that it starts. If no timer falls due by `untilMs` of the
+   * monotonic clock, it returns false and lets no time pass.
    */
   async step(untilMs: number = Infinity): Promise<boolean> {
     const next = this.#next();
@@ -89,7 +89,10 @@ export class VirtualClock implements Clock {
     return true;
   }
 
-  /** Advances until `promise` settles, at most `limitMs`; gives its result, or throws what it rejects with. */
+  /**
+   * Advances until `promise` settles, by at most `limitMs`. Returns its result, or throws its rejection. Throws an error if the
+   * promise is still pending at the limit.
+   */
   async runUntil<T>(promise: Promise<T>, limitMs = 3_600_000): Promise<T> {
     let settled = false;
     const watch = promise.then(
@@ -105,25 +108,22 @@ export class VirtualClock implements Clock {
     return await promise;
   }
 
-  /**
-   * Lets time pass on both clocks while this process is frozen: no timer runs. They are late when it thaws, at the next
-   * `advance`.
-   */
+  /** Lets time pass on both clocks while this process is frozen: no timer runs. The timers run late, at the next `advance`. */
   freeze(ms: number): void {
     this.#pass(ms);
   }
 
-  /** Suspends the machine: only the wall clock goes on. */
+  /** Suspends the machine: only the wall clock moves. */
   suspend(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** Sets the wall clock forward, or back. */
+  /** Moves the wall clock forward, or back. */
   jumpWall(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** Runs everything that is ready to run without time passing. */
+  /** Runs everything that is ready to run, without letting time pass. */
   async settle(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -131,7 +131,8 @@ export class VirtualClock implements Clock {
   #set(callback: () => void, delayMs: number, idle: boolean): Timer {
     this.#order += 1;
     let atMs = this.#monotonicMs + Math.max(delayMs, 0);
-    // Rounding must not make it early: a deadline not quite reached would be set again for ever, at the same instant.
+    // Rounding must not make the timer early. Otherwise a deadline that is almost reached would be set again for ever, at the
+    // same instant.
     if (atMs - this.#monotonicMs < delayMs) atMs += atMs * Number.EPSILON;
     const pending: Pending = { atMs, order: this.#order, callback, idle, state: "waiting" };
     this.#push(pending);

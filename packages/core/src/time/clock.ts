@@ -1,28 +1,27 @@
 /**
- * Everything in Leasehold that is not a function of its inputs: two clocks, timers and random numbers. Nothing else
- * touches `Date`, `performance`, `setTimeout` or `Math.random`, so that a simulation can run the real code under a
- * virtual clock.
+ * Everything in Leasehold that is not a function of its inputs: two clocks, timers and random numbers. No other code touches
+ * `Date`, `performance`, `setTimeout` or `Math.random`. So a simulation can run the real code under a virtual clock.
  */
 export interface Clock {
-  /** Milliseconds from an arbitrary origin; never goes back. It may stand still while the machine is suspended. */
+  /** Milliseconds from an arbitrary origin. Never goes back. May stand still while the machine is suspended. */
   monotonicMs(): number;
-  /** Milliseconds since the Unix epoch, as this machine believes; may jump either way. */
+  /** Milliseconds since the Unix epoch, as this machine believes. May jump either way. */
   wallMs(): number;
-  /** Calls `callback` once, `delayMs` or more from now by the monotonic clock; a negative delay is none. */
+  /** Calls `callback` once, at least `delayMs` from now by the monotonic clock. A negative delay counts as none. */
   setTimer(callback: () => void, delayMs: number): Timer;
   /** A number in [0, 1), for jitter. */
   random(): number;
-  /** A fresh version 4 UUID, unguessable where the clock is the system's. */
+  /** A fresh version 4 UUID. The system's clock returns unguessable ones. */
   randomUuid(): string;
 }
 
 /** A pending callback. */
 export interface Timer {
-  /** Makes sure that the callback does not run any more; does nothing once it has. */
+  /** Prevents the callback from running. Does nothing once it has run. */
   cancel(): void;
 }
 
-/** One moment on both clocks of one process. It means nothing in any other process. */
+/** One moment on both clocks of one process. It has no meaning in any other process. */
 export interface Instant {
   /** The moment by the monotonic clock, in milliseconds. */
   readonly monotonicMs: number;
@@ -30,7 +29,7 @@ export interface Instant {
   readonly wallMs: number;
 }
 
-/** The longest delay that Node's timers take, 2^31 - 1 ms; a longer one would fire at once. */
+/** The longest delay that Node's timers take, 2^31 - 1 ms. A longer one would fire at once. */
 export const MAX_TIMER_MS: number = 2_147_483_647;
 
 class SystemTimer implements Timer {
@@ -53,21 +52,21 @@ export const systemClock: Clock = {
   random: () => Math.random(),
   randomUuid() {
     const uuid = crypto.randomUUID();
-    // It comes in a dozen pieces, which V8 joins when a character is asked for; else a lease would keep a kilobyte of them.
+    // The text comes in a dozen pieces, which V8 joins when a character is read. Otherwise a lease would keep a kilobyte of them.
     uuid.charCodeAt(0);
     return uuid;
   },
 };
 
-/** The present moment on both clocks. */
+/** Returns the present moment on both clocks. */
 export function instantOf(clock: Clock): Instant {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
 
 /**
- * Returns the time since `since`, for a *holder*: the larger of monotonic and wall-clock elapsed time. A monotonic clock can
- * stop while a machine is suspended (nodejs/node#47724) and a wall clock can be set back; a holder that believes the
- * larger figure gives up too early rather than too late.
+ * Returns the time since `since` for a *holder*, in milliseconds: the larger of monotonic and wall-clock elapsed time. A
+ * monotonic clock can stop while a machine is suspended (nodejs/node#47724), and a wall clock can be set back. A holder that
+ * takes the larger one gives up too early rather than too late.
  */
 export function holderElapsedMs(clock: Clock, since: Instant): number {
   return Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs);

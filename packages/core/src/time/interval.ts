@@ -1,11 +1,12 @@
-/** A closed interval of milliseconds on some clock, known to hold a value that cannot be read directly. */
+/** A closed interval of milliseconds on some clock. It holds a value that cannot be read directly. */
 export interface Interval {
   readonly lo: number;
   readonly hi: number;
 }
 
 /**
- * The bound that Leasehold puts on how much the rates of two clocks differ, when it aims; far above what crystals do (0.02%).
+ * The difference between the rates of two clocks that Leasehold allows for when it aims. It is far above that of crystals
+ * (0.02%).
  */
 export const AIM_DRIFT = 0.0005;
 

@@ -1,9 +1,9 @@
 import type { Clock } from "./clock.ts";
 
-/** The time for which an entry is kept that nobody asks for. */
+/** The time for which an entry is kept after it was last read, in milliseconds. */
 const KEPT_MS = 3_600_000;
-/** The number of entries that each new one makes the map look at: two, so that it goes round faster than it grows. */
-const LOOKED_AT = 2;
+/** The number of entries that each new entry makes the map check. Two, so that the checks go round faster than the map grows. */
+const CHECKS = 2;
 
 interface Entry<Value> {
   readonly value: Value;
@@ -12,12 +12,12 @@ interface Entry<Value> {
 }
 
 /**
- * A map that lets go of what nobody has asked for in the last hour, so that a process that meets new names every second
- * for a year keeps a bounded memory. Only new entries make it let go of old ones.
+ * A map that drops the entries that nobody has read in the last hour. So a process that meets new names every second for a year
+ * needs a bounded memory. It drops old entries only when a new one is added.
  */
 export class Recent<Value> {
   readonly #clock: Clock;
-  /** Those that were looked at last are last. */
+  /** In the order in which they were checked last. */
   readonly #entries = new Map<string, Entry<Value>>();
 
   constructor(clock: Clock) {
@@ -36,7 +36,7 @@ export class Recent<Value> {
 
   set(key: string, value: Value): void {
     const keptUntilMs = Math.max(this.#clock.monotonicMs() + KEPT_MS, this.#entries.get(key)?.keptUntilMs ?? 0);
-    if (!this.#entries.has(key)) this.#letGo();
+    if (!this.#entries.has(key)) this.#dropOld();
     this.#entries.set(key, { value, keptUntilMs });
   }
 
@@ -44,7 +44,7 @@ export class Recent<Value> {
     this.#entries.delete(key);
   }
 
-  /** Keeps an entry for so long more, at least: for somebody who comes back only then. */
+  /** Keeps an entry for at least this much longer, for a caller that returns only then. */
   keep(key: string, forMs: number): void {
     const entry = this.#entries.get(key);
     if (entry) this.#keep(entry, forMs);
@@ -54,12 +54,12 @@ export class Recent<Value> {
     entry.keptUntilMs = Math.max(entry.keptUntilMs, this.#clock.monotonicMs() + forMs);
   }
 
-  #letGo(): void {
+  #dropOld(): void {
     const nowMs = this.#clock.monotonicMs();
-    let looks = 0;
+    let checked = 0;
     for (const [key, entry] of this.#entries) {
-      if (looks === LOOKED_AT) return;
-      looks += 1;
+      if (checked === CHECKS) return;
+      checked += 1;
       this.#entries.delete(key);
       if (entry.keptUntilMs > nowMs) this.#entries.set(key, entry);
     }

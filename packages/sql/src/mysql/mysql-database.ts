@@ -11,7 +11,10 @@ import { MySqlConnections, statement, type MySqlPoolConnection } from "./mysql-p
 import { MySqlRecordStore } from "./mysql-record-store.ts";
 import { MYSQL_MIGRATION } from "./mysql-schema.ts";
 
-/** In a session with autocommit off, having read a table keeps it from being altered. */
+/**
+ * Ends the transaction that a read began. In a session with autocommit off, a table cannot be altered until the transaction that
+ * read it ends.
+ */
 const END_READING = "COMMIT";
 
 /** MySQL and MariaDB through `mysql2`. */

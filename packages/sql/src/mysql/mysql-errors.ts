@@ -1,7 +1,7 @@
 import { MISSING_DATABASE, OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 
 /**
- * MySQL's and MariaDB's error numbers by what they mean here.
+ * The meanings of MySQL's and MariaDB's error numbers.
  * https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
  */
 const MEANINGS: ReadonlyMap<number, Meaning> = new Map(
@@ -17,8 +17,8 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map(
       ["STORE_MISSING", [1146]],
       // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
       ["STORE_THROTTLED", [1040, 1203, 1226]],
-      // ER_OPTION_PREVENTS_STATEMENT, ER_READ_ONLY_MODE, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: a replica, or a primary that is
-      // being replaced.
+      // ER_OPTION_PREVENTS_STATEMENT, ER_READ_ONLY_MODE, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: the server is a replica, or a
+      // primary that is being replaced.
       ["STORE_UNAVAILABLE", [1290, 1836, 1792]],
       // ER_PARSE_ERROR, ER_DATA_TOO_LONG, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD
       ["STORE_REJECTED", [1064, 1366, 1406]],
@@ -27,17 +27,17 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map(
 );
 /** ER_LOCK_WAIT_TIMEOUT */
 const LOCK_TIMEOUT = 1205;
-/** Advice for an account that may not ask, which takes the PROCESS privilege. */
+/** Advice for an account without the PROCESS privilege, which the question for the lock's holder needs. */
 const FIND_BLOCKER =
   " An administrator finds who holds the lock: SELECT * FROM information_schema.innodb_trx ORDER BY trx_started; end it by KILL and its trx_mysql_thread_id.";
 /** ER_BAD_DB_ERROR: an unknown database. */
 const NO_DATABASE = 1049;
 /** ER_BAD_FIELD_ERROR: an unknown column. */
 const NO_COLUMN = 1054;
-/** ER_QUERY_INTERRUPTED: cancelled, by us or by an administrator. */
+/** ER_QUERY_INTERRUPTED: the store or an administrator cancelled the statement. */
 const INTERRUPTED = 1317;
 
-/** Returns the meaning of an error of `mysql2`; `undefined` where it is none of the server's. */
+/** Returns the meaning of an error of `mysql2`; `undefined` for an unknown error. */
 export function mysqlMeaning(error: unknown): Meaning | undefined {
   const { errno, code } = (error ?? {}) as { readonly errno?: unknown; readonly code?: unknown };
   if (errno === LOCK_TIMEOUT) return { code: "STORE_CONFLICT", notApplied: true, advice: FIND_BLOCKER };

@@ -1,6 +1,9 @@
 import { TABLES, type Warning } from "../layout.ts";
 
-/** The unique indexes of our tables, as `checkKeys` reads them. An index on the beginning of a column is none. */
+/**
+ * Reads the unique indexes of the store's tables, in the form that `checkKeys` takes. An index on a prefix of a column does not
+ * count.
+ */
 export const UNIQUE_INDEXES: string = `SELECT t.table_name AS table_name, t.engine AS engine, i.key_columns AS key_columns
 FROM information_schema.tables t LEFT JOIN (
   SELECT table_name, GROUP_CONCAT(column_name ORDER BY column_name) AS key_columns FROM information_schema.statistics
@@ -9,16 +12,18 @@ FROM information_schema.tables t LEFT JOIN (
 ) i ON i.table_name = t.table_name
 WHERE t.table_schema = DATABASE() AND t.table_type = 'BASE TABLE' AND t.table_name IN (${TABLES})`;
 
-/** The settings that {@link mysqlWarnings} reads. MySQL says source and replica where MariaDB says master and slave. */
+/** Reads the settings that {@link mysqlWarnings} judges. MySQL says source and replica where MariaDB says master and slave. */
 export const SETTINGS: readonly string[] = [
   `SHOW GLOBAL VARIABLES WHERE variable_name IN ('innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog') OR variable_name LIKE 'rpl\\_semi\\_sync\\_%'`,
   "SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_status'",
 ];
 
-/** Semi-synchronous replication that waits for a day is not thought to give up. */
+/**
+ * A time-out of this length or more counts as none: semi-synchronous replication waits that long before it becomes asynchronous.
+ */
 const A_DAY_MS = 86_400_000;
 
-/** Returns what a server with these settings does to acknowledged writes. */
+/** Returns a warning for each of these settings by which the server may lose acknowledged writes. */
 export function mysqlWarnings(settings: ReadonlyMap<string, string>): Warning[] {
   const warnings: Warning[] = [];
   const flush = settings.get("innodb_flush_log_at_trx_commit");

@@ -7,25 +7,28 @@ import type { Row } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
 import { UNIQUE_INDEXES } from "./mysql-layout.ts";
 
-/** The part of a connection of `mysql2/promise` that is used here. */
+/** The part of a connection of `mysql2/promise` that the store uses. */
 export interface MySqlConnection {
   readonly threadId: number | null;
-  /** The connection that a promise's stands on, with its socket. */
+  /** The connection with callbacks, and its socket, on which the connection with promises is built. */
   readonly connection?: { readonly stream?: { destroy?(): unknown } };
   query(options: object): Promise<readonly [unknown, ...unknown[]]>;
 }
-/** The part of a pool's connection that is used here. */
+/** The part of a pool's connection that the store uses. */
 export interface MySqlPoolConnection extends MySqlConnection {
   release(): void;
   destroy(): void;
 }
-/** The part of a pool of `mysql2/promise` that is used here. */
+/** The part of a pool of `mysql2/promise` that the store uses. */
 export interface MySqlPool {
   getConnection(): Promise<MySqlPoolConnection>;
   end(): Promise<void>;
 }
 
-/** The session that holds the lock for which another one waits, longest first. On MariaDB, and on MySQL since 8.0. */
+/**
+ * Two statements that find the session which holds the lock that another session waits for. If there are several, the one with
+ * the oldest transaction is found. The first statement is for MariaDB, the second for MySQL 8.0 or later.
+ */
 const BLOCKERS = ["information_schema.innodb_lock_waits", "performance_schema.data_lock_waits"].map((waits) => {
   const [requesting, blocking] = waits.startsWith("i")
     ? ["requesting_trx_id", "blocking_trx_id"]
@@ -36,49 +39,56 @@ JOIN information_schema.innodb_trx t ON t.trx_id = l.${blocking}
 LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
 WHERE w.trx_mysql_thread_id = ? ORDER BY t.trx_started LIMIT 1`;
 });
-/** Finds a read of ours that runs under that number. A killed write, also another process's, is acknowledged before its replica has it. */
+/**
+ * Finds a read of the store that runs on the connection with that number. A write must not be killed, even one of another
+ * process: the server would acknowledge it before its replica has it.
+ */
 const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE 'SELECT%leasehold\\_%'";
-/** The longest that making a connection takes in a pool of our own: while all are being made no call has one. */
+/**
+ * The longest time in which the store's own pool makes a connection. While the pool makes all of its connections, no call has
+ * one.
+ */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Enough for a lease call, a read beside it, and a cancellation. */
+/** The size of the store's own pool: enough for a lease call, a read beside it, and a cancellation. */
 const OWN_CONNECTIONS = 4;
 
-/** Returns a statement as `mysql2` takes it, whatever the connection's own settings say. */
+/** Returns a statement in the form that `mysql2` takes. Its options override those of the connection. */
 export function statement(sql: string, values: readonly unknown[]): object {
   return { sql, values, rowsAsArray: false, nestTables: false, typeCast: true };
 }
 
 /**
- * Returns a statement that does not wait longer for locks, to the second above, on MariaDB. MySQL reads a comment: there the
- * session's `innodb_lock_wait_timeout` holds, which is 2 s in a pool of our own.
+ * Returns a statement that waits for locks at most `lockTimeoutMs`, rounded down to whole seconds, but at least 1 s. Only MariaDB
+ * honours this. MySQL reads the prefix as a comment. There the session's `innodb_lock_wait_timeout` is the limit, which is 2 s in
+ * the store's own pool.
  */
 export function boundedBy(lockTimeoutMs: number, sql: string): string {
   const seconds = Math.max(1, Math.floor(lockTimeoutMs / 1_000));
   return `/*M!100100 SET STATEMENT innodb_lock_wait_timeout=${seconds}, lock_wait_timeout=${seconds} FOR */ ${sql}`;
 }
 
-/** Returns a pool or a connection of `mysql2` as one of `mysql2/promise`. */
+/** Returns the promise form of a pool or a connection of `mysql2`. */
 export function withPromises<T extends object>(either: T): T {
   const { promise } = either as { readonly promise?: () => T };
   return typeof promise === "function" ? promise.call(either) : either;
 }
 
-/** Connections to the user's database: through the user's pool, or one of our own for a URL. */
+/** Connections to the user's database, from the user's pool or, for a URL, from the store's own pool. */
 export class MySqlConnections implements Connections<MySqlPoolConnection> {
   readonly #given: MySqlPool | string;
   readonly #trust: PoolTrust;
   #own: Promise<MySqlPool> | undefined;
   #closed: Promise<void> | undefined;
-  /** The keys of the tables were found to be there. */
+  /** True once {@link checkKeys} has found the keys of the tables. */
   hasKeys = false;
 
-  /** @throws {ConfigurationError} unless it is a URL or a pool. */
+  /** @throws {ConfigurationError} unless `given` is a URL or a pool. */
   constructor(given: unknown) {
     this.#given = poolOrUrl(given);
     this.#trust = typeof given === "string" ? new PoolTrust() : trustOf(given as object, NEW_CONNECTION);
   }
 
-  /** Others than the store use these connections as well. */
+  /** True if the user's own work uses these connections too. */
   get areShared(): boolean {
     return typeof this.#given !== "string";
   }
@@ -94,7 +104,7 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
         (connection) => this.discard(connection),
       );
     } catch (error) {
-      // A pool that is closed turns away whoever waits.
+      // A pool that is closed meanwhile rejects the waiting calls with an error of its own.
       this.checkOpen();
       throw error;
     }
@@ -105,7 +115,10 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
     connection.release();
   }
 
-  /** Nothing is sent any more: a connection whose other end is gone would else keep its socket, and the process, for long. */
+  /**
+   * Closes a connection without sending anything. If the other end is gone, the socket would otherwise stay open for long, and so
+   * would the process.
+   */
   discard(connection: MySqlPoolConnection): void {
     connection.destroy();
     connection.connection?.stream?.destroy?.();
@@ -120,7 +133,7 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   }
 
   async cancel({ threadId }: MySqlPoolConnection, by: MySqlPoolConnection): Promise<void> {
-    // After a failover the number may be that of somebody else's connection, on another server.
+    // After a failover the number may belong to another user's connection on another server.
     const [rows] = await by.query(statement(OURS, [threadId]));
     if ((rows as readonly unknown[]).length > 0) await by.query(statement(`KILL QUERY ${threadId}`, []));
   }
@@ -137,7 +150,7 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
     return `It waited for a lock that connection ${id} holds (${user ?? "?"} from ${address ?? "?"}, ${state ?? "?"}), in a transaction of ${ageS} s. End that transaction, or KILL ${id}.`;
   }
 
-  /** Closes the pool, if it is our own. From now on there are no connections to be had. */
+  /** Closes the pool if it is the store's own. From then on `get` rejects. */
   async close(): Promise<void> {
     this.#closed ??= this.#end();
     await this.#closed;
@@ -145,7 +158,7 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
 
   /**
    * Checks the keys of the tables.
-   * @throws {StoreError} that names the table without one.
+   * @throws {StoreError} The message names a table without its key.
    */
   async checkKeys(connection: MySqlConnection): Promise<void> {
     const [rows] = await connection.query(statement(UNIQUE_INDEXES, []));
@@ -153,14 +166,14 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
     this.hasKeys = true;
   }
 
-  /** @throws {ConfigurationError} once it was closed. */
+  /** @throws {ConfigurationError} after `close`. */
   checkOpen(): void {
     if (this.#closed) throw storeClosed();
   }
 
   async #end(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
-    // A connection that is broken is closed.
+    // A pool whose connection is broken rejects here, although the connection is closed.
     await own?.end().catch(() => undefined);
   }
 
@@ -171,18 +184,18 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   }
 }
 
-/** What a pool announces, also one with promises. */
+/** The connection that a pool announces: one with callbacks, even if the pool has promises. */
 interface CallbackConnection {
   query(sql: string, done: (error: unknown) => void): unknown;
 }
 
-/** For MySQL, which has no such limit in a statement. */
+/** Limits how long a session waits for locks. MySQL cannot limit this in a statement; see {@link boundedBy}. */
 const BOUND_LOCKS = "SET SESSION innodb_lock_wait_timeout = 2, lock_wait_timeout = 2";
 
 /** The event by which a pool of `mysql2` announces a connection. */
 const NEW_CONNECTION = "connection";
 
-/** A promise's connection is made anew each time; what it stands on stays. */
+/** Returns the connection with callbacks. `mysql2` makes a new object with promises for each use, and keeps this one. */
 function keyOf(connection: MySqlPoolConnection): object {
   return connection.connection ?? connection;
 }
@@ -197,14 +210,15 @@ async function openPool(uri: string, trust: PoolTrust): Promise<MySqlPool> {
   try {
     const pool = mysql.createPool({ uri, connectionLimit: OWN_CONNECTIONS, connectTimeout: CONNECT_TIMEOUT_MS });
     trust.listenTo(pool, NEW_CONNECTION);
-    // The driver sends it before whatever a call asks for. One that fails breaks its connection, or does not matter.
+    // The driver sends this statement before the statement of any call. If it fails, either its connection is broken, or the
+    // failure does not matter.
     pool.on(
       NEW_CONNECTION,
       (connection) => void (connection as unknown as CallbackConnection).query(BOUND_LOCKS, () => undefined),
     );
     return pool as unknown as MySqlPool;
   } catch {
-    // The driver's own error may hold the whole URL.
+    // The driver's own error may contain the whole URL.
     throw new ConfigurationError("mysql is a URL with options that mysql2 does not take; see its documentation.");
   }
 }
@@ -214,6 +228,6 @@ function poolOrUrl(given: unknown): MySqlPool | string {
     return checkDatabaseUrl("mysql", given.replace(/^mariadb:/, "mysql:"));
   const pool = given as Partial<MySqlPool> | undefined;
   if (typeof pool?.getConnection === "function") return withPromises(pool as MySqlPool);
-  // The text may hold a password.
+  // The text may contain a password, so the message does not show it.
   throw new ConfigurationError("mysql must be a URL such as mysql://user@host/database, or a pool of mysql2.");
 }

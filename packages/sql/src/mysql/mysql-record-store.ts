@@ -40,25 +40,28 @@ import { rowOrEnd } from "./row-or-end.ts";
 import { inOwnTransaction } from "./own-transaction.ts";
 
 /**
- * The server, since its last start: UUID_SHORT counts up from the second of that, times 2^24. MariaDB ignores the comment,
- * and has nothing of the kind in every version.
+ * Names the server since its last start. `UUID_SHORT()` counts up from the second of the start times 2^24, so `>> 24` gives that
+ * second. MariaDB skips the version comment, because not all of its versions have a variable like `server_uuid`.
  */
 const SERVER = "CONCAT_WS(' ', @@hostname, @@port, UUID_SHORT() >> 24 /*!50700 , @@server_uuid */)";
-/** Its parameter is the writer's wall clock. */
+/** Sets the nonce's time and clock. The parameter is the writer's wall clock. */
 const SET_NONCE_AT = `, l.nonce_at = UTC_TIMESTAMP(6), l.nonce_clock = ${SERVER}, l.nonce_wall_ms = ?`;
 const SEED_FENCE = `INSERT IGNORE INTO ${FENCES} (election) VALUES (?)`;
 /**
- * Both rows in one statement, and so in one transaction. The fence is locked first: while a guarded transaction makes
- * this wait, renewals of the lease go on.
+ * Joins both rows, so that one statement writes them in one transaction. The fence is locked first. While a guarded transaction
+ * makes this statement wait, the lease's row is still free, and renewals go on.
  */
 const JOINED = `${FENCES} f STRAIGHT_JOIN ${LEASES} l ON l.election = f.election`;
-/** Never backwards: only an acquisition opens it, for a later term, and only the end of that one closes it. */
+/**
+ * Keeps the fence from moving backwards. Only an acquisition opens the fence, for a later term. Only the end of that term closes
+ * it.
+ */
 const FORWARD = "(f.term < ? OR (f.term = ? AND ? IS NULL))";
 const SELECT_BOTH = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = ?`;
 /** SERVER_STATUS_IN_TRANS and SERVER_STATUS_AUTOCOMMIT of the protocol. */
 const IN_TRANSACTION = 1;
 const AUTOCOMMIT = 2;
-/** ER_SP_DOES_NOT_EXIST: what a savepoint outside a transaction comes to. */
+/** ER_SP_DOES_NOT_EXIST: the error for a savepoint that was made outside a transaction. */
 const NO_SAVEPOINT = 1305;
 
 interface UpdateResult {
@@ -66,18 +69,18 @@ interface UpdateResult {
   readonly serverStatus: number;
 }
 
-/** The statements on one table, and parts of them; the parameters are a row's key. */
+/** The statements on one table, and parts of them. Their parameters are the row's key. */
 interface Statements {
   readonly select: string;
-  /** Make the rows that every candidate competes for. */
+  /** The statements that make the rows for which all candidates compete. */
   readonly seeds: readonly string[];
-  /** Its parameters are the version and the columns. */
+  /** The assignments of an update. Their parameters are the version and the columns. */
   readonly set: string;
   readonly whereRow: string;
   readonly lockFence: string;
 }
 
-/** The rows of one table in MySQL or MariaDB. */
+/** Stores records in the rows of one table in MySQL or MariaDB. */
 export class MySqlRecordStore implements FencedRecordStore {
   readonly name: string = "mysql";
   readonly capabilities: RecordStoreCapabilities = {
@@ -107,7 +110,7 @@ export class MySqlRecordStore implements FencedRecordStore {
         return (rows as readonly Row[])[0];
       };
       const row = await read();
-      // With autocommit off this may be what was there when somebody's transaction began.
+      // With autocommit off, this read may show the state at the beginning of a transaction that was left open.
       const isLatest = Number(row?.["autocommit"]) === 1;
       if (isLatest && (await this.#isInTransaction(connection, row))) throw readInTransaction({ store: this.name, election });
       const found = stored(isLatest ? row : await inOwnTransaction(connection, read));
@@ -123,7 +126,8 @@ export class MySqlRecordStore implements FencedRecordStore {
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion = NO_VERSION, keepsNonce, signal } = options;
     const fence = this.#table.fences && options.fence;
-    // Without a row to look at none is locked, which with autocommit off would last until the next round trip.
+    // `IMPOSSIBLE_VERSION` probes the right to write. `AND FALSE` makes the statement lock no row. With autocommit off such a
+    // lock would last until the next round trip.
     const whereRow = ifVersion === IMPOSSIBLE_VERSION ? `${this.#statements.whereRow} AND FALSE` : this.#statements.whereRow;
     const key = this.#key(election);
     const version = this.#clock.randomUuid();
@@ -145,7 +149,7 @@ export class MySqlRecordStore implements FencedRecordStore {
     };
     return await this.#run("put", election, options, async (connection) => {
       const write = async (): Promise<UpdateResult> => {
-        // The first acquisition of all makes the rows that every one competes for.
+        // The election's first acquisition makes the rows for which all candidates compete.
         if (ifVersion === NO_VERSION) {
           if (!this.#connections.hasKeys) await this.#connections.checkKeys(connection);
           for (const seed of this.#statements.seeds) await connection.query(statement(bounded(seed), key));
@@ -180,14 +184,19 @@ export class MySqlRecordStore implements FencedRecordStore {
     if (!isGuarded) throw notInTransaction(election, this.#table.fences ?? this.#table.name);
   }
 
-  /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
+  /**
+   * Makes the fence's row if it is missing, so that the next try succeeds. @throws {TermRegressedError} if the fence is ahead.
+   */
   async #mendFence(connection: MySqlPoolConnection, election: string, below: number, ifVersion: string): Promise<void> {
     const [rows] = await connection.query(statement(SELECT_BOTH, [bytes(election)]));
     const missing = fenceIsMissing(election, below, ifVersion, (rows as readonly Row[])[0]);
     if (missing) await connection.query(statement(SEED_FENCE, [bytes(election)]));
   }
 
-  /** Reports whether a connection was left in a transaction. What MariaDB shows beside the row, MySQL tells when asked. */
+  /**
+   * Returns whether the connection was given with a transaction under way. MariaDB shows it beside the row; MySQL needs one more
+   * statement.
+   */
   async #isInTransaction(connection: MySqlPoolConnection, row: Row | undefined): Promise<boolean> {
     const shown = row?.["in_transaction"];
     if (shown !== undefined) return Number(shown) !== 0;
@@ -215,10 +224,10 @@ function statementsOf({ name, key, fences, retentionMs }: RecordTable): Statemen
   const expiresAt =
     retentionMs === undefined ? [] : [`expires_at = UTC_TIMESTAMP(6) + INTERVAL ${Math.ceil(retentionMs * 1_000)} MICROSECOND`];
   const seed = `INSERT IGNORE INTO ${name} SET ${[...key.map((column) => `${column} = ?`), ...expiresAt].join(", ")}`;
-  // `SHARE`: readers of the fence do not exclude one another, only whoever changes it.
+  // `SHARE`: transactions that check the fence do not exclude one another. They exclude only a write of the fence.
   const found = fences ? `SELECT term, term_id FROM ${fences} l` : `SELECT ${OWN_FENCE} FROM ${name} l`;
   return {
-    // Always one row, since it shows whether the session commits by itself.
+    // The result always has one row, because it also shows whether the session has autocommit on.
     select: `SELECT l.*, @@autocommit AS autocommit, /*M!100100 @@in_transaction AS in_transaction, */
   CASE WHEN l.nonce_clock = ${SERVER} THEN TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 END AS age_ms
 FROM (SELECT 1) AS always LEFT JOIN ${name} l ON ${whereRow}`,
@@ -229,7 +238,9 @@ FROM (SELECT 1) AS always LEFT JOIN ${name} l ON ${whereRow}`,
   };
 }
 
-/** Outside a transaction a savepoint is gone as soon as it is made. */
+/**
+ * Returns whether a transaction is under way. Outside a transaction a savepoint ends together with the statement that makes it.
+ */
 async function isInTransaction(connection: MySqlConnection): Promise<boolean> {
   await connection.query(statement("SAVEPOINT leasehold_fence", []));
   try {

@@ -18,7 +18,10 @@ const RECORD = `version VARBINARY(36) NOT NULL DEFAULT '',
   done TINYINT,
   quorum BLOB`;
 
-/** Text is kept as bytes of UTF-8: it compares by code point and trailing spaces count, whatever the collation. */
+/**
+ * The statements that create the tables. Text is stored as bytes of UTF-8. It then compares byte by byte, and trailing spaces
+ * count, under any collation.
+ */
 export const MYSQL_MIGRATION: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS ${LEASES} (
   election VARBINARY(255) NOT NULL PRIMARY KEY,

@@ -1,8 +1,8 @@
 import { statement, type MySqlConnection } from "./mysql-pool.ts";
 
 /**
- * Runs statements in a transaction of their own, in a session with autocommit off. What somebody had left uncommitted on
- * the connection before they gave it back is undone, so that it is neither committed here nor hides what others wrote.
+ * Runs statements in a transaction of their own, in a session with autocommit off. First rolls back what a user of the pool left
+ * uncommitted on the connection. Otherwise that would be committed here, and could hide what other sessions wrote.
  */
 export async function inOwnTransaction<T>(connection: MySqlConnection, act: () => Promise<T>): Promise<T> {
   await connection.query(statement("ROLLBACK", []));
@@ -11,7 +11,7 @@ export async function inOwnTransaction<T>(connection: MySqlConnection, act: () =
     await connection.query(statement("COMMIT", []));
     return result;
   } catch (error) {
-    // Else its locks would outlast it, on a connection that goes back to the pool.
+    // Without the rollback the transaction's locks would stay on the connection after it went back to the pool.
     await connection.query(statement("ROLLBACK", []));
     throw error;
   }

@@ -12,7 +12,7 @@ import { PostgresConnections, statement, type PostgresPoolClient } from "./postg
 import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { POSTGRES_MIGRATION } from "./postgres-schema.ts";
 
-/** unique_violation in the catalogue, duplicate_table, duplicate_object */
+/** unique_violation in the catalogue, duplicate_table, duplicate_object. */
 const CREATED_MEANWHILE: ReadonlySet<string> = new Set(["23505", "42P07", "42710"]);
 
 const POOL_OF_ONE =
@@ -48,7 +48,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   async *#watch(election: string, signal: AbortSignal): AsyncGenerator<void> {
     let wake = Promise.withResolvers<void>();
     const changed = (): void => wake.resolve();
-    // Kept, since it may come while a wake-up is being taken.
+    // Stored, because the failure may come while the loop handles a wake-up.
     let failure: Error | undefined;
     const failed = (error: Error): void => {
       failure = error;
@@ -88,7 +88,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     await migrating(this.name, postgresMeaning, async () => {
       await this.#requests.use(new AbortController().signal, async (client) => {
         for (const sql of this.migration) {
-          // Of several that create a table at once, all but one fail in spite of IF NOT EXISTS; then it is there.
+          // If several processes create a table at once, all but one fail in spite of IF NOT EXISTS. The table exists then.
           await client.query(statement(sql)).catch((error: unknown) => {
             if (!CREATED_MEANWHILE.has(String((error as { readonly code?: unknown }).code))) throw error;
           });

@@ -3,7 +3,7 @@ import { FENCES } from "../schema.ts";
 import { MISSING_DATABASE, OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 
 /**
- * SQLSTATEs, or their first two characters, by what they mean here; the longer one counts.
+ * The meanings of SQLSTATEs, or of their first two characters. A whole SQLSTATE has precedence.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
@@ -12,12 +12,12 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   "42501": "STORE_DENIED",
   "42P01": "STORE_MISSING",
   "3F000": "STORE_MISSING",
-  // A replica, or a primary that is being replaced.
+  // The server is a replica, or a primary that is being replaced.
   "25006": "STORE_UNAVAILABLE",
   "28": "STORE_UNAUTHENTICATED",
   "53": "STORE_THROTTLED",
   "22": "STORE_REJECTED",
-  // A constraint that is none of ours.
+  // A constraint that this package did not create.
   "23": "STORE_REJECTED",
   "42": "STORE_REJECTED",
 };
@@ -25,22 +25,24 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
 const NO_DATABASE = "3D000";
 /** undefined_column */
 const NO_COLUMN = "42703";
-/** not_null_violation: of a fence's term, by which one that is ahead undoes what would have taken its election. */
+/**
+ * not_null_violation of a fence's `term`: a fence that is ahead undoes in this way a write that would have taken its election.
+ */
 const NO_TERM = "23502";
-/** invalid_column_reference: of ON CONFLICT, where the table has no such key. */
+/** invalid_column_reference of ON CONFLICT: the table lacks the unique key. */
 const NO_KEY = "42P10";
-/** cardinality_violation: of our subqueries, where a table has two rows of one election. */
+/** cardinality_violation of a subquery: a table has two rows of one election. */
 const TWO_ROWS = "21000";
 const FIND_KEY =
   " A table has not the key that store.migration gives it: call migrate(), which names the statement that makes it.";
-/** lock_not_available: what `lock_timeout` ends with. */
+/** lock_not_available: `lock_timeout` has passed. */
 const LOCK_TIMEOUT = "55P03";
 const FIND_BLOCKER =
   " Find who holds the lock: SELECT pid, client_addr, xact_start FROM pg_stat_activity ORDER BY xact_start; end it by pg_terminate_backend and its pid.";
-/** Cancelled, by us or by a timeout of the server's. */
+/** The store, or a timeout of the server, cancelled the statement. */
 const CANCELLED = "57014";
 
-/** Returns the meaning of an error of `pg`; `undefined` where it is none of the server's, or ends the connection. */
+/** Returns the meaning of an error of `pg`; `undefined` for an unknown code, or if the error does not come from the server. */
 export function postgresMeaning(error: unknown): Meaning | undefined {
   const { code, severity, table, column } = (error ?? {}) as Partial<Record<"code" | "severity" | "table" | "column", unknown>>;
   if (typeof code !== "string" || severity === undefined) return undefined;
@@ -49,7 +51,8 @@ export function postgresMeaning(error: unknown): Meaning | undefined {
   if (code === NO_DATABASE) return { code: "STORE_MISSING", notApplied: true, advice: MISSING_DATABASE };
   if (code === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   if (code === NO_KEY || code === TWO_ROWS) return { code: "STORE_REJECTED", notApplied: true, advice: FIND_KEY };
-  // As if somebody had written the fence at that moment: whoever looks now, and acquires by that, is told what is wrong.
+  // Reported as if another process had written the fence at that moment. A candidate that then reads the record and acquires by
+  // it gets the error that names the cause.
   if (code === NO_TERM && table === FENCES && column === "term") return { code: "STORE_CONFLICT", notApplied: true };
   const known = CODES[code] ?? CODES[code.slice(0, 2)];
   return known && { code: known, notApplied: true };

@@ -1,6 +1,9 @@
 import { TABLES, type Warning } from "../layout.ts";
 
-/** The unique indexes of our tables, as `checkKeys` reads them. One that is partial, deferrable or not valid is none. */
+/**
+ * Reads the unique indexes of the store's tables, in the form that `checkKeys` takes. An index that is partial, deferrable or
+ * invalid does not count.
+ */
 export const UNIQUE_INDEXES: string = `SELECT c.relname AS table_name, (
   SELECT string_agg(a.attname::text, ',' ORDER BY a.attname) FROM pg_attribute a
   WHERE a.attrelid = c.oid AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])
@@ -9,10 +12,10 @@ FROM pg_class c LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisunique AND
   AND i.indpred IS NULL AND i.indexprs IS NULL
 WHERE c.oid IN (SELECT to_regclass(name) FROM unnest(ARRAY[${TABLES}]) AS ours (name)) AND c.relkind IN ('r', 'p')`;
 
-/** The settings that {@link postgresWarnings} reads. */
+/** Reads the settings that {@link postgresWarnings} judges. */
 export const SETTINGS = "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes')";
 
-/** Returns what a server with these settings does to acknowledged writes. */
+/** Returns a warning for each of these settings by which the server may lose acknowledged writes. */
 export function postgresWarnings(settings: ReadonlyMap<string, string>): Warning[] {
   return ["fsync", "full_page_writes"]
     .filter((name) => settings.get(name) === "off")

@@ -2,27 +2,27 @@ import type { Clock } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { statement, type PostgresConnections, type PostgresPoolClient } from "./postgres-pool.ts";
 
-/** The channel of NOTIFY; its payload is the election. */
+/** The channel of NOTIFY. The payload is the election. */
 export const CHANNEL = "leasehold";
-/** The longest wait for the server to begin. */
+/** The longest wait until the server has confirmed LISTEN. */
 const LISTEN_TIMEOUT_MS = 10_000;
 
-/** A watch of one election: it is called at each change, and when the listening ends. */
+/** The callbacks of a watch of one election: `changed` at each change, `failed` when the listening ends. */
 interface Watcher {
   readonly election: string;
   readonly changed: () => void;
   readonly failed: (error: Error) => void;
 }
 
-/** A connection that listens, or is about to. */
+/** A connection that listens, or is about to listen. */
 interface Listening {
-  /** Resolves once every later change is sure to be notified. */
+  /** Resolves once the server is certain to notify every later change. */
   readonly begun: Promise<void>;
-  /** Closes the connection, also one that is only being made. */
+  /** Closes the connection, even if it is still being made. */
   readonly stop: () => void;
 }
 
-/** One connection that listens, for all who watch; it is open while anybody does. */
+/** Listens on one connection for all watches. The connection is open while at least one watch exists. */
 export class PostgresListener {
   readonly #connections: PostgresConnections;
   readonly #clock: Clock;
@@ -34,7 +34,10 @@ export class PostgresListener {
     this.#clock = clock;
   }
 
-  /** `listening` resolves once every later change is sure to be notified, and rejects with the driver's error. */
+  /**
+   * Adds a watch. `listening` resolves once the server is certain to notify every later change. It rejects with the driver's
+   * error.
+   */
   join(watcher: Watcher): { readonly listening: Promise<void>; readonly leave: () => void } {
     this.#watchers.add(watcher);
     this.#listening ??= this.#listen();
@@ -59,7 +62,7 @@ export class PostgresListener {
     const stop = (): void => {
       stopped = true;
       this.#listening = undefined;
-      // It has its state at the server: nobody else gets this connection.
+      // The connection has LISTEN in its state at the server, so it must not go back to the pool.
       if (client) this.#connections.discard(client);
     };
     const beganAt = this.#connections.instant();
@@ -88,7 +91,7 @@ export class PostgresListener {
     return { begun, stop };
   }
 
-  /** @throws once LISTEN has taken too long, or once `over` aborts. */
+  /** Rejects once LISTEN has taken too long, or once `over` aborts. */
   async #timeLimit(over: AbortSignal): Promise<never> {
     await sleep(this.#clock, LISTEN_TIMEOUT_MS, over);
     throw new Error(`LISTEN got no answer within ${LISTEN_TIMEOUT_MS} ms.`);

@@ -6,57 +6,62 @@ import type { Connections } from "../requests.ts";
 import { acknowledgedWithWarning, storeClosed, type RequestLabel } from "../sql-errors.ts";
 import { UNIQUE_INDEXES } from "./postgres-layout.ts";
 
-/** The part of a client of `pg` that is used here. */
+/** The part of a client of `pg` that the store uses. */
 export interface PostgresClient {
   query(
     statement: object,
   ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
 }
-/** The part of a pool's client that is used here. */
+/** The part of a pool's client that the store uses. */
 export interface PostgresPoolClient extends PostgresClient {
-  /** From 8.21 on; what the native client gives is null. */
+  /** Exists since `pg` 8.21. The native client returns null. */
   getTransactionStatus?(): string | null;
-  /** What the client stands on: it hears each answer of the server's. */
+  /** The protocol connection of the client. It receives each answer of the server. */
   readonly connection?: {
     on(event: "readyForQuery", listener: (answer: { readonly status: string }) => void): unknown;
     readonly stream?: { destroy?(): unknown };
   };
-  /** The server process behind it. */
+  /** The id of the server process that serves this connection. */
   readonly processID?: number | null;
   release(destroy?: boolean): void;
   on(event: string, listener: (value: never) => void): unknown;
   off(event: string, listener: (value: never) => void): unknown;
 }
-/** The part of a pool of `pg` that is used here. */
+/** The part of a pool of `pg` that the store uses. */
 export interface PostgresPool {
   connect(): Promise<PostgresPoolClient>;
   end(): Promise<void>;
 }
 
-/** Returns a statement as `pg` takes it, whose columns come as the server's text, whatever parsers the user has set. */
+/**
+ * Returns a statement in the form that `pg` takes. Its columns come as the server's text, whatever type parsers the user has set.
+ */
 export function statement(text: string, values?: readonly unknown[]): object {
   return { text, ...(values ? { values } : {}), types: AS_TEXT };
 }
 
 /**
- * After a failover, and behind a pooler, the number may be that of somebody else's connection. So only a read of ours ends: a write,
- * also another process's, may be waiting for its replica.
+ * Cancels a read of the store. After a failover, and behind a pooler, the number may belong to another user's connection. A write
+ * must not be cancelled, even one of another process: it may be waiting for its replica.
  */
 const CANCEL =
   "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user AND query LIKE 'SELECT%leasehold\\_%'";
-/** The session that holds up another one, the longest transaction first. Of other accounts' it shows the number alone. */
+/**
+ * Finds the session that holds the lock for which another one waits. If there are several, the one with the oldest transaction is
+ * found. For sessions of other accounts PostgreSQL shows only the number.
+ */
 const BLOCKERS = `SELECT b.pid, a.client_addr, a.client_port, a.usename, a.state, a.wait_event,
   round(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start)) AS age_s
 FROM unnest(pg_blocking_pids($1)) AS b (pid) LEFT JOIN pg_stat_activity a ON a.pid = b.pid ORDER BY a.xact_start LIMIT 1`;
 const AS_TEXT = { getTypeParser: () => String };
 
-/** What the server said of the transaction after its last answer, on connections of a `pg` that does not show it. */
-const heard = new WeakMap<PostgresPoolClient, string>();
+/** The transaction status after the server's last answer, for connections of a `pg` that does not show it. */
+const lastStatus = new WeakMap<PostgresPoolClient, string>();
 
 /** The event by which a pool of `pg` announces a connection. */
 const NEW_CONNECTION = "connect";
 
-/** Enough for a lease call, a read beside it, the listener, and a cancellation. */
+/** The size of the store's own pool: enough for a lease call, a read beside it, the listener, and a cancellation. */
 const OWN_CONNECTIONS = 5;
 
 /** The settings that a pool of `pg` shows. */
@@ -64,35 +69,41 @@ interface PoolOptions {
   readonly options?: { readonly max?: unknown; readonly connectionTimeoutMillis?: unknown };
 }
 
-/** The longest that making a connection takes in a pool of our own: while all are being made no call has one. */
+/**
+ * The longest time in which the store's own pool makes a connection. While the pool makes all of its connections, no call has
+ * one.
+ */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Connections to the user's database: through the user's pool, or one of our own for a URL. */
+/** Connections to the user's database, from the user's pool or, for a URL, from the store's own pool. */
 export class PostgresConnections implements Connections<PostgresPoolClient> {
   readonly #given: PostgresPool | string;
   readonly #trust: PoolTrust;
   #own: Promise<PostgresPool> | undefined;
-  /** Ends each wait for a connection: a pool that is closed forgets who waits. */
+  /** The functions that end a wait for a connection. A pool that is closed never answers the calls that wait. */
   readonly #waits = new Set<(closed: Error) => void>();
-  /** The connections that the pool has been asked for, and has not been given back. */
+  /** The connections, and the requests for one, that the pool has not got back. */
   readonly #lent = new Set<Promise<PostgresPoolClient> | PostgresPoolClient>();
   readonly #allReturned = Promise.withResolvers<void>();
   #closed: Promise<void> | undefined;
-  /** The keys of the tables were found to be there. */
+  /** True once {@link checkKeys} has found the keys of the tables. */
   hasKeys = false;
 
-  /** @throws {ConfigurationError} unless it is a URL or a pool. */
+  /** @throws {ConfigurationError} unless `given` is a URL or a pool. */
   constructor(given: unknown) {
     this.#given = poolOrUrl(given);
     this.#trust = typeof this.#given === "string" ? new PoolTrust() : trustOf(this.#given, NEW_CONNECTION);
   }
 
-  /** There is a connection left for lease calls while one listens. */
+  /** True if lease calls still have a connection while another one listens. */
   get canListen(): boolean {
     return typeof this.#given === "string" || (this.#given as PoolOptions).options?.max !== 1;
   }
 
-  /** A connection that gets no answer while it is made is given up. A pool that does not show its settings may do that. */
+  /**
+   * True if the pool gives up a connection that gets no answer while it is made. Also true for a pool that does not show its
+   * settings.
+   */
   get boundsConnecting(): boolean {
     if (typeof this.#given === "string") return true;
     const { options } = this.#given as PoolOptions;
@@ -106,14 +117,14 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     const client = await this.#trust.get(
       async () => {
         const taken = await this.#unlessClosed(this.#lend(pool.connect()));
-        // A connection that breaks under a statement says so twice: the statement fails, and that is enough.
+        // A connection that breaks during a statement reports it twice: the statement fails too, and that is enough.
         taken.on("error", ignore);
         return taken;
       },
       (taken) => taken,
       (taken) => this.discard(taken),
     );
-    if (!client.getTransactionStatus && !heard.has(client)) hear(client);
+    if (!client.getTransactionStatus && !lastStatus.has(client)) trackStatus(client);
     return client;
   }
 
@@ -125,8 +136,8 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   }
 
   /**
-   * Its last error may still come, and is heard. Nothing is sent any more: a connection whose other end is gone would else keep
-   * its socket, and the process, for long.
+   * Closes a connection without sending anything. If the other end is gone, the socket would otherwise stay open for long, and so
+   * would the process. The `error` listener stays, because a last error may still come.
    */
   discard(client: PostgresPoolClient): void {
     client.release(true);
@@ -155,7 +166,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     return `It waited for a lock that process ${pid} holds (${user ?? "?"} from ${place}, ${does}), in a transaction of ${ageS ?? "?"} s. End that transaction, or SELECT pg_terminate_backend(${pid}).`;
   }
 
-  /** Closes the pool, if it is our own. From now on there are no connections to be had. */
+  /** Closes the pool if it is the store's own. From then on `get` rejects. */
   async close(): Promise<void> {
     this.#closed ??= this.#end();
     for (const end of this.#waits) end(storeClosed());
@@ -164,14 +175,14 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
 
   /**
    * Checks the keys of the tables.
-   * @throws {StoreError} that names the table without one.
+   * @throws {StoreError} The message names a table without its key.
    */
   async checkKeys(client: PostgresClient): Promise<void> {
     checkKeys("postgres", (await client.query(statement(UNIQUE_INDEXES))).rows);
     this.hasKeys = true;
   }
 
-  /** @throws {ConfigurationError} once it was closed. */
+  /** @throws {ConfigurationError} after `close`. */
   checkOpen(): void {
     if (this.#closed) throw storeClosed();
   }
@@ -182,7 +193,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     try {
       return await Promise.race([connecting, closed.promise]);
     } catch (error) {
-      // One that comes too late goes back.
+      // A connection that comes after the close goes back to the pool.
       connecting
         .then((late) => {
           late.release();
@@ -196,8 +207,9 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   }
 
   /**
-   * The pool's own end never comes with an old `pg`, such as 8.5, where a connection that had broken was given back last: that
-   * client calls nobody back when it is ended again. Then it is enough that every connection has come back.
+   * Ends the store's own pool. Waits until the pool has ended, or until every connection has come back. An old `pg`, such as 8.5,
+   * never resolves `pool.end()` if the connection that came back last was broken. It ends that client a second time, which calls
+   * no callback.
    */
   async #end(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
@@ -227,29 +239,29 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
 }
 
 function ignore(): void {
-  // Heard, and so no reason to end the process.
+  // Node ends the process for an `error` event without a listener.
 }
 
-/** A `pg` before 8.21 hears what the server says of the transaction, and keeps it to itself. */
-function hear(client: PostgresPoolClient): void {
-  heard.set(client, "");
-  client.connection?.on("readyForQuery", ({ status }) => heard.set(client, status));
+/** Records the transaction status of a client. A `pg` before 8.21 receives it, but does not expose it. */
+function trackStatus(client: PostgresPoolClient): void {
+  lastStatus.set(client, "");
+  client.connection?.on("readyForQuery", ({ status }) => lastStatus.set(client, status));
 }
 
 /**
- * Reports whether what was written on this connection is committed. Somebody may have given it back to the pool with a
- * transaction open: then a write is none until that is committed.
- * @throws {ConfigurationError} if the client cannot tell.
+ * Returns whether a write on this connection is committed. A user may have given the connection back to the pool with a
+ * transaction open. A write then takes effect only if that transaction is committed.
+ * @throws {ConfigurationError} if the client does not show the transaction status.
  */
 export function isCommitted(client: PostgresPoolClient): boolean {
-  const status = client.getTransactionStatus ? client.getTransactionStatus() : heard.get(client);
+  const status = client.getTransactionStatus ? client.getTransactionStatus() : lastStatus.get(client);
   if (status) return status === "I";
   throw new ConfigurationError(
     "The clients of the pool given as postgres do not tell whether a write was committed. Give the store a Pool of pg's JavaScript client, 8.5 or later, and not of pg-native.",
   );
 }
 
-/** The part of a notice that is used here. */
+/** The part of a notice that the store uses. */
 interface Notice {
   readonly severity?: string;
   readonly code?: string;
@@ -257,13 +269,16 @@ interface Notice {
   readonly routine?: string;
 }
 
-/** Where PostgreSQL warns of its supply of transaction numbers, with every write: that says nothing of this one. */
+/**
+ * The routines that warn of a shortage of transaction numbers. PostgreSQL repeats that warning with every write, so it does not
+ * concern this one.
+ */
 const WARNS_OF_NUMBERS: ReadonlySet<string | undefined> = new Set(["GetNewTransactionId", "GetNewMultiXactId"]);
 
 /**
- * Runs a write whose acknowledgement counts only without a warning: a commit whose wait for the synchronous standby was
- * cancelled is acknowledged as any other, with a warning before it.
- * @throws {StoreError} of unknown outcome after a warning.
+ * Runs a write, and accepts its acknowledgement only without a warning. PostgreSQL acknowledges a commit whose wait for the
+ * synchronous standby was cancelled like any other, with a warning before it.
+ * @throws {StoreError} with an unknown outcome after a warning.
  */
 export async function withoutWarning<T>(
   client: PostgresPoolClient,
@@ -271,7 +286,7 @@ export async function withoutWarning<T>(
   write: () => Promise<T>,
 ): Promise<T> {
   let warning: string | undefined;
-  // The severity may be in the server's language; SQLSTATE is not.
+  // The severity may be in the server's language. SQLSTATE never is.
   const warn = ({ severity, code = "", message = "", routine }: Notice): void => {
     if ((severity === "WARNING" || /^(01|57P01)/.test(code)) && !WARNS_OF_NUMBERS.has(routine)) warning ??= message;
   };
@@ -296,14 +311,15 @@ async function openPool(connectionString: string, trust: PoolTrust): Promise<Pos
     connectionString,
     max: OWN_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    // Else the connection that listens may be lost without a word.
+    // Without keep-alive the connection that listens may be lost without an error.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: "leasehold",
   });
-  // An idle connection that breaks is replaced; unheard, its error would end the process.
+  // The pool replaces an idle connection that breaks. Without a listener its error would end the process.
   pool.on("error", ignore);
-  // Nor may that of a connection which the server ends in the same packet in which it lets it in: no caller has it yet.
+  // The server may end a connection in the packet in which it accepts it. No caller has the connection yet, so only this listener
+  // hears that error.
   pool.on("connect", (client) => client.on("error", ignore));
   trust.listenTo(pool, NEW_CONNECTION);
   return pool as unknown as PostgresPool;
@@ -313,8 +329,8 @@ function poolOrUrl(given: unknown): PostgresPool | string {
   if (typeof given === "string" && /^postgres(ql)?:\/\//.test(given)) return checkDatabaseUrl("postgres", given);
   const { connect, end } = (given ?? {}) as Partial<PostgresPool>;
   const isPool = typeof given === "object" && typeof connect === "function" && typeof end === "function";
-  // A single Client looks much like one.
+  // A single `Client` has the same functions. Only a client has `processID`.
   if (isPool && !("processID" in (given as object))) return given as PostgresPool;
-  // The text may hold a password.
+  // The text may contain a password, so the message does not show it.
   throw new ConfigurationError("postgres must be a URL such as postgres://user@host/database, or a Pool of pg.");
 }

@@ -35,14 +35,14 @@ import {
 } from "./postgres-pool.ts";
 import { FENCED_TEXT, fencedUpdateOf, SEED_FENCE, SELECT_BOTH, statementsOf, type Statements } from "./postgres-statements.ts";
 
-/** Fails outside a transaction, and changes nothing in one. */
+/** Fails outside a transaction. Changes nothing inside one. */
 const CHECK_TRANSACTION = "SAVEPOINT leasehold_fence; RELEASE SAVEPOINT leasehold_fence";
 const NO_TRANSACTION = "25P01";
-/** invalid_text_representation: what a guard that fails comes to. */
+/** invalid_text_representation: the error of a guard that fails. */
 const NO_NUMBER = "22P02";
 const FENCED_BY = new RegExp(`${FENCED_TEXT} by term (\\d+|none)`);
 
-/** The rows of one table in PostgreSQL. */
+/** Stores records in the rows of one table in PostgreSQL. */
 export class PostgresRecordStore implements FencedRecordStore {
   readonly name: string = "postgres";
   readonly capabilities: RecordStoreCapabilities = {
@@ -84,7 +84,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     const version = this.#clock.randomUuid();
     const columns = valuesOf(record);
     return await this.#run("put", election, options, async (client) => {
-      // The first acquisition of all makes the rows that every one competes for.
+      // The election's first acquisition makes the rows for which all candidates compete.
       if (ifVersion === NO_VERSION) {
         if (!this.#connections.hasKeys) await this.#connections.checkKeys(client);
         await client.query(statement(seed(lockMs), key));
@@ -112,7 +112,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     const transaction = connection as PostgresClient;
     const guard = statement(this.#statements.guard, [...this.#table.keyOf(election), String(term), termId]);
     try {
-      // Sent in this turn, so that it comes before whatever a caller sends who does not wait for it.
+      // Sent in this turn, so that it precedes the statements of a caller that does not wait for `fence()`.
       await transaction.query(guard);
       await transaction.query(statement(CHECK_TRANSACTION));
     } catch (error) {
@@ -124,7 +124,9 @@ export class PostgresRecordStore implements FencedRecordStore {
     }
   }
 
-  /** Makes a fence's row again that is missing, for the next try. @throws {TermRegressedError} if it is there, and ahead. */
+  /**
+   * Makes the fence's row if it is missing, so that the next try succeeds. @throws {TermRegressedError} if the fence is ahead.
+   */
   async #mendFence(client: PostgresPoolClient, election: string, below: number, ifVersion: string): Promise<void> {
     const { rows } = await client.query(statement(SELECT_BOTH, [election]));
     if (fenceIsMissing(election, below, ifVersion, rows[0])) await client.query(statement(SEED_FENCE, [election]));
@@ -143,14 +145,16 @@ export class PostgresRecordStore implements FencedRecordStore {
   }
 }
 
-/** Returns the values of {@link COLUMNS}, as bytes where they may hold a NUL: text cannot here. */
+/**
+ * Returns the values of {@link COLUMNS}. Those that may contain a NUL are bytes, because PostgreSQL's text cannot contain one.
+ */
 function valuesOf(record: LeaseRecord): unknown[] {
   return columnValues(record).map((value, index) =>
     typeof value === "string" && FREE_TEXT.includes(COLUMNS[index] ?? "") ? Buffer.from(value, "utf8") : value,
   );
 }
 
-/** Returns the row with bytes in place of their hexadecimal digits. */
+/** Returns the row with its hexadecimal texts decoded to bytes. */
 function withBytes(row: Row): Row {
   const bytes = FREE_TEXT.map((column) => [column, typeof row[column] === "string" ? Buffer.from(row[column], "hex") : null]);
   return { ...row, ...(Object.fromEntries(bytes) as Row) };

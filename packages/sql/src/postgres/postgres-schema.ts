@@ -18,7 +18,10 @@ const RECORD = `version TEXT NOT NULL DEFAULT '',
   done SMALLINT,
   quorum TEXT`;
 
-/** Names compare by code point. What users write freely is kept as bytes, since text cannot hold a NUL. */
+/**
+ * The statements that create the tables. Names compare by code point. Columns that users write freely are bytes, because text
+ * cannot contain a NUL.
+ */
 export const POSTGRES_MIGRATION: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS ${LEASES} (
   election TEXT COLLATE "C" PRIMARY KEY,

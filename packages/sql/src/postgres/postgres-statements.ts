@@ -1,32 +1,34 @@
 import { COLUMNS, FENCES, FREE_TEXT, LEASE_TABLE, LEASES, type RecordTable } from "../schema.ts";
 import { CHANNEL } from "./postgres-listener.ts";
 
-/** The statements on one table. The first parameters are the row's key. */
+/** The statements on one table. The first parameters of each are the row's key. */
 export interface Statements {
   readonly select: string;
-  /** Makes the row that every candidate competes for, and its fence's. */
+  /** Makes the row for which all candidates compete, and the row of its fence. */
   readonly seed: (lockTimeoutMs: number) => string;
-  /** Locks the fence, and fails unless it is that of a leadership; see {@link guardOf}. */
+  /** Locks the fence, and fails unless the fence belongs to a leadership; see {@link guardOf}. */
   readonly guard: string;
   /**
-   * Further parameters: the version to replace, the new one, the columns, and the writer's wall clock, or null to keep what
-   * is there. Locks nothing but the row.
+   * Updates the row, and locks nothing else. Further parameters: the version to replace, the new version, the columns, and the
+   * writer's wall clock. Null in place of the clock keeps the stored one.
    */
   readonly update: (lockTimeoutMs: number, how: UpdateKind) => string;
 }
 
-/** How an update is to be notified of, and whether it leaves the nonce as it is. */
+/** Decides whether an update notifies, and whether it leaves the nonce unchanged. */
 export interface UpdateKind {
   readonly keepsNonce: boolean;
   readonly vacates: boolean;
 }
 
 /**
- * The settings of a write, for its own transaction alone, which it has to read before it locks anything:
+ * Returns the settings of a write, for its own transaction alone. The statement must read them before it locks anything:
  *
- * - It waits for locks no longer than this. Nothing else of it is bounded: the end of another wait could be that for the replica.
- * - It is on disk, and at the synchronous standby, once it is acknowledged: `off` and `local` are raised, and nothing lowered.
- * - A warning at its commit is sent, whatever the account's `client_min_messages`.
+ * - The write waits for locks no longer than `lockTimeoutMs`. No other wait has a limit, because it could be the wait for the
+ *   replica.
+ * - Once the write is acknowledged, it is on disk and at the synchronous standby. `off` and `local` are raised; no setting is
+ *   lowered.
+ * - The server sends a warning at the commit, whatever the account's `client_min_messages`.
  */
 function boundsOf(lockTimeoutMs: number): string {
   return `bounds AS MATERIALIZED (SELECT set_config('lock_timeout', '${lockTimeoutMs}', true) AS bound_1,
@@ -34,10 +36,10 @@ function boundsOf(lockTimeoutMs: number): string {
     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END AS bound_3)`;
 }
 
-/** The server, since its last start: to the microsecond, it has that in common with no other. */
+/** Names the server since its last start. The time has microseconds, so no two servers share it. */
 const SERVER = "pg_postmaster_start_time()";
 const AGE_MS = `CASE WHEN nonce_clock = ${SERVER} THEN EXTRACT(EPOCH FROM clock_timestamp() - nonce_at)::float8 * 1000 END`;
-/** A row as it is read. */
+/** The columns of a row that is read. */
 const SHOWN = `*, ${FREE_TEXT.map((column) => `encode(${column}, 'hex') AS ${column}`).join(", ")}, ${AGE_MS} AS age_ms`;
 
 export function statementsOf(table: RecordTable): Statements {
@@ -59,7 +61,7 @@ UPDATE ${name} SET ${setOf(table, keepsNonce)} FROM bounds WHERE ${whereRow} AND
   };
 }
 
-/** Returns pairs of a column and its value: none, for rows that are kept for good. */
+/** Returns pairs of a column and its value. Returns none for rows that are kept for ever. */
 function expiryOf({ retentionMs }: RecordTable): [string, string][] {
   return retentionMs === undefined ? [] : [["expires_at", `clock_timestamp() + make_interval(secs => ${retentionMs / 1_000})`]];
 }
@@ -77,19 +79,26 @@ function setOf(table: RecordTable, keepsNonce: boolean): string {
   return [...given, ...nonceAt, wall, ...expiryOf(table)].map(([column, value]) => `${column} = ${value}`).join(", ");
 }
 
-// The statements below are on the leases and their fences alone. $1: election, $2: the version to replace, and from $3 on the
-// version, the columns and the wall clock; then the fence's term and termId, and the term below which the present fence gives way.
+// The statements below use only the leases and their fences. Parameters: $1 is the election, $2 the version to replace. From $3
+// on come the new version, the columns and the wall clock. Then come the new fence's term and `termId`. The last one is the term
+// below which the present fence may be replaced.
 
 export const SEED_FENCE: string = `INSERT INTO ${FENCES} (election) VALUES ($1) ON CONFLICT DO NOTHING`;
 export const SELECT_BOTH: string = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = $1`;
 
-/** Makes both rows, the lease's first: two that each waited for the other's row would be a deadlock. */
+/**
+ * Makes both rows, the lease's first. All candidates must use one order: otherwise two that each wait for the other's row cause a
+ * deadlock.
+ */
 function seedBothBy(seedLease: string): Statements["seed"] {
   return (lockTimeoutMs) => `WITH ${boundsOf(lockTimeoutMs)}, seeded AS (${seedLease} RETURNING 1)
 INSERT INTO ${FENCES} (election) SELECT $1 FROM (SELECT count(*) FROM seeded) AS after_it ON CONFLICT DO NOTHING`;
 }
 
-/** Returns an update that leaves the fence as it is. An administrator's write and the release of a broken term notify; no other does. */
+/**
+ * Returns an update that leaves the fence unchanged. It notifies if it is an administrator's write, or the release of a broken
+ * term.
+ */
 function notifyingUpdateOf(lockTimeoutMs: number, { keepsNonce, vacates }: UpdateKind): string {
   const update = `WITH ${boundsOf(lockTimeoutMs)}
 UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} FROM bounds WHERE election = $1 AND version = $2`;
@@ -97,8 +106,9 @@ UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} FROM bounds WHERE electio
 }
 
 /**
- * The advisory lock before a fence's row, exclusive for those who change it. Locks of rows let sharers pass who come
- * after somebody that waits to have the row alone, who then never gets it from a leader with many transactions; these do not.
+ * Returns the key of the advisory lock that is taken before the lock of a fence's row. A writer of the fence takes it
+ * exclusively. Row locks would let new sharers pass a writer that waits, so a leader with many transactions could keep it waiting
+ * for ever. Advisory locks do not.
  */
 function gateOf(election: string): string {
   return `hashtextextended(${election}, 5402371648117)`;
@@ -106,9 +116,9 @@ function gateOf(election: string): string {
 const GATE = gateOf("$1::text");
 
 /**
- * Both rows in one statement, and so in one transaction. The fence is locked first: while a guarded transaction makes
- * this wait, renewals of the lease go on. And never backwards: only an acquisition opens the fence, for a later term, and
- * only the end of that one closes it.
+ * Returns an update that writes both rows in one statement, and so in one transaction. The fence is locked first. While a guarded
+ * transaction makes this statement wait, the lease's row is still free, and renewals go on. The fence never moves backwards: only
+ * an acquisition opens it, for a later term, and only the end of that term closes it.
  */
 export function fencedUpdateOf(lockTimeoutMs: number, keepsNonce: boolean): string {
   const [term, termId, below] = [
@@ -124,20 +134,22 @@ export function fencedUpdateOf(lockTimeoutMs: number, keepsNonce: boolean): stri
 UPDATE ${FENCES} SET term = ${term}, term_id = ${termId} WHERE election = (SELECT election FROM updated) RETURNING pg_notify('${CHANNEL}', $1)`;
 }
 
-/** Begins the text that a guard cannot cast, in a message of PostgreSQL's. */
+/** The beginning of the text that a failing guard casts to a number. PostgreSQL shows it in its error message. */
 export const FENCED_TEXT = "LEASEHOLD_FENCED";
 
 /**
- * Returns a statement that locks a fence and fails unless it is that of a leadership. PostgreSQL then refuses whatever comes in the same
- * transaction, and ends it with ROLLBACK. After the key come the term and the termId, all as texts.
+ * Returns a statement that locks a fence, and fails unless the fence belongs to a leadership. After the failure PostgreSQL
+ * refuses every later statement of the transaction, and ends it with ROLLBACK. The parameters after the key are the term and the
+ * `termId`, all as texts.
  *
- * A number is made of a text that is none. The text depends on a row, since PostgreSQL evaluates constants beforehand.
+ * To fail, the statement casts a text that is not a number. The text depends on a row, because PostgreSQL evaluates constants
+ * beforehand.
  */
 function guardOf({ name, key, fences }: RecordTable): string {
   const bid = [...key, "bid_term", "bid_term_id"].map((column, index) => `CAST($${index + 1} AS text) AS ${column}`).join(", ");
   const whereRow = key.map((column) => `f.${column} = bid.${column}`).join(" AND ");
   const gate = fences ? `pg_advisory_xact_lock_shared(${gateOf("bid.election")})` : "1";
-  // `SHARE`: those who guard by the fence do not exclude one another, only whoever changes it.
+  // `SHARE`: transactions that check the fence do not exclude one another. They exclude only a write of the fence.
   const found = fences
     ? `SELECT f.term, f.term_id FROM ${fences} f`
     : `SELECT f.term, CASE WHEN f.broken_reason IS NULL THEN f.term_id END AS term_id FROM ${name} f`;

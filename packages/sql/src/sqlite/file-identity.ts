@@ -1,22 +1,22 @@
 import { fstatSync, statSync } from "node:fs";
 import { ConfigurationError } from "@leasehold/core";
 
-/** Names the file at a path, whatever its name; `undefined` where there is none. */
+/** Returns a name for the file at a path, which is the same for each of its paths; `undefined` if there is no file. */
 export function identityAt(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
 }
 
-/** Names the file of an open descriptor, as {@link identityAt} does. @throws if it is not open. */
+/** Returns the name of the file of an open descriptor; see {@link identityAt}. @throws if the descriptor is not open. */
 export function identityOfDescriptor(descriptor: number): string {
   const { dev, ino } = fstatSync(descriptor, { bigint: true });
   return `${dev}:${ino}`;
 }
 
 /**
- * Refuses a file that has several names (hard links). The file of the leases, like SQLite's own journal, is beside a name. So each
- * name would have leases of its own, and a leader.
- * @throws {ConfigurationError}
+ * Refuses a file that has several names (hard links). The file of the leases, like SQLite's own journal, is beside one name. So
+ * each name would have leases of its own, and a leader of its own.
+ * @throws {ConfigurationError} if the file has more than one name.
  */
 export function checkOnlyName(path: string): void {
   const { nlink = 1 } = statSync(path, { throwIfNoEntry: false }) ?? {};

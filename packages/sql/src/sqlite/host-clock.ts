@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** The clock of this host that all of its processes share and nobody sets; after a restart it begins anew. */
+/** A clock that all processes of this host share, and that no administrator sets. It starts again at a restart of the host. */
 export interface HostClock {
-  /** Names one run of one host, and no other. */
+  /** Names this run of this host. Another host or another run has another name. */
   readonly identity: string;
-  /** Milliseconds since the host was started. It may stand still while the host is suspended. */
+  /** Milliseconds since the host was started. The value may stand still while the host is suspended. */
   nowMs(): number;
 }
 
 /**
- * The monotonic clock of the operating system. The uptime is no substitute: some systems give it in whole seconds, and
- * in some each container has its own.
+ * The monotonic clock of the operating system. The uptime cannot replace it: some systems give it in whole seconds, and on some
+ * each container has its own.
  */
 export const hostClock: HostClock = {
   get identity() {
@@ -23,7 +23,10 @@ export const hostClock: HostClock = {
 
 let identity: string | undefined;
 
-/** Returns Linux's name of its present run. Elsewhere the host's name will do: a clock that began anew only makes ages smaller. */
+/**
+ * Returns Linux's name of its present run. Other systems use the name of the host, which is enough: after a restart the clock is
+ * smaller, and so are the ages.
+ */
 function bootId(): string | undefined {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

@@ -1,15 +1,16 @@
 import { readFileSync, statSync } from "node:fs";
 
 /**
- * Returns a sentence that names the processes that have locked the file, and whether they are stopped: a process that was frozen
- * inside of a transaction keeps its lock. Empty where that cannot be told, as outside of Linux.
+ * Returns a sentence that names the processes that have locked the file, and says which of them are stopped. A process that is
+ * frozen inside a transaction keeps its lock. Returns an empty text if the owners are unknown, as on systems other than Linux.
  */
 export function lockOwners(path: string): string {
   try {
     const { ino } = statSync(path);
     const locks = readFileSync("/proc/locks", "utf8").split("\n");
     const pids = locks.flatMap((line) => {
-      // "1: POSIX  ADVISORY  WRITE 4711 fd:01:263401 1073741824 1073742335"; a waiting one has "->" after its number.
+      // An example: "1: POSIX  ADVISORY  WRITE 4711 fd:01:263401 1073741824 1073742335". A waiting lock has "->" after its
+      // number.
       const [, , , kind, pid, file] = line.trim().split(/\s+/);
       return kind === "WRITE" && file?.endsWith(`:${ino}`) ? [Number(pid)] : [];
     });
@@ -23,6 +24,6 @@ export function lockOwners(path: string): string {
 
 function isStopped(pid: number): boolean {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // "pid (name) state", and a name may contain anything, brackets too.
+  // The format is "pid (name) state". The name may contain any character, also brackets.
   return /^[Tt]/.test(stat.slice(stat.lastIndexOf(")") + 2));
 }

@@ -13,19 +13,21 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x47504653, "GPFS"],
 ]);
 
-/** Returns the warning that a file is on a file system of another machine; `undefined` where it is not, and where nobody can tell. */
+/**
+ * Returns a warning if the file is on a file system of another machine. Returns `undefined` if it is not, or if that is unknown.
+ */
 export function networkFileWarning(path: string): string | undefined {
   if (process.platform !== "linux") return undefined;
   let name;
   try {
     name = networkFileSystem(statfsSync(dirname(path)).type);
   } catch {
-    // The folder is missing, which the store says better.
+    // The folder is missing. The store reports that with a better message.
   }
   return name && `The file is on ${name}; leases need a local disk, whose locks hold and whose writes last.`;
 }
 
-/** Returns the name of a file system of another machine, by its number; it may come with its sign bit set. */
+/** Returns the name of a file system of another machine. @param type its number, which may come with its sign bit set. */
 export function networkFileSystem(type: number): string | undefined {
   return NETWORK_FILE_SYSTEMS.get(type >>> 0);
 }

@@ -2,24 +2,25 @@ import { readdirSync, readFileSync } from "node:fs";
 import { ConfigurationError } from "@leasehold/core";
 import { identityAt, identityOfDescriptor } from "./file-identity.ts";
 
-/** Native modules that bring a SQLite of their own: better-sqlite3, sqlite3, libsql, Prisma's engine. */
+/** Matches native modules with a SQLite of their own: better-sqlite3, sqlite3, libsql, Prisma's engine. */
 const OTHER_SQLITE = /\/[^\n/]*(?:sqlite|libsql|query_engine)[^\n]*\.node$/im;
 
-/** How often files were opened by this module, by the identity of each. */
+/** How often this module has opened each file, by the file's identity. */
 const openings = new Map<string, number>();
 
-/** Remembers that this module opens a file once more. */
+/** Counts one more opening of a file by this module. */
 export function countOpening(path: string): void {
   const identity = identityAt(path) ?? "";
   openings.set(identity, (openings.get(identity) ?? 0) + 1);
 }
 
 /**
- * Refuses a file that this process has open already, where another SQLite library is loaded. POSIX locks belong to a process. So
- * two libraries in one process do not see each other's locks, and the first one to close the file drops those of both.
+ * Refuses a file that this process has open already, if another SQLite library is loaded. POSIX locks belong to a process. So two
+ * libraries in one process do not see each other's locks. The first one that closes the file drops the locks of both.
  *
- * Only Linux tells what is loaded. https://www.sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application
- * @throws {ConfigurationError}
+ * Only Linux shows which libraries are loaded.
+ * https://www.sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application
+ * @throws {ConfigurationError} for such a file.
  */
 export function checkNoOtherLibrary(path: string): void {
   const library = otherLibrary();
@@ -31,7 +32,9 @@ export function checkNoOtherLibrary(path: string): void {
   );
 }
 
-/** Returns the file name of another SQLite library that is loaded; `undefined` where there is none, and where nobody can tell. */
+/**
+ * Returns the file name of another SQLite library that is loaded. Returns `undefined` if there is none, or if that is unknown.
+ */
 function otherLibrary(): string | undefined {
   try {
     const [found] = OTHER_SQLITE.exec(readFileSync("/proc/self/maps", "utf8")) ?? [];
@@ -41,7 +44,7 @@ function otherLibrary(): string | undefined {
   }
 }
 
-/** Returns how many descriptors of this process are of the file. */
+/** Returns how many descriptors of this process refer to the file. */
 function descriptorsOf(identity: string): number {
   return readdirSync("/proc/self/fd").filter((descriptor) => {
     try {

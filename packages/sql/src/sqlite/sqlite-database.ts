@@ -11,7 +11,7 @@ import { SqliteFiles } from "./sqlite-files.ts";
 import { SqliteRecordStore } from "./sqlite-record-store.ts";
 import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
 
-/** SQLite, for several processes on one host, on a local disk. */
+/** SQLite, for several processes on one host with a local disk. */
 export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = [FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE];
   readonly warnings: StoreWarnings = new LocalStoreWarnings("A SQLite file");
@@ -21,7 +21,7 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
 
   /**
    * @param given the path of a file, or an open handle.
-   * @throws {ConfigurationError} for a path that processes cannot share, and for what is no handle.
+   * @throws {ConfigurationError} for a path that processes cannot share, and for an object that is not a handle.
    */
   constructor(given: unknown, clock: Clock, host: HostClock = hostClock) {
     const files = new SqliteFiles(given, (path) => {
@@ -38,13 +38,13 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
     return new SqliteRecordStore(occurrenceTable(election, retentionMs), this.#files, this.#clock, this.#host);
   }
 
-  /** The files are checked as they are opened, and their settings are ours. */
+  /** Opens the files, which checks them. Returns no warnings, because the store makes all settings itself. */
   async inspect(): Promise<readonly Warning[]> {
     await this.#files.open();
     return [];
   }
 
-  /** Nothing to do: the first use of the files creates the tables. */
+  /** Opens the files: their first use creates the tables. */
   async migrate(): Promise<void> {
     await migrating(this.name, sqliteMeaning, () => this.#files.open());
   }

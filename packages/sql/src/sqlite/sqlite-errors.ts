@@ -29,8 +29,8 @@ const CODES: Readonly<Record<string, number>> = {
 const NO_DATABASE = " What is there is something else, which stays as it is: give the store another path.";
 
 /**
- * Returns the meaning of an error of `node:sqlite`. A statement that fails has changed nothing, except where the disk fails: the last
- * write of a commit may be the one that did.
+ * Returns the meaning of an error of `node:sqlite`. A statement that fails has changed nothing, except after an error of the
+ * disk. The failed write may be the last one of a commit, so that its outcome is unknown.
  */
 export function sqliteMeaning(error: unknown): Meaning | undefined {
   if (error instanceof ReplacedFileError) return { code: "STORE_UNAVAILABLE", notApplied: true, advice: "" };
@@ -43,7 +43,7 @@ export function sqliteMeaning(error: unknown): Meaning | undefined {
     readonly code?: unknown;
     readonly message?: string;
   };
-  // The extended code's low byte is the primary one. Other libraries give its name.
+  // The low byte of the extended code is the primary code. Other libraries give the name of the code instead.
   const code = typeof errcode === "number" ? errcode & 0xff : CODES[/^SQLITE_([A-Z]+)/.exec(String(name))?.[1] ?? ""];
   if (code === undefined) return undefined;
   if (code === BUSY || code === LOCKED) return { code: "STORE_CONFLICT", notApplied: true };

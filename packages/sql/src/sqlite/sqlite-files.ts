@@ -9,27 +9,33 @@ import { checkNoOtherLibrary, countOpening } from "./other-library.ts";
 import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
 import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE, UNIQUE_INDEXES } from "./sqlite-schema.ts";
 
-/** Beside the file of the data: a guarded transaction locks all of that one, and renewals must go on meanwhile. */
+/**
+ * The ending of the leases' file, which is beside the file of the data. A guarded transaction locks the whole file of the data,
+ * and renewals must go on meanwhile.
+ */
 export const LEASE_FILE_SUFFIX = "-leasehold";
-/** How long opening the files may block the event loop, where other processes have locked them. */
+/** How long opening the files may block the event loop while other processes have them locked. */
 const OPENING_WAIT_MS = 400;
 
 /** The open files of a store. */
 export interface SqliteConnections {
-  /** Leases and occurrences, in a file of Leasehold's own. */
+  /** Leases and occurrences, in a file that belongs to Leasehold alone. */
   readonly leases: SqliteHandle;
   /** The fences, in the file of the data that they guard. */
   readonly data: SqliteHandle;
-  /** The path of the data. */
+  /** The path of the file of the data. */
   readonly path: string;
-  /** The store has opened the file of the data itself. */
+  /** True if the store has opened the file of the data itself. */
   readonly isOwn: boolean;
 }
 
-/** A file at a path of ours is no longer the one that is open: whatever is written to that one, no other process sees. */
+/**
+ * The error for a file that was removed or replaced at its path while it was open. No other process would see a write to the open
+ * file.
+ */
 export class ReplacedFileError extends Error {}
 
-/** Opens the files of a store when they are first needed, and again after another file has taken the place of one. */
+/** Opens the files of a store at their first use, and again after another file has taken the place of one. */
 export class SqliteFiles {
   readonly #given: string | SqliteHandle;
   readonly #onOpened: (path: string) => void;
@@ -37,8 +43,8 @@ export class SqliteFiles {
   #closed: Promise<void> | undefined;
 
   /**
-   * @param opened called with the path of the data each time that the files were opened.
-   * @throws {ConfigurationError} for a path that processes cannot share, and for what is no handle.
+   * @param opened called with the path of the data each time the files have been opened.
+   * @throws {ConfigurationError} for a path that processes cannot share, and for an object that is not a handle.
    */
   constructor(given: unknown, opened: (path: string) => void) {
     this.#onOpened = opened;
@@ -46,8 +52,8 @@ export class SqliteFiles {
   }
 
   /**
-   * @throws {ReplacedFileError} if a file has been removed or replaced since it was opened; the next call opens the new one.
-   * @throws {ConfigurationError} once the files were closed.
+   * @throws {ReplacedFileError} if a file has been removed or replaced since it was opened. The next call opens the new one.
+   * @throws {ConfigurationError} after `close`.
    */
   async open(): Promise<SqliteConnections> {
     this.checkOpen();
@@ -76,12 +82,12 @@ export class SqliteFiles {
     await this.#closed;
   }
 
-  /** @throws {ConfigurationError} once they were closed. */
+  /** @throws {ConfigurationError} after `close`. */
   checkOpen(): void {
     if (this.#closed) throw storeClosed();
   }
 
-  /** Returns false if another call has done so. */
+  /** Drops the open files, so that the next call opens them again. Returns false if another call has done so already. */
   #forget(opening: Promise<OpenFiles>): boolean {
     if (this.#opened !== opening) return false;
     this.#opened = undefined;
@@ -93,7 +99,7 @@ export class SqliteFiles {
   }
 
   async #openBoth(): Promise<OpenFiles> {
-    // Loaded when it is needed: Node warns about it where it is experimental.
+    // Loaded at the first use only, because Node warns about the module while it is experimental.
     const { DatabaseSync } = await import("node:sqlite");
     const given = this.#given;
     if (typeof given !== "string") return prepared(given, false, (path) => new DatabaseSync(path), pathOf(given));
@@ -111,7 +117,7 @@ export class SqliteFiles {
   }
 }
 
-/** Makes the tables that are missing, and checks the others. */
+/** Makes the missing tables, and checks the others. */
 function prepared(data: SqliteHandle, isOwn: boolean, openLeases: (path: string) => SqliteHandle, path: string): OpenFiles {
   checkOnlyName(path);
   waitingForLocks(data, OPENING_WAIT_MS, () => {
@@ -121,7 +127,8 @@ function prepared(data: SqliteHandle, isOwn: boolean, openLeases: (path: string)
   const leases = openLeases(`${path}${LEASE_FILE_SUFFIX}`);
   try {
     leases.exec(`PRAGMA busy_timeout = ${OPENING_WAIT_MS}`);
-    // No lock outlasts a call in this mode. In WAL mode, to copy the file with other tools of this process would drop one that must.
+    // In this mode no lock outlasts a call. In WAL mode one must, and another tool of this process that copies the file would
+    // drop that lock.
     leases.exec("PRAGMA journal_mode = DELETE");
     leases.exec("PRAGMA synchronous = FULL");
     leases.exec(LEASES_TABLE);
@@ -154,7 +161,10 @@ class OpenFiles implements SqliteConnections {
     this.replaced();
   }
 
-  /** Returns the path of a file that is no longer the one that is open. A write-ahead log may appear at any time. */
+  /**
+   * Returns the path of a file that has been replaced since it was opened. Also records files that are new, because a write-ahead
+   * log may appear at any time.
+   */
   replaced(): string | undefined {
     for (const path of [this.path, `${this.path}${LEASE_FILE_SUFFIX}`, `${this.path}-wal`]) {
       const known = this.#identities.get(path);
@@ -172,7 +182,7 @@ class OpenFiles implements SqliteConnections {
 }
 
 function checkPath(path: string): string {
-  // Another database's URL, which may hold a password.
+  // The URL of another database, which may contain a password.
   if (/^[a-z][a-z0-9+.-]*:\/\/\S*@/i.test(path)) {
     throw new ConfigurationError("sqlite is the URL of a server; pass the path of a database file, or use mysql or postgres.");
   }
@@ -192,7 +202,7 @@ function checkHandle(given: unknown): SqliteHandle {
   return handle as SqliteHandle;
 }
 
-/** The path of the file of a handle. @throws {ConfigurationError} for one in memory. */
+/** Returns the path of a handle's file. @throws {ConfigurationError} for a database in memory. */
 function pathOf(handle: SqliteHandle): string {
   if (inPresentTransaction(handle)) throw Object.assign(new Error("the handle has a transaction under way"), { errcode: 5 });
   const { file } = (handle.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() ?? {}) as {
@@ -204,7 +214,10 @@ function pathOf(handle: SqliteHandle): string {
   );
 }
 
-/** The one name of a file that may have several, so that all who share it share its leases; of one yet to be made, too. */
+/**
+ * Returns the canonical path of a file, also of one that does not exist yet. All processes that share a file then share its
+ * leases, by whichever path they name it.
+ */
 async function canonical(path: string): Promise<string> {
   try {
     return await realpath(path);

@@ -1,11 +1,11 @@
-/** An open database: `DatabaseSync` of `node:sqlite`, or the handle of another library that does the same by the same names. */
+/** An open database: `DatabaseSync` of `node:sqlite`, or a handle of another library with the same functions. */
 export interface SqliteHandle {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
   close?(): unknown;
 }
 
-/** A prepared statement; parameters are positional. */
+/** A prepared statement. Its parameters are positional. */
 export interface SqliteStatement {
   get(...values: readonly SqliteValue[]): unknown;
   all(...values: readonly SqliteValue[]): readonly unknown[];
@@ -15,7 +15,9 @@ export interface SqliteStatement {
 
 export type SqliteValue = string | number | null;
 
-/** Whether a transaction is under way. One cannot begin in another. Node itself tells it only from 22.16 on. */
+/**
+ * Returns whether a transaction is under way: SQLite cannot begin one inside another. Node itself reports it only since 22.16.
+ */
 export function inPresentTransaction(handle: SqliteHandle): boolean {
   try {
     handle.exec("BEGIN");
@@ -26,7 +28,7 @@ export function inPresentTransaction(handle: SqliteHandle): boolean {
   return false;
 }
 
-/** Calls `act` while SQLite itself waits so long for the locks of others, which blocks the event loop. */
+/** Calls `act`. Meanwhile SQLite waits up to `waitMs` for the locks of others, which blocks the event loop. */
 export function waitingForLocks<T>(handle: SqliteHandle, waitMs: number, act: () => T): T {
   const { timeout = 0 } = (handle.prepare("PRAGMA busy_timeout").get() ?? {}) as { readonly timeout?: number };
   handle.exec(`PRAGMA busy_timeout = ${waitMs}`);

@@ -36,27 +36,30 @@ import { sqliteMeaning } from "./sqlite-errors.ts";
 import { LEASE_FILE_SUFFIX, type SqliteConnections, type SqliteFiles } from "./sqlite-files.ts";
 import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
 
-/** The present by SQLite's own clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
+/** The present time by SQLite's clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
-/** As text, Node 22 reads them no further than a NUL. */
+/** Reads the columns as bytes: Node 22 reads a text only up to its first NUL. */
 const AS_BYTES = FREE_TEXT.map((column) => `CAST(${column} AS BLOB) AS ${column}`).join(", ");
-/** The longest wait between two tries for the locks of other processes. */
+/** The longest wait between two tries while other processes hold locks. */
 const BUSY_MS = 10;
 /**
- * How long SQLite itself waits for a lock in one try of a write, which blocks the event loop. Only while it
- * waits does it keep new readers out. Where readers overlap all the time, a write without such a wait never gets its turn.
+ * How long SQLite itself waits for a lock in each try of a write, in milliseconds. The wait blocks the event loop. Only during
+ * such a wait does SQLite keep new readers out. Without it a write would never succeed while readers overlap all the time.
  */
 const LOCK_WAITS_MS: readonly number[] = [0, 0, 0, 25, 50, 100, 200];
 const LONGEST_LOCK_WAIT_MS = 400;
 
 const SEED_FENCE = `INSERT INTO ${FENCES} (election) VALUES (?) ON CONFLICT DO NOTHING`;
-/** Never backwards: only an acquisition opens it, for a later term, and only the end of that one closes it. */
+/**
+ * Moves the fence, but never backwards. Only an acquisition opens the fence, for a later term. Only the end of that term closes
+ * it.
+ */
 const UPDATE_FENCE = `UPDATE ${FENCES} SET term = ?, term_id = ? WHERE election = ? AND (term < ? OR (term = ? AND ? IS NULL))`;
 const SELECT_VERSION = `SELECT version FROM ${LEASES} WHERE election = ?`;
 const SELECT_FENCE = `SELECT term, term_id FROM ${FENCES} WHERE election = ?`;
-/** Vacates what was just acquired, by the new version and the one to replace. */
+/** Vacates a lease that was just acquired. Parameters: another new version, the election, and the version to replace. */
 const VACATE = `UPDATE ${LEASES} SET term_id = NULL, candidate_id = NULL, version = ? WHERE election = ? AND version = ?`;
-/** The first of both takes the lock that keeps the fence as it is until the transaction ends. */
+/** Two statements of `fence()`. The insert takes the lock that keeps the fence unchanged until the transaction ends. */
 const INSERT_GUARD = `INSERT INTO ${GUARDS} (election, term, term_id) VALUES (?, ?, ?)`;
 const DELETE_GUARD = `DELETE FROM ${GUARDS} WHERE election = ? AND term = ? AND term_id = ?`;
 
@@ -65,16 +68,16 @@ const BUSY = 5;
 const FOREIGN_KEYS_OFF =
   "fence() needs foreign keys on its connection: run PRAGMA foreign_keys = ON after opening it. They keep a stale leader's transaction from being committed.";
 
-/** The statements on one table; the parameters are a row's key, where nothing else is said. */
+/** The statements on one table. Their parameters are a row's key, unless a comment says otherwise. */
 interface Statements {
-  /** Its first parameters are the present host and its time. */
+  /** The first parameters are the present host and its time. */
   readonly select: string;
   readonly seed: string;
-  /** Its parameters are the version and the columns, those of a new nonce, the key, and the version to replace. */
+  /** The parameters are the version and the columns, those of a new nonce, the key, and the version to replace. */
   readonly update: (keepsNonce: boolean) => string;
 }
 
-/** The rows of one table in the file of the leases. */
+/** Stores records in the rows of one table in the file of the leases. */
 export class SqliteRecordStore implements FencedRecordStore {
   readonly name: string = "sqlite";
   readonly capabilities: RecordStoreCapabilities;
@@ -96,7 +99,8 @@ export class SqliteRecordStore implements FencedRecordStore {
   async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
     return await this.#run("get", election, signal, ({ leases, data }) => {
       const select = leases.prepare(this.#statements.select);
-      // A number that JavaScript cannot hold would else be an error of the store's, and not the record's.
+      // Without this, a number that JavaScript cannot represent would be an error of the store. It must be an error of the
+      // record.
       select.setReadBigInts?.(true);
       const found = stored(
         select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)) as Row | undefined,
@@ -116,7 +120,7 @@ export class SqliteRecordStore implements FencedRecordStore {
     return await this.#run("put", election, signal, (connections) => {
       const { leases } = connections;
       const write = (): boolean => {
-        // The first acquisition of all makes the row that every one competes for.
+        // The election's first acquisition makes the row for which all candidates compete.
         if (ifVersion === NO_VERSION) leases.prepare(seed).run(...key);
         const nonceAt = keepsNonce ? [] : [this.#host.nowMs(), this.#host.identity, writtenAtWallMs(this.#clock)];
         return Number(leases.prepare(update(keepsNonce)).run(...columns, ...nonceAt, ...key, ifVersion).changes) === 1;
@@ -152,7 +156,7 @@ export class SqliteRecordStore implements FencedRecordStore {
     return Promise.resolve();
   }
 
-  /** Runs statements as soon as other processes' locks let it. */
+  /** Runs statements, and tries again while other processes hold locks. */
   async #run<T>(
     operation: "get" | "put",
     election: string,
@@ -161,7 +165,7 @@ export class SqliteRecordStore implements FencedRecordStore {
   ): Promise<T> {
     const label = { store: this.name, operation, election, writes: operation === "put" };
     let lockedPath: string | undefined;
-    // The reason is the time-out that the caller sees.
+    // The abort's reason is the time-out error that the caller gets.
     const onAbort = (): void => void (lockedPath && nameLockOwners(signal.reason, lockedPath));
     signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -183,13 +187,13 @@ export class SqliteRecordStore implements FencedRecordStore {
   }
 }
 
-/** Returns where the same may succeed once other processes have given up their locks. @throws {StoreError} otherwise. */
+/** Returns if the same call may succeed once other processes have released their locks. @throws {StoreError} otherwise. */
 function retryable(error: unknown, label: RequestLabel, signal: AbortSignal): undefined {
   const storeError = toStoreError(error, label, sqliteMeaning);
   if (signal.aborted || (storeError as { code?: string }).code !== "STORE_CONFLICT") throw storeError;
 }
 
-/** Calls `act`; each of its statements waits so long for the locks of other processes. */
+/** Calls `act`. Each of its statements waits up to `waitMs` for the locks of other processes. */
 function onceUnlocked<T>(connections: SqliteConnections, waitMs: number, act: (connections: SqliteConnections) => T): T {
   if (waitMs === 0) return act(connections);
   const { leases, data } = connections;
@@ -215,15 +219,17 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
 interface FenceMove {
   readonly election: string;
   readonly fence: Fence;
-  /** The term below which the present fence gives way. */
+  /** The new fence replaces only a fence with a term below this; see {@link outranks}. */
   readonly below: number;
   readonly ifVersion: string;
 }
 
 /**
- * Writes a lease and its fence: both, or neither. The file of the fence is locked throughout. The lease is committed first, since
- * a process may be killed between the two commits: a fence that is behind lets nobody pass who may not, and the next acquisition
- * moves it. Where the fence cannot be committed, as on a full disk, `vacate` takes back what was acquired.
+ * Writes a lease and its fence: both, or neither. The file of the fence is locked throughout.
+ *
+ * The lease is committed first, because a process may be killed between the two commits. The fence is then behind, which lets no
+ * stale leader pass, and the next acquisition moves it. If the fence cannot be committed, as on a full disk, `vacate` undoes the
+ * acquisition.
  */
 function withFence(
   { data, leases, path, isOwn }: SqliteConnections,
@@ -233,7 +239,7 @@ function withFence(
 ): boolean {
   if (isOwn) checkNoOtherLibrary(path);
   if (inPresentTransaction(data)) throw Object.assign(new Error("a transaction is under way on the handle"), { errcode: BUSY });
-  // Exclusive: a commit that waits for readers could fail.
+  // Exclusive, because a commit that has to wait for readers could fail.
   data.exec("BEGIN EXCLUSIVE");
   let written = false;
   try {
@@ -247,19 +253,19 @@ function withFence(
   }
 }
 
-/** Moves the fence; reports whether it was behind the write. @throws {TermRegressedError} if it is ahead. */
+/** Moves the fence. Returns true if it was behind the write. @throws {TermRegressedError} if the fence is ahead. */
 function moveFence(data: SqliteHandle, leases: SqliteHandle, { election, fence, below, ifVersion }: FenceMove): boolean {
   const { term, termId } = fence;
   data.prepare(SEED_FENCE).run(election);
   if (Number(data.prepare(UPDATE_FENCE).run(term, termId, election, below, term, termId).changes) === 1) return true;
-  // The first acquisition makes the row.
+  // Before the first acquisition there is no row.
   const { version } = (leases.prepare(SELECT_VERSION).get(election) ?? { version: NO_VERSION }) as Row;
   const found = data.prepare(SELECT_FENCE).get(election) as Row;
   fenceIsMissing(election, below, ifVersion, { version, fence_term: found["term"] });
   return false;
 }
 
-/** Adds to an error the processes that have locked the files. */
+/** Adds to the error's message the processes that have locked the files. */
 function nameLockOwners(error: unknown, path: string): void {
   if (error instanceof Error) error.message += lockOwners(path) || lockOwners(`${path}${LEASE_FILE_SUFFIX}`);
 }

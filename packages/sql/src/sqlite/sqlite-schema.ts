@@ -19,7 +19,7 @@ const RECORD = `version TEXT NOT NULL DEFAULT '',
   done INTEGER,
   quorum TEXT`;
 
-/** The fences, in the file of the data that they guard. */
+/** The table of the fences, in the file of the data that they guard. */
 export const FENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${FENCES} (
   election TEXT PRIMARY KEY NOT NULL,
   term INTEGER NOT NULL DEFAULT 0,
@@ -28,8 +28,9 @@ export const FENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${FENCES} (
 ) STRICT`;
 
 /**
- * Beside the fences. A row is there only within a transaction: `fence()` inserts it, and deletes it again if the fence is that of the
- * leadership. Otherwise the transaction cannot be committed, because SQLite checks the reference then.
+ * The table of the guards, beside the fences. It has a row only within a transaction. `fence()` inserts it, and deletes it again
+ * if the fence belongs to the leadership. Otherwise the transaction cannot be committed, because SQLite checks the reference at
+ * the commit.
  */
 export const GUARDS_TABLE: string = `CREATE TABLE IF NOT EXISTS ${GUARDS} (
   election TEXT NOT NULL,
@@ -38,13 +39,13 @@ export const GUARDS_TABLE: string = `CREATE TABLE IF NOT EXISTS ${GUARDS} (
   FOREIGN KEY (election, term, term_id) REFERENCES ${FENCES} (election, term, term_id) DEFERRABLE INITIALLY DEFERRED
 ) STRICT`;
 
-/** The leases, in a file beside it. */
+/** The table of the leases, in a file beside the data. */
 export const LEASES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${LEASES} (
   election TEXT PRIMARY KEY NOT NULL,
   ${RECORD}
 ) STRICT`;
 
-/** The occurrences, in the file of the leases: as many renewals go there. */
+/** The table of the occurrences. They share the file of the leases, because both get as many renewals. */
 export const OCCURRENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${OCCURRENCES} (
   election TEXT NOT NULL,
   occurrence TEXT NOT NULL,
@@ -53,7 +54,10 @@ export const OCCURRENCES_TABLE: string = `CREATE TABLE IF NOT EXISTS ${OCCURRENC
   PRIMARY KEY (election, occurrence)
 ) STRICT`;
 
-/** The unique indexes of our tables in both files, as `checkKeys` reads them. A partial one is none. */
+/**
+ * Reads the unique indexes of the store's tables in both files, in the form that `checkKeys` takes. A partial index does not
+ * count.
+ */
 export const UNIQUE_INDEXES: string = `SELECT t.name AS table_name, (
   SELECT group_concat(name) FROM (SELECT name FROM pragma_index_info(i.name, t.schema) ORDER BY name)
 ) AS key_columns

@@ -1,4 +1,4 @@
-/* What a process and the members do, and what must hold: never are two valid at once. */
+/* The steps of a process and of the members, and the claim: two processes are never valid at once. */
 
 c_code {
   #define FORWARD(ballot) ((ballot) + PROCESSES)
@@ -7,14 +7,14 @@ c_code {
 
   extern int readtrail;
   static const char *kinds[] = { "to complete what is split", "to renew its lease", "to take over", "for an order" };
-  /* Which members these are, for the account of a run: see sortMembers. */
+  /* The names of the members in the account of a run: see sortMembers. */
   static int names[MEMBERS] = { 1, 2, 3 };
 
   static int isSame(struct Kept *one, struct Kept *other) { return memcmp(one, other, sizeof(struct Kept)) == 0; }
   static struct Kept *keptAt(int i) { return &now.member[i].kept; }
   static int atMost(int end, int age) { return age < end ? age : end; }
 
-  /* The last member's clock is wrong: it shows that any nonce is as old as can be. */
+  /* The last member's clock is wrong. It shows the highest age for any nonce. */
   static int shownAge(int i) {
     if (i == 2) return LEASE;
     return now.member[i].age;
@@ -38,7 +38,7 @@ c_code {
   #define SHOWING MAJORITY
   #endif
 
-  /* Whether the members of a majority show, each by its own clock, that a lease has passed since they were given the nonce. */
+  /* Reports whether every member of a majority shows, by its own clock, that a lease has passed since it got the nonce. */
   static int isOld(int set, int write) {
     int i, old = 0;
     for (i = 0; i < MEMBERS; i++) if (set >> i & 1 && shownAge(i) >= LEASE)
@@ -68,7 +68,7 @@ c_code {
     p->sent = 0;
   }
 
-  /* It has heard that its own write is chosen: its lease counts from before that was begun. */
+  /* The process has heard that its own write is chosen. Its lease counts from before that write was begun. */
   static void hold(int me) {
     struct Process *p = &now.process[me];
     p->pending = 0;
@@ -83,7 +83,7 @@ c_code {
     p->sent = VALID;
   }
 
-  /* Reads the members of a set, has them promise a ballot, and sends them what is to be accepted. */
+  /* Reads the members of a set, has them promise a ballot, and sends them the write to accept. */
   static void beginRound(int me, int kind, int set) {
     struct Process *p = &now.process[me];
     int i, chosen = isChosen(set), write = keptAt(topOf(set))->write, ballot = p->lastBallot;
@@ -117,7 +117,7 @@ c_code {
     }
   }
 
-  /* A member accepts: it dates the nonce, unless that is what it keeps already. */
+  /* A member accepts. It dates the nonce, unless it keeps this nonce already. */
   static void accept(int me, int i, int isHeard) {
     struct Process *p = &now.process[me];
     struct Kept after = { FORWARD(p->ballot), p->ballot, p->proposed };
@@ -186,7 +186,7 @@ c_code {
     }
   }
 
-  /* Whose nonce is the same, and which came first, is all that matters of a write; what nobody will look at is let go. */
+  /* Of a write, only the nonce and the order of writes matter. State that is never read again is dropped. */
   static void letGo(void) {
     int me, i;
     now.member[2].age = shownAge(2);
@@ -202,7 +202,7 @@ c_code {
 
   #define SWAP(type, one, other) { type kept = one; one = other; other = kept; }
 
-  /* The members whose clocks are right are alike: of two states that differ in which is which one will do. */
+  /* The members whose clocks are right are alike. Of two states that differ in which is which, one is enough. */
   static void sortMembers(void) {
     int me, difference = memcmp(&now.member[0], &now.member[1], sizeof(struct Member));
     for (me = 0; me < PROCESSES && difference == 0; me++)

@@ -1,16 +1,16 @@
 /*
- * How old a nonce is by the members' clocks, and that nobody takes over by those while somebody else is valid (`ageOf` in `chosen.ts`, and
- * `keepsNonce` in `member.ts`). README.md in the folder above says what is modelled, and what not.
+ * How old a nonce is by the members' clocks (`ageOf` in `chosen.ts`, and `keepsNonce` in `member.ts`). No process may take over
+ * by these clocks while another one is valid. README.md in the folder above says what is modelled, and what is not.
  *
- * Each member dates the nonce that it keeps. Two processes renew one lease, take it over, and write orders, which keep its nonce. A
- * round reads and prepares in one step; what it has members accept arrives at each by itself, at any time, or never.
+ * Each member dates the nonce that it keeps. Two processes renew one lease, take it over, and write orders, which keep its nonce.
+ * A round reads and prepares in one step. Its accepts arrive at each member separately, at any time or never.
  */
 
 #define MEMBERS 3
 #define MAJORITY 2
 #define PROCESSES 2
 
-/* How many units a clock advances in a tick: a slow one of a holder, a fast one of a member. */
+/* The units by which a clock advances in a tick: SLOW for a holder, FAST for a member. */
 #define FAST 100
 #ifndef SLOW
 #define SLOW 90
@@ -27,13 +27,13 @@
 #endif
 #define WRITES 8
 
-/* What a round is for. */
+/* The purpose of a round. */
 #define REPAIR 0 /* to complete what the members are split over */
 #define RENEWAL 1
 #define TAKEOVER 2
 #define ORDER 3
 
-/* What has become of the accept of a round at one member. */
+/* The state of a round's accept at one member. */
 #define NOT_SENT 0 /* it may be caught up */
 #define SENT 1
 #define TAKEN 2
@@ -48,23 +48,23 @@ typedef Kept {
 
 typedef Member {
   Kept kept;
-  short age /* of the nonce that it keeps, by its own clock; LEASE: it does not matter how old */
+  short age /* of its nonce, by its own clock; LEASE stands for every higher age */
 }
 
 typedef Link {
   byte state; /* NOT_SENT to UNHEARD */
-  Kept own /* what this round has written there last: an accept replaces that, and nothing else */
+  Kept own /* what this round has written there last; an accept replaces only that */
 }
 
 typedef Process {
   bool leads;
   short held; /* since the send of the nonce that its lease counts from */
-  byte pending; /* the write that it has sent last, of whose fate it has not heard */
-  short sent; /* since that was begun; VALID: it does not matter how long */
-  /* Its round. */
+  byte pending; /* its last write, whose outcome it does not know */
+  short sent; /* since that was begun; VALID stands for every longer time */
+  /* The round of this process. */
   bool isOpen;
   bool isConfirmed;
-  bool redates; /* it has each member count the age anew, even of a nonce that that keeps */
+  bool redates; /* it makes each member restart the age, even of a nonce that the member keeps already */
   byte ballot;
   byte lastBallot;
   byte proposed;
@@ -79,7 +79,7 @@ byte owner[WRITES];
 byte nonce[WRITES];
 byte lastWrite;
 bool isWrong;
-/* Which steps may be taken. */
+/* The steps that may be taken. */
 short can[PROCESSES];
 
 #include "ages-rounds.pml"
@@ -89,10 +89,10 @@ init {
   atomic { run time(); run process_(1); run process_(0) }
 }
 
-/* A step that may be taken, and what has to hold after it. Which may be taken is worked out after each step. */
+/* A step that may be taken, and the claims after it. The possible steps are computed again after each step. */
 #define STEP(may, what) d_step { may -> c_code { what; afterwards(); }; assert(!isWrong) }
 #define CAN(what) ((can[me] >> (what)) & 1)
-/* A round: who answers it. */
+/* A round, and the members that answer it. */
 #define ROUND(kind, set) STEP(CAN(kind), beginRound(Pprocess_->me, kind, set))
 
 proctype process_(byte me) {
@@ -111,7 +111,7 @@ end:
   od
 }
 
-/* A holder's clock that is slow and a member's that is fast give the most leeway. */
+/* A slow clock of a holder and a fast clock of a member allow the most. */
 proctype time() {
 end:
   do

@@ -1,4 +1,4 @@
-/* What must hold in every run: the record compares and swaps, and tells nobody anything else. */
+/* The claims, which must hold in every run: the record compares and swaps, and every answer agrees with it. */
 
 c_code {
   #ifdef NO_FORWARD_PROMISE
@@ -10,14 +10,14 @@ c_code {
   #define MET(what) { static int met; if (!met) { met = 1; printf("\nSHOWN %s\n", what); } }
 
   extern int readtrail;
-  /* Which members these are, for the account of a run: see sortMembers. */
+  /* The names of the members in the account of a run: see sortMembers. */
   static int names[MEMBERS] = { 1, 2, 3 };
 
   static int bits(int set) { return (set & 1) + (set >> 1 & 1) + (set >> 2 & 1); }
 
   static int isChosenBallot(int ballot) { return bits(now.accepters[ballot]) >= MAJORITY; }
 
-  /* Whether `older` is `newer`, or was replaced by it, directly or not. */
+  /* Reports whether `older` is `newer`, or was replaced by it, directly or not. */
   static int isBelow(int older, int newer) {
     while (newer != 0 && newer != older) newer = now.parent[newer];
     return newer == older;
@@ -44,7 +44,7 @@ c_code {
     return 1;
   }
 
-  /* What the last step has told somebody. */
+  /* The answers of the last step. */
   static int answered, floorOfAnswer, stored, twoOfOneBallot;
 
   static void claim(void) {

@@ -1,4 +1,4 @@
-/* What happens between a candidate and a member: reads, conditional writes, silence, and what a member may forget. */
+/* Steps between a candidate and a member: reads, conditional writes, silence, and a member that forgets. */
 
 c_code {
   #ifdef FORGETS
@@ -11,7 +11,7 @@ c_code {
     return one->promised == other->promised && one->accepted == other->accepted && one->write == other->write;
   }
 
-  /* What a candidate learns of the members from one of them. */
+  /* A candidate learns from one member what that member knows of all of them. */
   static void learn(int me, int i) {
   #ifdef FORGETS
     struct Candidate *c = &now.cand[me];
@@ -21,7 +21,7 @@ c_code {
       if (c->knows.at[other] >= now.seen[i].at[other]) continue;
       c->knows.at[other] = now.seen[i].at[other];
   #ifndef FORGOTTEN_BY_STALE_READ
-      /* What was read before that was known may have been written since: it is read again. */
+      /* An answer that was read before this was known may be outdated, so the member is read again. */
       if (c->phase == READING && c->to[other].answer == GIVEN && c->to[other].kept.promised < c->knows.at[other])
         c->to[other].answer = AWAITED;
   #endif
@@ -70,7 +70,7 @@ c_code {
     sendWrite(me, i, FORWARD(c->ballot), c->ballot, c->proposed);
   }
 
-  /* The request arrives: it is stored where nobody has written since. */
+  /* The request arrives. It is stored if the member was not written since. */
   static void arrive(int me, int i, struct Request *request, int isAwaited) {
     struct Link *to = &now.cand[me].to[i];
     int isStored = isSame(&now.member[i], &request->before);
@@ -104,7 +104,7 @@ c_code {
   }
   #endif
 
-  /* The candidate waits no longer. What it has sent may still arrive. */
+  /* The candidate stops waiting. Its request may still arrive. */
   static void beSilent(int pair) {
     int me = pair / MEMBERS, i = pair % MEMBERS;
     struct Link *to = &now.cand[me].to[i];
@@ -122,7 +122,7 @@ c_code {
     return given;
   }
 
-  /* A member that was silent, or has forgotten, gets what the others have accepted in this round. */
+  /* A member that was silent, or has forgotten, receives what the others have accepted in this round. */
   static int mayCatchUp(int pair) {
     int me = pair / MEMBERS, i = pair % MEMBERS;
     struct Candidate *c = &now.cand[me];
@@ -160,7 +160,7 @@ c_code {
     int other, i = now.forgetful;
     if (i == MEMBERS || now.hasForgotten || now.backup.promised == now.member[i].promised) return 0;
   #if !defined(PATIENT) && !defined(UNNOTICED)
-    /* Whoever reads any other member knows of it. */
+    /* A process that reads any other member learns of this. */
     for (other = 0; other < MEMBERS; other++)
       if (other != i && now.seen[other].at[i] <= now.backup.promised) return 0;
   #endif

@@ -1,16 +1,19 @@
-/* What must hold in every run: of two writes, or two rosters, that anybody was told to be chosen, one has replaced the other. */
+/*
+ * The claim, which must hold in every run. Of two writes, or two rosters, that a process was told to be chosen, one has replaced
+ * the other.
+ */
 
 c_code {
   #define TELL if (readtrail) printf("\nSTEP %c ", 'A' + me), printf
   #define MET(what) { static int met; if (!met) { met = 1; printf("\nSHOWN %s\n", what); } }
 
   extern int readtrail;
-  /* Which members these are, for the account of a run: see sortMembers. */
+  /* The names of the members in the account of a run: see sortMembers. */
   static int names[MEMBERS] = { 1, 2, 3 };
 
   static int baseOf(int record, int write) { return record == ROSTER ? now.rosters[write].base : now.base[write]; }
 
-  /* Whether `older` is `newer`, or was replaced by it, directly or not. */
+  /* Reports whether `older` is `newer`, or was replaced by it, directly or not. */
   static int isBelow(int record, int older, int newer) {
     while (newer != 0 && newer != older) newer = baseOf(record, newer);
     return newer == older;

@@ -1,4 +1,4 @@
-/* Whose answers count: `Membership` in the code. */
+/* The members whose answers count: `Membership` in the code. */
 
 c_code {
   static int isIn(int me, int i) {
@@ -13,7 +13,7 @@ c_code {
     p->rosters[i] = store->kept[ROSTER].write;
   }
 
-  /* What has accepted nothing says nothing, of a store that has come in place of another, unless all answer. */
+  /* A replacement store starts empty. Its lack of an accepted value is ignored, unless all members answer. */
   static int countingInElection(int me, int all) {
     struct Roster *roster = &now.rosters[now.process[me].roster];
     int i, members = 0, counting = 0;
@@ -31,7 +31,7 @@ c_code {
     return counting;
   }
 
-  /* Of the roster itself: those whom the newest names that anybody shows. */
+  /* For the roster itself, the members count that the newest reported roster names. */
   static int countingInRoster(int me, int all, int ballot) {
     struct Process *p = &now.process[me];
     int i, counting = 0, newest = 0, hasAccepted = 0, hasPromised = 0, top = acceptedOf(me, ROSTER, topOf(me, ROSTER, all));
@@ -78,7 +78,7 @@ c_code {
       if (p->shown[i] > NO_MARKER && now.rosters[roster].past >> p->shown[i] & 1) p->shown[i] = UNKNOWN;
   }
 
-  /* A store that no roster has had may be taken in. */
+  /* A store that was in no roster before may be taken in. */
   static int isNewAt(int me, int i, int roster) {
     struct Process *p = &now.process[me];
     int other;
@@ -99,7 +99,7 @@ c_code {
     return 0;
   }
 
-  /* Makes the roster that this process proposes in place of another one, if there is anything to be changed. */
+  /* Makes the roster that this process proposes in place of another one. Returns 0 if there is no change to make. */
   static int newRoster(int me, int top) {
     struct Process *p = &now.process[me];
     int i, changed = MEMBERS;

@@ -1,9 +1,12 @@
-/* Rounds: what a process reads, prepares and has accepted, of whichever record. Who counts is in members-roster.pml. */
+/*
+ * Rounds on either record: a process reads, prepares and has a write accepted. The rules for counting answers are in
+ * members-roster.pml.
+ */
 
 c_code {
   #define FORWARD(ballot) ((ballot) + PROCESSES)
 
-  /* The store that a process has as a member. */
+  /* The store that a process uses as a member. */
   static int storeOf(int me, int i) {
   #ifdef REPLACED
     if (me == 1 && i == 2) return 3;
@@ -26,7 +29,7 @@ c_code {
   static int isToHeal(int me);
   static int lacks(int me, int i);
 
-  /* Of some members the one that has accepted the highest ballot; MEMBERS: none has accepted anything. */
+  /* The member of a set that has accepted the highest ballot; MEMBERS if none has accepted anything. */
   static int topOf(int me, int record, int set) {
     int i, top = MEMBERS;
     for (i = 0; i < MEMBERS; i++) if (set >> i & 1 && keptAt(me, record, i)->accepted != 0)
@@ -43,7 +46,7 @@ c_code {
     return shown >= MAJORITY;
   }
 
-  /* A write that was sent and not heard of may arrive later: one of those of a process. */
+  /* A write whose answer was lost may arrive later. The model keeps one of these for each process. */
   static void leaveLate(int me, int record, int storeNumber, struct Kept *before, struct Kept *after) {
   #ifndef NO_LATE
     struct Process *p = &now.process[me];
@@ -73,7 +76,7 @@ c_code {
     return kept;
   }
 
-  /* A round that is over for its process: what it has sent may arrive all the same. */
+  /* A round that has ended for its process. Its requests may still arrive. */
   static void closeRound(int me, int record) {
     struct Round *round = &now.process[me].on[record];
     int i, pending = round->pending;
@@ -85,7 +88,7 @@ c_code {
     round->pending = pending;
   }
 
-  /* Who the members are is asked at the beginning, where others know of a newer list, and to have somebody taken in. */
+  /* A process reads the roster at the beginning, when others know of a newer one, and to have a store taken in. */
   static int mayBegin(int me, int record) {
     struct Process *p = &now.process[me];
   #ifdef NO_ELECTION
@@ -106,7 +109,7 @@ c_code {
     return ballot + 1 + (ballot + 1 + me) % PROCESSES;
   }
 
-  /* Reads the members of a set, and has those that count promise a ballot; those of `hearing` answer that. */
+  /* Reads the members of a set, and has those that count promise a ballot. Those in `hearing` answer the prepare. */
   static void beginRound(int me, int record, int asked, int hearing) {
     struct Process *p = &now.process[me];
     struct Round *round = &p->on[record];
@@ -123,7 +126,7 @@ c_code {
       if (number > newest) newest = number;
     }
   #ifndef FOLLOWS_NOBODY
-    /* It asks who the members are by now, and reads again. */
+    /* The process reads the roster, and then reads again. */
     if (record == ELECTION && newest > now.rosters[p->roster].number) {
       TELL("finds that there is another list of members");
       p->follows = 1;
@@ -187,7 +190,7 @@ c_code {
     return taken;
   }
 
-  /* A majority has accepted it: whoever waits is told. */
+  /* A majority has accepted the write, so the caller is told. */
   static void confirm(int me, int record) {
     struct Round *round = &now.process[me].on[record];
     if (round->isConfirmed || takenBy(me, record) < MAJORITY) return;
@@ -229,11 +232,11 @@ c_code {
     TELL("is refused by member %d", names[i]);
     round->to[i].state = REFUSED;
     round->leads = 0;
-    /* What comes first voids the round, and what is under way arrives all the same. */
+    /* A refusal before the confirmation voids the round. The round's requests under way may still arrive. */
     if (!round->isConfirmed) { round->to[i].own = *keptAt(me, record, i); closeRound(me, record); }
   }
 
-  /* One that did not promise this ballot is read, and given what the others have accepted. */
+  /* A member that did not promise this ballot is read, and is given what the others have accepted. */
   static int isToCatchUp(int me, int record, int i) {
     struct Round *round = &now.process[me].on[record];
     return round->isOpen && round->to[i].state == NOT_SENT;
@@ -264,7 +267,7 @@ c_code {
     if (!counts && !round->isConfirmed) return;
     if (present->promised > round->ballot) { round->leads = 0; return; }
   #ifndef CREATES_BY_ACCEPT
-    /* No accept makes a record: a promise does, and the member is read again. */
+    /* No accept makes a record. A promise makes it, and the member is read again. */
     if (!present->exists) {
       struct Kept promise = *present;
       promise.promised = round->ballot;

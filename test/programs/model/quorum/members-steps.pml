@@ -1,7 +1,7 @@
-/* What befalls stores and processes, how a run begins, and what is let go. */
+/* The faults of stores and processes, the beginning of a run, and the state that is dropped. */
 
 c_code {
-  /* By symmetry it is the last member's. */
+  /* By symmetry, the last member's store is always the one that is emptied. */
   static void wipe(void) {
     int me = 12; /* M, in the account of a run */
     TELL("member 3 is emptied");
@@ -34,7 +34,7 @@ c_code {
     memset(p->rosters, 0, sizeof(p->rosters));
   }
 
-  /* What nobody will look at any more is let go, so that there are fewer states. */
+  /* State that is never read again is dropped, so that there are fewer states. */
   static void letGo(void) {
     int me, record, i;
     for (me = 0; me < PROCESSES; me++) {
@@ -46,7 +46,10 @@ c_code {
           if (to->state != SENT && (to->state != TAKEN || record == ROSTER)) memset(&to->own, 0, sizeof(to->own));
         }
       }
-      /* What has been written since does not go away, unless the store is emptied. */
+      /*
+       * A late write is dropped once its record was written since. That newer write does not go away, unless the store is
+       * emptied.
+       */
       if (p->isLate && p->lateBefore.exists && !wouldBeTakenLate(p)) forgetLate(p);
     }
   }
@@ -54,12 +57,12 @@ c_code {
   #ifndef FOUNDING
   #define SWAP(type, one, other) { type kept = one; one = other; other = kept; }
 
-  /* The first two members are alike: of two states that differ in which is which one will do. */
+  /* The first two members are alike. Of two states that differ in which is which, one is enough. */
   static void sortMembers(void) {
     int me, record, i, difference = memcmp(now.store[0].kept, now.store[1].kept, sizeof(now.store[0].kept));
     const int first = NO_MARKER + 1, second = NO_MARKER + 2;
     for (record = 0; record < RECORDS; record++) {
-      /* By which roster it was written says which marker it has. */
+      /* The roster of a write determines its marker, so markers are not compared. */
       struct Kept one = now.store[0].kept[record], other = now.store[1].kept[record];
       one.marker = other.marker = 0;
       if (record == 0) difference = 0;
@@ -105,7 +108,7 @@ c_code {
   static void afterwards(void) {
     int me, roster;
     letGo();
-    /* A roster that was made and not proposed is none. */
+    /* A roster that was made but not proposed does not count. */
     for (roster = now.lastRoster + 1; roster < ROSTERS; roster++) memset(&now.rosters[roster], 0, sizeof(struct Roster));
     claim();
     sortMembers();
@@ -124,7 +127,9 @@ c_code {
   #endif
   }
 
-  /* What a store keeps after ballot 2. An initialiser would leave the padding as it was on the stack, and memcmp compares it. */
+  /*
+   * The state of a store after ballot 2. An initialiser would leave the padding as it was on the stack, and memcmp compares it.
+   */
   static struct Kept firstKept(int roster, int marker) {
     struct Kept kept;
     memset(&kept, 0, sizeof(kept));

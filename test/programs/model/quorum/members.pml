@@ -1,9 +1,9 @@
 /*
- * Who the members are (`membership.ts`): stores that are emptied, or replaced by others, and taken in under a new marker, while two
- * processes write one election. README.md in the folder above says what is modelled, and what not.
+ * The list of the members (`membership.ts`). Stores are emptied, or replaced by others, and taken in under a new marker, while
+ * two processes write one election. README.md in the folder above says what is modelled, and what is not.
  *
- * There are two replicated records, the roster and the election, each written by rounds as in `quorum.pml`. To be small, a round
- * reads and prepares in one step; what it has members accept arrives at each by itself, at any time, or never.
+ * There are two replicated records, the roster and the election. Each is written by rounds as in `quorum.pml`. To be small, a
+ * round reads and prepares in one step. Its accepts arrive at each member separately, at any time or never.
  */
 
 #define MEMBERS 3
@@ -23,44 +23,44 @@
 #define LAST_ROSTER_BALLOT 6
 #endif
 #define BALLOTS 32
-/* How many puts each process makes. */
+/* The number of puts of each process. */
 #ifndef PUTS_A
 #define PUTS_A 1
 #endif
 #ifndef PUTS_B
 #define PUTS_B 1
 #endif
-/* How often the last member's store is emptied. */
+/* The number of times that the last member's store is emptied. */
 #ifndef WIPES
 #define WIPES 0
 #endif
 #define WRITES 8
 #define ROSTERS 6
-/* How many rosters are proposed. */
+/* The number of rosters that are proposed. */
 #ifndef LAST_ROSTER
 #define LAST_ROSTER 3
 #endif
 
-/* What a look has shown of a store's marker: nothing yet, or that it has none. Others are numbered. */
+/* The marker that a read has shown of a store: not read yet, or no marker. Other markers are numbered. */
 #define UNKNOWN 0
 #define NO_MARKER 1
 #define MARKERS 8
 
-/* What has become of the accept of a round at one member. */
+/* The state of a round's accept at one member. */
 #define NOT_SENT 0 /* it may be caught up */
 #define SENT 1
 #define TAKEN 2
 #define REFUSED 3
 #define UNHEARD 4 /* accepted, and the reply is lost */
 
-/* What a store keeps of one record. Every write changes it, so that it does for the version, too. */
+/* A store's state of one record. Every write changes it, so it also serves as the version. */
 typedef Kept {
   bool exists;
   byte promised;
   byte accepted;
-  byte write; /* of the roster's record: the roster */
+  byte write; /* in the roster's record: the roster */
   byte roster; /* by which it was written */
-  byte marker /* what that said of this member */
+  byte marker /* that this roster gives the member */
 }
 
 typedef Store {
@@ -70,31 +70,31 @@ typedef Store {
 
 typedef Link {
   byte state; /* NOT_SENT to UNHEARD */
-  Kept own /* what this round has written there last: an accept replaces that, and nothing else */
+  Kept own /* what this round has written there last; an accept replaces only that */
 }
 
 /* A round of one process on one record: none, or one that has prepared. */
 typedef Round {
   bool isOpen;
   bool isConfirmed;
-  bool leads; /* what it had confirmed may be replaced without a prepare */
+  bool leads; /* its confirmed write may be replaced without a prepare */
   byte ballot;
   byte proposed;
-  byte roster; /* by which it began */
+  byte roster; /* with which it began */
   byte pending; /* a write of its own that may have been accepted */
   Link to[MEMBERS]
 }
 
 typedef Process {
-  byte roster; /* that it goes by; 0: it knows none */
-  byte shown[MEMBERS]; /* the marker of each member's store, as it was shown last */
-  byte rosters[MEMBERS]; /* the roster that each has shown last */
+  byte roster; /* that it uses; 0: none */
+  byte shown[MEMBERS]; /* the marker of each member's store, as read last */
+  byte rosters[MEMBERS]; /* the roster of each member, as read last */
   byte lastBallot[RECORDS];
   byte puts;
   bool follows; /* it has found that there is a newer one */
-  bool mayFound; /* it has found that nobody has written a roster */
+  bool mayFound; /* it has found that no roster was written */
   Round on[RECORDS];
-  /* A write that creates a record, or one that was given up: it may arrive at any time. */
+  /* A write that creates a record, or one that was given up. It may arrive at any time. */
   bool isLate;
   byte lateStore;
   byte lateRecord;
@@ -102,11 +102,11 @@ typedef Process {
   Kept late
 }
 
-/* Who the members are. */
+/* The list of the members. */
 typedef Roster {
   byte number;
   byte marker[MEMBERS];
-  byte later; /* a bit for each member whose store has come in place of another */
+  byte later; /* a bit for each member whose store has replaced another one */
   byte past; /* a bit for each marker of a store that was replaced */
   byte base /* the roster that it has replaced */
 }
@@ -116,7 +116,7 @@ Process process[PROCESSES];
 Roster rosters[ROSTERS];
 byte lastRoster;
 byte lastMarker;
-byte base[WRITES]; /* of each write */
+byte base[WRITES]; /* the write that each write replaces */
 byte lastWrite;
 byte wipesLeft;
 #ifdef MARKS_NOTHING
@@ -124,11 +124,11 @@ byte firstMarker; /* of that store, given by a request that may arrive again */
 #endif
 byte restartsLeft;
 
-/* What nobody knows: which writes, and which rosters, anybody was told to be chosen. */
+/* The writes and the rosters that some process was told to be chosen. No process knows this. */
 byte told[RECORDS];
 bool isWrong;
 
-/* Which steps may be taken. */
+/* The steps that may be taken. */
 int can[PROCESSES];
 byte canBefall;
 
@@ -142,13 +142,13 @@ init {
   atomic { run surroundings(); run process_(1); run process_(0) }
 }
 
-/* A step that may be taken, and what has to hold after it. Which may be taken is worked out after each step. */
+/* A step that may be taken, and the claims after it. The possible steps are computed again after each step. */
 #define STEP(may, what) d_step { may -> c_code { what; afterwards(); }; assert(!isWrong) }
 #define CAN(what) ((can[me] >> (what)) & 1)
 
-/* A round: who answers the read, and who its prepare. */
+/* A round, the members that answer its read, and the members that answer its prepare. */
 #define ROUND(record, asked, hearing) STEP(CAN(record), beginRound(Pprocess_->me, record, asked, hearing))
-/* What a round comes to at one member. */
+/* The outcome of a round's accept at one member. */
 #define SENT_TO(nth, isHeard) STEP(CAN(2 + nth), arrive(Pprocess_->me, nth / MEMBERS, nth % MEMBERS, isHeard))
 #define CAUGHT_UP(nth) STEP(CAN(8 + nth), catchUp(Pprocess_->me, nth / MEMBERS, nth % MEMBERS, 1))
 #define CAUGHT_UP_LATE(nth) STEP(CAN(14 + nth), catchUp(Pprocess_->me, nth / MEMBERS, nth % MEMBERS, 0))
@@ -177,7 +177,7 @@ end:
   od
 }
 
-/* What befalls the last member's store. */
+/* The faults of the last member's store. */
 proctype surroundings() {
 end:
   do

@@ -1,9 +1,9 @@
 /*
- * One record that three members keep, and two candidates that read and write it through a majority of them
- * (`@leasehold/quorum`). What is claimed here is what `lease.pml` takes for granted of its store: that it compares and
- * swaps. README.md in the folder above says what is modelled, and what not.
+ * One record that three members keep, and two candidates that read and write it through a majority of them (`@leasehold/quorum`).
+ * The claims are what `lease.pml` assumes about its store: that it compares and swaps. README.md in the folder above says what is
+ * modelled, and what is not.
  *
- * One step at a time is taken, freely chosen: a candidate's, or a member's. Nothing ever has to happen.
+ * One step at a time is chosen freely: a step of a candidate, or of a member. No step ever has to happen.
  */
 
 #define MEMBERS 3
@@ -13,7 +13,7 @@
 #ifndef LAST_BALLOT
 #define LAST_BALLOT 7
 #endif
-/* How many puts A makes, which has written last when the run begins; and B. */
+/* The number of puts of A, which has written last when the run begins, and of B. */
 #ifndef PUTS_A
 #define PUTS_A 1
 #endif
@@ -23,20 +23,20 @@
 #define WRITES (2 + PUTS_A + PUTS_B)
 #define BALLOTS (LAST_BALLOT + 2 * PUTS_A + 2 * PUTS_B + 1)
 
-/* What a candidate is about. */
+/* The phase of a candidate. */
 #define IDLE 0
 #define READING 1
 #define PREPARING 2
 #define ACCEPTING 3
 
-/* What it has of a member in this round. */
+/* The answer of a member to a candidate in this round. */
 #define AWAITED 0
-#define GIVEN 1 /* the answer: what it keeps, as read or as just written there */
+#define GIVEN 1 /* the member's state, as read or as just written there */
 #define REFUSED 2
 #define SILENT 3
 #define FORGOT 4 /* it shows less than is known of it */
 
-/* What a member keeps. Every write changes it, so that it does for the version, too. */
+/* A member's state. Every write changes it, so it also serves as the version. */
 typedef Kept {
   byte promised; /* a ballot; 0: none */
   byte accepted; /* a ballot; 0: none */
@@ -70,7 +70,7 @@ typedef Candidate {
   byte phase;
   bool putting; /* its call is a put, or else a get */
   bool sent; /* the write of this put may have been accepted somewhere */
-  bool sentOnce; /* by this round, if by any */
+  bool sentOnce; /* by this round only, if at all */
   bool leads; /* its last round was a put that a majority has confirmed: the next one needs no prepare */
   byte puts; /* how many are left */
   byte ballot; /* of this round, or of the last one */
@@ -94,21 +94,24 @@ Candidate cand[CANDIDATES];
 byte parent[WRITES];
 byte lastWrite;
 
-/* What nobody knows: who has ever accepted a ballot, and for which write; and which puts were told that they were not stored. */
+/*
+ * State that no process knows: which members have accepted each ballot, the ballot's write, and the puts that were told that they
+ * were not stored.
+ */
 byte accepters[BALLOTS];
 byte acceptedWrite[BALLOTS];
 byte turnedDown;
 bool isWrong;
 
-/* Which steps may be taken. */
+/* The steps that may be taken. */
 byte can[CANDIDATES];
 byte canPair[CANDIDATES * MEMBERS];
 bool canForget;
 
 #ifdef FORGETS
-/* The highest of each that the last writer of a member knew of: it keeps that, too. */
+/* The highest promise of each member that the last writer of a member knew. The member keeps these as well. */
 Promises seen[MEMBERS];
-/* One member forgets, once: it keeps again what it kept at some earlier time. */
+/* One member forgets, once: it has an earlier state again. */
 byte forgetful = MEMBERS;
 bool hasForgotten;
 Kept backup;
@@ -132,7 +135,7 @@ init {
   }
 }
 
-/* A step that may be taken, and what has to hold after it. Which may be taken is worked out after each step. */
+/* A step that may be taken, and the claims after it. The possible steps are computed again after each step. */
 #define STEP(may, what) d_step { may -> c_code { what; afterwards(); }; assert(!isWrong) }
 #define CAN(what) ((can[me] >> what) & 1)
 #define CAN_PAIR(what) ((canPair[pair] >> what) & 1)
@@ -150,7 +153,7 @@ end:
   od
 }
 
-/* What happens between one candidate and one member: `pair` says which. */
+/* The steps between one candidate and one member, which `pair` names. */
 proctype link(byte pair) {
 end:
   do
@@ -163,7 +166,7 @@ end:
 }
 
 #ifdef FORGETS
-/* A member keeps again what it kept at some earlier time, or nothing. */
+/* A member has an earlier state again, or none. */
 proctype forgetting(byte i) {
 end:
   do

@@ -1,4 +1,4 @@
-/* What a candidate does: gets and puts, each by rounds of prepares and accepts. */
+/* The steps of a candidate: gets and puts, each by rounds of prepares and accepts. */
 
 c_code {
   #include <stddef.h>
@@ -9,7 +9,7 @@ c_code {
     return found;
   }
 
-  /* Nothing more is to come in this round. */
+  /* No more answers are due in this round. */
   static int isComplete(int me) { return now.cand[me].phase != IDLE && count(me, AWAITED) == 0; }
 
   static void idle(int me) {
@@ -42,7 +42,7 @@ c_code {
     for (i = 0; i < MEMBERS; i++) now.cand[me].to[i].answer = AWAITED;
   }
 
-  /* A put reads, too: what gets add is that they complete what is split. */
+  /* A put reads as well. Gets only add that they complete what is split. */
   #ifdef NO_GETS
   static int mayGet(int me) { return 0; }
   #else
@@ -60,7 +60,7 @@ c_code {
     return c->phase == IDLE && c->puts > 0 && c->known != 0 && hasRoom(me);
   }
 
-  /* Whether a member keeps, as far as this candidate knows, what its last round has written there. */
+  /* Reports whether a member keeps, as far as this candidate knows, what its last round has written there. */
   static int isOurs(int me, int i) {
     struct Candidate *c = &now.cand[me];
     struct Link *to = &c->to[i];
@@ -102,7 +102,7 @@ c_code {
     }
   }
 
-  /* The write that was accepted under the highest ballot of all that answer. */
+  /* The write that was accepted under the highest ballot among all answers. */
   static int topOf(int me, int *shown) {
     int i, top = 0, write = 0;
     for (i = 0; i < MEMBERS; i++) {
@@ -158,7 +158,7 @@ c_code {
     idle(me);
   }
 
-  /* What a put makes of a write that was chosen, and is not what it was to replace. */
+  /* Decides the outcome of a put, if another write was chosen than the one that it was to replace. */
   static void judge(int me, int chosen) {
     struct Candidate *c = &now.cand[me];
     if (chosen == c->write) { MET("a put finds its own write chosen") endPut(me, 1); }
@@ -172,7 +172,7 @@ c_code {
     struct Candidate *c = &now.cand[me];
     int shown, top = topOf(me, &shown);
   #ifdef LOOKS
-    /* A look writes nothing. What is not known to be chosen has replaced what is. */
+    /* This read writes nothing. If the newest write is not known to be chosen, the write that it replaces is. */
     if (shown < TO_READ && !c->putting) {
       MET("a look finds a split")
       TELL("is answered write %d", now.parent[top]);
@@ -248,7 +248,7 @@ c_code {
   #ifdef TURNED_DOWN_AFTER_ACCEPT
     if (c->putting && c->phase == ACCEPTING && count(me, REFUSED) > 0) { endPut(me, 0); return; }
   #endif
-    /* Every member has said that it did not take the write, and no round before this one has sent it. */
+    /* Every member has said that it did not accept the write, and no earlier round has sent it. */
     if (c->phase == ACCEPTING && c->sentOnce && count(me, REFUSED) == MEMBERS) {
       MET("a put that every member refuses was not sent")
       c->sent = 0;
@@ -266,7 +266,7 @@ c_code {
     idle(me);
   }
 
-  /* What nobody will look at any more is let go, so that there are fewer states. */
+  /* State that is never read again is dropped, so that there are fewer states. */
   static void letGo(void) {
     int me, i;
     for (me = 0; me < CANDIDATES; me++) {
@@ -291,7 +291,7 @@ c_code {
     SWAP(int, promises->at[one], promises->at[other])
   }
 
-  /* Nothing tells the members apart, so that of all ways to number them one is enough. */
+  /* The members are all alike, so one of all numberings is enough. */
   static void swapMembers(int one, int other) {
     int me, i;
     SWAP(int, names[one], names[other])

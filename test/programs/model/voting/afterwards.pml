@@ -1,13 +1,13 @@
 /*
- * What is done at the end of each step, so that there are finitely many states and each of them is met in one form. It is
- * written in C for speed.
+ * Runs at the end of each step. It keeps the number of states finite, and gives each state one form. It is written in C for
+ * speed.
  *
- * A leader's age is that of the latest LEAD that a majority has taken; once it is out, that term is over. What cannot
- * change anything any more is dropped: who has taken a LEAD that counts already, and a LEAD that would not count any more
- * and could but bar voters.
+ * A leader's age is that of the latest LEAD that a majority has accepted. Once this LEAD is out, the term has ended. What cannot
+ * change anything any more is dropped: the acknowledgements of a LEAD that counts already, and a LEAD that would only block
+ * voters.
  *
- * Of terms only the order matters: those that anybody still knows are numbered anew, as 2, 4, 6 and so on, so that there
- * is always one in between to be claimed.
+ * Only the order matters for terms. The terms still in use are renamed to 2, 4, 6 and so on, so that a term in between can always
+ * be claimed.
  */
 
 #define AFTERWARDS BREAKS_HOLD; count(); drop_the_past(); name_terms_anew(); name_candidates_anew(); MUTUAL_EXCLUSION
@@ -22,7 +22,7 @@
   fi; \
   CLAIM(!ARE_TWO_VALID, "two candidates are valid at once")
 
-/* Both candidates may do the same. Where the account of a run is of no interest, one of each two such states will do. */
+/* Both candidates may do the same. If the account of a run does not matter, one of each two such states is enough. */
 #ifdef ALIKE
 #define ARE_ALIKE 1
 #else
@@ -70,7 +70,7 @@ inline count() {
   }
 }
 
-/* An order is of no use any more once nobody leads its term, or has it on a disk or under way. */
+/* An order has no use any more once its term is not led, not on a disk and not under way. */
 #ifdef BREAKS
 #ifdef BREAK_OF_ANY_TERM
 #define KEEPS_ORDERS 1

@@ -1,7 +1,7 @@
 /*
- * BREAK: an administrator's order ends a term, which it names. It is kept, and no LEAD of that term is taken any more. With
- * IMMEDIATE it also frees what the LEADs of that term have barred, at once and after a restart: its leader may be valid beside the next
- * one then, and nobody else may.
+ * BREAK: an administrator's order ends a term, which it names. It is kept, and no LEAD of that term is accepted any more. With
+ * IMMEDIATE it also lifts the block of that term's LEADs, at once and after a restart. Then the leader of that term may be valid
+ * beside the next one, but no others may.
  */
 
 #ifdef BREAKS
@@ -22,7 +22,7 @@
 #endif
 #define NOTE_WHETHER_LATE C.latest.late = (isTold && C.term == ordered)
 
-/* Somebody leads, as an administrator has read, who gives one order at a time. */
+/* An administrator has read that this candidate leads. It gives one order at a time. */
 #define MAY_ORDER (C.phase == ELECTED && C.leads && ordered == 0)
 
 inline order() {
@@ -30,7 +30,7 @@ inline order() {
   ordered = C.term; isTold = false
 }
 
-/* It may arrive at any time, also once its term is over. */
+/* The order may arrive at any time, also after its term has ended. */
 #ifdef BREAK_OF_ANY_TERM
 #define MAY_BREAK (ordered != 0 && ordered <= V.term && !V.broken && !V.forgot)
 #else
@@ -69,13 +69,13 @@ inline take_break() {
 #define BREAKS_HOLD skip
 #endif
 
-/* The only one that may be valid beside another. */
+/* The only leader that may be valid beside another one. */
 #ifdef IMMEDIATE
 #define IS_EXEMPT(who) (ordered != 0 && cand[who].term == ordered)
 #else
 #define IS_EXEMPT(who) false
 #endif
-/* An order of before frees the bars of whatever comes. */
+/* An earlier order also lifts every later block. */
 #ifdef IMMEDIATE_FOR_GOOD
 #define IS_FREE_BY_ORDER V.broken
 #else

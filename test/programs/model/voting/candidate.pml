@@ -1,4 +1,4 @@
-/* What a candidate does. Its own server answers by the same rules as the others. */
+/* The steps of a candidate. Its own server answers by the same rules as the others. */
 
 #define NO_LEAD(lead) lead.age = VALID; lead.taken = 0
 
@@ -22,7 +22,7 @@ inline become_standby(who) {
 #else
 #define OWN_VOTE (!REFUSES)
 #endif
-/* Any term above its server's: one that others know, or one between those. */
+/* Any term above its server's: a known one, or one between known ones. */
 #define MAY_CLAIM(more) \
   (IS_FREE && OWN_VOTE && V.term + more <= highest + 1)
 
@@ -34,7 +34,7 @@ inline claim(more) {
   NOT_BROKEN
 }
 
-/* When the votes are counted makes no difference to what they are. */
+/* The instant at which votes are counted does not change the votes. */
 #define MAY_WIN (C.phase == CLAIMING && MAJORITY(me, C.votes))
 
 inline win() {
@@ -69,7 +69,7 @@ inline send_lead() {
 #endif
 }
 
-/* The latest that they have heard is the earlier one now. */
+/* The latest LEAD that the servers have heard is the earlier one now. */
 inline shift_heard(who) {
   if
   :: voter[who].term == C.term && voter[who].heard != NONE && voter[who].heard != RELEASE ->
@@ -85,7 +85,7 @@ inline resend() {
 }
 #endif
 
-/* When the answers are heard makes no difference to what they are. */
+/* The instant at which answers are heard does not change the answers. */
 #define MAY_LEAD (C.phase == ELECTED && !C.leads && C.age < VALID)
 
 inline lead() {
@@ -117,7 +117,7 @@ inline release() {
 #endif
 }
 
-/* Its attempt or its validity has ended, or nobody waits for it any more. */
+/* The attempt or the validity has ended, or the caller does not wait any more. */
 inline stop() {
   TELL("stops");
   become_standby(me)

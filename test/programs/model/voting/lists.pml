@@ -1,6 +1,6 @@
 /*
- * Lists of servers: three, then A and B, then A alone. One server after the other is started with the next one, whenever it may
- * be; servers whose lists differ do not hear one another.
+ * Lists of servers: three, then A and B, then A alone. One server after the other is started with the next list, whenever it may
+ * be. Servers with different lists do not hear one another.
  */
 
 #ifdef LISTS
@@ -10,7 +10,7 @@
 #else
 #define STEP 1
 #endif
-/* It does not know yet what the others of its list know. */
+/* The server does not know yet what the others of its list know. */
 #ifdef LISTS_WITHOUT_TELLING
 #define KNOWS_LITTLE false
 #else
@@ -32,7 +32,7 @@ inline move() {
   fi
 }
 
-/* A majority of the list is both of it. */
+/* A majority of the list is both of its servers. */
 #define MAY_JOIN(who) (V.moved && who != me && voter[who].list == V.list)
 
 inline join(who) {

@@ -1,6 +1,6 @@
 /*
- * What is done at the end of each step, so that there are finitely many states and each of them is met in one form: what cannot
- * change anything any more is dropped, terms are numbered anew (of which only the order matters), and servers that are alike are sorted.
+ * Runs at the end of each step. It keeps the number of states finite, and gives each state one form. What cannot change anything
+ * any more is dropped. Terms are renamed, because only their order matters. Servers that are alike are sorted.
  */
 
 c_code {

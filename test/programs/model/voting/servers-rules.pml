@@ -1,4 +1,4 @@
-/* Who may do what: `ballots.ts`, `admission.ts`, `roster.ts` in the code. */
+/* The conditions of each step: `ballots.ts`, `admission.ts`, `roster.ts` in the code. */
 
 c_code {
   #define TELL if (readtrail) printf("\nSTEP %c ", 'A' + names[me]), printf
@@ -7,7 +7,7 @@ c_code {
   #define ALL (BIT(SERVERS) - 1)
 
   extern int readtrail;
-  /* Which servers these are, for the account of a run: see sortServers. */
+  /* The names of the servers in the account of a run: see sortServers. */
   static int names[] = { 0, 1, 2, 3, 4 };
 
   static int bits(int set) { return (set & 1) + (set >> 1 & 1) + (set >> 2 & 1) + (set >> 3 & 1) + (set >> 4 & 1); }
@@ -27,16 +27,16 @@ c_code {
   static int hearsOf(int me, int who) { return LIST(me) == LIST(who) && !IS_OUT(me) && !IS_OUT(who); }
 
   static int takesPart(int me) { struct Voter *v = &now.voter[me]; return !v->forgot && !v->unsure && !HAS_MOVED(me) && !IS_OUT(me); }
-  /* It has barred itself by a LEAD, or by its start. */
+  /* A LEAD or the server's start still blocks its votes. */
   static int refuses(int me) { return !takesPart(me) || now.voter[me].age < LEASE; }
 
-  /* One vote a term: a term that it knows already is none to vote in. */
+  /* A server has one vote in each term, so it does not vote in a term that it knows already. */
   static int mayVote(int me, int who) {
     struct Candidate *c = &now.cand[who];
     return c->phase == CLAIMING && hearsOf(me, who) && c->term > now.voter[me].term && !refuses(me);
   }
 
-  /* A LEAD below its term is refused, one above it is taken. */
+  /* A server refuses a LEAD below its term, and accepts one above it. */
   static int mayTakeLead(int me, int who) {
     struct Candidate *c = &now.cand[who];
     struct Voter *v = &now.voter[me];
@@ -50,7 +50,10 @@ c_code {
   static int lost(void);
   static int haveAllTold(int me);
 
-  /* So many others have to tell one that has lost its disk: all but a minority. And one that has moved: a majority with it. */
+  /*
+   * The number of others that must report. A server that has lost its disk needs all but a minority. A server with a new list
+   * needs a majority, itself included.
+   */
   static int neededBy(int me) {
     int size = sizeOf(LIST(me)), needed = size - majorityOf(size) + 1;
     if (!now.voter[me].forgot) return majorityOf(size) - 1;
@@ -70,8 +73,9 @@ c_code {
   }
 
   /*
-   * What a server that does not take part yet is told. It asks again and again, and any answer may be lost. Since terms only rise, and one
-   * that has been told less refuses less, it is enough to take what it is told as early as may be, by those who know least.
+   * The reports to a server that takes no part yet. It asks again and again, and any answer may be lost. Terms only rise, and a
+   * server that was told less refuses less. So it is enough to take each report as early as possible, from the servers that know
+   * least.
    */
   static void listen(int me) {
     struct Voter *v = &now.voter[me];
@@ -88,7 +92,7 @@ c_code {
     for (who = 0; who < SERVERS; who++) if (who != me && hearsOf(me, who) && !now.voter[who].forgot) {
       if (told[who] == 0 && (!v->forgot || isLate)) told[who] = now.voter[who].term;
     } else if (who != me && who < sizeOf(LIST(me))) all = 0;
-    /* Where all have told, it does not matter when. */
+    /* If all have reported, the time of the reports does not matter. */
     if (v->forgot && v->age == 0 && v->floor == 0 && all)
       for (who = 0; who < SERVERS; who++) if (who != me && hearsOf(me, who) && now.voter[who].term > v->floor) v->floor = now.voter[who].term;
     floor = lowestOf(told, neededBy(me));
@@ -98,7 +102,7 @@ c_code {
   static int mayTakePart(int me) {
     struct Voter *v = &now.voter[me];
     if (IS_OUT(me) || takesPart(me)) return 0;
-    /* It asks them all, and they answer. */
+    /* The server asks all others, and they answer. */
     if (v->unsure) return lost() == 1;
   #ifdef NO_WAIT_AFTER_LOSS
     return v->floor != 0;
@@ -128,13 +132,16 @@ c_code {
   #else
   #define LIST_STEP 1
   #endif
-  /* One list after the other, and each by all before the next; and new servers with the first list that has them. */
+  /*
+   * One list follows the other, and all servers must have a list before the next one. A new server starts with the first list
+   * that has it.
+   */
   static int mayStartWithNextList(int me) {
     struct Voter *v = &now.voter[me];
     int nth;
     if (v->isOut) return 1;
     if (v->list + LIST_STEP > 2 || v->moved || v->forgot) return 0;
-    /* It has met all of its list with that. */
+    /* The server has met all of its list with this list. */
     for (nth = 0; nth < sizeOf(v->list); nth++) if (now.voter[nth].isOut || now.voter[nth].list < v->list) return 0;
     return 1;
   }

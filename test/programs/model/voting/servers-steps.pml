@@ -1,7 +1,7 @@
-/* What candidates and servers do, and what befalls them. */
+/* The steps of candidates and servers, and the faults. */
 
 c_code {
-  static int claimed; /* what a claim of the model was found to be violated by: 0, or which */
+  static int claimed; /* the violated claim; 0: none, 1: rising terms, 2: one leader at a time */
 
   #if ROLLBACKS > 0
   static void forgetBackup(void) {
@@ -15,14 +15,14 @@ c_code {
     now.cand[me].age = now.cand[me].leadAge = VALID;
   }
 
-  /* Every message tells how often its sender has written. */
+  /* Every message has its sender's write counter. */
   static void hear(int me, int from) {
   #if ROLLBACKS > 0
     if (from == now.backedUp && now.wroteSince && me != from) now.remember |= BIT(me);
   #endif
   }
 
-  /* It writes its file before it answers: also what it remembers of others. */
+  /* The server writes its file before it answers, with what it remembers of others. */
   static void keepFile(int me) {
     struct Voter *v = &now.voter[me];
     v->fileTerm = v->term;
@@ -33,7 +33,7 @@ c_code {
   #endif
   }
 
-  /* The candidate has its vote. What votes a majority has given is written down before the first LEAD. */
+  /* The candidate has this vote. The counters of a majority's votes are written down before the first LEAD. */
   static void countVote(int who, int me) {
     struct Candidate *c = &now.cand[who];
     int list = LIST(who);
@@ -121,7 +121,7 @@ c_code {
     if (v->forgot) { v->term = 0; v->age = 0; }
     else {
       v->term = v->fileTerm;
-      /* An election that an intact file lacks is new to it. */
+      /* An election that an intact file lacks is new to the server. */
       v->age = v->fileLease ? 0 : LEASE;
     }
   #if ROLLBACKS > 0
@@ -169,7 +169,7 @@ c_code {
       MET("a return after a lost disk")
       v->forgot = 0;
       v->term = v->fileTerm = v->floor;
-      /* Every lease that it may have acknowledged is over. */
+      /* Every lease that the server may have acknowledged has ended. */
       v->fileLease = 0;
       v->age = LEASE;
     }

@@ -1,18 +1,18 @@
 /*
- * One election among four or five servers, or among three that become four and then five: votes, one LEAD, restarts, lost disks and
- * files that were rolled back. `voting.pml` has three servers, and more of what befalls them. README.md in the folder above says what is
- * modelled, and what not.
+ * One election among four or five servers, or among three that become four and then five. It has votes, one LEAD, restarts, lost
+ * disks and files that were rolled back. `voting.pml` has three servers, and more faults. README.md in the folder above says what
+ * is modelled, and what is not.
  *
- * One step at a time is taken, freely chosen. Nothing ever has to happen, so every delay, loss and freeze is among the runs.
+ * One step at a time is chosen freely. No step ever has to happen, so the runs include every delay, loss and freeze.
  */
 
 #ifndef SERVERS
 #define SERVERS 5
 #endif
-/* Servers 0 and 1 compete; the others only vote, and nothing tells them apart. */
+/* Servers 0 and 1 compete. The others only vote, and are all alike. */
 #define CANDIDATES 2
 
-/* How many units a clock advances in a tick: a slow one of a candidate, a fast one of a voter. */
+/* The units by which a clock advances in a tick: SLOW for a candidate, FAST for a voter. */
 #define FAST 100
 #ifndef SLOW
 #define SLOW 90
@@ -20,11 +20,11 @@
 #define LEASE 200
 /* A leader leaves a tenth of its lease unused. */
 #define VALID 180
-/* What a server that has lost its disk was told before that is heeded only if all have told; a claim counts no vote later. */
+/* A server that has lost its disk uses earlier reports only if all have reported. A claim counts no votes later than this. */
 #define LONGEST_CLAIM 100
 #define COUNTING 90
 
-/* How many terms may be known at once, and how many claims there are. */
+/* The number of terms that may be known at once, and the number of claims. */
 #ifndef TERMS
 #define TERMS 4
 #endif
@@ -37,7 +37,7 @@
 #ifndef LOSSES
 #define LOSSES 0
 #endif
-/* How many may have lost their disks at once. */
+/* The number of servers that may have lost their disks at once. */
 #ifndef LOST_AT_ONCE
 #define LOST_AT_ONCE 1
 #endif
@@ -45,30 +45,30 @@
 #define ROLLBACKS 0
 #endif
 
-/* What a candidate is about. */
+/* The phase of a candidate. */
 #define STANDBY 0
 #define CLAIMING 1 /* its ELECT is under way */
 #define ELECTED 2 /* a majority has voted for it: it sends LEAD */
 
 typedef Voter {
-  /* On its disk, before it answers. */
+  /* On the disk, before the server answers. */
   byte fileTerm;
   bool fileLease;
   /* In memory. */
   byte term;
-  bool heard; /* it has taken the latest LEAD of its term */
-  short age; /* since the last LEAD that it took, or its start; LEASE: it refuses nobody */
-  /* It has lost its disk: it neither votes nor acknowledges until it knows what the others know. */
+  bool heard; /* it has accepted the latest LEAD of its term */
+  short age; /* since the last LEAD that it accepted, or its start; LEASE: it blocks no candidate */
+  /* The server has lost its disk. It neither votes nor acknowledges until it knows what the others know. */
   bool forgot;
-  /* Its file may be an older one: so long as not all have told, it does not take part either. */
+  /* The server's file may be an older one. Until all have reported, the server takes no part either. */
   bool unsure;
-  byte floor /* the least that it can be told, by as many as are needed; 0: it has not been told yet */
+  byte floor /* the lowest floor that enough reports can give; 0: too few reports yet */
 #ifdef LISTS
   ;
-  byte list; /* it works with that; lists are of 3, 4 and 5 servers */
+  byte list; /* the number of its list; the lists have 3, 4 and 5 servers */
   bool isOut; /* it has not been started yet */
-  bool moved; /* its file is of the list before, and it does not know yet what the others of this one know */
-  byte told[SERVERS] /* what each other one has told it, as early as may be */
+  bool moved; /* its file is of the former list, and it does not know yet what the others of this list know */
+  byte told[SERVERS] /* the report of each other server, as early as possible */
 #endif
 }
 
@@ -85,7 +85,7 @@ typedef Candidate {
 
 Voter voter[SERVERS];
 Candidate cand[CANDIDATES];
-/* The highest term that anybody has led, and that anybody knows. */
+/* The highest term that was ever led, and the highest known term. */
 byte highestLed;
 byte highest;
 byte claimsLeft;
@@ -93,7 +93,10 @@ byte restartsLeft;
 byte lossesLeft;
 byte rollbacksLeft;
 #if ROLLBACKS > 0
-/* The file that one server had at some time; and whether that has written since, and who remembers so: in memory, and on its disk. */
+/*
+ * The file that one server had at some time. Also whether the server has written since, and which servers remember that: in
+ * memory, and on disk.
+ */
 byte backedUp = SERVERS;
 byte backupTerm;
 bool backupLease;
@@ -102,7 +105,7 @@ byte remember;
 byte fileRemember;
 #endif
 bool isWrong;
-/* Which steps may be taken. */
+/* The steps that may be taken. */
 short can[SERVERS];
 byte canClaim[CANDIDATES];
 
@@ -123,10 +126,10 @@ init {
   }
 }
 
-/* A step that may be taken, and what has to hold after it. Which may be taken is worked out after each step. */
+/* A step that may be taken, and the claims after it. The possible steps are computed again after each step. */
 #define STEP(may, what) d_step { may -> c_code { what; afterwards(); }; assert(!isWrong) }
 #define CAN(what) ((can[me] >> (what)) & 1)
-/* Any term above its server's: one that others know, or one between those. It may give up whatever it is about. */
+/* Any term above its server's: a known one, or one between known ones. A candidate may give up at any time. */
 #define CLAIM(more) STEP(canClaim[me] >= more, claim(Pcandidate->me, more))
 
 proctype candidate(byte me) {
@@ -137,7 +140,7 @@ end:
   od
 }
 
-/* What reaches one server, and what befalls it. */
+/* The messages to one server, and its faults. */
 proctype server(byte me) {
 end:
   do
@@ -156,7 +159,7 @@ end:
   od
 }
 
-/* A candidate's clock that is slow and a voter's that is fast give the most leeway: neither loses by it anywhere. */
+/* A slow clock of a candidate and a fast clock of a voter allow the most. Neither ever prevents a step. */
 proctype time() {
 end:
   do

@@ -1,9 +1,9 @@
-/* What a voter does, and what it keeps. */
+/* The steps of a voter, and its state. */
 
-/* It barred itself by a LEAD, or by its start, or it does not know what it has forgotten. */
+/* A LEAD or the server's start still blocks its votes, or it does not know what it has forgotten. */
 #define REFUSES (V.forgot || KNOWS_LITTLE || V.age < LEASE && !IS_FREE_BY_ORDER)
 
-/* It has heard the RELEASE of its term. */
+/* The voter has heard the RELEASE of its term. */
 #ifdef RELEASE_WITHOUT_NUMBER
 #define IS_FREED V.freed
 #define NOT_FREED V.freed = false
@@ -12,7 +12,7 @@
 #define NOT_FREED skip
 #endif
 
-/* An ELECT arrives. One vote a term: a term that it knows already is none to vote in. */
+/* An ELECT arrives. A voter has one vote in each term, so it does not vote in a term that it knows already. */
 #define ELECTS(who) (LIST(who) == LIST(me) && cand[who].phase == CLAIMING && cand[who].term > V.term)
 #ifdef VOTE_DURING_LEASE
 #define MAY_VOTE(who) (ELECTS(who) && !V.forgot)
@@ -31,7 +31,7 @@ inline vote(who) {
   cand[who].votes = cand[who].votes | BIT(me)
 }
 
-/* A LEAD arrives. One below its term is refused, one above it is taken; an older number extends nothing. */
+/* A LEAD arrives. One below the voter's term is refused, and one above it is accepted. An older number extends nothing. */
 #define HAS_SENT(who, lead) (LIST(who) == LIST(me) && (cand[who].phase == ELECTED || cand[who].phase == RELEASED) && cand[who].lead.age < VALID)
 #ifdef IGNORE_NUMBERS
 #define EXTENDS(who, which) (cand[who].term >= V.term)
@@ -58,7 +58,7 @@ inline take(who, which) {
 #ifndef LEAD_NOT_KEPT
   V.fileTerm = V.term; V.fileLease = true;
 #endif
-  /* Who is barred by the latest is barred by the earlier as long, at least. */
+  /* The latest LEAD blocks at least as long as the earlier one, so it also counts for that one. */
   cand[who].earlier.taken = cand[who].earlier.taken | BIT(me);
   if
   :: which == LATEST -> cand[who].latest.taken = cand[who].latest.taken | BIT(me)
@@ -66,7 +66,7 @@ inline take(who, which) {
   fi
 }
 
-/* RELEASE ends the bar of its own term, and of no other. */
+/* RELEASE lifts the block of its own term only. */
 #ifdef RELEASE_OF_ANY_TERM
 #define RELEASES(who) (cand[who].released != 0)
 #else
@@ -102,7 +102,7 @@ inline restart() {
 #ifdef NO_WAIT
      V.age = LEASE;
 #else
-     /* An election that an intact file lacks is new to it. */
+     /* An election that an intact file lacks is new to the server. */
      V.age = (V.fileLease -> 0 : LEASE);
 #endif
   fi;
@@ -142,7 +142,7 @@ inline be_told(who) {
   fi
 }
 
-/* All others but a minority have told: one of them is in every majority that has elected somebody. */
+/* All others but a minority have reported. One of them is in every majority that has elected a leader. */
 #ifdef FLOOR_OF_TOO_FEW
 #define KNOWS_FLOOR (V.toldBy != 0)
 #else

@@ -1,8 +1,8 @@
 /*
- * One election among three servers that have no store. README.md in the folder above says what is modelled, what is not,
- * and why that is sound.
+ * One election among three servers that have no store. README.md in the folder above says what is modelled, what is not, and why
+ * that is sound.
  *
- * One step at a time is taken, freely chosen. Nothing ever has to happen, so every delay, loss and freeze is among the runs.
+ * One step at a time is chosen freely. No step ever has to happen, so the runs include every delay, loss and freeze.
  */
 
 #define SERVERS 3
@@ -11,7 +11,7 @@
 #define MAJORITY(who, set) \
   (LIST(who) == 0 && ((set) == 3 || (set) >= 5) || LIST(who) == 1 && (set) == 3 || LIST(who) == 2 && (set) == 1)
 
-/* How many units a clock advances in a tick: a slow one of a leader, a fast one of a voter. */
+/* The units by which a clock advances in a tick: SLOW for a leader, FAST for a voter. */
 #define FAST 100
 #ifndef SLOW
 #define SLOW 90
@@ -20,27 +20,27 @@
 /* A leader leaves a tenth of its lease unused. */
 #define VALID 180
 
-/* What a candidate is about. */
+/* The phase of a candidate. */
 #define STANDBY 0
 #define CLAIMING 1 /* its ELECT is under way */
 #define ELECTED 2 /* a majority has voted for it: it sends LEAD */
 #define RELEASED 3 /* its validity has ended, and RELEASE is under way */
 
-/* What a voter has heard of the sender of its term's LEADs, of what that one remembers. */
+/* The message of its term's leader that a voter has heard last, of those that the leader remembers. */
 #define NONE 0
 #define EARLIER 1
 #define LATEST 2
 #define RELEASE 3
 
 typedef Voter {
-  /* On its disk, before it answers. */
+  /* On the disk, before the server answers. */
   byte fileTerm;
   bool fileLease;
   /* In memory. */
   byte term;
   byte heard;
-  short age; /* since the last LEAD that it took, or its start; LEASE: it refuses nobody */
-  /* It has lost its disk, and neither votes nor acknowledges until it knows what the others know. */
+  short age; /* since the last LEAD that it accepted, or its start; LEASE: it blocks no candidate */
+  /* The server has lost its disk. It neither votes nor acknowledges until it knows what the others know. */
   bool forgot;
   byte toldBy; /* a bit for each server that has told it its term since the start */
   byte floor
@@ -55,19 +55,19 @@ typedef Voter {
 #endif
 #ifdef BREAKS
   ;
-  /* Its term is broken: in memory, and on its disk. */
+  /* The voter's term is broken: in memory, and on its disk. */
   bool broken;
   bool fileBroken
 #endif
 }
 
-/* A LEAD: it may arrive at any time, more than once, or never; so may its answers. */
+/* A LEAD. It may arrive at any time, more than once, or never, and so may its answers. */
 typedef Lead {
   short age; /* since before it was first sent */
   byte taken /* a bit for each server that has acknowledged it */
 #ifdef BREAKS
   ;
-  bool late /* it was first sent after somebody had been told that its term is broken */
+  bool late /* it was first sent after an administrator was told that its term is broken */
 #endif
 }
 
@@ -79,17 +79,20 @@ typedef Candidate {
   short age; /* since the send of the latest LEAD that a majority has acknowledged */
   Lead latest;
   Lead earlier;
-  /* The term of the last RELEASE that it has sent: that may arrive at any time. */
+  /* The term of the last RELEASE that this candidate has sent. It may arrive at any time. */
   byte released
 }
 
 Voter voter[SERVERS];
 Candidate cand[CANDIDATES];
-/* The highest term that anybody has led, and that anybody knows. */
+/* The highest term that was ever led, and the highest known term. */
 byte highestLed;
 byte highest;
 #ifdef BREAKS
-/* The term of an order that may arrive anywhere at any time; and whether a majority has taken it, and it was told so. */
+/*
+ * The term of an order, which may arrive at any server at any time. Also whether the administrator was told that a majority has
+ * it.
+ */
 byte ordered;
 bool isTold;
 #endif
@@ -97,9 +100,9 @@ bool isTold;
 #define C cand[me]
 #define V voter[me]
 #define BIT(server) (1 << (server))
-/* What the account of a run says about this step, when it is replayed. */
+/* The text of this step when the run is replayed. */
 #define TELL printf("\nSTEP %c ", 'A' + me); printf
-/* A place that has to be reachable, if the protocol is right: the search tells when it first gets there. */
+/* A situation that must be reachable if the protocol is right. The search prints it when it first gets there. */
 #define SHOWN(what) c_code { MET(what) }
 #define MET(what) { static int met; if (!met) { met = 1; printf("\nSHOWN %s\n", what); } }
 
@@ -119,7 +122,7 @@ bool isTold;
 #endif
 #define IS_VALID(who) (MAY_BE_VALID(who) && cand[who].leads && cand[who].age < VALID)
 
-/* A watch that has reached its end need not go on. */
+/* A watch that has reached its end stops. */
 inline run_watch(age_, rate, end_) {
   age_ = age_ + rate;
   if
@@ -176,7 +179,7 @@ end:
   od
 }
 
-/* What reaches one server from each candidate, and what befalls it. */
+/* The messages from each candidate to one server, and the server's faults. */
 proctype server(byte me) {
 end:
   do
@@ -215,7 +218,7 @@ end:
   od
 }
 
-/* A leader's clock that is slow and a voter's that is fast give the most leeway: neither loses by it anywhere. */
+/* A slow clock of a leader and a fast clock of a voter allow the most. Neither ever prevents a step. */
 proctype time() {
   byte who;
 end:

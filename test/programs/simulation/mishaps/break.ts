@@ -1,11 +1,11 @@
 import type { MishapKind } from "./mishap.ts";
 import { afterResignation, drawAfterResignation, type AfterResignation } from "./resign.ts";
 
-/** An administrator forces a re-election. */
+/** An administrator forces a new election. */
 export interface Break extends AfterResignation {
   readonly kind: "break";
   readonly immediate: boolean;
-  /** It says which term it is to end. */
+  /** True if it names the term that it should end. */
   readonly aims: boolean;
 }
 

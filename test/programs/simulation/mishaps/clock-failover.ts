@@ -1,9 +1,9 @@
 import { drawStepMs, storeClockIsWrong, type MishapKind } from "./mishap.ts";
 
-/** Another server takes the service over, with all that is stored, and with a clock of its own. */
+/** Another server takes over the service, with all data, and with a clock of its own. */
 export interface ClockFailover {
   readonly kind: "clock-failover";
-  /** How far the new one's clock is ahead of the old one's. */
+  /** The time by which the new server's clock is ahead of the old one's. */
   readonly aheadMs: number;
 }
 

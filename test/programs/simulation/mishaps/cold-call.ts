@@ -2,17 +2,17 @@ import type { CandidatePlan } from "../candidate-plan.ts";
 import { NO_EXTREMES } from "../extreme-options.ts";
 import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** Something tries once: a process without a memory, or one in which a candidate lives, on its store object. */
+/** An elector tries once: in a process without a memory, or in a candidate's process, on its store object. */
 export interface ColdCall {
   readonly kind: "cold-call";
   readonly taskMs: number;
-  /** In whose process. */
+  /** The candidate in whose process it runs. */
   readonly with: Victim | undefined;
 }
 
 export const coldCall: MishapKind<ColdCall> = {
   share: 2,
-  // It has nothing but the store's clock to go by.
+  // It depends on the store's clock alone.
   fits: ({ store, wrongClocks }) => wrongClocks !== "all" && store !== "voting",
   draw: (random, scope) => ({
     kind: "cold-call",

@@ -1,11 +1,11 @@
 import type { ConnectionFault } from "../stores/simulated-store.ts";
 import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** The open connections of a process, or of all, serve it no more until they are closed, while new ones are well. */
+/** The open connections of a process, or of all, fail until they are closed. New connections work. */
 export interface ConnectionLoss {
   readonly kind: "connection-fault";
   readonly how: ConnectionFault;
-  /** Whose; undefined: everybody's, as by a switchover to another server. */
+  /** The process. Undefined for all processes, as after a switchover to another server. */
   readonly who: Victim | undefined;
 }
 

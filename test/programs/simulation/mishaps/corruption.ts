@@ -1,6 +1,6 @@
 import { drawSpanMs, type MishapKind } from "./mishap.ts";
 
-/** The record is spoilt for a while, in a way that shows, and put back as it was. */
+/** The record is corrupted for a while, in a visible way, and then restored. */
 export interface Corruption {
   readonly kind: "corruption";
   readonly forMs: number;

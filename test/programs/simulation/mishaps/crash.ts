@@ -1,6 +1,6 @@
 import { drawRestartMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** A process is killed, and may be started again, with all who live in it. */
+/** A process is killed, and may be started again, with all candidates in it. */
 export interface Crash {
   readonly kind: "crash";
   readonly who: Victim;

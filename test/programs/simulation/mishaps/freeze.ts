@@ -2,7 +2,7 @@ import type { SimulatedProcess } from "../process.ts";
 import type { World } from "../world.ts";
 import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** Nothing of a process runs; on a machine that sleeps, its monotonic clock stands still as well. */
+/** Nothing of a process runs. On a machine that sleeps, its monotonic clock stops as well. */
 export interface Freeze {
   readonly kind: "freeze";
   readonly who: Victim;
@@ -30,6 +30,6 @@ export function thaw(process: SimulatedProcess, world: World): void {
   world.note(process.id, "runs again");
   process.thawed = { atMs: world.nowMs, slept: sleeps };
   clock.resume();
-  // Its very first statement: what its clocks say must be enough, whatever timers are late.
+  // The process checks its clocks in its first statement. This check has to suffice, even if timers are late.
   world.referee.checkLeaderships();
 }

@@ -4,7 +4,7 @@ import type { MishapKind } from "./mishap.ts";
 export interface GoCandidate {
   readonly kind: "go-candidate";
   readonly leadsForMs: number;
-  /** It does not resign, but is gone. */
+  /** True if it disappears instead of resigning. */
   readonly dies: boolean;
   readonly ttlS: number;
 }

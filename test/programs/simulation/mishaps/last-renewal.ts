@@ -1,6 +1,6 @@
 import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** A process's next renewal is its last for a while: then it is cut off. Until then the others' requests are slow. */
+/** A process's next renewal is its last for a while, because it is cut off then. Until then the others' requests are slow. */
 export interface LastRenewal {
   readonly kind: "last-renewal";
   readonly who: Victim;

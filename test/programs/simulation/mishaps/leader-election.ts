@@ -1,11 +1,11 @@
 import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** The members of the service elect another leader of theirs, which lets every lease begin anew. */
+/** The members of the service elect another leader of theirs, which restarts every lease. */
 export interface LeaderElection {
   readonly kind: "leader-election";
-  /** For how long the former one does not hear of it; 0: it does at once. */
+  /** The time for which the former leader does not learn of it. 0: it learns at once. */
   readonly cutOffMs: number;
-  /** Who asks that one, and whether his next renewal is his last for a while. */
+  /** The process that is connected to that member, and the time for which its next renewal is its last. */
   readonly who: Victim;
   readonly lastRenewalForMs: number | undefined;
 }

@@ -5,7 +5,7 @@ import { drawSpanMs, type MishapKind } from "./mishap.ts";
 /** One of the members fails, or forgets. */
 export interface MemberFault {
   readonly kind: "member-fault";
-  /** Which of them, by a number from 0 to 1. */
+  /** The member, as a number from 0 to 1. */
   readonly which: number;
   readonly how: How;
   readonly forMs: number;

@@ -55,10 +55,10 @@ const KINDS = {
 
 type Drawn = ReturnType<(typeof KINDS)[keyof typeof KINDS]["draw"]>;
 
-/** Something that befalls a run: plain data, drawn beforehand. */
+/** A planned fault of a run: plain data, drawn beforehand. */
 export type Mishap = { readonly atMs: number } & Drawn;
 
-/** Draws what befalls a run, in the order of time. */
+/** Draws the faults of a run, in the order of time. */
 export function drawMishaps(random: SeededRandom, scope: Scope & { readonly calmAtMs: number }): Mishap[] {
   const fitting = Object.entries(KINDS).filter(([, kind]) => kind.fits?.(scope) ?? true);
   const names = fitting.flatMap(([name, { share }]) => Array<string>(share).fill(name)) as [Mishap["kind"]];
@@ -70,7 +70,7 @@ export function drawMishaps(random: SeededRandom, scope: Scope & { readonly calm
   return Array.from({ length: count }, draw).toSorted((one, other) => one.atMs - other.atMs);
 }
 
-/** Does it to the world, unless the calm has begun. */
+/** Carries out a fault in the world, unless the calm has begun. */
 export function befall(mishap: Mishap, world: World): void {
   if (world.calm) return;
   world.count(mishap.kind);

@@ -1,11 +1,14 @@
 import { drawSpanMs, type MishapKind } from "./mishap.ts";
 
-/** The service is away for everybody. */
+/** The service is away for all processes. */
 export interface Outage {
   readonly kind: "outage";
   readonly forMs: number;
   readonly how: "silent" | "refuses" | "throttles";
-  /** The SDKs wait before they connect again, and refuse everything at once for so long after the service is back; also in the calm. */
+  /**
+   * The time for which SDKs refuse all calls after the service is back, because they wait before they connect again. It may reach
+   * into the calm.
+   */
   readonly backsOffMs: number;
 }
 

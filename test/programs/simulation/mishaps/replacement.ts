@@ -3,30 +3,33 @@ import { isQuorum } from "../stores/stores.ts";
 import type { World } from "../world.ts";
 import type { MishapKind, Scope } from "./mishap.ts";
 
-/** A member of a quorum gets an empty store: some processes are started again with it, and others go on with the former one. */
+/**
+ * A member of a quorum gets an empty store. Some processes are started again with it, and others continue with the former one.
+ */
 export interface Replacement {
   readonly kind: "replacement";
-  /** Which of them, by a number from 0 to 1. */
+  /** The member, as a number from 0 to 1. */
   readonly which: number;
-  /** How likely a process that starts afterwards is given the former list, but for the first one. */
+  /** The probability that a process that starts afterwards gets the former list. The first one never does. */
   readonly laggards: number;
-  /** Nobody reaches the former store any more. */
+  /** True if no process reaches the former store any more. */
   readonly leaves: boolean;
   /**
-   * For a while some of the other members are out of reach of those who have the former store, and the rest of these of
-   * everybody else: with the replaced one, either are a majority. After so long, for so long; 0: at no time.
+   * For a while, processes with the former store do not reach some of the other members. All other processes do not reach the
+   * rest of these. Each side is a majority with its store of the replaced member. It begins after `splitsAfterMs` and lasts for
+   * `splitsForMs`. 0: never.
    */
   readonly splitsAfterMs: number;
   readonly splitsForMs: number;
-  /** When each candidate's process is started again; undefined: not for this. */
+  /** The time after which each candidate's process is started again. Undefined: it is not, for this. */
   readonly restartsAfterMs: ReadonlyArray<number | undefined>;
 }
 
-/** How long until a member is looked at again that could not be replaced yet, in leases. */
+/** The wait before another try to replace a member that could not be replaced yet, in leases. */
 const AGAIN_LEASES = 0.1;
 
 export const replacement: MishapKind<Replacement> = {
-  // A plan has one or none, drawn after everything else: see drawReplacement.
+  // A plan has at most one, drawn after everything else: see drawReplacement.
   share: 0,
   draw: (random, { leaseMs, count }) => ({
     kind: "replacement",
@@ -56,7 +59,7 @@ export const replacement: MishapKind<Replacement> = {
   },
 };
 
-/** Draws what may befall a quorum once in a run: before anybody has written anything, or later. */
+/** Draws the replacement in a quorum, at most once in a run: before the first write, or later. */
 export function drawReplacement(
   random: SeededRandom,
   scope: Scope & { readonly calmAtMs: number },

@@ -1,10 +1,10 @@
 import { drawSpanMs, drawStepMs, type MishapKind } from "./mishap.ts";
 
-/** The replica is cut off: writes are shown, and none is acknowledged. Then it takes over without them, or has caught up. */
+/** The replica is cut off: writes are shown, but not acknowledged. Then it takes over without them, or has caught up. */
 export interface ReplicaLoss {
   readonly kind: "replica-loss";
   readonly forMs: number;
-  /** How far its clock is ahead where it takes over; undefined: it catches up. */
+  /** The time by which its clock is ahead if it takes over. Undefined: it catches up. */
   readonly aheadMs: number | undefined;
 }
 

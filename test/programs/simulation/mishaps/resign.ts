@@ -2,7 +2,7 @@ import type { SeededRandom } from "@leasehold/core/testing";
 import type { World } from "../world.ts";
 import { drawVictim, type MishapKind, type Scope, type Victim } from "./mishap.ts";
 
-/** A candidate is told to give up its term, if it leads. */
+/** A candidate has to end its term, if it leads. */
 export interface Resign {
   readonly kind: "resign";
   readonly who: Victim;
@@ -20,7 +20,7 @@ function tellToResign(who: Victim, world: World): void {
   if (victim?.clock.running) void victim.elector.resign();
 }
 
-/** What may be done a while after the leader has resigned, when nobody may lead yet. */
+/** The time after the leader's resignation at which something is done, when no candidate may lead yet. */
 export interface AfterResignation {
   readonly resignedForMs: number | undefined;
 }

@@ -1,10 +1,10 @@
 import { SLOWEST_RATE } from "../stores/simulated-store.ts";
 import type { MishapKind } from "./mishap.ts";
 
-/** An administrator ends the session of somebody in the queue, behind everybody's back. */
+/** An administrator ends the session of a candidate in the queue, which does not learn of it. */
 export interface Revocation {
   readonly kind: "revocation";
-  /** The place in the queue, from 0: the first may lead. */
+  /** The place in the queue, from 0. The first may lead. */
   readonly index: number;
 }
 
@@ -16,7 +16,7 @@ export const revocation: MishapKind<Revocation> = {
     const term = world.store.faults?.revoke(index);
     if (term === undefined) return;
     world.note("service", `an administrator revokes the lease of term ${term}`);
-    // Until its holder renews, or its own time is up, it cannot know.
+    // The holder cannot know of it before it renews, or its own time is over.
     world.referee.excuse(term, world.nowMs + world.leaseMs / SLOWEST_RATE);
   },
 };

@@ -1,10 +1,10 @@
 import { SimulatedVoting, type Loss } from "../stores/voting-store.ts";
 import { drawSpanMs, type MishapKind } from "./mishap.ts";
 
-/** Of the servers that vote: one is started again, perhaps without its disk or with an older one; or they are split. */
+/** One of the voting servers is started again, perhaps without its disk or with an older one; or they are split. */
 export interface ServerLoss {
   readonly kind: "server-loss";
-  /** Which of them, from 0 to 1. */
+  /** The server, as a number from 0 to 1. */
   readonly which: number;
   readonly what: Loss | "split";
   readonly forMs: number;

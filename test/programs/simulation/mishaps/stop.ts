@@ -1,6 +1,6 @@
 import { drawRestartMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
 
-/** A candidate is asked to stop, as its process is by SIGTERM, and may be started again. */
+/** A candidate has to stop, as by SIGTERM to its process, and may be started again. */
 export interface Stop {
   readonly kind: "stop";
   readonly who: Victim;
@@ -15,14 +15,14 @@ export const stop: MishapKind<Stop> = {
     if (!victim) return;
     world.note(victim.id, "is told to stop");
     victim.told = true;
-    // Of those that are not started again, which is drawn already: a draw more would change every plan.
+    // Use a value that is drawn already, because one more draw would change every plan.
     const isPlanned = restartAfterMs === undefined;
     victim.clock.deliver(() => (isPlanned ? victim.stopAsPlanned() : victim.stopping.abort(new Error("told to stop"))));
     if (restartAfterMs === undefined) return;
     const { process } = victim;
     const dwellers = world.dwellers(process);
     world.beforeCalm(restartAfterMs, () => {
-      // What has not stopped by then is killed; and a process in which nobody else lives ends with it.
+      // A process that has not stopped by then is killed. A process without other candidates ends with it.
       if (!victim.stopped || dwellers.length === 1) process.clock.kill();
       for (const { seat, id } of dwellers) world.enter(seat, id);
     });

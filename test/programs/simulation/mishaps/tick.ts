@@ -13,30 +13,33 @@ export interface Tick {
 /** One delivery of an occurrence, to a process of its own. */
 export interface Delivery extends PlannedClock {
   readonly afterMs: number;
-  /** How long its platform lets it run. */
+  /** The time for which its platform lets it run. */
   readonly limitMs: number;
-  /** How long its work takes. */
+  /** The duration of its work. */
   readonly workMs: number;
-  /** Its own lease, or one as long as the platform's limit. */
+  /** Its own lease. Undefined: as long as the platform's limit. */
   readonly leaseDurationMs: number | undefined;
-  /** Who renews it: the handler at its checkpoints, or a timer. */
+  /** The sender of renewals: the handler at its checkpoints, or a timer. */
   readonly renewal: "checkpoint" | "background";
-  /** What its handler is like: one that is deaf goes on once its signal has aborted, and one that is eager completes by itself, twice at once. */
+  /**
+   * The behaviour of its handler. A deaf one continues after its signal has aborted. An eager one completes by itself, twice at
+   * once.
+   */
   readonly handler: "obedient" | "deaf" | "eager" | "throwing";
-  /** For how long the service turns it away once its work is done. */
+  /** The time for which the service refuses it once its work is done. */
   readonly refusedForMs: number;
-  /** When its process is killed, if it is. */
+  /** The time after which its process is killed, if it is. */
   readonly diesAfterMs: number | undefined;
-  /** When its process is paused, and for how long, if it is. */
+  /** The time after which its process is paused, and the duration, if it is. */
   readonly pause: { readonly afterMs: number; readonly forMs: number } | undefined;
 }
 
-/** The index of a clock that is right wherever any is. */
+/** The index of a clock that is right in every run that has a right one. */
 const OF_NO_CANDIDATE = Infinity;
 
 export const tick: MishapKind<Tick> = {
   share: 2,
-  // A process without a memory goes by the store's clock, and takes nothing over where the wall clocks contradict it.
+  // A process without a memory uses the store's clock. It takes nothing over if the wall clocks contradict it.
   fits: ({ store, wrongClocks }) => !clockMayStep(store) || wrongClocks === "store" || wrongClocks === "one wall",
   draw: (random, scope) => ({
     kind: "tick",

@@ -2,20 +2,23 @@ import { NOBODY } from "../orders.ts";
 import type { MishapKind } from "./mishap.ts";
 import { afterResignation, drawAfterResignation, type AfterResignation } from "./resign.ts";
 
-/** An administrator asks the leader to hand over to one candidate, or to one that never comes. */
+/** An administrator transfers the leadership to one candidate, or to one that never comes. */
 export interface Transfer extends AfterResignation {
   readonly kind: "transfer";
   readonly to: number | typeof NOBODY;
   readonly timeoutMs: number;
 }
 
-/** The longest that only the candidate of a transfer may acquire, in leases; one to nobody is undone after a while. */
+/**
+ * The longest time for which only the candidate of a transfer may acquire, in leases. A transfer to nobody is undone after a
+ * while.
+ */
 const LONGEST_RESERVATION = 1;
 const LONGEST_TO_NOBODY = 10;
 
 export const transfer: MishapKind<Transfer> = {
   share: 2,
-  // The next in a queue leads, and no other can be named.
+  // On etcd the next in the queue leads, and no other can be named.
   fits: ({ store }) => store !== "etcd",
   draw: (random, scope) => {
     const { leaseMs, count } = scope;

@@ -1,13 +1,13 @@
 import type { StoreKind } from "../stores/stores.ts";
 import type { MishapKind } from "./mishap.ts";
 
-/** All watches stand still without a word, or lose the history that they go on from. */
+/** All watches stop without an error, or lose the history from which they continue. */
 export interface WatchTrouble {
   readonly kind: "watch-trouble";
   readonly how: "stalls" | "is compacted" | "goes silent";
 }
 
-/** The stores of records that push. Their watches go silent for good: until a standby begins them anew. */
+/** The stores of records that push. Their watches stay silent until a standby begins new ones. */
 const PUSHING: ReadonlySet<StoreKind> = new Set<StoreKind>(["records with a push", "records with a clock"]);
 
 export const watchTrouble: MishapKind<WatchTrouble> = {

@@ -1,12 +1,12 @@
 import type { StoreKind } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** Where the store's clock steps, and fails over to another server's. */
+/** The stores whose clock steps, and fails over to another server's. */
 const STEPPING: readonly StoreKind[] = ["records with a clock"];
 
 const STORE_AGE = "packages/core/src/records/store-age.ts";
 
-/** Bugs in judging how old a lease is by a clock that may be wrong. */
+/** Bugs in the age of a lease by a clock that may be wrong. */
 export const CLOCK_MUTANTS: readonly Mutant[] = [
   {
     name: "veto-not-applied",

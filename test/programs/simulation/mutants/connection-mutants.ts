@@ -6,7 +6,7 @@ const POOLED: readonly StoreKind[] = ["records with a clock"];
 const REQUESTS = "packages/sql/src/requests.ts";
 const POOL_TRUST = "packages/sql/src/pool-trust.ts";
 
-/** Bugs of what becomes of a connection after a call that failed. */
+/** Bugs in the use of a connection after a call that failed. */
 export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "failed-connection-kept",

@@ -7,17 +7,20 @@ import { isQuorum, STORE_KINDS } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 
-/** Where a bug can show that names no stores: in a queue it takes others, and a quorum hides none. */
+/**
+ * The stores for a bug that names none. Queues are left out, because other bugs show there. Quorums are left out, because they
+ * hide none of these bugs.
+ */
 const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => kind !== "etcd" && !isQuorum(kind));
 
-/** How the hunt for one bug went. */
+/** The result of the hunt for one bug. */
 export interface Hunt extends Hunted {
   readonly mutant: Mutant;
 }
 
 const run = promisify(execFile);
 
-/** Hunts one bug, in a process of its own whose sources have it. */
+/** Hunts one bug, in a process of its own whose sources contain it. */
 export async function huntMutant(mutant: Mutant, seeds: Seeds): Promise<Hunt> {
   const asUrl = (file: string): URL => new URL(file, import.meta.url);
   const { stdout } = await run(
@@ -34,7 +37,7 @@ export async function huntMutant(mutant: Mutant, seeds: Seeds): Promise<Hunt> {
   return { mutant, ...(JSON.parse(stdout) as Hunted) };
 }
 
-/** Hunts them all, several at a time. */
+/** Hunts all bugs, several at a time. */
 export async function huntMutants(seeds: Seeds, atATime: number): Promise<Hunt[]> {
   const hunts = new Map<Mutant, Hunt>();
   const waiting = [...MUTANTS];
@@ -45,7 +48,7 @@ export async function huntMutants(seeds: Seeds, atATime: number): Promise<Hunt[]
   return MUTANTS.map((mutant) => hunts.get(mutant) as Hunt);
 }
 
-/** As a table in Markdown. */
+/** Returns the hunts as a table in Markdown. */
 export function printMutants(hunts: readonly Hunt[]): string {
   const rows = hunts.map(({ mutant: { rule, bug }, runs, invariant }) => [
     rule,

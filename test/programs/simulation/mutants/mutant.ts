@@ -1,9 +1,9 @@
 import type { Alone } from "../seeds.ts";
 import type { StoreKind } from "../stores/stores.ts";
 
-/** A change of one source file: `find` stands in it exactly once. */
+/** A change of one source file. The file contains `find` exactly once. */
 export interface Patch {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
@@ -17,10 +17,10 @@ export interface Mutant {
   /** The bug, for people. */
   readonly bug: string;
   readonly patches: readonly Patch[];
-  /** In how many runs, from seed 1 on, it has to be caught. */
+  /** The number of runs, from seed 1 on, in which it has to be caught. */
   readonly within: number;
-  /** Where it can show at all; everywhere by default. */
+  /** The stores on which it can show. All by default. */
   readonly stores?: readonly StoreKind[] | undefined;
-  /** It is hunted without electors, among these. */
+  /** The part among which it is hunted, without electors. */
   readonly alone?: Alone | undefined;
 }

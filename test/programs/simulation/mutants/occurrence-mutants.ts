@@ -1,13 +1,13 @@
 import type { StoreKind } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** Where a process without a memory can tell that a claim has expired. */
+/** The stores on which a process without a memory can tell that a claim has expired. */
 const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
 
 const HELD_LEASES = "packages/core/src/records/held-leases.ts";
 const COMPLETING = "packages/core/src/occurrences/complete-in-time.ts";
 
-/** Bugs of what is done once for each occurrence of a schedule. */
+/** Bugs in doing each occurrence of a schedule once. */
 export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
   {
     name: "done-is-open",

@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const TABLE_CHECK = "packages/dynamodb/src/table-check.ts";
 
-/** Bugs that show with unlike options, with a control plane that does not answer, and between electors on one store object. */
+/** Bugs that show with different options, with a control plane that does not answer, or between electors on one store object. */
 export const OPTION_MUTANTS: readonly Mutant[] = [
   {
     name: "looks-as-the-holder-says",

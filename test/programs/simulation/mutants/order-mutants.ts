@@ -6,7 +6,7 @@ const RECORDS: readonly StoreKind[] = ["records", "records with a push", "record
 const ADMINISTRATION = "packages/core/src/store/administration.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
 
-/** Bugs of what administrators order. */
+/** Bugs in administrators' orders. */
 export const ORDER_MUTANTS: readonly Mutant[] = [
   {
     name: "order-not-looked-for",

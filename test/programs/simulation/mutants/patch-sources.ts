@@ -1,4 +1,4 @@
-/** Preloaded into a process that runs a mutant: changes the sources as they are loaded, and nothing on the disk. */
+/** Preloaded into a process that runs a mutant. Changes the sources while they are loaded, and nothing on the disk. */
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
 import { MUTANTS } from "./mutants.ts";

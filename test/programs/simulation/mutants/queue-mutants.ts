@@ -4,7 +4,7 @@ const QUEUED_CAMPAIGN = "packages/core/src/election/queued-campaign.ts";
 const QUEUE_PLACE = "packages/etcd/src/queue-place.ts";
 const RENEWAL = "packages/etcd/src/renewal.ts";
 
-/** Bugs of candidates in a queue, and of a lease that takes two requests to renew. */
+/** Bugs of candidates in a queue, and of a lease that needs two requests for a renewal. */
 const BUGS: ReadonlyArray<Omit<Mutant, "stores">> = [
   {
     name: "leads-out-of-turn",

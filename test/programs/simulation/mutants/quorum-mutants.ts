@@ -9,7 +9,7 @@ const LINK = "packages/quorum/src/link.ts";
 const MEMBER = "packages/quorum/src/member.ts";
 const MEMBERSHIP = "packages/quorum/src/membership.ts";
 
-/** Bugs that show wherever a quorum's electors are. */
+/** Bugs that show wherever a quorum has electors. */
 const BUGS: ReadonlyArray<Omit<Mutant, "rule">> = [
   {
     name: "no-forward-promise",
@@ -102,7 +102,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule">> = [
   },
 ];
 
-/** Bugs that show among the leases of a quorum alone. */
+/** Bugs that show only among the leases of a quorum. */
 const OF_QUORUMS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "handshake-torn-down",
@@ -151,7 +151,7 @@ const OF_QUORUMS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   },
 ];
 
-/** Bugs of a record that a majority of stores keeps; the model of it has more, in every state. */
+/** Bugs of a record that a majority of stores keeps. The model of this record finds more, in every state. */
 export const QUORUM_MUTANTS: readonly Mutant[] = [
   ...BUGS.map((bug) => ({ ...bug, rule: "a majority decides" })),
   ...OF_QUORUMS.map((bug) => ({ ...bug, rule: "a majority decides", alone: "quorums" as const })),

@@ -1,7 +1,7 @@
 import type { StoreKind } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** Where a reservation can be told to be over. */
+/** The stores on which the end of a reservation can be known. */
 const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
 const RECORDS: readonly StoreKind[] = ["records", ...CLOCKED];
 
@@ -10,7 +10,7 @@ const SNAPSHOT = "packages/core/src/records/record-snapshot.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
 const TENURE = "packages/core/src/election/tenure.ts";
 
-/** Bugs of what a candidate may ask for beyond the lease: a minimum hold, a reservation for its group, to renew by hand. */
+/** Bugs in a candidate's options beyond the lease: a minimum hold, a reservation for its group, and renewal by hand. */
 export const TURN_MUTANTS: readonly Mutant[] = [
   {
     name: "hold-ignored",

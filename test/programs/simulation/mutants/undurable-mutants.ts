@@ -1,10 +1,10 @@
 import type { StoreKind } from "../stores/stores.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** Where reads may show what a failover undoes. */
+/** The stores whose reads may show writes that a failover undoes. */
 const UNDURABLE: readonly StoreKind[] = ["records with a clock"];
 
-/** Bugs in what counts where a read may show a write that was never acknowledged. */
+/** Bugs in the use of a read that may show a write which was never acknowledged. */
 export const UNDURABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "win-counts-by-reading",

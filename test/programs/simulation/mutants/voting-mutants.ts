@@ -47,7 +47,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
         find: "this.#admission = this.#admit({ forgot: kept === undefined,",
         replace: "this.#admission = this.#admit({ forgot: false,",
       },
-      // By this alone the others would still tell it.
+      // Without this patch the others would still report it.
       { file: SERVER, find: "    if (seen > this.#writes && !this.#admission.forgot) this.#lose();\n", replace: "" },
     ],
   },
@@ -94,7 +94,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
   },
 ];
 
-/** Bugs that show among servers that vote alone. */
+/** Bugs that show only among voting servers. */
 const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "older-file-trusted",
@@ -128,7 +128,7 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   },
 ];
 
-/** Bugs that show in failovers alone, where round trips and syncs take their time. */
+/** Bugs that show only in failovers, in which round trips and syncs take their time. */
 const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "lost-claim-wakes",
@@ -210,7 +210,7 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   },
 ];
 
-/** Bugs of hand-overs, which show among servers that vote alone. */
+/** Bugs of transfers, which show only among voting servers. */
 const OF_TRANSFERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "votes-beside-a-hand-over",
@@ -226,7 +226,7 @@ const OF_TRANSFERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   },
 ];
 
-/** Hand-overs that are not lifted show once an administrator has to help electors. */
+/** A bug in which a break does not lift a transfer. It shows once an administrator has to help electors. */
 const UNLIFTED: Mutant = {
   name: "voters-keep-a-hand-over",
   rule: "break never makes two leaders",
@@ -236,7 +236,7 @@ const UNLIFTED: Mutant = {
   patches: [{ file: BALLOTS, find: "broken, handover: undefined }", replace: "broken }" }],
 };
 
-/** Bugs of servers that vote. What takes thousands of runs to show is left to the model and to the tests of the package. */
+/** Bugs of voting servers. A bug that needs thousands of runs is left to the model and to the tests of the package. */
 export const VOTING_MUTANTS: readonly Mutant[] = [
   ...BUGS.map((bug) => ({ ...bug, rule: "votes are kept", stores: ["voting"] as const })),
   ...OF_VOTERS.map((bug) => ({ ...bug, rule: "votes are kept", alone: "voters" as const })),

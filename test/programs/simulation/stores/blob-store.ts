@@ -13,7 +13,7 @@ import {
 
 const REGISTER = "register";
 
-/** An answer of the service that says that something is wrong, where a connection would break elsewhere. */
+/** An error answer of the service, where another service would break the connection. */
 class ErrorReply extends Error {
   readonly reply: AzureReply;
 
@@ -23,15 +23,15 @@ class ErrorReply extends Error {
   }
 }
 
-/** Blob Storage as its own SDK talks to it: the real `BlobLeaseStore`, under a lease that the service itself ends. */
+/** Blob Storage with its own SDK: the real `BlobLeaseStore`, with a lease that the service itself ends. */
 export class SimulatedBlobs implements SimulatedStore {
   readonly view: ServiceView = newServiceView();
-  /** Occurrences are no leases of blobs, but their content, which this service does not keep. */
+  /** Occurrences are not leases of blobs but their content, which this service does not keep. */
   readonly keepsOccurrences: boolean = false;
   readonly #world: VirtualClock;
   readonly #service: AzureService;
   readonly #rate: number;
-  /** Under which lease each term was named. */
+  /** The lease under which each term was named. */
   readonly #leaseIds = new Map<string, string>();
 
   /** @param rate of the service's own clock, which ends the leases. */
@@ -43,7 +43,7 @@ export class SimulatedBlobs implements SimulatedStore {
 
   get held(): boolean {
     const state = this.#service.leaseOf(ELECTION)?.state;
-    // One that breaks for a hold is nobody's any more.
+    // A lease that breaks for a hold has no holder any more.
     const isLeft = this.#service.metadata(ELECTION)?.["leasehold_hold"] !== undefined;
     return state === "leased" || (state === "breaking" && !isLeft);
   }
@@ -100,10 +100,10 @@ export class SimulatedBlobs implements SimulatedStore {
   #accepted(name: string, comp: string | null, request: SentRequest): void {
     const { metadata } = request;
     const leaseId = request.header("x-ms-lease-id");
-    // What is written without a lease is an administrator's.
+    // A write without a lease is an administrator's.
     if (name === ELECTION && comp === "metadata" && leaseId !== undefined) {
       const termId = metadata["leasehold_termid"] ?? "";
-      // What administrators write to a blob that nobody has led on names no term.
+      // An administrator's write to a blob without a leader so far names no term.
       if (termId === "" || this.#leaseIds.has(termId)) return;
       this.#leaseIds.set(termId, leaseId);
       const candidateId = decodeURIComponent(metadata["leasehold_candidate"] ?? "");

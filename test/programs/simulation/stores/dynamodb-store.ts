@@ -13,7 +13,7 @@ import {
 
 type Item = NonNullable<ReturnType<SimulatedService["item"]>>;
 
-/** DynamoDB as its own SDK talks to it: the real `DynamoDBLeaseStore`, whose store time is bounded by `Date` headers alone. */
+/** DynamoDB with its own SDK: the real `DynamoDBLeaseStore`. Only `Date` headers bound its store time. */
 export class SimulatedDynamoDB implements SimulatedStore {
   readonly view: ServiceView = newServiceView();
   readonly keepsOccurrences: boolean = true;
@@ -21,7 +21,7 @@ export class SimulatedDynamoDB implements SimulatedStore {
   readonly #service: SimulatedService;
   readonly #hostOffsetMs: () => number;
 
-  /** @param hostOffsetMs how far the clock of the machine that answers is off the service's own, drawn anew for each reply. */
+  /** @param hostOffsetMs the offset of the answering machine's clock from the service's own, drawn anew for each reply. */
   constructor(world: VirtualClock, hostOffsetMs: () => number) {
     this.#world = world;
     this.#service = new SimulatedService(world);

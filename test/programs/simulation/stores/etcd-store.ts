@@ -17,20 +17,20 @@ import {
 const CANDIDATES = `${ELECTION}/`;
 const INFOS = `.leasehold/${ELECTION}/candidates/`;
 const NOTES = `.leasehold/${ELECTION}/notes/`;
-/** The name by which a candidate in Go goes. */
+/** The name of a candidate in Go. */
 const GO = "go";
 
 const RESOURCE_EXHAUSTED = 8;
 const PERMISSION_DENIED = 7;
 
-/** A candidate in Go, which is at the service at once, and knows nothing of Leasehold. */
+/** A candidate in Go. It reaches the service at once, and knows nothing of Leasehold. */
 interface GoCandidate {
   readonly lease: string;
   readonly leadsForMs: number;
   readonly dies: boolean;
 }
 
-/** etcd as its gateway talks: the real `EtcdLeaseStore`, whose leases the members' leader ends, and whose queue is one of keys. */
+/** etcd with its gateway: the real `EtcdLeaseStore`. The members' leader ends its leases, and its queue consists of keys. */
 export class SimulatedEtcd implements SimulatedStore, QueueFaults {
   readonly view: ServiceView = newServiceView();
   readonly keepsOccurrences: boolean = false;
@@ -41,12 +41,12 @@ export class SimulatedEtcd implements SimulatedStore, QueueFaults {
   readonly #streams = new Set<WatchStream>();
   readonly #goCandidates = new Map<string, GoCandidate>();
   readonly #transports = new Map<ProcessClock, SimulatedTransport>();
-  /** Who has put which key. */
+  /** The process that has put each key. */
   readonly #owners = new Map<string, ProcessClock>();
-  /** The key that is the oldest. */
+  /** The oldest key. */
   #head: StoredKey | undefined;
   #leases = 0;
-  /** Whose request is being carried out. */
+  /** The process whose request is being carried out. */
   #asking: ProcessClock | undefined;
 
   /** @param rate of the clock by which leases end. */
@@ -56,7 +56,7 @@ export class SimulatedEtcd implements SimulatedStore, QueueFaults {
     this.#service.onChanged = (events) => this.#changed(events);
   }
 
-  /** Somebody is the first in the queue, and has not left: whether or not he knows that it is his turn. */
+  /** True if a candidate is the first in the queue and has not left, even if it does not know that it is its turn. */
   get held(): boolean {
     return this.#head !== undefined && this.#noteOf(this.#head)?.kind !== "hold";
   }
@@ -180,7 +180,7 @@ export class SimulatedEtcd implements SimulatedStore, QueueFaults {
     return info ? (JSON.parse(info.value) as { readonly candidateId: string }).candidateId : GO;
   }
 
-  /** Leads for a while, and then resigns, or is gone without a word. */
+  /** Leads for a while, and then resigns or disappears. */
   #leadInGo(hex: string): void {
     const candidate = this.#goCandidates.get(hex);
     if (!candidate) return;

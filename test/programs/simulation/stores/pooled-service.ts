@@ -5,9 +5,9 @@ import { Requests, type Connections } from "../../../../packages/sql/src/request
 import type { RecordService } from "./record-store.ts";
 import type { ConnectionFault, ConnectionFaults } from "./simulated-store.ts";
 
-/** As a pool of an application's has by default. */
+/** The default of an application's pool. */
 const MAX_CONNECTIONS = 10;
-/** Of a server that takes no writes. */
+/** The error of a server that takes no writes. */
 const READ_ONLY = new Error("cannot execute UPDATE in a read-only transaction");
 
 /** A connection to the service, until it is closed. */
@@ -16,8 +16,8 @@ interface Connection {
 }
 
 /**
- * Records that each process reaches by a pool of connections, as on SQL: which of them are used and kept is decided by the real code of
- * `@leasehold/sql`. What befalls a connection stays with it until it is closed.
+ * Records that each process reaches by a pool of connections, as on SQL. The real code of `@leasehold/sql` decides which of them
+ * are used and kept. A fault of a connection stays until the connection is closed.
  */
 export class PooledService implements RecordService {
   readonly connections: ConnectionFaults = {
@@ -104,7 +104,7 @@ class Pool implements Connections<Connection> {
     this.#trust.listenTo({ on: (_, listener) => (this.#announce = listener) }, "connect");
   }
 
-  /** The application was busy a moment ago, so that the pool is full of connections. */
+  /** Fills the pool with connections first, as after a busy moment of the application. */
   befall(fault: ConnectionFault): void {
     while (this.#open.size < MAX_CONNECTIONS) this.#idle.push(this.#connect());
     for (const connection of this.#open) connection.fault = fault;
@@ -138,7 +138,7 @@ class Pool implements Connections<Connection> {
   }
 
   async cancel(): Promise<void> {
-    // What is on its way arrives all the same.
+    // A request that is on its way still arrives.
   }
 
   async blockersOf(): Promise<undefined> {

@@ -16,12 +16,12 @@ import type { RecordService } from "./record-store.ts";
 import { ELECTION, type MemberFault, type MemberFaults } from "./simulated-store.ts";
 
 const NAMES = ["a", "b", "c", "d", "e"] as const;
-/** Past the longest call of anybody: what began while one member was away is over before another one fails. */
+/** Longer than any call, so that calls from the time of one member's fault end before the next fault. */
 const BETWEEN_FAULTS_MS = 5_100;
-/** Where a quorum keeps who its members are, beside the elections. */
+/** The records in which a quorum keeps its list of members, besides the elections. */
 const MARKER = "leasehold-quorum-marker";
 const ROSTER = "leasehold-quorum-members";
-/** The states that a member may be rolled back to. */
+/** The number of states to which a member may be rolled back. */
 const BACKUPS = 40;
 
 interface Ballot {
@@ -29,7 +29,7 @@ interface Ballot {
   readonly proposer: string;
 }
 
-/** The part of a member's note that is looked at here. */
+/** The parts of a member's note that are used here. */
 interface Note {
   readonly members: Readonly<Record<string, string>>;
   readonly promised: Ballot | null;
@@ -38,7 +38,7 @@ interface Note {
   readonly base: string | null;
 }
 
-/** The part of a roster that is looked at here. */
+/** The part of a roster that is used here. */
 interface Roster {
   readonly incarnations: Readonly<Record<string, string>>;
 }
@@ -50,24 +50,24 @@ interface Chosen {
   readonly record: LeaseRecord;
 }
 
-/** A store that was a member's until another one took its place. */
+/** A store that was a member's until another one replaced it. */
 interface Former {
   readonly member: number;
   service: SimulatedRecordService;
-  /** Who has it all the same. */
+  /** The processes that still have it. */
   processes: ReadonlySet<ProcessClock>;
   laggards: number;
-  /** Nobody reaches it. */
+  /** True if no process reaches it. */
   readonly isAway: boolean;
-  /** Nobody has started since. */
+  /** True if no process has started since. */
   isFirst: boolean;
-  /** Until then, who has it and who has the present one reach different members beside it. */
+  /** Until this time, processes with the former and with the present store reach different other members. */
   splitUntilMs: number;
 }
 
-/** Three services that make one, or five. It knows what each of them has ever accepted, and so what was chosen. */
+/** Three or five services that make one. It knows everything that each has accepted, and so what was chosen. */
 export class QuorumService implements RecordService, MemberFaults {
-  /** How many members there are: three, or at times five. */
+  /** The number of members: three, or sometimes five. */
   readonly count: number;
   onAccepted: ((write: AcceptedWrite) => void) | undefined;
   onForked: ((what: string) => void) | undefined;
@@ -78,16 +78,16 @@ export class QuorumService implements RecordService, MemberFaults {
   readonly #names: readonly string[];
   readonly #majority: number;
   /**
-   * Members may forget in this run. Then the others answer: a request that is lost is a second fault. In other runs every
-   * request to a member has the weather of its process.
+   * True if members may forget in this run. Then the others answer, because a lost request is a second fault. In other runs every
+   * request to a member has the network of its process.
    */
   readonly #forgets: boolean;
-  /** Whoever has accepted a ballot, at any time. */
+  /** The members that have ever accepted each ballot. */
   readonly #accepters = new Map<string, Set<number>>();
   readonly #sentMs = new Map<string, number>();
-  /** When each write came to each member first. */
+  /** The time at which each write first came to each member. */
   readonly #stored = new Map<string, Map<number, number>>();
-  /** When each write was shown to each process first. */
+  /** The time at which each write was first shown to each process. */
   readonly #shownMs = new Map<string, Map<ProcessClock, number>>();
   /** The process that has sent each write first. */
   readonly #writers = new Map<string, ProcessClock>();
@@ -98,14 +98,14 @@ export class QuorumService implements RecordService, MemberFaults {
   readonly #promised: Array<Ballot | undefined> = NAMES.map(() => undefined);
   #fault: { readonly member: number; readonly how: MemberFault } | undefined;
   #mendedMs = -Infinity;
-  /** The store of one member until another one took its place. */
+  /** The store of one member until another one replaced it. */
   #former: Former | undefined;
   readonly #processes = new Set<ProcessClock>();
   #spoilt: RecordBackup[] | undefined;
   #isCalm = false;
-  /** The elections that there are. */
+  /** The known elections. */
   readonly #elections = new Set<string>();
-  /** Those that were emptied, or given an empty store. */
+  /** The members that were emptied, or got an empty store. */
   readonly #emptied = new Set<number>();
 
   constructor(world: VirtualClock, random: SeededRandom, options: SimulatedRecordServiceOptions) {
@@ -131,7 +131,7 @@ export class QuorumService implements RecordService, MemberFaults {
     return new QuorumLeaseStore({ members: Object.fromEntries(members), clock: process, logger: false }).records;
   }
 
-  /** Notes which writes a member shows. */
+  /** Records which writes a member shows. */
   #watched(records: RecordStore, process: ProcessClock): RecordStore {
     const get: RecordStore["get"] = async (election, options) => {
       const stored = await records.get(election, options);
@@ -154,7 +154,7 @@ export class QuorumService implements RecordService, MemberFaults {
     return record?.term === term && record.termId === termId && !record.broken;
   }
 
-  /** Spoils all members, and the next time puts back what was there: what is chosen is what it was. */
+  /** Corrupts all members, and restores them at the next call. The chosen record then is the same as before. */
   overwrite(election: string, data: unknown): void {
     const before = this.#spoilt;
     const services = this.#former ? [...this.#services, this.#former.service] : this.#services;
@@ -170,7 +170,7 @@ export class QuorumService implements RecordService, MemberFaults {
     // A quorum begins with all of its members.
     const isFounded = this.#chosen.has(ROSTER);
     if (this.#fault || isEarly || this.#spoilt || !isFounded) return false;
-    // Who has a former store goes on with the others: to him one is down already.
+    // A process with a former store continues with the others, so for it one member is down already.
     if (isLoss(how) && (!this.#forgets || this.#isReplacing())) return false;
     if (isLoss(how) && this.#former) this.#former.laggards = 0;
     if (how === "wiped") {
@@ -218,7 +218,7 @@ export class QuorumService implements RecordService, MemberFaults {
   }
 
   split(forMs: number): void {
-    // What is lost is a second fault, where one member has forgotten.
+    // If one member has forgotten, a lost request is a second fault.
     if (this.#former && !(this.#fault && isLoss(this.#fault.how))) this.#former.splitUntilMs = this.#world.monotonicMs() + forMs;
   }
 
@@ -231,7 +231,7 @@ export class QuorumService implements RecordService, MemberFaults {
     this.#isCalm = true;
   }
 
-  /** Of two stores with which a quorum has begun either may be the one that the other has replaced. */
+  /** A quorum may have begun with two stores of one member. Either may be the one that the other has replaced. */
   #seeReplaced({ incarnations }: Roster): void {
     const former = this.#former;
     if (!former) return;
@@ -265,7 +265,7 @@ export class QuorumService implements RecordService, MemberFaults {
     return former.laggards > 0 && !this.#isCalm && this.#random.chance(former.laggards);
   }
 
-  /** A store has come in place of another one, and does not count yet for each election, or somebody has the other one. */
+  /** True while a new store does not count for each election yet, or a process still has the former one. */
   #isReplacing(): boolean {
     if (!this.#former) return false;
     const { member, processes, splitUntilMs } = this.#former;
@@ -273,7 +273,7 @@ export class QuorumService implements RecordService, MemberFaults {
     return isSplit || !this.#isTakenIn(member) || [...processes].some(({ alive }) => alive);
   }
 
-  /** A member that this process does not reach while those are split who have different stores of one. */
+  /** True for a member that this process does not reach while processes with different stores of one member are split. */
   #isBeyond(process: ProcessClock, member: number): boolean {
     const former = this.#former;
     if (!former || this.#world.monotonicMs() >= former.splitUntilMs || member === former.member) return false;
@@ -310,7 +310,7 @@ export class QuorumService implements RecordService, MemberFaults {
 
   #accepted(service: SimulatedRecordService, member: number, { election, record, atMs, sentMs }: AcceptedWrite): void {
     const { promised, accepted, write, base } = noteOf(record);
-    // Those that go on being written: an occurrence, which is called like its election, is not.
+    // The elections that continue to be written. An occurrence, whose name begins like its election's, is left out.
     const isOccurrence = election !== ELECTION && election.startsWith(ELECTION);
     if (election !== MARKER && election !== ROSTER && !isOccurrence) this.#elections.add(election);
     const isPresent = service === this.#services[member];
@@ -354,11 +354,11 @@ export class QuorumService implements RecordService, MemberFaults {
       return;
     }
     const sentMs = this.#sentMs.get(chosen.write) ?? atMs;
-    // Since when a majority has it, under whichever ballots: that is what ages count from.
+    // The time since which a majority has it, under any ballots. Ages count from it.
     const heldMs = [...(this.#stored.get(chosen.write) ?? [])].map(([, ms]) => ms).toSorted((one, other) => one - other)[
       this.#majority - 1
     ];
-    // A process that was shown it by one member counts from then, while it lives. Its writer is none.
+    // A process that a member showed it to counts from then, while it lives. Its writer does not count so.
     const writer = this.#writers.get(chosen.write);
     const shown = [...(this.#shownMs.get(chosen.write) ?? [])].filter(([process]) => process.alive && process !== writer);
     const shownMs = shown.map(([, ms]) => ms);
@@ -366,7 +366,10 @@ export class QuorumService implements RecordService, MemberFaults {
     this.onAccepted?.({ election, before: last?.record, record: chosen.record, atMs: sinceMs, sentMs });
   }
 
-  /** A member that has forgotten is well again once it has promised more than ever, and each election's record there says whose it is. */
+  /**
+   * A member that has forgotten is well again after two events. It has promised more than ever, and each election's record there
+   * names its present store.
+   */
   #noticeHealth(member: number): void {
     const { how } = this.#fault ?? {};
     if (this.#fault?.member !== member || !how || !isLoss(how)) return;
@@ -376,7 +379,7 @@ export class QuorumService implements RecordService, MemberFaults {
     if (this.#isTakenIn(member)) this.#mended();
   }
 
-  /** Each election's record at a member says that the quorum has this store. */
+  /** True if each election's record at a member says that the quorum has this store. */
   #isTakenIn(member: number): boolean {
     const marker = this.#noteAt(member, MARKER).write;
     const name = this.#names[member] as string;
@@ -397,7 +400,7 @@ function noteOf(record: LeaseRecord | undefined): Note {
   return JSON.parse(record?.quorum ?? '{"members":{}}') as Note;
 }
 
-/** A member that has lost something is well again once it has been written anew, and not by itself. */
+/** True for a loss. Such a member is well only once it has been written anew. */
 function isLoss(how: MemberFault): boolean {
   return how === "wiped" || how === "rolled back";
 }

@@ -3,7 +3,7 @@ import { QuorumService } from "./quorum-service.ts";
 import { SimulatedRecords } from "./record-store.ts";
 import type { MemberFaults, ServiceView } from "./simulated-store.ts";
 
-/** A record that three services keep, each with faults of its own: what a majority has chosen is what it says. */
+/** A record in three services, each with faults of its own. It shows what a majority has chosen. */
 export class SimulatedQuorum extends SimulatedRecords {
   readonly members: MemberFaults;
 

@@ -1,4 +1,4 @@
-/** Until when the simulated records bar others: that is what the referee holds candidates to. */
+/** Tests the time until which the simulated records block others. The referee compares candidates with this time. */
 import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { SimulatedRecords } from "./record-store.ts";
@@ -8,7 +8,7 @@ const LEASE_MS = 15_000;
 const LATE_MS = 6_000;
 const HOUR_MS = 3_600_000;
 
-/** A service with a clock that may step, and a lease on it; the write that acquired it was under way for `LATE_MS`. */
+/** A service with a clock that may step, and a lease on it. The write that acquired it took `LATE_MS`. */
 async function held() {
   const world = new VirtualClock();
   const options = { storeClock: { toleranceMs: 100, exact: false, mayStep: true } };
@@ -37,7 +37,7 @@ test.each([100, HOUR_MS, -HOUR_MS])("it bars them from when it was sent once the
   const { records, barsForMs } = await held();
   records.stepClock(ms);
 
-  // Nothing but the wall clocks tells how old it is, and the writer's tells when it was sent.
+  // Only the wall clocks tell its age, and the writer's clock tells when it was sent.
   expect(barsForMs()).toBeCloseTo(LEASE_MS / FASTEST_RATE - LATE_MS);
 });
 

@@ -42,17 +42,17 @@ function claimOf({ term, termId, done }: LeaseRecord): Claim {
   return { term, termId, done: done === true };
 }
 
-/** The orders of administrators that a record shows. */
+/** Returns the administrators' orders that a record shows. */
 function ordersOf(record: LeaseRecord | undefined): readonly string[] {
   if (!record) return [];
   const { broken, termId, leaseDurationMs } = record;
   const transfer = barOf(record, "transfer");
-  // The time of a transfer begins where the lease ends, or the hold.
+  // The time of a transfer begins at the end of the lease, or of the hold.
   const fromMs = (termId === null ? barOf(record, "hold")?.untilMs : leaseDurationMs) ?? 0;
   return [...(broken ? [broken.reason] : []), ...(transfer ? [transferMark((transfer.untilMs ?? 0) - fromMs)] : [])];
 }
 
-/** A service that keeps records, of one machine or of several. */
+/** A service that keeps records, on one machine or on several. */
 export interface RecordService {
   onAccepted: ((write: AcceptedWrite) => void) | undefined;
   connect(process: ProcessClock, network: Network): RecordStore;
@@ -65,21 +65,21 @@ export interface RecordService {
   rejoin?(): void;
 }
 
-/** What stood when the replica was cut off. */
+/** The state when the replica was cut off. */
 interface Durable {
   readonly record: LeaseRecord | undefined;
   readonly turn: Turn;
-  /** The occurrences that were written to since, as they were then. */
+  /** The occurrences that were written since, in their state of that time. */
   readonly claims: Map<string, Claim | undefined>;
 }
 
-/** A compare-and-swap record, polled or pushed, with or without a clock of its own; the lease is decided by `RecordLeaseStore`. */
+/** A compare-and-swap record, polled or pushed, with or without a clock of its own. `RecordLeaseStore` decides the lease. */
 export class SimulatedRecords implements SimulatedStore {
   readonly view: ServiceView = newServiceView();
   readonly keepsOccurrences: boolean;
   readonly #world: VirtualClock;
   readonly #service: RecordService;
-  /** The present record; undefined before the first, and while it is spoilt. */
+  /** The present record. Undefined before the first, and while it is corrupted. */
   #record: LeaseRecord | undefined;
   #turn: Turn;
   #durable: Durable | undefined;

@@ -1,19 +1,19 @@
 import type { Leadership, LeaseStore } from "@leasehold/core";
 import type { Network, ProcessClock } from "@leasehold/core/testing";
 
-/** The election that every simulation is about. */
+/** The election of every simulation. */
 export const ELECTION = "nightly-billing";
 
-/** How much faster than the true time any clock may run: rivals may hold a lease that much sooner. */
+/** The rate of the fastest clock. Rivals may hold a lease sooner by this factor. */
 export const FASTEST_RATE = 1.05;
 export const SLOWEST_RATE = 0.95;
 
 /** One store as one process uses it. */
 export interface StoreAccess {
   readonly store: LeaseStore;
-  /** Called before the work, where the fence needs it. */
+  /** Called before the work, if the fence needs it. */
   seal(leadership: Leadership): Promise<void>;
-  /** Adds one more entry to the register that leaderships guard. @throws if the service refuses it, or the network fails. */
+  /** Adds one entry to the register that the fence guards. @throws if the service refuses it, or the network fails. */
   write(leadership: Leadership, entry: string): Promise<void>;
 }
 
@@ -22,27 +22,27 @@ export interface Grant {
   readonly term: number;
   readonly termId: string;
   readonly candidateId: string;
-  /** Until when the term before it barred others, by the fastest of clocks; and who held that one. */
+  /** The time until which the term before it blocked others, by the fastest of clocks, and the holder of that term. */
   readonly barredUntilMs?: number | undefined;
   readonly heldBy?: string | undefined;
-  /** The bar at that moment, by the fastest of clocks. */
+  /** The block at that moment, by the fastest of clocks. */
   readonly barredBy?: Bar | undefined;
-  /** An administrator has lifted what would bar after the term before. */
+  /** True if an administrator has lifted the blocks after the term before. */
   readonly lifted?: boolean | undefined;
 }
 
-/** It was nobody's turn yet, or another candidate's. */
+/** A block: no candidate may lead yet, or only another one. */
 export interface Bar {
   readonly kind: "hold" | "turn";
-  /** What bars it, or whose turn it is. */
+  /** The cause of the block, or the candidate or group that may lead. */
   readonly by: string;
 }
 
-/** The service's record of one occurrence, as far as anybody here looks at it. */
+/** The parts of the service's record of one occurrence that are used here. */
 export interface Claim {
   /** The number of the last attempt at it. */
   readonly term: number;
-  /** Who has claimed it; null once it was given back, or is done. */
+  /** The termId of its claim. Null once it was released, or is done. */
   readonly termId: string | null;
   readonly done: boolean;
 }
@@ -56,27 +56,27 @@ export interface JoinedPlace {
   readonly term: number;
 }
 
-/** The state of the service as it is seen from outside, all of it at once. */
+/** The state of the service as seen from outside, all of it at once. */
 export interface ServiceView {
-  /** An occurrence was claimed, given back, renewed or completed. */
+  /** An occurrence was claimed, released, renewed or completed. */
   claimed: (occurrence: string, before: Claim | undefined, after: Claim) => void;
   /** A candidate took a place in the queue. */
   joined: (place: JoinedPlace) => void;
-  /** A new term was named, to be led by whoever holds this termId. */
+  /** A new term was named. The holder of this termId leads it. */
   granted: (grant: Grant) => void;
-  /** An administrator's order was carried out on a term; its mark is the reason of a break, or the time-out of a transfer. */
+  /** An administrator's order was carried out on a term. Its mark is the reason of a break, or the time-out of a transfer. */
   ordered: (mark: string, term: number) => void;
-  /** The holder of a broken term wrote as if it were not. */
+  /** The holder of a broken term wrote as if it were not broken. */
   wroteBroken: (term: number) => void;
   /** Of two writes of the record neither has replaced the other. */
   forked: (what: string) => void;
-  /** A failover has undone what was written since the replica was cut off. `term` is that of the election's record now. */
+  /** A failover has undone the writes since the replica was cut off. `term` is the present term of the election's record. */
   rolledBack: (term: number, claims: ReadonlyMap<string, Claim | undefined>) => void;
   /** A guarded write was accepted. */
   wrote: (write: { readonly term: number; readonly entry: string }) => void;
 }
 
-/** A view that nobody looks at yet. */
+/** A view without listeners so far. */
 export function newServiceView(): ServiceView {
   return {
     claimed: () => {},
@@ -91,71 +91,72 @@ export function newServiceView(): ServiceView {
 }
 
 /**
- * How a request can fail, as far as its process can tell: the connection broke, was never made, the service was too busy,
- * or this process may not ask.
+ * The ways in which a request can fail for its process. The connection broke, or was never made. The service was too busy, or
+ * refused the process.
  */
 export type RequestFailure = "reset" | "refused" | "throttled" | "denied";
 
-/** What befalls a store whose elections are queues, beyond what befalls every one. */
+/** Faults of a store whose elections are queues, besides those of every store. */
 export interface QueueFaults {
-  /** How late the service may find that a lease has run out, after all that may have befallen it. */
+  /** The longest delay with which the service finds that a lease has expired, after any fault. */
   readonly foundLateMs: number;
   /**
    * The service's members elect another leader.
-   * @param unheardBy whose member the former one was, and does not hear of it before {@link heal}, or by chance.
+   * @param unheardBy a process whose member is the former leader. This member does not learn of it before {@link heal}, except by
+   * chance.
    */
   electLeader(unheardBy: ProcessClock | undefined): void;
   heal(): void;
   /** Ends the session of the candidate at this place in the queue. Returns its term, if there was one. */
   revoke(index: number): number | undefined;
-  /** A candidate of this process has a place in the queue. */
+  /** True if a candidate of this process has a place in the queue. */
   hasPlace(process: ProcessClock, candidateId: string): boolean;
   /** Forgets the history that watches begin from. */
   compact(): void;
-  /** All watches stand still, and nobody is told. */
+  /** All watches stop, without a report. */
   stall(): void;
-  /** A program in Go joins, leads for so long once it is its turn, and resigns or dies. */
+  /** A program in Go joins. Once it is its turn it leads for `leadsForMs`, and resigns or dies. */
   joinInGo(leadsForMs: number, dies: boolean, ttlS: number): void;
-  /** All is well from now on, and programs in Go leave. */
+  /** Ends all faults, and programs in Go leave. */
   calmDown(): void;
 }
 
-/** What may befall a connection, until it is closed: no answer any more, or none to a write but that it is refused. */
+/** The faults of a connection, until it is closed: no answer any more, or a refusal of each write. */
 export type ConnectionFault = "dead" | "read-only";
 
 /** The connections by which processes reach a store. */
 export interface ConnectionFaults {
-  /** It befalls all that are open at present, of one process or of all. New ones are well. */
+  /** Gives a fault to all connections that are open now, of one process or of all. New ones work. */
   befall(fault: ConnectionFault, process?: ProcessClock): void;
 }
 
-/** What may befall one member of a store that is made of three. */
+/** The faults of one member of a store that consists of several. */
 export type MemberFault = "down" | "refuses" | "hangs" | "lags" | "wiped" | "rolled back";
 
-/** The members of a store that is made of three, of which one at a time fails. */
+/** The members of a store that consists of several. One at a time fails. */
 export interface MemberFaults {
-  /** How many requests one of the store's takes. */
+  /** The number of members, and so of requests for one of the store's requests. */
   readonly count: number;
-  /** Lets one fail, unless another one has, or had a moment ago. Returns whether it did. */
+  /** Lets one fail, unless another one fails, or failed a moment ago. Returns whether it did. */
   fail(member: number, how: MemberFault): boolean;
-  /** It is well again; what it has forgotten stays so. */
+  /** Ends a member's fault. Its losses stay. */
   mend(member: number): void;
   /**
-   * Gives one an empty store in place of its own, for processes that start from now on. Returns false where it cannot be yet.
-   * @param laggards how likely each of them but the first has the former one all the same.
-   * @param leaves nobody reaches that any more.
+   * Gives one member an empty store, for processes that start from now on. Returns false if that is not possible yet.
+   * @param laggards the probability that each of these processes but the first still has the former store.
+   * @param leaves true if no process reaches the former store any more.
    */
   replace(member: number, laggards: number, leaves: boolean): boolean;
   /**
-   * For so long, those who have the former store do not reach some of the other members, and everybody else does not reach the
-   * others of these.
+   * For a while, processes with the former store do not reach some of the other members. All other processes do not reach the
+   * rest of these.
    */
   split(forMs: number): void;
-  /** Whether a majority has kept all that was written once, and never again: fewer were emptied, or given an empty store. */
+  /** True if a majority has always kept everything that it wrote: fewer were emptied, or got an empty store. */
   readonly keepsAll: boolean;
-  /** Gives nobody a store any more that was replaced. Returns who has one. */
+  /** Gives no process a replaced store any more. Returns the processes that have one. */
   endFormer(): ReadonlySet<ProcessClock>;
-  /** All is well from now on. */
+  /** Ends all faults. */
   calmDown(): void;
 }
 
@@ -164,38 +165,41 @@ export interface SimulatedStore {
   readonly view: ServiceView;
   /** The service as one more process reaches it. */
   connect(process: ProcessClock, network: Network): StoreAccess;
-  /** The service as an administrator's process reaches it, where that differs from a candidate's. */
+  /** The service as an administrator's process reaches it, if that differs from a candidate's. */
   administer?(process: ProcessClock, network: Network): StoreAccess;
   /**
-   * Until when, by the true time, nobody else can be given the lease, as the service stands now, if every clock runs as
-   * fast as it may. -Infinity: somebody else may have it at once, or has it.
+   * Returns the true time until which no other candidate can get the lease, in the service's present state, by the fastest
+   * clocks. Returns -Infinity if another may have it at once, or has it.
    */
   barredUntilMs(termId: string): number;
-  /** The error by which the store's SDK, or its provider, tells of such a failure. */
+  /** Returns the error of the store's SDK, or of its provider, for such a failure. */
   failure(how: RequestFailure, operation: string, retryAfterMs: number): Error;
-  /** Its `LeaseStore` has occurrences that a process without a memory can take over. */
+  /** True if its `LeaseStore` has occurrences that a process without a memory can take over. */
   readonly keepsOccurrences: boolean;
-  /** Somebody is named as the holder at present. */
+  /** True while a holder is named. */
   readonly held: boolean;
-  /** Destroys what is stored, in a way that shows; returns what puts it back as it was, if there was anything. */
+  /** Destroys the stored data in a visible way. Returns a function that restores it, if there was any. */
   corrupt(): (() => void) | undefined;
-  /** Sets the service's own clock, where candidates are told the time by it. */
+  /** Sets the service's own clock, if candidates use it. */
   stepClock?(ms: number): void;
-  /** Where its elections are queues. */
+  /** Present if its elections are queues. */
   readonly faults?: QueueFaults | undefined;
-  /** Where processes reach it by a pool of connections each. */
+  /** Present if each process reaches it by a pool of connections. */
   readonly connections?: ConnectionFaults | undefined;
-  /** Where several stores make one: what befalls one of them. */
+  /** Present if it consists of several stores: the faults of one of them. */
   readonly members?: MemberFaults | undefined;
-  /** Another server takes over, whose clock is so far ahead. What was not acknowledged while the replica was cut off is gone. */
+  /**
+   * Another server takes over, whose clock is ahead by `aheadMs`. Writes that were not acknowledged while the replica was cut off
+   * are gone.
+   */
   failOver?(aheadMs: number): void;
-  /** The replica is cut off: writes are shown, and not acknowledged, until it rejoins or takes over. */
+  /** The replica is cut off. Writes are shown, but not acknowledged, until it rejoins or takes over. */
   cutOff?(): void;
   rejoin?(): void;
   readonly isCutOff?: boolean;
 }
 
-/** The mark of a transfer, by which its order is known again: its time-out, to the microsecond. */
+/** Returns the mark by which a transfer is recognised: its time-out, to the microsecond. */
 export function transferMark(timeoutMs: number): string {
   return `for ${timeoutMs.toFixed(3)} ms`;
 }

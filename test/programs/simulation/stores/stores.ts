@@ -13,21 +13,21 @@ import { SimulatedRecords } from "./record-store.ts";
 import type { SimulatedStore } from "./simulated-store.ts";
 import { SimulatedVoting } from "./voting-store.ts";
 
-/** How far the hosts of DynamoDB are trusted to agree with one another, to either side of the service's own time. */
+/** The trusted difference between the clocks of DynamoDB's hosts, to either side of the service's own time. */
 const HOSTS_APART_MS = 500;
 
 /** Makes a service of one kind. */
 type Open = (world: VirtualClock, rate: number, random: SeededRandom, candidates: number) => SimulatedStore;
 
 const STORES = {
-  /** Polled, and tells no time. */
+  /** Polled, and without a clock. */
   records: (world) => records(world, {}),
-  /** Pushes every write, and tells ages exactly, as Firestore does. */
+  /** Pushes every write, and tells ages exactly, like Firestore. */
   "records with a push": (world, rate) =>
     records(world, { pushes: true, storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
   /**
-   * Pushes all but renewals, has a clock that may step, may show what a failover undoes, and is reached by a pool of connections, as
-   * PostgreSQL is.
+   * Like PostgreSQL: it pushes all writes but renewals, and has a clock that may step. It may show writes that a failover undoes.
+   * A pool of connections reaches it.
    */
   "records with a clock": (world, rate) => {
     const storeClock = { toleranceMs: 100, exact: false, mayStep: true };
@@ -44,7 +44,7 @@ const STORES = {
   voting: (world, _, random, candidates) => new SimulatedVoting(world, random, candidates > 3 ? 5 : random.pick([3, 3, 5])),
   /** A majority of three stores of records, which fail one at a time. */
   quorum: (world, _, random) => new SimulatedQuorum(world, random, {}),
-  /** The same; each of them tells ages exactly, and a majority of them does. */
+  /** The same. Each member tells ages exactly, and so does a majority of them. */
   "quorum with clocks": (world, rate, random) =>
     new SimulatedQuorum(world, random, { storeClock: { toleranceMs: 0, exact: true }, clockRate: rate }),
 } satisfies Record<string, Open>;
@@ -61,7 +61,7 @@ export function isQuorum(kind: StoreKind): boolean {
   return kind === "quorum" || kind === "quorum with clocks";
 }
 
-/** Candidates may choose to be told ages by its clock, which may be set, or be another server's after a failover. */
+/** True if candidates may use ages by its clock, which may be set, or be another server's after a failover. */
 export function clockMayStep(kind: StoreKind): boolean {
   return kind === "records with a clock" || kind === "dynamodb";
 }

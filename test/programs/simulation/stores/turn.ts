@@ -5,53 +5,57 @@ import { FASTEST_RATE, type Bar } from "./simulated-store.ts";
 /** A write of an election's record. */
 type Write = Omit<AcceptedWrite, "election">;
 
-/** The writes that candidates count from, each by when it was accepted, or by when it was sent; by the true time. */
+/** The writes from which candidates count, by the true time of acceptance, or of sending. */
 interface Since {
-  /** The one of the present nonce. */
+  /** The write of the present nonce. */
   readonly nonceMs: number;
-  /** A holder's last sign of life: an administrator's nonce is none. */
+  /** A holder's last sign of life. An administrator's nonce does not count. */
   readonly aliveMs: number;
-  /** The end of the last term that was left. */
+  /** The end of the last term that was released. */
   readonly leftMs: number;
 }
 
 const NEVER: Since = { nonceMs: 0, aliveMs: 0, leftMs: -Infinity };
 
-/** Whose turn it is on a record, and until when it is nobody's, as it was asked for: whatever becomes of that in the record. */
+/**
+ * The candidate or group that may acquire, and the time until which nobody may, as it was requested, whatever happens to that in
+ * the record.
+ */
 export class Turn {
   readonly #toleranceMs: number;
   /** The reservation of the present or last term for its group. */
   #reservation: RecordBar | undefined;
-  /** For how long its holder has left it held back. */
+  /** The time of the hold that its holder has left. */
   #holdMs = 0;
-  /** An administrator has lifted what bars. */
+  /** True if an administrator has lifted the blocks. */
   #lifted = false;
-  /** What candidates count from, at the earliest. */
+  /** The earliest times from which candidates count. */
   #since = NEVER;
-  /** The same, by when each of these writes was sent. */
+  /** The same, by the time at which each of these writes was sent. */
   #sentSince = NEVER;
   /**
-   * When each nonce was accepted first. After a failover undid it, the network may deliver the same request again. Candidates
-   * that saw the first delivery count from it, and its sender counts from when it sent both. No failover makes them forget it.
+   * The time at which each nonce was accepted first. After a failover undid it, the network may deliver the same request again.
+   * Candidates that saw the first delivery count from it, and its sender counts from when it sent both. A failover does not
+   * change that.
    */
   #firstMs = new Map<string, number>();
 
-  /** @param toleranceMs how far the clock may be off by which candidates tell. */
+  /** @param toleranceMs the possible error of the clock that candidates use. */
   constructor(toleranceMs: number) {
     this.#toleranceMs = toleranceMs;
   }
 
-  /** Since when candidates may count the age of the present nonce, at the earliest. */
+  /** The earliest time from which candidates may count the age of the present nonce. */
   get nonceMs(): number {
     return this.#since.nonceMs;
   }
 
-  /** An administrator has lifted what would bar after the present term. */
+  /** True if an administrator has lifted the blocks after the present term. */
   get lifted(): boolean {
     return this.#lifted;
   }
 
-  /** Returns one that knows what this one knows, and goes on by itself. */
+  /** Returns a copy that continues by itself. */
   copy(): Turn {
     const copy = new Turn(this.#toleranceMs);
     copy.#reservation = this.#reservation;
@@ -70,7 +74,7 @@ export class Turn {
       this.#holdMs = 0;
       this.#lifted = false;
     } else if (record.broken) this.#lifted = true;
-    // An administrator's order takes the place of what the last leader has reserved.
+    // An administrator's order replaces the last leader's reservation.
     if (transferIn(record)) this.#reservation = undefined;
     if (isLeft(write)) this.#holdMs = barOf(record, "hold")?.untilMs ?? 0;
     const firstMs = this.#firstMs.get(record.nonce) ?? write.atMs;
@@ -80,21 +84,21 @@ export class Turn {
   }
 
   /**
-   * The service's clock no longer tells when the record was written. A candidate takes the lesser of what this clock and
-   * the wall clocks tell, and these count from when the writer sent it. So does the writer.
+   * The service's clock no longer tells when the record was written. A candidate takes the lesser age of this clock and the wall
+   * clocks, and these count from when the writer sent it. So does the writer.
    */
   clockStepped(): void {
     this.#since = this.#sentSince;
   }
 
-  /** What should have kept a new term from being given out, by the fastest of clocks. */
+  /** Returns the block that should have prevented a new term, by the fastest of clocks. */
   barring({ before, record, atMs }: Write): Bar | undefined {
     const isWithin = (fromMs: number, forMs: number): boolean => atMs < fromMs + forMs / FASTEST_RATE - this.#toleranceMs;
     const { nonceMs, aliveMs, leftMs } = this.#since;
     if (!this.#lifted && isWithin(leftMs, this.#holdMs)) return { kind: "hold", by: "a minimum hold" };
     const transfer = before && transferIn(before);
     const to = exceptionOf(transfer);
-    // What its candidate sent in time may arrive late.
+    // The candidate's request may have been sent in time and arrive late.
     if (transfer && to === record.candidateId) return undefined;
     if (transfer && isWithin(nonceMs, transfer.untilMs ?? 0)) return { kind: "turn", by: to };
     const group = exceptionOf(this.#reservation);
@@ -107,12 +111,12 @@ function transferIn(record: LeaseRecord): RecordBar | undefined {
   return barOf(record, "transfer");
 }
 
-/** The candidate, or the group, that a bar makes an exception of. */
+/** Returns the candidate, or the group, that a block exempts. */
 function exceptionOf(bar: RecordBar | undefined): string {
   return Object.values(bar?.except ?? {}).join();
 }
 
-/** The term has been left, and is nobody's any more. */
+/** True if the term was released. */
 function isLeft({ before, record }: Write): boolean {
   return record.termId === null && before?.termId !== null;
 }

@@ -23,11 +23,11 @@ import {
   type StoreAccess,
 } from "./simulated-store.ts";
 
-/** A process that has a server in it: a candidate's, or one where nobody competes. */
+/** A process with a server: a candidate's process, or one without a candidate. */
 interface Host {
   readonly clock: ProcessClock;
   readonly network: Network;
-  /** Nobody competes in it. */
+  /** True if it has no candidate. */
   readonly isAlone: boolean;
   server?: Server;
   receive?: (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>;
@@ -38,7 +38,7 @@ const UNGUARDED: Omit<StoreAccess, "store"> = {
   write: () => Promise.reject(new Error("No votes guard a write.")),
 };
 
-/** Tells the world of every lease that is won in time. */
+/** Reports every lease that is won in time to the world. */
 class WatchedStore extends VotingLeaseStore {
   readonly #onWin: (lease: Lease, elapsedMs: number) => void;
 
@@ -51,34 +51,33 @@ class WatchedStore extends VotingLeaseStore {
     const outcome = await super.acquire(request);
     if (!outcome.acquired) return outcome;
     const { lease } = outcome;
-    // One that comes after its time is given back by whoever has waited for it.
+    // The caller that waited releases a lease that comes after its time.
     const elapsedMs = holderElapsedMs(this.clock, lease.grantedAt);
     if (elapsedMs < lease.leaseDurationMs * (1 - SAFETY_MARGIN)) this.#onWin(lease, elapsedMs);
     return outcome;
   }
 }
 
-/** What is on a server's disk, and what was there before. */
+/** The content of a server's disk, and earlier contents. */
 interface Contents {
   present: string | undefined;
   readonly past: Array<string | undefined>;
 }
 
-/** How a server comes to be without what it had on its disk. */
+/** The way in which a server loses the content of its disk. */
 export type Loss = "none" | "wiped" | "older";
 
-/** The longest that a disk takes to sync, and how long a machine stays without a process, in milliseconds. */
+/** The longest sync of a disk, and the longest time of a machine without a process, in milliseconds. */
 const SYNC_MS = 8;
 const LOOK_MS = 500;
-/** For how long a server with an older file can ask the others, who remember more: at least a lease. */
+/** The time for which a server with an older file can ask the others, which remember more: at least a lease. */
 const ASKS_FOR_MS = 120_000;
 const FAIR_WEATHER_MS = 15;
 const KEPT_CONTENTS = 6;
 
 /**
- * Servers that elect one of themselves: the real voters and candidates, each with a disk of its own. A candidate's process
- * has a server in it, with the disk of one that is down; where that is none, a process in which nobody competes has it
- * before long.
+ * Servers that elect one of themselves: the real voters and candidates, each with a disk of its own. A candidate's process has a
+ * server with the disk of one that is down. If no candidate's process has it, a process without a candidate soon does.
  */
 export class SimulatedVoting implements SimulatedStore {
   readonly view: ServiceView = newServiceView();
@@ -88,11 +87,11 @@ export class SimulatedVoting implements SimulatedStore {
   readonly #names: readonly string[];
   readonly #hosts = new Map<string, Host>();
   readonly #disks = new Map<string, Contents>();
-  /** The terms that somebody was told to lead, by their termIds; and the last of these. */
+  /** The terms that a candidate was told to lead, by their termIds, and the last of these. */
   readonly #terms = new Map<string, number>();
   #lastTermId = "";
   readonly #handover: HandoverPromise;
-  /** Until when this server can ask the others whatever the weather. */
+  /** The time until which this server can ask the others in any network. */
   readonly #asksUntilMs = new Map<string, number>();
   readonly #groups = new Map<string, number>();
   #splitUntilMs = -Infinity;
@@ -133,7 +132,7 @@ export class SimulatedVoting implements SimulatedStore {
     return { store, ...UNGUARDED };
   }
 
-  /** From outside: whoever gives orders has no vote. */
+  /** Connects from outside, because a process that gives orders has no vote. */
   administer(clock: ProcessClock, network: Network): StoreAccess {
     const names = this.#names;
     const header = { cluster: "", from: OBSERVER, start: clock.randomUuid(), toStart: undefined, writes: 0, seen: 0 };
@@ -146,13 +145,13 @@ export class SimulatedVoting implements SimulatedStore {
       ask: async (to, content, timeoutMs) => (await this.#carry(host, { ...header, to, content }, timeoutMs)).content,
       remember: () => Promise.resolve(),
     });
-    // It makes no other calls.
+    // An administrator makes no other calls.
     return { store: orders as LeaseStore, ...UNGUARDED };
   }
 
   /**
-   * A majority of the servers that may vote for others is needed: each may once what it has taken bars it no more. One that
-   * is down, or does not take part yet, votes for nobody at present.
+   * Another candidate needs a majority of servers that may vote for it. Each may once the LEADs that it has accepted no longer
+   * block it. A server that is down, or does not take part yet, votes for nobody at present.
    */
   barredUntilMs(termId: string): number {
     const term = this.#terms.get(termId);
@@ -182,7 +181,10 @@ export class SimulatedVoting implements SimulatedStore {
     return this.#hosts.get(name)?.clock;
   }
 
-  /** Its process ends; when it is started again, this has become of its disk. One loss at a time, and all others at hand. */
+  /**
+   * Ends the server's process. When it is started again, `loss` has happened to its disk. Only one loss at a time, with all
+   * others present.
+   */
   stop(name: string, loss: Loss): boolean {
     const host = this.#hosts.get(name);
     const areAllThere = this.#names.every(
@@ -201,7 +203,7 @@ export class SimulatedVoting implements SimulatedStore {
     return true;
   }
 
-  /** For a while, only servers of one group hear of one another. */
+  /** For a while, only servers of one group reach one another. */
   split(groups: ReadonlyMap<string, number>, forMs: number): void {
     for (const [name, group] of groups) this.#groups.set(name, group);
     this.#splitUntilMs = this.#world.monotonicMs() + forMs;
@@ -251,7 +253,7 @@ export class SimulatedVoting implements SimulatedStore {
         new Promise((resolve) => {
           this.#world.setTimer(
             () => {
-              // What a process that is killed has begun to write may be there, or not.
+              // A write that a killed process has begun may have happened, or not.
               if (!clock.alive && this.#hosts.get(name)?.clock !== clock) return;
               if (!clock.alive && this.#random.chance(0.5)) return;
               disk.past.push(disk.present);
@@ -265,7 +267,9 @@ export class SimulatedVoting implements SimulatedStore {
     };
   }
 
-  /** Carries a message to another server, and its answer back. What that does is done whatever has become of the sender. */
+  /**
+   * Carries a message to another server, and its answer back. The effect of the message stays, whatever happens to the sender.
+   */
   #carry(host: Host, message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
     const { to, from, content } = message;
     this.#handover.sends(content);
@@ -300,7 +304,7 @@ export class SimulatedVoting implements SimulatedStore {
     return this.#world.monotonicMs() < this.#splitUntilMs && this.#groups.get(one) !== this.#groups.get(other);
   }
 
-  /** A candidate was told that it leads, and does so by its clock, which has shown so much since its first LEAD. */
+  /** A candidate was told that it leads, and does so by its clock, which has advanced by `elapsedMs` since its first LEAD. */
   #won({ election, term, termId, candidateId }: Lease, elapsedMs: number): void {
     if (election !== ELECTION) return;
     this.#terms.set(termId, term);
