@@ -151,7 +151,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "The other is at least 1.",
   },
   {
-    file: "packages/core/src/election/leading.ts",
+    file: "packages/core/src/election/term-runner.ts",
     from: "minimumHoldMs: wishes.minimumHoldMs ?? 0,",
     to: "minimumHoldMs: (wishes.minimumHoldMs),",
     why: "What is left of no hold is then no number, and so as little more than none.",

@@ -15,7 +15,7 @@ import type { ElectorHealth } from "./elector-health.ts";
 import { EVENT_NAMES, type ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
-import { Leading, type TaskResult } from "./leading.ts";
+import { TermRunner, type TaskResult } from "./term-runner.ts";
 import { Observer } from "./observer.ts";
 import { plannedEndMs } from "./planned-end.ts";
 import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
@@ -55,7 +55,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #announcements: Announcements;
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
-  readonly #leading: Leading<LeadershipOf<Store>>;
+  readonly #runner: TermRunner<LeadershipOf<Store>>;
   /** What was seen last to keep candidates out. */
   #bar: Blocker | undefined;
 
@@ -94,12 +94,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       },
       onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
-    this.#leading = new Leading({ ...common, announcements, journal, standingBack: this.#standingBack });
+    this.#runner = new TermRunner({ ...common, announcements, journal, standingBack: this.#standingBack });
   }
 
   /** Reports whether this candidate is the leader at this very moment: computed from the clocks at each call, never stored. */
   get isLeader(): boolean {
-    return this.#leading.tenure?.leadership.isValid() === true;
+    return this.#runner.term?.leadership.isValid() === true;
   }
 
   /** The leader that this candidate saw last. */
@@ -117,14 +117,14 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** The state of this elector and of its store at this very moment: for health checks, in a form that JSON keeps. */
   health(): ElectorHealth {
-    const { tenure } = this.#leading;
-    const validForMs = tenure?.leadership.remainingMs() ?? 0;
+    const { term } = this.#runner;
+    const validForMs = term?.leadership.remainingMs() ?? 0;
     const { state } = this.#announcements;
     return {
       // By the clocks: after a freeze no timer has said so yet.
       state: state === "leading" && validForMs === 0 ? "ending" : state,
       leading: validForMs > 0,
-      ...(tenure ? { term: tenure.term } : {}),
+      ...(term ? { term: term.term } : {}),
       validForMs,
       ...this.#contact.health,
       ...(this.#store.members ? { members: this.#store.members() } : {}),
@@ -258,11 +258,11 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * It waits for the task: a task that awaits it waits for itself, which is warned of. To give up from inside a task, return from it.
    */
   async resign(): Promise<void> {
-    const { tenure } = this.#leading;
-    if (!tenure) return;
-    this.#leading.warnIfInside("resign");
-    tenure.end(new LeadershipEndedError(this.election, tenure.term, "resigned", "it was resigned."));
-    await tenure.finished;
+    const { term } = this.#runner;
+    if (!term) return;
+    this.#runner.warnIfInside("resign");
+    term.end(new LeadershipEndedError(this.election, term.term, "resigned", "it was resigned."));
+    await term.finished;
   }
 
   /**
@@ -278,10 +278,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     const { planned = false } = options;
     const { call } = this.#claim;
     if (!call) return;
-    this.#leading.warnIfInside("stop");
+    this.#runner.warnIfInside("stop");
     if (planned) await this.#untilPlannedEnd();
     call.stop(this.election);
-    await this.#leading.tenure?.settled;
+    await this.#runner.term?.settled;
     await call.over;
   }
 
@@ -305,12 +305,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Waits until a leader had best stop, unless its term ends before that. */
   async #untilPlannedEnd(): Promise<void> {
-    const { tenure } = this.#leading;
+    const { term } = this.#runner;
     const { releaseOnStop = true, renewal } = this.#options;
     // Nothing is released, nobody renews on the grid that standbys aim at, or nobody looks at all.
-    if (!tenure?.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(this.#store)) return;
-    const inMs = plannedEndMs(this.#clock.monotonicMs(), tenure.grantedAt, this.#timing, this.#store.capabilities);
-    if (inMs > 0) await sleep(this.#clock, inMs, tenure.leadership.signal).catch(() => undefined);
+    if (!term?.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(this.#store)) return;
+    const inMs = plannedEndMs(this.#clock.monotonicMs(), term.grantedAt, this.#timing, this.#store.capabilities);
+    if (inMs > 0) await sleep(this.#clock, inMs, term.leadership.signal).catch(() => undefined);
   }
 
   /** Frees the elector, once no task is pending any more: `run` may have given up waiting for it, or it is held by hand. */
@@ -320,8 +320,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       this.#contact.end();
       this.#announcements.setState({ state: "stopped" });
     };
-    const { tenure } = this.#leading;
-    if (tenure) void tenure.finished.then(free);
+    const { term } = this.#runner;
+    if (term) void term.finished.then(free);
     else free();
   }
 
@@ -351,7 +351,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Runs the task on a lease; `undefined` where it could not be called, because its term was over, or ending, before that. */
   #lead<T>(lease: Lease, task: LeaderTask<T, LeadershipOf<Store>>, signal: AbortSignal): Promise<TaskResult<T> | undefined> {
-    if (!signal.aborted) return this.#leading.run(lease, task, signal);
+    if (!signal.aborted) return this.#runner.run(lease, task, signal);
     return this.#candidacy.giveBack(lease).then(() => undefined);
   }
 
@@ -361,9 +361,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       await this.#candidacy.giveBack(lease);
       return undefined;
     }
-    const tenure = this.#leading.start(lease, signal);
-    const held = tenure.held();
-    if (tenure.mayWork) return held;
+    const term = this.#runner.start(lease, signal);
+    const held = term.held();
+    if (term.mayWork) return held;
     await held.release();
     return undefined;
   }

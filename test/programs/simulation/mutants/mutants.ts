@@ -16,7 +16,7 @@ const RECORDS: readonly StoreKind[] = ["records", "records with a push", "record
 const BAR = "packages/core/src/store/blocker.ts";
 const CLOCK = "packages/core/src/time/clock.ts";
 const CANDIDACY = "packages/core/src/election/candidacy.ts";
-const LEADING = "packages/core/src/election/leading.ts";
+const TERM_RUNNER = "packages/core/src/election/term-runner.ts";
 const ELECTOR = "packages/core/src/election/elector.ts";
 const ACQUISITIONS = "packages/core/src/records/acquisitions.ts";
 const HELD_LEASES = "packages/core/src/records/held-leases.ts";
@@ -27,7 +27,7 @@ const SIGHTING = "packages/core/src/records/sighting.ts";
 const DEADLINE_WATCH = "packages/core/src/election/deadline-watch.ts";
 const OVERRUN_WATCH = "packages/core/src/election/overrun-watch.ts";
 const STALL_WATCH = "packages/core/src/election/stall-watch.ts";
-const TENURE = "packages/core/src/election/tenure.ts";
+const LEADER_TERM = "packages/core/src/election/leader-term.ts";
 const RENEWALS = "packages/core/src/election/renewals.ts";
 const RELEASE = "packages/core/src/election/release.ts";
 const BLOB_ACQUISITION = "packages/azure-blob/src/acquisition.ts";
@@ -157,7 +157,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: TENURE,
+        file: LEADER_TERM,
         find: "  #isValid(): boolean {\n    this.checkClock();\n",
         replace: "  #isValid(): boolean {\n",
       },
@@ -196,7 +196,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 200,
     patches: [
       {
-        file: TENURE,
+        file: LEADER_TERM,
         find: "    this.checkClock();\n    this.#options.hooks.renewFailed(",
         replace:
           "    const { clock } = this.#options;\n    this.#validity.extend({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });\n    this.checkClock();\n    this.#options.hooks.renewFailed(",
@@ -286,7 +286,7 @@ export const MUTANTS: readonly Mutant[] = [
           "      const there = await this.#seen.read(election, limits);\n      if (there) holding.take({ record: there.record, version: there.version });\n      if (there === null) {",
       },
       {
-        file: TENURE,
+        file: LEADER_TERM,
         find: "    const mayRelease = (!this.#over || isUnknown) && (!this.#overrunWatch.stopping || releaseOnStop);",
         replace: "    const mayRelease = !this.#overrunWatch.stopping || releaseOnStop;",
       },
@@ -340,16 +340,16 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: LEADING,
-        find: "    void tenure.finish(work);",
-        replace: `    const aborted = new Promise<void>((resolve) => tenure.leadership.signal.addEventListener("abort", () => resolve()));
+        file: TERM_RUNNER,
+        find: "    void term.finish(work);",
+        replace: `    const aborted = new Promise<void>((resolve) => term.leadership.signal.addEventListener("abort", () => resolve()));
     work.catch(() => undefined);
-    void tenure.finish(Promise.race([work, aborted]));`,
+    void term.finish(Promise.race([work, aborted]));`,
       },
       {
-        file: LEADING,
-        find: "    await tenure.settled;\n    return await work;",
-        replace: "    await tenure.settled;\n    return await Promise.race([work, undefined]);",
+        file: TERM_RUNNER,
+        find: "    await term.settled;\n    return await work;",
+        replace: "    await term.settled;\n    return await Promise.race([work, undefined]);",
       },
     ],
   },
@@ -406,7 +406,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "    if (!isPassedOver) return lease;",
       },
       {
-        file: TENURE,
+        file: LEADER_TERM,
         find: "    return this.#isValid() && !this.#isEnding;",
         replace: "    return this.#lease !== undefined;",
       },
@@ -459,7 +459,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: TENURE,
+        file: LEADER_TERM,
         find: "      if (outcome.barredUntilExpiry) this.#closeRenewal",
         replace: '      if (outcome.barredUntilExpiry || outcome.reason === "taken") this.#closeRenewal',
       },

@@ -8,7 +8,7 @@ const RECORDS: readonly StoreKind[] = ["records", ...CLOCKED];
 const BAR = "packages/core/src/store/blocker.ts";
 const SNAPSHOT = "packages/core/src/records/record-snapshot.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
-const TENURE = "packages/core/src/election/tenure.ts";
+const LEADER_TERM = "packages/core/src/election/leader-term.ts";
 
 /** Bugs of what a candidate may ask for beyond the lease: a minimum hold, a reservation for its group, to renew by hand. */
 export const TURN_MUTANTS: readonly Mutant[] = [
@@ -27,7 +27,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 4_000,
     patches: [
       {
-        file: TENURE,
+        file: LEADER_TERM,
         find: "send: (limits) => store.release(this.#lease, { ...limits, ...(holdMs > 0 ? { holdMs } : {}) }),",
         replace: `send: (
         (tries = 0) => (limits) =>
@@ -103,7 +103,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: TENURE,
+        file: LEADER_TERM,
         find: "    this.#completion = canComplete(store)",
         replace: '    if (options.renewal === "manual") this.#deadlineWatch.cancel();\n    this.#completion = canComplete(store)',
       },
@@ -116,7 +116,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 4_000,
     patches: [
       {
-        file: TENURE,
+        file: LEADER_TERM,
         find: "    await this.#renewals.renewIfDue();\n    this.#assertValid();",
         replace: "    await this.#renewals.renewIfDue();",
       },

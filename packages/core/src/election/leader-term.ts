@@ -13,8 +13,8 @@ import { StallWatch } from "./stall-watch.ts";
 import type { Timing } from "./timing.ts";
 import { Validity } from "./validity.ts";
 
-/** What hears of a tenure: its elector's terms. None of these may throw. */
-export interface TenureHooks {
+/** What hears of a term: its elector's terms. None of these may throw. */
+export interface LeaderTermHooks {
   renewed(lease: Lease): void;
   renewFailed(lease: Lease, error: unknown): void;
   /** The signal has aborted; the lease may still be held while the task drains. */
@@ -26,7 +26,7 @@ export interface TenureHooks {
   finished(lease: Lease, reason: Error | undefined, released: boolean): void;
 }
 
-export interface TenureOptions {
+export interface LeaderTermOptions {
   readonly clock: Clock;
   readonly store: LeaseStore;
   readonly lease: Lease;
@@ -35,7 +35,7 @@ export interface TenureOptions {
   readonly renewal: "scheduled" | "manual";
   readonly minimumHoldMs: number;
   readonly releaseTimeoutMs: number;
-  readonly hooks: TenureHooks;
+  readonly hooks: LeaderTermHooks;
 }
 
 /**
@@ -46,10 +46,10 @@ export interface TenureOptions {
  * - *valid until* (0.9 of the lease), after which the leadership is over, whatever anybody is doing;
  * - the end of the lease itself, which is what standbys wait for.
  */
-export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, DrainedTerm {
+export class LeaderTerm<Led extends Leadership> implements RenewedTerm, TimedTerm, DrainedTerm {
   /** For its task, which ends the term by settling: there is nothing to dispose of. */
   readonly leadership: Led;
-  readonly #options: TenureOptions;
+  readonly #options: LeaderTermOptions;
   readonly #lease: Lease;
   readonly #validity: Validity;
   readonly #renewals: Renewals;
@@ -69,7 +69,7 @@ export class Tenure<Led extends Leadership> implements RenewedTerm, TimedTerm, D
   /** The work has settled: what follows is no news to anybody. */
   #settling = false;
 
-  constructor(options: TenureOptions) {
+  constructor(options: LeaderTermOptions) {
     const { clock, store, lease, timing } = options;
     this.#options = options;
     this.#lease = lease;

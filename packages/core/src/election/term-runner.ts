@@ -9,7 +9,7 @@ import type { Leadership, LeaderTask } from "./leadership.ts";
 import type { StandingBack } from "./standing-back.ts";
 import type { StoreContact } from "./store-contact.ts";
 import { countsAsReturn } from "./task-outcome.ts";
-import { Tenure, type TenureHooks } from "./tenure.ts";
+import { LeaderTerm, type LeaderTermHooks } from "./leader-term.ts";
 import type { Timing } from "./timing.ts";
 
 /** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
@@ -18,7 +18,7 @@ export const OVERRUN_EXIT_CODE = 70;
 /** The time for a task to return that has called `stop` and has not awaited it. */
 const INSIDE_GRACE_MS = 100;
 
-export interface LeadingOptions {
+export interface TermRunnerOptions {
   readonly clock: Clock;
   readonly store: LeaseStore;
   readonly contact: StoreContact;
@@ -38,18 +38,18 @@ export interface TaskResult<T> {
 }
 
 /** The terms of one elector, of which there is never more than one at a time. */
-export class Leading<Led extends Leadership> implements TenureHooks {
-  readonly #options: LeadingOptions;
-  #tenure: Tenure<Led> | undefined;
+export class TermRunner<Led extends Leadership> implements LeaderTermHooks {
+  readonly #options: TermRunnerOptions;
+  #term: LeaderTerm<Led> | undefined;
   #stopListening: (() => void) | undefined;
 
-  constructor(options: LeadingOptions) {
+  constructor(options: TermRunnerOptions) {
     this.#options = options;
   }
 
   /** The present term, until its work has settled and its lease is given up. */
-  get tenure(): Tenure<Led> | undefined {
-    return this.#tenure;
+  get term(): LeaderTerm<Led> | undefined {
+    return this.#term;
   }
 
   /**
@@ -57,37 +57,37 @@ export class Leading<Led extends Leadership> implements TenureHooks {
    * Returns `undefined` where the term was over, or ending, before the task could be called; then it is not.
    */
   async run<T>(lease: Lease, task: LeaderTask<T, Led>, signal: AbortSignal): Promise<TaskResult<T> | undefined> {
-    const tenure = this.#begin(lease, signal);
-    const work = this.#work(tenure, task);
-    void tenure.finish(work);
-    await tenure.settled;
+    const term = this.#begin(lease, signal);
+    const work = this.#work(term, task);
+    void term.finish(work);
+    await term.settled;
     return await work;
   }
 
   /** Starts a term whose work is over once its leadership is disposed of. */
-  start(lease: Lease, signal: AbortSignal): Tenure<Led> {
-    const tenure = this.#begin(lease, signal);
-    void tenure.finish(tenure.disposed);
-    return tenure;
+  start(lease: Lease, signal: AbortSignal): LeaderTerm<Led> {
+    const term = this.#begin(lease, signal);
+    void term.finish(term.disposed);
+    return term;
   }
 
   /** Warns soon of a call that waits for the task, and that the task itself has made, unless it did not await that. */
   warnIfInside(call: "stop" | "resign"): void {
-    const tenure = this.#tenure;
-    if (!tenure || !isInsideTask(this)) return;
+    const term = this.#term;
+    if (!term || !isInsideTask(this)) return;
     const { clock, journal } = this.#options;
-    const { election } = tenure.leadership;
-    const text = `${call}() was called inside of the task of '${election}' (term ${tenure.term}), which is still pending. If the task awaits ${call}(), it waits for itself: let it return instead, or call ${call}() without await.`;
-    const warn = (): void => journal.warn("LEASEHOLD_WAITS_FOR_ITSELF", "warn", text, { election, term: tenure.term });
+    const { election } = term.leadership;
+    const text = `${call}() was called inside of the task of '${election}' (term ${term.term}), which is still pending. If the task awaits ${call}(), it waits for itself: let it return instead, or call ${call}() without await.`;
+    const warn = (): void => journal.warn("LEASEHOLD_WAITS_FOR_ITSELF", "warn", text, { election, term: term.term });
     const timer = clock.setTimer(warn, INSIDE_GRACE_MS);
-    void tenure.finished.then(() => timer.cancel());
+    void term.finished.then(() => timer.cancel());
   }
 
-  /** What the task's rejection means is decided at that moment: the tenure's own end aborts the signal, too. */
-  async #work<T>(tenure: Tenure<Led>, task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
-    const { leadership } = tenure;
+  /** What the task's rejection means is decided at that moment: the term's own end aborts the signal, too. */
+  async #work<T>(term: LeaderTerm<Led>, task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
+    const { leadership } = term;
     try {
-      return tenure.mayWork ? { result: await callTask(this, () => task(leadership)) } : undefined;
+      return term.mayWork ? { result: await callTask(this, () => task(leadership)) } : undefined;
     } catch (error) {
       if (!countsAsReturn(error, leadership.signal)) throw error;
       return { result: undefined };
@@ -95,27 +95,27 @@ export class Leading<Led extends Leadership> implements TenureHooks {
   }
 
   /** Starts a term, and tells of it. It is stopped with the signal, until it has finished. */
-  #begin(lease: Lease, signal: AbortSignal): Tenure<Led> {
-    const tenure = this.#makeTenure(lease);
+  #begin(lease: Lease, signal: AbortSignal): LeaderTerm<Led> {
+    const led = this.#makeTerm(lease);
     const { announcements, wishes } = this.#options;
-    const { term } = tenure;
-    this.#tenure = tenure;
+    const { term } = led;
+    this.#term = led;
     announcements.setState({ state: "leading", term });
-    tenure.start();
-    const { candidateId } = tenure.leadership;
+    led.start();
+    const { candidateId } = led.leadership;
     const { value } = wishes;
     announcements.setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
     announcements.emit("startedLeading", { term });
-    const stop = (): void => tenure.stop(signal.reason as Error);
+    const stop = (): void => led.stop(signal.reason as Error);
     this.#stopListening = () => signal.removeEventListener("abort", stop);
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
-    return tenure;
+    return led;
   }
 
-  #makeTenure(lease: Lease): Tenure<Led> {
+  #makeTerm(lease: Lease): LeaderTerm<Led> {
     const { clock, store, timing, wishes } = this.#options;
-    return new Tenure<Led>({
+    return new LeaderTerm<Led>({
       clock,
       store,
       lease,
@@ -155,7 +155,7 @@ export class Leading<Led extends Leadership> implements TenureHooks {
 
   finished({ term }: Lease, reason: Error | undefined, released: boolean): void {
     const { announcements, standingBack } = this.#options;
-    this.#tenure = undefined;
+    this.#term = undefined;
     this.#stopListening?.();
     standingBack.ended(term, hasGivenUp(reason, released));
     if (announcements.leader?.term === term) announcements.setLeader(undefined);
