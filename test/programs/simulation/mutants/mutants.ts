@@ -54,8 +54,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: CLOCK,
-        find: "Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs)",
-        replace: "clock.monotonicMs() - since.monotonicMs",
+        find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs)",
+        replace: "now.monotonicMs - since.monotonicMs",
       },
     ],
   },
@@ -67,8 +67,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: CLOCK,
-        find: "Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs)",
-        replace: "clock.wallMs() - since.wallMs",
+        find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs)",
+        replace: "now.wallMs - since.wallMs",
       },
     ],
   },
