@@ -15,7 +15,7 @@ import type { ElectorHealth } from "./elector-health.ts";
 import { EVENT_NAMES, type ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
-import { TermRunner, type TaskResult } from "./term-runner.ts";
+import { LeaderTerm, type LeaderTermOptions, type TaskResult } from "./leader-term.ts";
 import { Observer } from "./observer.ts";
 import { plannedEndMs } from "./planned-end.ts";
 import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
@@ -55,7 +55,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #announcements: Announcements;
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
-  readonly #runner: TermRunner<LeadershipOf<Store>>;
+  readonly #termOptions: LeaderTermOptions;
+  /** The present term, until its task has settled and its lease is given up. */
+  #term: LeaderTerm<LeadershipOf<Store>> | undefined;
   /** What was seen last to keep candidates out. */
   #bar: Blocker | undefined;
 
@@ -94,12 +96,14 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       },
       onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
-    this.#runner = new TermRunner({ ...common, announcements, journal, standingBack: this.#standingBack });
+    const standingBack = this.#standingBack;
+    const onFinished = (): void => void (this.#term = undefined);
+    this.#termOptions = { ...common, announcements, journal, standingBack, owner: this, onFinished };
   }
 
   /** Reports whether this candidate is the leader at this very moment: computed from the clocks at each call, never stored. */
   get isLeader(): boolean {
-    return this.#runner.term?.leadership.isValid() === true;
+    return this.#term?.leadership.isValid() === true;
   }
 
   /** The leader that this candidate saw last. */
@@ -117,7 +121,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** The state of this elector and of its store at this very moment: for health checks, in a form that JSON keeps. */
   health(): ElectorHealth {
-    const { term } = this.#runner;
+    const term = this.#term;
     const validForMs = term?.leadership.remainingMs() ?? 0;
     const { state } = this.#announcements;
     return {
@@ -258,9 +262,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * It waits for the task: a task that awaits it waits for itself, which is warned of. To give up from inside a task, return from it.
    */
   async resign(): Promise<void> {
-    const { term } = this.#runner;
+    const term = this.#term;
     if (!term) return;
-    this.#runner.warnIfInside("resign");
+    term.warnIfInside("resign");
     term.end(new LeadershipEndedError(this.election, term.term, "resigned", "it was resigned."));
     await term.finished;
   }
@@ -278,10 +282,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     const { planned = false } = options;
     const { call } = this.#claim;
     if (!call) return;
-    this.#runner.warnIfInside("stop");
+    this.#term?.warnIfInside("stop");
     if (planned) await this.#untilPlannedEnd();
     call.stop(this.election);
-    await this.#runner.term?.settled;
+    await this.#term?.settled;
     await call.over;
   }
 
@@ -305,7 +309,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Waits until a leader had best stop, unless its term ends before that. */
   async #untilPlannedEnd(): Promise<void> {
-    const { term } = this.#runner;
+    const term = this.#term;
     const { releaseOnStop = true, renewal } = this.#options;
     // Nothing is released, nobody renews on the grid that standbys aim at, or nobody looks at all.
     if (!term?.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(this.#store)) return;
@@ -320,7 +324,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       this.#contact.end();
       this.#announcements.setState({ state: "stopped" });
     };
-    const { term } = this.#runner;
+    const term = this.#term;
     if (term) void term.finished.then(free);
     else free();
   }
@@ -351,7 +355,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Runs the task on a lease; `undefined` where it could not be called, because its term was over, or ending, before that. */
   #lead<T>(lease: Lease, task: LeaderTask<T, LeadershipOf<Store>>, signal: AbortSignal): Promise<TaskResult<T> | undefined> {
-    if (!signal.aborted) return this.#runner.run(lease, task, signal);
+    if (!signal.aborted) return this.#begin(lease, signal).run(task);
     return this.#candidacy.giveBack(lease).then(() => undefined);
   }
 
@@ -361,11 +365,18 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       await this.#candidacy.giveBack(lease);
       return undefined;
     }
-    const term = this.#runner.start(lease, signal);
-    const held = term.held();
+    const term = this.#begin(lease, signal);
+    const held = term.hold();
     if (term.mayWork) return held;
     await held.release();
     return undefined;
+  }
+
+  #begin(lease: Lease, signal: AbortSignal): LeaderTerm<LeadershipOf<Store>> {
+    const term = new LeaderTerm<LeadershipOf<Store>>(lease, this.#termOptions);
+    this.#term = term;
+    term.start(signal);
+    return term;
   }
 
   #standBy(): void {

@@ -1,89 +1,76 @@
-import type { Clock, Instant } from "../time/clock.ts";
-import { DrainTimeoutError, LeadershipEndedError, LeaseLostError, type LossReason } from "../reporting/errors.ts";
-import type { Lease, LeaseStore, OccurrenceStore, RenewOutcome } from "../store/lease-store.ts";
-import { canComplete, Completion } from "./completion.ts";
-import { DeadlineWatch, type TimedTerm } from "./deadline-watch.ts";
+import { DrainTimeoutError, isLeaseholdError, LeaseLostError } from "../reporting/errors.ts";
+import type { Lease, LeaseStore, OccurrenceStore, RequestLimits } from "../store/lease-store.ts";
+import { instantOf, type Clock, type Instant, type Timer } from "../time/clock.ts";
+import type { ElectorOptions } from "./elector-options.ts";
 import { Expected } from "./expected.ts";
-import type { HeldLeadership, Leadership } from "./leadership.ts";
+import { callTask, isInsideTask } from "./inside-task.ts";
+import type { HeldLeadership, Leadership, LeaderTask } from "./leadership.ts";
 import { LeaseWatch } from "./lease-watch.ts";
-import { OverrunWatch, type DrainedTerm } from "./overrun-watch.ts";
-import { releaseInTime, type TimelyRelease } from "./release.ts";
-import { Renewals, type RenewedTerm } from "./renewals.ts";
-import { StallWatch } from "./stall-watch.ts";
-import type { Timing } from "./timing.ts";
-import { Validity } from "./validity.ts";
+import { isLastTryDue, mayRenew, requestLimitMs, validForMs } from "./renewal-timing.ts";
+import type { StandingBack } from "./standing-back.ts";
+import { countsAsReturn } from "./task-outcome.ts";
+import { TermAnnouncements, type TermAnnouncementsOptions } from "./term-announcements.ts";
+import { beginTerm, isOverdue, nextTickMs, step } from "./term-machine.ts";
+import { canComplete, TermRequests } from "./term-requests.ts";
+import type { TermEffect, TermEvent, TermState } from "./term-state.ts";
 
-/** What hears of a term: its elector's terms. None of these may throw. */
-export interface LeaderTermHooks {
-  renewed(lease: Lease): void;
-  renewFailed(lease: Lease, error: unknown): void;
-  /** The signal has aborted; the lease may still be held while the task drains. */
-  ending(lease: Lease, reason: Error): void;
-  /** The task is still pending when it should not be. */
-  overrun(lease: Lease, sinceSignalMs: number): void;
-  releaseFailed(lease: Lease, error: unknown): void;
-  /** The work has settled, and the lease is released or left to expire. */
-  finished(lease: Lease, reason: Error | undefined, released: boolean): void;
-}
+/** The time that a task has to return after it has called `stop` or `resign` without `await`. */
+const INSIDE_GRACE_MS = 100;
 
-export interface LeaderTermOptions {
+export interface LeaderTermOptions extends TermAnnouncementsOptions {
   readonly clock: Clock;
   readonly store: LeaseStore;
-  readonly lease: Lease;
-  readonly timing: Timing;
-  readonly releaseOnStop: boolean;
-  readonly renewal: "scheduled" | "manual";
-  readonly minimumHoldMs: number;
-  readonly releaseTimeoutMs: number;
-  readonly hooks: LeaderTermHooks;
+  readonly wishes: TermAnnouncementsOptions["wishes"] &
+    Pick<ElectorOptions, "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs">;
+  readonly standingBack: StandingBack;
+  /** The elector, whose tasks are recognized by it. */
+  readonly owner: object;
+  /** Called when the task has settled and the lease is given up. */
+  readonly onFinished: () => void;
 }
 
-/**
- * One term of leadership, from the confirmed acquisition until the task has settled and the lease is released or left
- * to expire. Three instants govern it, all counted from the send of the last good request, by the larger of two clocks:
- *
- * - the *renew deadline*, when the signal aborts for good, whatever the store is doing;
- * - *valid until* (0.9 of the lease), after which the leadership is over, whatever anybody is doing;
- * - the end of the lease itself, which is what standbys wait for.
- */
-export class LeaderTerm<Led extends Leadership> implements RenewedTerm, TimedTerm, DrainedTerm {
-  /** For its task, which ends the term by settling: there is nothing to dispose of. */
+/** The result of a task; `undefined` if its signal stopped it and it said so by rejecting. */
+export interface TaskResult<T> {
+  readonly result: T | undefined;
+}
+
+/** One term of an elector. It carries out the decisions of `term-machine.ts`: the timer, the requests, the signal, the announcements. */
+export class LeaderTerm<Led extends Leadership> {
+  /** The leadership that a task receives. It cannot be disposed of: a task ends its term by settling. */
   readonly leadership: Led;
   readonly #options: LeaderTermOptions;
   readonly #lease: Lease;
-  readonly #validity: Validity;
-  readonly #renewals: Renewals;
-  readonly #deadlineWatch: DeadlineWatch;
-  readonly #overrunWatch: OverrunWatch;
-  readonly #stallWatch: StallWatch | undefined;
+  readonly #requests: TermRequests;
+  readonly #announcements: TermAnnouncements;
   readonly #leaseWatch: LeaseWatch;
-  readonly #completion: Completion | undefined;
   readonly #controller = new AbortController();
   readonly #ended = Promise.withResolvers<Error>();
   readonly #disposed = new Expected<void>();
   readonly #finished = new Expected<void>();
   readonly #settled = new Expected<void>();
+  #state: TermState;
+  #timer: Timer | undefined;
+  /** The instant for which the timer is set, by the monotonic clock. */
+  #timerMs = Infinity;
+  #renewal: Promise<void> | undefined;
+  #completion: Promise<void> | undefined;
+  #stopListening: (() => void) | undefined;
 
-  /** The reason for which `isValid()` is false for good; undefined while the clocks decide. */
-  #over: Error | undefined;
-  /** The work has settled: what follows is no news to anybody. */
-  #settling = false;
-
-  constructor(options: LeaderTermOptions) {
-    const { clock, store, lease, timing } = options;
+  constructor(lease: Lease, options: LeaderTermOptions) {
+    const { clock, store, timing, wishes } = options;
     this.#options = options;
     this.#lease = lease;
-    this.#validity = new Validity(clock, timing, lease.grantedAt);
-    this.#renewals = new Renewals(this, { clock, store, lease, timing, validity: this.#validity, by: options.renewal });
-    this.#deadlineWatch = new DeadlineWatch(clock, this);
-    this.#overrunWatch = new OverrunWatch(clock, timing, this);
-    this.#leaseWatch = new LeaseWatch(clock, () => this.#renewals.renewNow());
-    const { stallTimeoutMs } = timing;
-    this.#stallWatch =
-      stallTimeoutMs === undefined
-        ? undefined
-        : new StallWatch(clock, stallTimeoutMs, (silentMs) => this.end(stalled(lease, silentMs, stallTimeoutMs)));
-    this.#completion = canComplete(store) ? new Completion(() => this.#complete(store)) : undefined;
+    this.#requests = new TermRequests({ clock, store, lease });
+    this.#announcements = new TermAnnouncements(lease, options);
+    this.#leaseWatch = new LeaseWatch(clock, () => this.#on({ type: "woken" }));
+    const plan = {
+      lease,
+      timing,
+      renewal: wishes.renewal ?? "scheduled",
+      releaseOnStop: wishes.releaseOnStop ?? true,
+      minimumHoldMs: wishes.minimumHoldMs ?? 0,
+    };
+    this.#state = beginTerm(plan, instantOf(clock));
     this.leadership = this.#makeLeadership();
   }
 
@@ -91,256 +78,249 @@ export class LeaderTerm<Led extends Leadership> implements RenewedTerm, TimedTer
     return this.#lease.term;
   }
 
-  /** From before the send of the request that won it: its renewals are on a grid from there. */
+  /** Read before the send of the request that won the lease. The grid of the renewals begins there. */
   get grantedAt(): Instant {
     return this.#lease.grantedAt;
   }
 
   /** Reports whether the term is neither over nor ending. */
   get mayWork(): boolean {
-    return this.#isValid() && !this.#isEnding;
+    return this.#checked().phase === "leading";
   }
 
-  /** The reason for which the signal aborted, if it has. */
-  get endReason(): Error | undefined {
-    return this.#isEnding ? (this.#controller.signal.reason as Error) : undefined;
-  }
-
-  /** Starts renewing and watching the clock. */
-  start(): void {
-    this.#deadlineWatch.start();
-    this.#stallWatch?.start();
-    this.#renewals.start();
-    this.#leaseWatch.start(this.#options.store, this.#lease);
-  }
-
-  /** Aborts the signal, for good; renewals go on only to cover the drain. */
-  end(reason: Error): void {
-    if (this.#isEnding) return;
-    this.#stallWatch?.cancel();
-    this.#overrunWatch.start();
-    this.#controller.abort(reason);
-    this.#ended.resolve(reason);
-    if (!this.#settling) this.#options.hooks.ending(this.#lease, reason);
-  }
-
-  /** Ends the term because the elector itself is to stop. */
-  stop(reason: Error): void {
-    this.#overrunWatch.stop();
-    this.end(reason);
-  }
-
-  /** Resolves when a leadership held by hand has been disposed of. */
-  get disposed(): Promise<void> {
-    return this.#disposed.promise;
-  }
-
-  /** Resolves when the work has settled and the lease is released or left to expire. */
+  /** Resolves when the task has settled and the lease is released or left to expire. */
   get finished(): Promise<void> {
     return this.#finished.promise;
   }
 
-  /**
-   * Resolves as `finished` does. Rejects with a {@link DrainTimeoutError} if the elector is stopping and the work is still pending
-   * when its time is up.
-   */
+  /** Resolves as `finished` does. Rejects with a {@link DrainTimeoutError} if the elector is stopping and the task has overrun. */
   get settled(): Promise<void> {
     return this.#settled.promise;
   }
 
-  /** Waits for the work to settle, then releases the lease where that is still ours to do. Never rejects. */
-  async finish(work: Promise<unknown>): Promise<void> {
-    const isFailed = await work.then(
-      () => false,
-      () => true,
-    );
-    this.checkClock();
-    const reason = this.endReason;
-    const released = new LeadershipEndedError(this.#lease.election, this.term, "released", "its task has settled.");
-    const { hooks, store, releaseOnStop } = this.#options;
-    const isUnknown = this.#completion?.state === "unknown";
-    const mayRelease = (!this.#over || isUnknown) && (!this.#overrunWatch.stopping || releaseOnStop);
-    // Before the request goes out: from then on a rival may hold the lease.
-    this.#over ??= reason ?? released;
-    this.#settling = true;
-    this.end(released);
-    this.#cancelTimers();
-    const isReleased = this.#completion?.state === "confirmed" || (mayRelease && (await this.#release(isFailed)));
-    if (!isReleased) store.forget?.(this.#lease);
-    hooks.finished(this.#lease, reason, isReleased);
-    this.#finished.resolve();
-    this.#settled.resolve();
+  /** Starts to lead, and announces it. The abort of the signal ends the term. */
+  start(signal: AbortSignal): void {
+    this.#setTimer();
+    this.#leaseWatch.start(this.#options.store, this.#lease);
+    this.#announcements.began();
+    const stop = (): void => void this.#on({ type: "end", reason: signal.reason as Error, stops: true });
+    this.#stopListening = () => signal.removeEventListener("abort", stop);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
   }
 
-  /** What has failed is not done: it holds nobody back. */
-  async #release(isFailed: boolean): Promise<boolean> {
-    // Settled before validUntil: release. After it, never.
-    const { clock, store, minimumHoldMs, releaseTimeoutMs, hooks } = this.#options;
-    const heldMs = clock.monotonicMs() - this.#lease.grantedAt.monotonicMs;
-    const holdMs = isFailed ? 0 : minimumHoldMs - heldMs;
-    const release: TimelyRelease = {
-      clock,
-      timeoutMs: () => Math.min(this.#renewals.limitMs(), releaseTimeoutMs),
-      send: (limits) => store.release(this.#lease, { ...limits, ...(holdMs > 0 ? { holdMs } : {}) }),
-    };
-    return await this.#renewals
-      .exclusively(() => releaseInTime(release))
-      .catch((error: unknown) => {
-        hooks.releaseFailed(this.#lease, error);
-        return false;
-      });
+  /**
+   * Runs the task for this term. Settles once the task has settled and the lease is given up, or when a stop has waited long enough.
+   * Returns `undefined` if the term was over or ending before the task could be called.
+   */
+  async run<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
+    const work = this.#work(task);
+    this.#awaitWork(work);
+    await this.settled;
+    return await work;
   }
 
-  /** As {@link TimedTerm} has it, whatever timers have run or not: first whether the term is over, then whether it is ending. */
-  checkClock(): void {
-    if (this.#over) return;
-    const { elapsedMs } = this.#validity;
-    const { validForMs, renewDeadlineMs } = this.#options.timing;
-    if (elapsedMs >= validForMs) {
-      this.#lose(
-        "expired",
-        `its last good renewal was sent ${Math.round(elapsedMs)} ms ago, and it was valid for ${validForMs} ms.`,
-      );
-    } else if (elapsedMs >= renewDeadlineMs && !this.#isEnding) {
-      const hint = this.#options.renewal === "manual" ? "; its task is to renew it more often" : "";
-      const explanation = `no renewal was confirmed for ${Math.round(elapsedMs)} ms (renewDeadlineMs ${renewDeadlineMs})${hint}.`;
-      this.end(this.#lostError("renew-deadline", explanation));
-    }
-  }
-
-  /** The leadership is over at once. The state goes first, the signal after it. */
-  #lose(reason: LossReason, explanation: string): void {
-    if (this.#over) return;
-    const error = this.#lostError(reason, explanation);
-    this.#over = error;
-    this.#overrunWatch.uncover();
-    this.#renewals.close();
-    this.#leaseWatch.cancel();
-    this.#deadlineWatch.cancel();
-    this.end(error);
-  }
-
-  #lostError(reason: LossReason, explanation: string): LeaseLostError {
-    return new LeaseLostError(this.#lease.election, this.term, reason, explanation, this.endReason);
-  }
-
-  async #renewIfDue(): Promise<void> {
-    this.#assertValid();
-    await this.#renewals.renewIfDue();
-    this.#assertValid();
-  }
-
-  isOver(): boolean {
-    return !this.#isValid();
-  }
-
-  renewed(outcome: RenewOutcome): void {
-    // First what the clocks say without the new grant: a success that comes too late proves nothing about the time between.
-    this.checkClock();
-    if (this.#over) return;
-    if (!outcome.held) {
-      if (outcome.barredUntilExpiry) this.#closeRenewal(outcome.reason, outcome.explanation);
-      else this.#lose(outcome.reason, `${outcome.explanation}.`);
-      return;
-    }
-    const { extendedAt, transferTo } = outcome;
-    if (extendedAt && this.#validity.extend(extendedAt)) {
-      // The grant found may be an old one, of a request whose reply was lost.
-      this.checkClock();
-      this.#options.hooks.renewed(this.#lease);
-    }
-    if (transferTo !== undefined) {
-      const explanation = `an administrator asked to hand over to '${transferTo}'.`;
-      this.end(new LeadershipEndedError(this.#lease.election, this.term, "transferred", explanation));
-    }
-  }
-
-  renewFailed(error: unknown): void {
-    this.checkClock();
-    this.#options.hooks.renewFailed(this.#lease, error);
-  }
-
-  overran(sinceSignalMs: number): void {
-    this.#renewals.close();
-    this.#options.hooks.overrun(this.#lease, sinceSignalMs);
-  }
-
-  stopOverran(waitedMs: number): void {
-    this.#settled.reject(new DrainTimeoutError(this.#lease.election, this.term, waitedMs));
-  }
-
-  /** Renewal is closed, but nobody may acquire before the lease has run out: what remains of it covers the drain. */
-  #closeRenewal(reason: LossReason, explanation: string): void {
-    this.#renewals.close();
-    this.end(this.#lostError(reason, `${explanation}.`));
-  }
-
-  async #publish(value: string): Promise<void> {
-    const outcome = await this.#renewals.publish(async () => {
-      this.#assertValid();
-      // On most stores it extends the lease, as a renewal does: where renewing is closed, so is this.
-      if (this.#renewals.closed) throw this.endReason as Error;
-      return await this.#options.store.publish(this.#lease, value, { timeoutMs: this.#renewals.limitMs() });
-    });
-    this.#assertValid();
-    if (!outcome.held) throw this.endReason as Error;
-  }
-
-  async #complete(store: OccurrenceStore): Promise<void> {
-    const { election } = this.#lease;
-    const { clock, releaseTimeoutMs } = this.#options;
-    this.#renewals.close();
-    this.#deadlineWatch.cancel();
-    // Before the request goes out, as for a release.
-    this.#over ??= new LeadershipEndedError(election, this.term, "completed", "it is done.");
-    const completion: TimelyRelease = {
-      clock,
-      timeoutMs: () => releaseTimeoutMs,
-      send: (limits) => store.complete(this.#lease, limits),
-    };
-    if (await this.#renewals.exclusively(() => releaseInTime(completion))) return;
-    // Without the reason of the signal as its cause: it tells more than that the task has stopped.
-    throw new LeaseLostError(election, this.term, "taken", "another candidate took it over before it was done.");
-  }
-
-  get #isEnding(): boolean {
-    return this.#controller.signal.aborted;
-  }
-
-  /** The time until the clocks end something: the term's signal, and once that has aborted the leadership itself. */
-  get toDeadlineMs(): number {
-    return this.#isEnding ? this.#validity.toEndMs : this.#validity.toRenewDeadlineMs;
-  }
-
-  #isValid(): boolean {
-    this.checkClock();
-    return this.#over === undefined;
-  }
-
-  #assertValid(): void {
-    if (!this.#isValid()) throw this.#over as Error;
-  }
-
-  #cancelTimers(): void {
-    this.#renewals.close();
-    this.#leaseWatch.cancel();
-    this.#deadlineWatch.cancel();
-    this.#stallWatch?.cancel();
-    this.#overrunWatch.cancel();
-  }
-
-  /** The leadership for a holder by hand, which ends the term by disposing of it. */
-  held(): HeldLeadership & Led {
+  /** Leads until the returned leadership is disposed of. */
+  hold(): HeldLeadership & Led {
+    this.#awaitWork(this.#disposed.promise);
     const release = async (): Promise<void> => {
       this.#disposed.resolve();
-      await this.#finished.promise;
+      await this.finished;
     };
     return { ...this.leadership, release, [Symbol.asyncDispose]: release };
   }
 
+  /** Aborts the signal, for good. Renewals then only cover the drain. */
+  end(reason: Error): void {
+    this.#on({ type: "end", reason });
+  }
+
+  /** Warns soon if the task itself has made a call that waits for the task, unless the task returns until then. */
+  warnIfInside(call: "stop" | "resign"): void {
+    const { clock, owner } = this.#options;
+    if (!isInsideTask(owner)) return;
+    const timer = clock.setTimer(() => this.#announcements.waitsForItself(call), INSIDE_GRACE_MS);
+    void this.finished.then(() => timer.cancel());
+  }
+
+  /** Decides the meaning of a rejection at once, because the end of the term aborts the signal, too. */
+  async #work<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
+    const { leadership } = this;
+    try {
+      return this.mayWork ? { result: await callTask(this.#options.owner, () => task(leadership)) } : undefined;
+    } catch (error) {
+      if (!countsAsReturn(error, leadership.signal)) throw error;
+      return { result: undefined };
+    }
+  }
+
+  #awaitWork(work: Promise<unknown>): void {
+    void work.then(
+      () => this.#on({ type: "work-settled", isFailed: false }),
+      () => this.#on({ type: "work-settled", isFailed: true }),
+    );
+  }
+
+  /** The only place that changes the state. It changes before the effects, because a listener may call back. */
+  #on(event: TermEvent, now: Instant = instantOf(this.#options.clock)): TermState {
+    const { term, effects } = step(this.#state, event, now);
+    this.#state = term;
+    if (term.renewal.is === "closed") this.#leaseWatch.cancel();
+    for (const effect of effects) this.#perform(effect);
+    this.#setTimer();
+    return this.#state;
+  }
+
+  /** Returns the state by the clocks: after a freeze, no timer has run yet. */
+  #checked(): TermState {
+    const now = instantOf(this.#options.clock);
+    return isOverdue(this.#state, now) ? this.#on({ type: "check" }, now) : this.#state;
+  }
+
+  /** A timer that is set for an earlier instant stays. Its tick changes nothing, and sets the timer anew. */
+  #setTimer(): void {
+    const { clock } = this.#options;
+    const now = instantOf(clock);
+    const atMs = nextTickMs(this.#state, now);
+    if (atMs === Infinity) this.#cancelTimer();
+    if (atMs >= this.#timerMs) return;
+    this.#timer?.cancel();
+    this.#timerMs = atMs;
+    this.#timer = clock.setTimer(() => this.#tick(), atMs - now.monotonicMs);
+  }
+
+  #cancelTimer(): void {
+    this.#timer?.cancel();
+    this.#timerMs = Infinity;
+  }
+
+  /** A timer may run a little early. The tick then counts as being at the instant for which the timer was set. */
+  #tick(): void {
+    const { monotonicMs, wallMs } = instantOf(this.#options.clock);
+    const now: Instant = { monotonicMs: Math.max(monotonicMs, this.#timerMs), wallMs };
+    this.#timerMs = Infinity;
+    this.#on({ type: "tick" }, now);
+  }
+
+  #perform(effect: TermEffect): void {
+    const announcements = this.#announcements;
+    switch (effect.type) {
+      case "abort":
+        this.#controller.abort(effect.reason);
+        this.#ended.resolve(effect.reason);
+        return effect.isSilent ? undefined : announcements.ending(effect.reason);
+      case "renew":
+        this.#renewal = this.#renew().finally(() => (this.#renewal = undefined));
+        return;
+      case "announce-renewed":
+        return announcements.renewed();
+      case "announce-renew-failed":
+        return announcements.renewFailed(effect.error);
+      case "announce-overrun":
+        return announcements.overrun(effect.sinceSignalMs);
+      case "give-up-waiting":
+        return this.#settled.reject(new DrainTimeoutError(this.#lease.election, this.term, effect.waitedMs));
+      case "release":
+        return void this.#release(effect.holdMs).then((isReleased) => this.#finish(effect.endReason, isReleased));
+      case "finish":
+        return this.#finish(effect.endReason, effect.isReleased);
+    }
+  }
+
+  #finish(reason: Error | undefined, released: boolean): void {
+    const { onFinished, standingBack, store } = this.#options;
+    if (!released) store.forget?.(this.#lease);
+    onFinished();
+    this.#stopListening?.();
+    standingBack.ended(this.term, isGivenUp(reason, released));
+    this.#announcements.finished(reason, released);
+    this.#finished.resolve();
+    this.#settled.resolve();
+  }
+
+  /** The limits of a request that is sent now. */
+  get #limits(): RequestLimits {
+    return { timeoutMs: requestLimitMs(this.#state, instantOf(this.#options.clock)) };
+  }
+
+  get #releaseTimeoutMs(): number {
+    const { timing, wishes } = this.#options;
+    return wishes.releaseTimeoutMs ?? timing.attemptTimeoutMs;
+  }
+
+  async #renew(): Promise<void> {
+    const requests = this.#requests;
+    try {
+      const outcome = await requests.inTurn(async () =>
+        mayRenew(this.#checked(), instantOf(this.#options.clock)) ? await requests.renew(this.#limits) : undefined,
+      );
+      this.#on(outcome ? { type: "renewed", outcome } : { type: "renewal-skipped" });
+    } catch (error) {
+      this.#on({ type: "renewal-failed", error });
+    }
+  }
+
+  async #renewIfDue(): Promise<void> {
+    this.#assertValid();
+    this.#on({ type: "renew-requested" });
+    await this.#renewal;
+    this.#assertValid();
+  }
+
+  #publish(value: string): Promise<void> {
+    const { clock } = this.#options;
+    const requests = this.#requests;
+    return requests.publicationInTurn(async () => {
+      // The last try comes first. If the renewal that it finds is an old one, it takes another.
+      for (let tries = 0; tries < 2 && isLastTryDue(this.#checked(), instantOf(clock)); tries += 1) {
+        this.#on({ type: "renewed", outcome: await requests.renew(this.#limits), isExtra: true });
+      }
+      this.#assertValid();
+      // A publication extends the lease on most stores, as a renewal does.
+      if (this.#state.renewal.is === "closed") throw this.#state.drain?.reason as Error;
+      const outcome = await requests.publish(value, this.#limits);
+      this.#on({ type: "published", outcome });
+      this.#assertValid();
+      if (!outcome.held) throw this.#state.drain?.reason as Error;
+    });
+  }
+
+  async #release(holdMs: number): Promise<boolean> {
+    try {
+      return await this.#requests.release(holdMs, () => Math.min(this.#limits.timeoutMs, this.#releaseTimeoutMs));
+    } catch (error) {
+      this.#announcements.releaseFailed(error);
+      return false;
+    }
+  }
+
+  /** Sends one completion at a time, and none once the store has confirmed one. */
+  async #complete(store: OccurrenceStore): Promise<void> {
+    if (this.#state.completion === "confirmed") return;
+    this.#completion ??= this.#sendCompletion(store).finally(() => (this.#completion = undefined));
+    await this.#completion;
+  }
+
+  async #sendCompletion(store: OccurrenceStore): Promise<void> {
+    this.#on({ type: "completing" });
+    if (await this.#requests.complete(store, this.#releaseTimeoutMs)) return void this.#on({ type: "completed" });
+    // The reason of the signal is not its cause: a task that rejects with that has only stopped.
+    throw new LeaseLostError(this.#lease.election, this.term, "taken", "another candidate took it over before it was done.");
+  }
+
+  #assertValid(): void {
+    const { over } = this.#checked();
+    if (over) throw over;
+  }
+
+  #remainingMs(): number {
+    const state = this.#checked();
+    return state.over ? 0 : validForMs(state, instantOf(this.#options.clock));
+  }
+
   #makeLeadership(): Led {
     const { election, candidateId, term, termId } = this.#lease;
-    const completion = this.#completion;
+    const { store } = this.#options;
     const leadership: Leadership = {
       election,
       candidateId,
@@ -348,20 +328,21 @@ export class LeaderTerm<Led extends Leadership> implements RenewedTerm, TimedTer
       termId,
       signal: this.#controller.signal,
       ended: this.#ended.promise,
-      isValid: () => this.#isValid(),
-      remainingMs: () => (this.#isValid() ? this.#validity.toEndMs : 0),
+      isValid: () => this.#checked().over === undefined,
+      remainingMs: () => this.#remainingMs(),
       assertValid: () => this.#assertValid(),
-      checkpoint: () => this.#stallWatch?.checkpoint(),
+      checkpoint: () => void this.#on({ type: "checkpoint" }),
       renew: () => this.#renewIfDue(),
       publish: (value) => this.#publish(value),
-      ...(completion ? { complete: () => completion.complete() } : {}),
+      ...(canComplete(store) ? { complete: () => this.#complete(store) } : {}),
     };
-    // The elector's type says by its store which leadership that gives.
+    // The store's type tells the elector's which leadership this is.
     return leadership as Led;
   }
 }
 
-function stalled({ election, term }: Lease, silentMs: number, stallTimeoutMs: number): LeadershipEndedError {
-  const silence = `its task was silent for ${Math.round(silentMs)} ms (stallTimeoutMs ${stallTimeoutMs})`;
-  return new LeadershipEndedError(election, term, "stalled", `${silence}; call leadership.checkpoint() more often.`);
+/** A broken term that was released early counts as given up. Otherwise its own leader would be the first to acquire again. */
+function isGivenUp(reason: Error | undefined, released: boolean): boolean {
+  if (!isLeaseholdError(reason, "LEASE_LOST")) return true;
+  return (reason as LeaseLostError).reason === "broken" && released;
 }
