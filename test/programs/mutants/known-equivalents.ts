@@ -38,7 +38,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     file: "packages/functions/src/function-leadership.ts",
     from: "leadership.checkpoint();",
     to: ";",
-    why: "It feeds the stall watch, which a function's leadership has none of.",
+    why: "It counts with stallTimeoutMs alone, which a function's leadership has not.",
   },
   {
     file: "packages/functions/src/option-checks.ts",

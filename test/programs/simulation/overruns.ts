@@ -4,7 +4,7 @@ import type { World } from "./world.ts";
 
 /** Half of the safety margin, which a task gets once nothing covers it, and as much again for clocks that differ. */
 const GRACE_LEASES = 0.1;
-/** How long a process that was suspended may take to notice what its wall clock says; see CLOCK_CHECK_MS of a term. */
+/** How long a process that was suspended may take to notice what its wall clock says; see CLOCK_CHECK_MS of `term-machine.ts`. */
 const NOTICES_WITHIN_MS = 1_100 / SLOWEST_RATE;
 
 /** Finds tasks that go on although a rival could lead for a while already, and of which nobody was told as an overrun. */

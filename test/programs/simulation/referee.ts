@@ -6,7 +6,7 @@ import { FASTEST_RATE, SLOWEST_RATE, type Grant, type JoinedPlace } from "./stor
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
 
-/** How long after it runs again a process may take to notice by its timers what its clocks say; see CLOCK_CHECK_MS of a term. */
+/** How long after it runs again a process may take to notice by its timers what its clocks say; see CLOCK_CHECK_MS of `term-machine.ts`. */
 const NOTICES_WITHIN_MS = 10;
 const NOTICES_SLEEP_WITHIN_MS = 1_000 / SLOWEST_RATE + NOTICES_WITHIN_MS;
 
