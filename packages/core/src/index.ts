@@ -29,7 +29,7 @@ export type {
   LeaderTask,
   OccurrenceLeadership,
 } from "./election/leadership.ts";
-export { OVERRUN_EXIT_CODE } from "./election/leading.ts";
+export { OVERRUN_EXIT_CODE } from "./election/term-announcements.ts";
 export { Observer, type ObserverOptions } from "./election/observer.ts";
 export { timing, type Timing, type TimingOptions, type TimingReport } from "./election/timing.ts";
 // Each occurrence of a schedule, once.

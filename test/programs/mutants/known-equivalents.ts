@@ -38,7 +38,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     file: "packages/functions/src/function-leadership.ts",
     from: "leadership.checkpoint();",
     to: ";",
-    why: "It feeds the stall watch, which a function's leadership has none of.",
+    why: "It counts with stallTimeoutMs alone, which a function's leadership has not.",
   },
   {
     file: "packages/functions/src/option-checks.ts",
@@ -89,7 +89,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "The pace of the polls is what bounds them; any wait that is one will do.",
   },
   ...[9, 11].map((part) => ({
-    file: "packages/core/src/election/renewals.ts",
+    file: "packages/core/src/election/renewal-timing.ts",
     from: "const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / 10);",
     to: `const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / ${part});`,
     why: "Any slack will do that is short beside an interval.",
@@ -151,7 +151,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "The other is at least 1.",
   },
   {
-    file: "packages/core/src/election/leading.ts",
+    file: "packages/core/src/election/leader-term.ts",
     from: "minimumHoldMs: wishes.minimumHoldMs ?? 0,",
     to: "minimumHoldMs: (wishes.minimumHoldMs),",
     why: "What is left of no hold is then no number, and so as little more than none.",

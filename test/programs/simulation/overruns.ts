@@ -4,7 +4,7 @@ import type { World } from "./world.ts";
 
 /** Half of the safety margin, which a task gets once nothing covers it, and as much again for clocks that differ. */
 const GRACE_LEASES = 0.1;
-/** The time in which a process that was suspended notices its wall clock. See CLOCK_CHECK_MS in packages/core. */
+/** The time in which a process that was suspended notices its wall clock. See CLOCK_CHECK_MS in `term-machine.ts`. */
 const NOTICES_WITHIN_MS = 1_100 / SLOWEST_RATE;
 
 /** Finds tasks that continue although a rival could have led for a while, and that were not reported as an overrun. */

@@ -6,7 +6,7 @@ import { FASTEST_RATE, SLOWEST_RATE, type Grant, type JoinedPlace } from "./stor
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
 
-/** The time in which a process that runs again notices its clocks by its timers. See CLOCK_CHECK_MS in packages/core. */
+/** The time in which a process that runs again notices its clocks by its timers. See CLOCK_CHECK_MS in `term-machine.ts`. */
 const NOTICES_WITHIN_MS = 10;
 const NOTICES_SLEEP_WITHIN_MS = 1_000 / SLOWEST_RATE + NOTICES_WITHIN_MS;
 

@@ -15,7 +15,7 @@ import type { ElectorHealth } from "./elector-health.ts";
 import { EVENT_NAMES, type ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
-import { Leading, type TaskResult } from "./leading.ts";
+import { LeaderTerm, type LeaderTermOptions, type TaskResult } from "./leader-term.ts";
 import { Observer } from "./observer.ts";
 import { plannedEndMs } from "./planned-end.ts";
 import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
@@ -57,7 +57,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #announcements: Announcements;
   readonly #candidacy: Candidacy;
   readonly #standingBack: StandingBack;
-  readonly #leading: Leading<LeadershipOf<Store>>;
+  readonly #termOptions: LeaderTermOptions;
+  /** The present term, until its task has settled and its lease is given up. */
+  #term: LeaderTerm<LeadershipOf<Store>> | undefined;
   /** The blocker that was observed last. */
   #bar: Blocker | undefined;
 
@@ -96,12 +98,14 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       },
       onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
-    this.#leading = new Leading({ ...common, announcements, journal, standingBack: this.#standingBack });
+    const standingBack = this.#standingBack;
+    const onFinished = (): void => void (this.#term = undefined);
+    this.#termOptions = { ...common, announcements, journal, standingBack, owner: this, onFinished };
   }
 
   /** Reports whether this candidate is the leader at this moment. It is computed from the clocks at each call, never stored. */
   get isLeader(): boolean {
-    return this.#leading.tenure?.leadership.isValid() === true;
+    return this.#term?.leadership.isValid() === true;
   }
 
   /** The leader that this candidate observed last. */
@@ -119,14 +123,14 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** The state of this elector and of its store at this moment, for health checks. JSON can hold it. */
   health(): ElectorHealth {
-    const { tenure } = this.#leading;
-    const validForMs = tenure?.leadership.remainingMs() ?? 0;
+    const term = this.#term;
+    const validForMs = term?.leadership.remainingMs() ?? 0;
     const { state } = this.#announcements;
     return {
       // The clocks decide, because no timer has run yet right after a freeze.
       state: state === "leading" && validForMs === 0 ? "ending" : state,
       leading: validForMs > 0,
-      ...(tenure ? { term: tenure.term } : {}),
+      ...(term ? { term: term.term } : {}),
       validForMs,
       ...this.#contact.health,
       ...(this.#store.members ? { members: this.#store.members() } : {}),
@@ -271,11 +275,11 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * from inside a task, return from it.
    */
   async resign(): Promise<void> {
-    const { tenure } = this.#leading;
-    if (!tenure) return;
-    this.#leading.warnIfInside("resign");
-    tenure.end(new LeadershipEndedError(this.election, tenure.term, "resigned", "it was resigned."));
-    await tenure.finished;
+    const term = this.#term;
+    if (!term) return;
+    term.warnIfInside("resign");
+    term.end(new LeadershipEndedError(this.election, term.term, "resigned", "it was resigned."));
+    await term.finished;
   }
 
   /**
@@ -292,10 +296,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     const { planned = false } = options;
     const { call } = this.#claim;
     if (!call) return;
-    this.#leading.warnIfInside("stop");
+    this.#term?.warnIfInside("stop");
     if (planned) await this.#untilPlannedEnd();
     call.stop(this.election);
-    await this.#leading.tenure?.settled;
+    await this.#term?.settled;
     await call.over;
   }
 
@@ -319,13 +323,13 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Waits until the best time for a leader to stop, unless its term ends earlier. */
   async #untilPlannedEnd(): Promise<void> {
-    const { tenure } = this.#leading;
+    const term = this.#term;
     const { releaseOnStop = true, renewal } = this.#options;
     // The leader stops at once if nothing is released, or renewals follow no grid. It also does if standbys wait in a queue,
     // because they do not poll.
-    if (!tenure?.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(this.#store)) return;
-    const inMs = plannedEndMs(this.#clock.monotonicMs(), tenure.grantedAt, this.#timing, this.#store.capabilities);
-    if (inMs > 0) await sleep(this.#clock, inMs, tenure.leadership.signal).catch(() => undefined);
+    if (!term?.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(this.#store)) return;
+    const inMs = plannedEndMs(this.#clock.monotonicMs(), term.grantedAt, this.#timing, this.#store.capabilities);
+    if (inMs > 0) await sleep(this.#clock, inMs, term.leadership.signal).catch(() => undefined);
   }
 
   /**
@@ -337,8 +341,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       this.#contact.end();
       this.#announcements.setState({ state: "stopped" });
     };
-    const { tenure } = this.#leading;
-    if (tenure) void tenure.finished.then(free);
+    const term = this.#term;
+    if (term) void term.finished.then(free);
     else free();
   }
 
@@ -369,7 +373,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Runs the task on a lease. Returns `undefined` if the term was over or ending before the task could be called. */
   #lead<T>(lease: Lease, task: LeaderTask<T, LeadershipOf<Store>>, signal: AbortSignal): Promise<TaskResult<T> | undefined> {
-    if (!signal.aborted) return this.#leading.run(lease, task, signal);
+    if (!signal.aborted) return this.#begin(lease, signal).run(task);
     return this.#candidacy.giveBack(lease).then(() => undefined);
   }
 
@@ -379,11 +383,18 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       await this.#candidacy.giveBack(lease);
       return undefined;
     }
-    const tenure = this.#leading.start(lease, signal);
-    const held = tenure.held();
-    if (tenure.mayWork) return held;
+    const term = this.#begin(lease, signal);
+    const held = term.hold();
+    if (term.mayWork) return held;
     await held.release();
     return undefined;
+  }
+
+  #begin(lease: Lease, signal: AbortSignal): LeaderTerm<LeadershipOf<Store>> {
+    const term = new LeaderTerm<LeadershipOf<Store>>(lease, this.#termOptions);
+    this.#term = term;
+    term.start(signal);
+    return term;
   }
 
   #standBy(): void {

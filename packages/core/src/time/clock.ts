@@ -69,7 +69,12 @@ export function instantOf(clock: Clock): Instant {
  * takes the larger one gives up too early rather than too late.
  */
 export function holderElapsedMs(clock: Clock, since: Instant): number {
-  return Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs);
+  return elapsedMs(instantOf(clock), since);
+}
+
+/** Returns the same for a reading of both clocks that the caller has made already. */
+export function elapsedMs(now: Instant, since: Instant): number {
+  return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
 }
 
 /**

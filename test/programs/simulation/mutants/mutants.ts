@@ -16,7 +16,6 @@ const RECORDS: readonly StoreKind[] = ["records", "records with a push", "record
 const BAR = "packages/core/src/store/blocker.ts";
 const CLOCK = "packages/core/src/time/clock.ts";
 const CANDIDACY = "packages/core/src/election/candidacy.ts";
-const LEADING = "packages/core/src/election/leading.ts";
 const ELECTOR = "packages/core/src/election/elector.ts";
 const ACQUISITIONS = "packages/core/src/records/acquisitions.ts";
 const HELD_LEASES = "packages/core/src/records/held-leases.ts";
@@ -24,11 +23,9 @@ const SEEN_RECORDS = "packages/core/src/records/seen-records.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
 const REQUEST = "packages/core/src/store/request.ts";
 const SIGHTING = "packages/core/src/records/sighting.ts";
-const DEADLINE_WATCH = "packages/core/src/election/deadline-watch.ts";
-const OVERRUN_WATCH = "packages/core/src/election/overrun-watch.ts";
-const STALL_WATCH = "packages/core/src/election/stall-watch.ts";
-const TENURE = "packages/core/src/election/tenure.ts";
-const RENEWALS = "packages/core/src/election/renewals.ts";
+const LEADER_TERM = "packages/core/src/election/leader-term.ts";
+const TERM_MACHINE = "packages/core/src/election/term-machine.ts";
+const TERM_REQUESTS = "packages/core/src/election/term-requests.ts";
 const RELEASE = "packages/core/src/election/release.ts";
 const BLOB_ACQUISITION = "packages/azure-blob/src/acquisition.ts";
 
@@ -54,8 +51,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: CLOCK,
-        find: "Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs)",
-        replace: "clock.monotonicMs() - since.monotonicMs",
+        find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs)",
+        replace: "now.monotonicMs - since.monotonicMs",
       },
     ],
   },
@@ -67,8 +64,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: CLOCK,
-        find: "Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs)",
-        replace: "clock.wallMs() - since.wallMs",
+        find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs)",
+        replace: "now.wallMs - since.wallMs",
       },
     ],
   },
@@ -157,9 +154,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: TENURE,
-        find: "  #isValid(): boolean {\n    this.checkClock();\n",
-        replace: "  #isValid(): boolean {\n",
+        file: LEADER_TERM,
+        find: 'return isOverdue(this.#state, now) ? this.#on({ type: "check" }, now) : this.#state;',
+        replace: "return now ? this.#state : this.#state;",
       },
     ],
   },
@@ -170,9 +167,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 200,
     patches: [
       {
-        file: DEADLINE_WATCH,
-        find: "    if (this.#cancelled) return;",
-        replace: "    if (this.#clock) return;",
+        file: TERM_MACHINE,
+        find: "const checkMs = term.over ? Infinity : now.monotonicMs + checkInMs;",
+        replace: "const checkMs = checkInMs > 0 ? Infinity : 0;",
       },
     ],
   },
@@ -196,10 +193,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 200,
     patches: [
       {
-        file: TENURE,
-        find: "    this.checkClock();\n    this.#options.hooks.renewFailed(",
-        replace:
-          "    const { clock } = this.#options;\n    this.#validity.extend({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });\n    this.checkClock();\n    this.#options.hooks.renewFailed(",
+        file: TERM_MACHINE,
+        find: '  checkClocks(draft);\n  effects.push({ type: "announce-renew-failed"',
+        replace: '  term.grantedAt = now;\n  checkClocks(draft);\n  effects.push({ type: "announce-renew-failed"',
       },
     ],
   },
@@ -286,9 +282,9 @@ export const MUTANTS: readonly Mutant[] = [
           "      const there = await this.#seen.read(election, limits);\n      if (there) holding.take({ record: there.record, version: there.version });\n      if (there === null) {",
       },
       {
-        file: TENURE,
-        find: "    const mayRelease = (!this.#over || isUnknown) && (!this.#overrunWatch.stopping || releaseOnStop);",
-        replace: "    const mayRelease = !this.#overrunWatch.stopping || releaseOnStop;",
+        file: TERM_MACHINE,
+        find: 'const mayRelease = (!term.over || term.completion === "unknown") && (!term.isStopping || releaseOnStop);',
+        replace: "const mayRelease = !term.isStopping || releaseOnStop;",
       },
       {
         file: RELEASE,
@@ -304,7 +300,7 @@ export const MUTANTS: readonly Mutant[] = [
     within: 3_000,
     patches: [
       {
-        file: RENEWALS,
+        file: TERM_REQUESTS,
         find: "    const result = this.#requests.then(request);",
         replace: "    const result = request();",
       },
@@ -340,16 +336,13 @@ export const MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: LEADING,
-        find: "    void tenure.finish(work);",
-        replace: `    const aborted = new Promise<void>((resolve) => tenure.leadership.signal.addEventListener("abort", () => resolve()));
+        file: LEADER_TERM,
+        find: "    this.#awaitWork(work);\n    await this.settled;\n    return await work;",
+        replace: `    const aborted = new Promise<void>((resolve) => this.leadership.signal.addEventListener("abort", () => resolve()));
     work.catch(() => undefined);
-    void tenure.finish(Promise.race([work, aborted]));`,
-      },
-      {
-        file: LEADING,
-        find: "    await tenure.settled;\n    return await work;",
-        replace: "    await tenure.settled;\n    return await Promise.race([work, undefined]);",
+    this.#awaitWork(Promise.race([work, aborted]));
+    await this.settled;
+    return await Promise.race([work, undefined]);`,
       },
     ],
   },
@@ -406,8 +399,8 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "    if (!isPassedOver) return lease;",
       },
       {
-        file: TENURE,
-        find: "    return this.#isValid() && !this.#isEnding;",
+        file: LEADER_TERM,
+        find: 'return this.#checked().phase === "leading";',
         replace: "    return this.#lease !== undefined;",
       },
     ],
@@ -433,9 +426,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_500,
     patches: [
       {
-        file: STALL_WATCH,
-        find: "      if (silentMs < this.#timeoutMs) this.start();",
-        replace: "      if (silentMs >= 0) this.start();",
+        file: TERM_MACHINE,
+        find: "return checkpointMs + (plan.timing.stallTimeoutMs ?? Infinity);",
+        replace: "return plan && checkpointMs ? Infinity : Infinity;",
       },
     ],
   },
@@ -446,9 +439,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_500,
     patches: [
       {
-        file: OVERRUN_WATCH,
-        find: "    this.#isUncovered = true;\n    this.#watch();",
-        replace: "    this.#isUncovered = true;",
+        file: TERM_MACHINE,
+        find: "  if (term.drain) term.drain = { ...term.drain, untilMs: now.monotonicMs + drainLeftMs(term, now) };\n  else end(draft, error);",
+        replace: "  if (!term.drain) end(draft, error);\n  else if (now === undefined) end(draft, error);",
       },
     ],
   },
@@ -459,9 +452,9 @@ export const MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: TENURE,
-        find: "      if (outcome.barredUntilExpiry) this.#closeRenewal",
-        replace: '      if (outcome.barredUntilExpiry || outcome.reason === "taken") this.#closeRenewal',
+        file: TERM_MACHINE,
+        find: "if (!barredUntilExpiry) return lose(",
+        replace: 'if (!barredUntilExpiry && reason !== "taken") return lose(',
       },
     ],
   },

@@ -8,7 +8,9 @@ const RECORDS: readonly StoreKind[] = ["records", ...CLOCKED];
 const BAR = "packages/core/src/store/blocker.ts";
 const SNAPSHOT = "packages/core/src/records/record-snapshot.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
-const TENURE = "packages/core/src/election/tenure.ts";
+const LEADER_TERM = "packages/core/src/election/leader-term.ts";
+const TERM_MACHINE = "packages/core/src/election/term-machine.ts";
+const TERM_REQUESTS = "packages/core/src/election/term-requests.ts";
 
 /** Bugs in a candidate's options beyond the lease: a minimum hold, a reservation for its group, and renewal by hand. */
 export const TURN_MUTANTS: readonly Mutant[] = [
@@ -27,12 +29,12 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 4_000,
     patches: [
       {
-        file: TENURE,
-        find: "send: (limits) => store.release(this.#lease, { ...limits, ...(holdMs > 0 ? { holdMs } : {}) }),",
-        replace: `send: (
-        (tries = 0) => (limits) =>
-          store.release(this.#lease, { ...limits, ...(holdMs > 0 && ++tries === 1 ? { holdMs } : {}) })
-      )(),`,
+        file: TERM_REQUESTS,
+        find: "const send = (limits: RequestLimits) => store.release(lease, { ...limits, ...(holdMs > 0 ? { holdMs } : {}) });",
+        replace: `const send = (
+      (tries = 0) => (limits: RequestLimits) =>
+        store.release(lease, { ...limits, ...(holdMs > 0 && ++tries === 1 ? { holdMs } : {}) })
+    )();`,
       },
     ],
     stores: RECORDS,
@@ -86,13 +88,11 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: "packages/core/src/election/renewals.ts",
-        find: "    await this.#asked;",
-        replace: `    const { validity } = this.#options;
-    const { grantedAt } = validity;
-    await this.#asked;
-    const now = { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() };
-    if (validity.grantedAt !== grantedAt) validity.extend(now);`,
+        file: LEADER_TERM,
+        find: "    await this.#renewal;",
+        replace: `    const { grantedAt } = this.#state;
+    await this.#renewal;
+    if (this.#state.grantedAt !== grantedAt) this.#state = { ...this.#state, grantedAt: instantOf(this.#options.clock) };`,
       },
     ],
   },
@@ -103,9 +103,9 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 500,
     patches: [
       {
-        file: TENURE,
-        find: "    this.#completion = canComplete(store)",
-        replace: '    if (options.renewal === "manual") this.#deadlineWatch.cancel();\n    this.#completion = canComplete(store)',
+        file: TERM_MACHINE,
+        find: "const checkMs = term.over ? Infinity : now.monotonicMs + checkInMs;",
+        replace: 'const checkMs = term.over || term.plan.renewal === "manual" ? Infinity : now.monotonicMs + checkInMs;',
       },
     ],
   },
@@ -116,9 +116,9 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     within: 4_000,
     patches: [
       {
-        file: TENURE,
-        find: "    await this.#renewals.renewIfDue();\n    this.#assertValid();",
-        replace: "    await this.#renewals.renewIfDue();",
+        file: LEADER_TERM,
+        find: "    await this.#renewal;\n    this.#assertValid();",
+        replace: "    await this.#renewal;",
       },
     ],
   },

@@ -1,0 +1,348 @@
+import { DrainTimeoutError, isLeaseholdError, LeaseLostError } from "../reporting/errors.ts";
+import type { Lease, LeaseStore, OccurrenceStore, RequestLimits } from "../store/lease-store.ts";
+import { instantOf, type Clock, type Instant, type Timer } from "../time/clock.ts";
+import type { ElectorOptions } from "./elector-options.ts";
+import { Expected } from "./expected.ts";
+import { callTask, isInsideTask } from "./inside-task.ts";
+import type { HeldLeadership, Leadership, LeaderTask } from "./leadership.ts";
+import { LeaseWatch } from "./lease-watch.ts";
+import { isLastTryDue, mayRenew, requestLimitMs, validForMs } from "./renewal-timing.ts";
+import type { StandingBack } from "./standing-back.ts";
+import { countsAsReturn } from "./task-outcome.ts";
+import { TermAnnouncements, type TermAnnouncementsOptions } from "./term-announcements.ts";
+import { beginTerm, isOverdue, nextTickMs, step } from "./term-machine.ts";
+import { canComplete, TermRequests } from "./term-requests.ts";
+import type { TermEffect, TermEvent, TermState } from "./term-state.ts";
+
+/** The time that a task has to return after it has called `stop` or `resign` without `await`. */
+const INSIDE_GRACE_MS = 100;
+
+export interface LeaderTermOptions extends TermAnnouncementsOptions {
+  readonly clock: Clock;
+  readonly store: LeaseStore;
+  readonly wishes: TermAnnouncementsOptions["wishes"] &
+    Pick<ElectorOptions, "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs">;
+  readonly standingBack: StandingBack;
+  /** The elector, whose tasks are recognized by it. */
+  readonly owner: object;
+  /** Called when the task has settled and the lease is given up. */
+  readonly onFinished: () => void;
+}
+
+/** The result of a task; `undefined` if its signal stopped it and it said so by rejecting. */
+export interface TaskResult<T> {
+  readonly result: T | undefined;
+}
+
+/** One term of an elector. It carries out the decisions of `term-machine.ts`: the timer, the requests, the signal, the announcements. */
+export class LeaderTerm<Led extends Leadership> {
+  /** The leadership that a task receives. It cannot be disposed of: a task ends its term by settling. */
+  readonly leadership: Led;
+  readonly #options: LeaderTermOptions;
+  readonly #lease: Lease;
+  readonly #requests: TermRequests;
+  readonly #announcements: TermAnnouncements;
+  readonly #leaseWatch: LeaseWatch;
+  readonly #controller = new AbortController();
+  readonly #ended = Promise.withResolvers<Error>();
+  readonly #disposed = new Expected<void>();
+  readonly #finished = new Expected<void>();
+  readonly #settled = new Expected<void>();
+  #state: TermState;
+  #timer: Timer | undefined;
+  /** The instant for which the timer is set, by the monotonic clock. */
+  #timerMs = Infinity;
+  #renewal: Promise<void> | undefined;
+  #completion: Promise<void> | undefined;
+  #stopListening: (() => void) | undefined;
+
+  constructor(lease: Lease, options: LeaderTermOptions) {
+    const { clock, store, timing, wishes } = options;
+    this.#options = options;
+    this.#lease = lease;
+    this.#requests = new TermRequests({ clock, store, lease });
+    this.#announcements = new TermAnnouncements(lease, options);
+    this.#leaseWatch = new LeaseWatch(clock, () => this.#on({ type: "woken" }));
+    const plan = {
+      lease,
+      timing,
+      renewal: wishes.renewal ?? "scheduled",
+      releaseOnStop: wishes.releaseOnStop ?? true,
+      minimumHoldMs: wishes.minimumHoldMs ?? 0,
+    };
+    this.#state = beginTerm(plan, instantOf(clock));
+    this.leadership = this.#makeLeadership();
+  }
+
+  get term(): number {
+    return this.#lease.term;
+  }
+
+  /** Read before the send of the request that won the lease. The grid of the renewals begins there. */
+  get grantedAt(): Instant {
+    return this.#lease.grantedAt;
+  }
+
+  /** Reports whether the term is neither over nor ending. */
+  get mayWork(): boolean {
+    return this.#checked().phase === "leading";
+  }
+
+  /** Resolves when the task has settled and the lease is released or left to expire. */
+  get finished(): Promise<void> {
+    return this.#finished.promise;
+  }
+
+  /** Resolves as `finished` does. Rejects with a {@link DrainTimeoutError} if the elector is stopping and the task has overrun. */
+  get settled(): Promise<void> {
+    return this.#settled.promise;
+  }
+
+  /** Starts to lead, and announces it. The abort of the signal ends the term. */
+  start(signal: AbortSignal): void {
+    this.#setTimer();
+    this.#leaseWatch.start(this.#options.store, this.#lease);
+    this.#announcements.began();
+    const stop = (): void => void this.#on({ type: "end", reason: signal.reason as Error, stops: true });
+    this.#stopListening = () => signal.removeEventListener("abort", stop);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  }
+
+  /**
+   * Runs the task for this term. Settles once the task has settled and the lease is given up, or when a stop has waited long enough.
+   * Returns `undefined` if the term was over or ending before the task could be called.
+   */
+  async run<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
+    const work = this.#work(task);
+    this.#awaitWork(work);
+    await this.settled;
+    return await work;
+  }
+
+  /** Leads until the returned leadership is disposed of. */
+  hold(): HeldLeadership & Led {
+    this.#awaitWork(this.#disposed.promise);
+    const release = async (): Promise<void> => {
+      this.#disposed.resolve();
+      await this.finished;
+    };
+    return { ...this.leadership, release, [Symbol.asyncDispose]: release };
+  }
+
+  /** Aborts the signal, for good. Renewals then only cover the drain. */
+  end(reason: Error): void {
+    this.#on({ type: "end", reason });
+  }
+
+  /** Warns soon if the task itself has made a call that waits for the task, unless the task returns until then. */
+  warnIfInside(call: "stop" | "resign"): void {
+    const { clock, owner } = this.#options;
+    if (!isInsideTask(owner)) return;
+    const timer = clock.setTimer(() => this.#announcements.waitsForItself(call), INSIDE_GRACE_MS);
+    void this.finished.then(() => timer.cancel());
+  }
+
+  /** Decides the meaning of a rejection at once, because the end of the term aborts the signal, too. */
+  async #work<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
+    const { leadership } = this;
+    try {
+      return this.mayWork ? { result: await callTask(this.#options.owner, () => task(leadership)) } : undefined;
+    } catch (error) {
+      if (!countsAsReturn(error, leadership.signal)) throw error;
+      return { result: undefined };
+    }
+  }
+
+  #awaitWork(work: Promise<unknown>): void {
+    void work.then(
+      () => this.#on({ type: "work-settled", isFailed: false }),
+      () => this.#on({ type: "work-settled", isFailed: true }),
+    );
+  }
+
+  /** The only place that changes the state. It changes before the effects, because a listener may call back. */
+  #on(event: TermEvent, now: Instant = instantOf(this.#options.clock)): TermState {
+    const { term, effects } = step(this.#state, event, now);
+    this.#state = term;
+    if (term.renewal.is === "closed") this.#leaseWatch.cancel();
+    for (const effect of effects) this.#perform(effect);
+    this.#setTimer();
+    return this.#state;
+  }
+
+  /** Returns the state by the clocks: after a freeze, no timer has run yet. */
+  #checked(): TermState {
+    const now = instantOf(this.#options.clock);
+    return isOverdue(this.#state, now) ? this.#on({ type: "check" }, now) : this.#state;
+  }
+
+  /** A timer that is set for an earlier instant stays. Its tick changes nothing, and sets the timer anew. */
+  #setTimer(): void {
+    const { clock } = this.#options;
+    const now = instantOf(clock);
+    const atMs = nextTickMs(this.#state, now);
+    if (atMs === Infinity) this.#cancelTimer();
+    if (atMs >= this.#timerMs) return;
+    this.#timer?.cancel();
+    this.#timerMs = atMs;
+    this.#timer = clock.setTimer(() => this.#tick(), atMs - now.monotonicMs);
+  }
+
+  #cancelTimer(): void {
+    this.#timer?.cancel();
+    this.#timerMs = Infinity;
+  }
+
+  /** A timer may run a little early. The tick then counts as being at the instant for which the timer was set. */
+  #tick(): void {
+    const { monotonicMs, wallMs } = instantOf(this.#options.clock);
+    const now: Instant = { monotonicMs: Math.max(monotonicMs, this.#timerMs), wallMs };
+    this.#timerMs = Infinity;
+    this.#on({ type: "tick" }, now);
+  }
+
+  #perform(effect: TermEffect): void {
+    const announcements = this.#announcements;
+    switch (effect.type) {
+      case "abort":
+        this.#controller.abort(effect.reason);
+        this.#ended.resolve(effect.reason);
+        return effect.isSilent ? undefined : announcements.ending(effect.reason);
+      case "renew":
+        this.#renewal = this.#renew().finally(() => (this.#renewal = undefined));
+        return;
+      case "announce-renewed":
+        return announcements.renewed();
+      case "announce-renew-failed":
+        return announcements.renewFailed(effect.error);
+      case "announce-overrun":
+        return announcements.overrun(effect.sinceSignalMs);
+      case "give-up-waiting":
+        return this.#settled.reject(new DrainTimeoutError(this.#lease.election, this.term, effect.waitedMs));
+      case "release":
+        return void this.#release(effect.holdMs).then((isReleased) => this.#finish(effect.endReason, isReleased));
+      case "finish":
+        return this.#finish(effect.endReason, effect.isReleased);
+    }
+  }
+
+  #finish(reason: Error | undefined, released: boolean): void {
+    const { onFinished, standingBack, store } = this.#options;
+    if (!released) store.forget?.(this.#lease);
+    onFinished();
+    this.#stopListening?.();
+    standingBack.ended(this.term, isGivenUp(reason, released));
+    this.#announcements.finished(reason, released);
+    this.#finished.resolve();
+    this.#settled.resolve();
+  }
+
+  /** The limits of a request that is sent now. */
+  get #limits(): RequestLimits {
+    return { timeoutMs: requestLimitMs(this.#state, instantOf(this.#options.clock)) };
+  }
+
+  get #releaseTimeoutMs(): number {
+    const { timing, wishes } = this.#options;
+    return wishes.releaseTimeoutMs ?? timing.attemptTimeoutMs;
+  }
+
+  async #renew(): Promise<void> {
+    const requests = this.#requests;
+    try {
+      const outcome = await requests.inTurn(async () =>
+        mayRenew(this.#checked(), instantOf(this.#options.clock)) ? await requests.renew(this.#limits) : undefined,
+      );
+      this.#on(outcome ? { type: "renewed", outcome } : { type: "renewal-skipped" });
+    } catch (error) {
+      this.#on({ type: "renewal-failed", error });
+    }
+  }
+
+  async #renewIfDue(): Promise<void> {
+    this.#assertValid();
+    this.#on({ type: "renew-requested" });
+    await this.#renewal;
+    this.#assertValid();
+  }
+
+  #publish(value: string): Promise<void> {
+    const { clock } = this.#options;
+    const requests = this.#requests;
+    return requests.publicationInTurn(async () => {
+      // The last try comes first. If the renewal that it finds is an old one, it takes another.
+      for (let tries = 0; tries < 2 && isLastTryDue(this.#checked(), instantOf(clock)); tries += 1) {
+        this.#on({ type: "renewed", outcome: await requests.renew(this.#limits), isExtra: true });
+      }
+      this.#assertValid();
+      // A publication extends the lease on most stores, as a renewal does.
+      if (this.#state.renewal.is === "closed") throw this.#state.drain?.reason as Error;
+      const outcome = await requests.publish(value, this.#limits);
+      this.#on({ type: "published", outcome });
+      this.#assertValid();
+      if (!outcome.held) throw this.#state.drain?.reason as Error;
+    });
+  }
+
+  async #release(holdMs: number): Promise<boolean> {
+    try {
+      return await this.#requests.release(holdMs, () => Math.min(this.#limits.timeoutMs, this.#releaseTimeoutMs));
+    } catch (error) {
+      this.#announcements.releaseFailed(error);
+      return false;
+    }
+  }
+
+  /** Sends one completion at a time, and none once the store has confirmed one. */
+  async #complete(store: OccurrenceStore): Promise<void> {
+    if (this.#state.completion === "confirmed") return;
+    this.#completion ??= this.#sendCompletion(store).finally(() => (this.#completion = undefined));
+    await this.#completion;
+  }
+
+  async #sendCompletion(store: OccurrenceStore): Promise<void> {
+    this.#on({ type: "completing" });
+    if (await this.#requests.complete(store, this.#releaseTimeoutMs)) return void this.#on({ type: "completed" });
+    // The reason of the signal is not its cause: a task that rejects with that has only stopped.
+    throw new LeaseLostError(this.#lease.election, this.term, "taken", "another candidate took it over before it was done.");
+  }
+
+  #assertValid(): void {
+    const { over } = this.#checked();
+    if (over) throw over;
+  }
+
+  #remainingMs(): number {
+    const state = this.#checked();
+    return state.over ? 0 : validForMs(state, instantOf(this.#options.clock));
+  }
+
+  #makeLeadership(): Led {
+    const { election, candidateId, term, termId } = this.#lease;
+    const { store } = this.#options;
+    const leadership: Leadership = {
+      election,
+      candidateId,
+      term,
+      termId,
+      signal: this.#controller.signal,
+      ended: this.#ended.promise,
+      isValid: () => this.#checked().over === undefined,
+      remainingMs: () => this.#remainingMs(),
+      assertValid: () => this.#assertValid(),
+      checkpoint: () => void this.#on({ type: "checkpoint" }),
+      renew: () => this.#renewIfDue(),
+      publish: (value) => this.#publish(value),
+      ...(canComplete(store) ? { complete: () => this.#complete(store) } : {}),
+    };
+    // The store's type tells the elector's which leadership this is.
+    return leadership as Led;
+  }
+}
+
+/** A broken term that was released early counts as given up. Otherwise its own leader would be the first to acquire again. */
+function isGivenUp(reason: Error | undefined, released: boolean): boolean {
+  if (!isLeaseholdError(reason, "LEASE_LOST")) return true;
+  return (reason as LeaseLostError).reason === "broken" && released;
+}

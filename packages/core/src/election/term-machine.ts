@@ -1,0 +1,292 @@
+import { isLeaseholdError, LeadershipEndedError, LeaseLostError, type LossReason, type StoreError } from "../reporting/errors.ts";
+import { SAFETY_MARGIN } from "../store/lease-limits.ts";
+import type { RenewOutcome } from "../store/lease-store.ts";
+import { elapsedMs, type Instant } from "../time/clock.ts";
+import { nextGridMs, retryInMs, sinceGrantMs, toDeadlineMs, toLastTryMs } from "./renewal-timing.ts";
+import type { Renewal, TermEffect, TermEvent, TermPlan, TermState, TermStep } from "./term-state.ts";
+
+/** The longest time between two checks of the clocks. Timers stand still on a suspended machine, and the wall clock may jump. */
+const CLOCK_CHECK_MS = 1_000;
+/** The shortest wait. A difference of two instants can be a rounding error; in virtual time such a wait repeats for ever. */
+const ROUNDING_MS = 1e-7;
+
+const CLOSED: Renewal = { is: "closed" };
+
+/** Returns the state of a term that begins now. */
+export function beginTerm(plan: TermPlan, now: Instant): TermState {
+  const term: TermState = {
+    plan,
+    phase: "leading",
+    grantedAt: plan.lease.grantedAt,
+    renewal: { is: "due", atMs: Infinity },
+    failures: 0,
+    checkpointMs: now.monotonicMs,
+    drain: undefined,
+    over: undefined,
+    isStopping: false,
+    completion: "not-sent",
+  };
+  return { ...term, renewal: renewAt(term, nextGridMs(term)) };
+}
+
+/**
+ * Returns what one event makes of a term. It reads no clock, sends no request and changes no argument.
+ * @param now one reading of both clocks
+ */
+export function step(before: TermState, event: TermEvent, now: Instant): TermStep {
+  const term = { ...before };
+  const effects: TermEffect[] = [];
+  apply({ term, now, effects }, event);
+  return { term, effects };
+}
+
+/** Returns the instant of the next tick, by the monotonic clock. Time changes nothing in the term before that. */
+export function nextTickMs(term: TermState, now: Instant): number {
+  if (term.phase === "settled") return Infinity;
+  const { drain, renewal } = term;
+  const checkInMs = Math.min(Math.max(toDeadlineMs(term, now), ROUNDING_MS), CLOCK_CHECK_MS);
+  const checkMs = term.over ? Infinity : now.monotonicMs + checkInMs;
+  const renewMs = renewal.is === "due" ? renewal.atMs : Infinity;
+  if (!drain) return Math.min(checkMs, renewMs, stallMs(term));
+  return Math.min(checkMs, renewMs, drain.isOverrun ? Infinity : drain.untilMs);
+}
+
+/** Reports whether a `check` would change the term. */
+export function isOverdue(term: TermState, now: Instant): boolean {
+  return !term.over && toDeadlineMs(term, now) <= 0;
+}
+
+/** A step under construction. */
+interface Draft {
+  readonly term: { -readonly [Key in keyof TermState]: TermState[Key] };
+  readonly now: Instant;
+  readonly effects: TermEffect[];
+}
+
+function apply(draft: Draft, event: TermEvent): void {
+  const { term, now } = draft;
+  switch (event.type) {
+    case "check":
+      return checkClocks(draft);
+    case "tick":
+      return tick(draft);
+    case "checkpoint":
+      term.checkpointMs = now.monotonicMs;
+      return;
+    case "renew-requested":
+      if (term.renewal.is === "due" && sinceGrantMs(term, now) >= term.plan.timing.renewIntervalMs) renew(draft);
+      return;
+    case "woken":
+      return wake(draft);
+    case "renewed":
+      return renewed(draft, event.outcome, event.isExtra === true);
+    case "renewal-failed":
+      return renewalFailed(draft, event.error);
+    case "renewal-skipped":
+      term.renewal = renewAt(term, now.monotonicMs + Math.max(toLastTryMs(term, now), ROUNDING_MS));
+      return;
+    case "published":
+      return answered(draft, event.outcome);
+    case "end":
+      if (event.stops) stop(draft);
+      return end(draft, event.reason);
+    case "completing":
+      return complete(draft);
+    case "completed":
+      term.completion = "confirmed";
+      return;
+    case "work-settled":
+      return settle(draft, event.isFailed);
+  }
+}
+
+function tick(draft: Draft): void {
+  const { term, now } = draft;
+  checkClocks(draft);
+  checkStall(draft);
+  checkDrain(draft);
+  if (term.renewal.is === "due" && now.monotonicMs >= term.renewal.atMs) renew(draft);
+}
+
+/** Lets the clocks decide first whether the term is over, then whether it is ending. */
+function checkClocks(draft: Draft): void {
+  const { term, now } = draft;
+  if (term.over) return;
+  const elapsed = sinceGrantMs(term, now);
+  const { timing, renewal } = term.plan;
+  if (elapsed >= timing.validForMs) {
+    const sent = `its last good renewal was sent ${Math.round(elapsed)} ms ago`;
+    lose(draft, "expired", `${sent}, and it was valid for ${timing.validForMs} ms.`);
+  } else if (elapsed >= timing.renewDeadlineMs && !term.drain) {
+    const hint = renewal === "manual" ? "; its task is to renew it more often" : "";
+    const none = `no renewal was confirmed for ${Math.round(elapsed)} ms`;
+    end(draft, lost(term, "renew-deadline", `${none} (renewDeadlineMs ${timing.renewDeadlineMs})${hint}.`));
+  }
+}
+
+/** Ends a term whose task was silent for too long. A `check` does not look for this: the task calls `checkpoint()` only after it. */
+function checkStall(draft: Draft): void {
+  const { term, now } = draft;
+  if (term.drain || now.monotonicMs < stallMs(term)) return;
+  const { lease, timing } = term.plan;
+  const silentMs = Math.round(now.monotonicMs - term.checkpointMs);
+  const silence = `its task was silent for ${silentMs} ms (stallTimeoutMs ${timing.stallTimeoutMs})`;
+  const advice = `${silence}; call leadership.checkpoint() more often.`;
+  end(draft, new LeadershipEndedError(lease.election, lease.term, "stalled", advice));
+}
+
+/** A task that is still pending after its drain has overrun. */
+function checkDrain({ term, now, effects }: Draft): void {
+  const { drain } = term;
+  if (!drain || drain.isOverrun || term.phase === "settled" || now.monotonicMs < drain.untilMs) return;
+  const sinceSignalMs = elapsedMs(now, drain.since);
+  term.renewal = CLOSED;
+  term.drain = { ...drain, isOverrun: true };
+  effects.push({ type: "announce-overrun", sinceSignalMs });
+  if (term.isStopping) effects.push({ type: "give-up-waiting", waitedMs: sinceSignalMs });
+}
+
+/** Aborts the signal, for good, and begins the drain. Renewals then only cover the drain. */
+function end({ term, now, effects }: Draft, reason: Error): void {
+  if (term.drain) return;
+  if (term.phase === "leading") term.phase = "ending";
+  term.drain = { reason, since: now, untilMs: now.monotonicMs + drainLeftMs(term, now), isOverrun: false };
+  effects.push({ type: "abort", reason, isSilent: term.phase === "settled" });
+}
+
+/** The leadership is over at once. From then on no lease covers the task, so its drain gets shorter. */
+function lose(draft: Draft, reason: LossReason, explanation: string): void {
+  const { term, now } = draft;
+  const error = lost(term, reason, explanation);
+  term.phase = "over";
+  term.over = error;
+  term.renewal = CLOSED;
+  if (term.drain) term.drain = { ...term.drain, untilMs: now.monotonicMs + drainLeftMs(term, now) };
+  else end(draft, error);
+}
+
+/** The elector is to stop. If the task has overrun already, the stop does not wait for it. */
+function stop({ term, now, effects }: Draft): void {
+  if (term.isStopping) return;
+  term.isStopping = true;
+  if (term.drain?.isOverrun) effects.push({ type: "give-up-waiting", waitedMs: elapsedMs(now, term.drain.since) });
+}
+
+function renew({ term, now, effects }: Draft): void {
+  term.renewal = { is: "under-way", atMs: now.monotonicMs, isBeforeLastTry: toLastTryMs(term, now) > 0, isWoken: false };
+  effects.push({ type: "renew" });
+}
+
+/** A renewal finds out whether the lease is gone. The wake-up itself proves nothing. */
+function wake(draft: Draft): void {
+  const { term } = draft;
+  const { renewal } = term;
+  if (term.plan.renewal === "manual") return;
+  if (renewal.is === "due") renew(draft);
+  else if (renewal.is === "under-way") term.renewal = { ...renewal, isWoken: true };
+}
+
+function renewed(draft: Draft, outcome: RenewOutcome, isExtra: boolean): void {
+  const { term, now } = draft;
+  answered(draft, outcome);
+  term.failures = 0;
+  const { renewal } = term;
+  if (isExtra && renewal.is === "under-way") return;
+  const isWoken = renewal.is === "under-way" && renewal.isWoken;
+  term.renewal = renewAt(term, isWoken ? now.monotonicMs : nextGridMs(term));
+}
+
+function answered(draft: Draft, outcome: RenewOutcome): void {
+  const { term, effects } = draft;
+  // Before the new grant counts: a success that comes too late proves nothing about the time before it.
+  checkClocks(draft);
+  if (term.over) return;
+  if (!outcome.held) return refused(draft, outcome);
+  const { extendedAt, transferTo } = outcome;
+  if (extendedAt && extendedAt.monotonicMs > term.grantedAt.monotonicMs) {
+    term.grantedAt = extendedAt;
+    // The grant may be an old one: of an earlier request, whose reply was lost.
+    checkClocks(draft);
+    effects.push({ type: "announce-renewed" });
+  }
+  if (transferTo !== undefined) {
+    const { election, term: number } = term.plan.lease;
+    const explanation = `an administrator asked to hand over to '${transferTo}'.`;
+    end(draft, new LeadershipEndedError(election, number, "transferred", explanation));
+  }
+}
+
+function refused(draft: Draft, { reason, explanation, barredUntilExpiry }: Extract<RenewOutcome, { held: false }>): void {
+  const { term } = draft;
+  if (!barredUntilExpiry) return lose(draft, reason, `${explanation}.`);
+  // No candidate may acquire before the lease has run out. The rest of the lease covers the drain.
+  term.renewal = CLOSED;
+  end(draft, lost(term, reason, `${explanation}.`));
+}
+
+function renewalFailed(draft: Draft, error: unknown): void {
+  const { term, now, effects } = draft;
+  checkClocks(draft);
+  effects.push({ type: "announce-renew-failed", error });
+  const { renewal } = term;
+  if (renewal.is !== "under-way") return;
+  const retryAfterMs = (isLeaseholdError(error) ? (error as StoreError).retryAfterMs : undefined) ?? 0;
+  const inMs = renewal.isWoken ? 0 : retryInMs(term, { ...renewal, retryAfterMs }, now);
+  term.failures += 1;
+  term.renewal = renewAt(term, now.monotonicMs + inMs);
+}
+
+/** The signal stays intact, because the task may go on. The term is over before the request is sent: a rival may lead from then on. */
+function complete({ term }: Draft): void {
+  const { election, term: number } = term.plan.lease;
+  if (term.phase !== "settled") term.phase = "over";
+  term.over ??= new LeadershipEndedError(election, number, "completed", "it is done.");
+  term.renewal = CLOSED;
+  term.completion = "unknown";
+}
+
+/** Releases the lease of a term that is still valid, and never that of one that is over. A completion of unknown outcome is released, too. */
+function settle(draft: Draft, isFailed: boolean): void {
+  const { term, now, effects } = draft;
+  checkClocks(draft);
+  const { lease, minimumHoldMs, releaseOnStop } = term.plan;
+  const mayRelease = (!term.over || term.completion === "unknown") && (!term.isStopping || releaseOnStop);
+  const endReason = term.drain?.reason;
+  const released = new LeadershipEndedError(lease.election, lease.term, "released", "its task has settled.");
+  term.phase = "settled";
+  // Before the request is sent: a rival may lead from then on.
+  term.over ??= endReason ?? released;
+  term.renewal = CLOSED;
+  end(draft, released);
+  const isReleased = term.completion === "confirmed";
+  // Work that has failed is not done, so it keeps no candidate out.
+  const holdMs = isFailed ? 0 : minimumHoldMs - (now.monotonicMs - lease.grantedAt.monotonicMs);
+  if (mayRelease && !isReleased) effects.push({ type: "release", endReason, holdMs });
+  else effects.push({ type: "finish", endReason, isReleased });
+}
+
+function lost({ plan, drain }: TermState, reason: LossReason, explanation: string): LeaseLostError {
+  return new LeaseLostError(plan.lease.election, plan.lease.term, reason, explanation, drain?.reason);
+}
+
+/**
+ * Returns how long the task may still take to settle. Once no lease covers the task, this is half of the safety margin at most: a process
+ * that `onOverrun: 'exit'` ends then does so before a rival may lead.
+ */
+function drainLeftMs(term: TermState, now: Instant): number {
+  const { drainTimeoutMs, leaseDurationMs } = term.plan.timing;
+  const leftMs = drainTimeoutMs - (term.drain ? elapsedMs(now, term.drain.since) : 0);
+  const isUncovered = term.over instanceof LeaseLostError;
+  return isUncovered ? Math.min(leftMs, (leaseDurationMs * SAFETY_MARGIN) / 2) : leftMs;
+}
+
+/** Returns the instant from which the task's silence counts as a stall. */
+function stallMs({ plan, checkpointMs }: TermState): number {
+  return checkpointMs + (plan.timing.stallTimeoutMs ?? Infinity);
+}
+
+/** Returns a renewal that is due at an instant. With `renewal: 'manual'` only the task asks for renewals. */
+function renewAt(term: TermState, atMs: number): Renewal {
+  if (term.renewal.is === "closed") return CLOSED;
+  return { is: "due", atMs: term.plan.renewal === "manual" ? Infinity : atMs };
+}

@@ -1,0 +1,66 @@
+import type { Lease, LeaseStore, OccurrenceStore, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
+import type { Clock } from "../time/clock.ts";
+import { publishedRenewal } from "./elector-channels.ts";
+import { releaseInTime } from "./release.ts";
+
+export interface TermRequestsOptions {
+  readonly clock: Clock;
+  readonly store: LeaseStore;
+  readonly lease: Lease;
+}
+
+/** The requests of one term. They are sent one at a time, so that no late renewal can follow a release. */
+export class TermRequests {
+  readonly #options: TermRequestsOptions;
+  #requests: Promise<unknown> = Promise.resolve();
+  #publications: Promise<unknown> = Promise.resolve();
+
+  constructor(options: TermRequestsOptions) {
+    this.#options = options;
+  }
+
+  /** Runs a request once the requests before it have settled. */
+  inTurn<T>(request: () => Promise<T>): Promise<T> {
+    const result = this.#requests.then(request);
+    this.#requests = result.catch(() => undefined);
+    return result;
+  }
+
+  /** As `inTurn`. A publication queues only after the publication before it, so a renewal waits for one publication at most. */
+  publicationInTurn<T>(publication: () => Promise<T>): Promise<T> {
+    const result = this.#publications.then(() => this.inTurn(publication));
+    this.#publications = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Sends a renewal at once. Call it in turn. */
+  async renew(limits: RequestLimits): Promise<RenewOutcome> {
+    const { clock, store, lease } = this.#options;
+    return await publishedRenewal(clock, lease, () => store.renew(lease, limits));
+  }
+
+  /** Sends a publication at once. Call it in turn. */
+  async publish(value: string, limits: RequestLimits): Promise<RenewOutcome> {
+    const { store, lease } = this.#options;
+    return await store.publish(lease, value, limits);
+  }
+
+  /** Releases the lease in turn. Returns whether it is released. @param timeoutMs gives the time limit when the turn comes. */
+  release(holdMs: number, timeoutMs: () => number): Promise<boolean> {
+    const { clock, store, lease } = this.#options;
+    const send = (limits: RequestLimits) => store.release(lease, { ...limits, ...(holdMs > 0 ? { holdMs } : {}) });
+    return this.inTurn(() => releaseInTime({ clock, timeoutMs, send }));
+  }
+
+  /** Records in turn that an occurrence is done. Returns false if another candidate has taken it over. */
+  complete(store: OccurrenceStore, timeoutMs: number): Promise<boolean> {
+    const { clock, lease } = this.#options;
+    const send = (limits: RequestLimits) => store.complete(lease, limits);
+    return this.inTurn(() => releaseInTime({ clock, timeoutMs: () => timeoutMs, send }));
+  }
+}
+
+/** Reports whether a term on this store can be completed, once and for good. */
+export function canComplete(store: LeaseStore): store is OccurrenceStore {
+  return typeof (store as Partial<OccurrenceStore>).complete === "function";
+}

@@ -1,0 +1,113 @@
+import type { Lease, RenewOutcome } from "../store/lease-store.ts";
+import type { Instant } from "../time/clock.ts";
+import type { Timing } from "./timing.ts";
+
+/** The parts of a term that never change. */
+export interface TermPlan {
+  readonly lease: Lease;
+  readonly timing: Timing;
+  readonly renewal: "scheduled" | "manual";
+  readonly releaseOnStop: boolean;
+  readonly minimumHoldMs: number;
+}
+
+/**
+ * A phase never goes back.
+ *
+ * - `leading`: the leadership is valid, and the signal is intact.
+ * - `ending`: the signal has aborted. The leadership is still valid, and renewals only cover the drain.
+ * - `over`: `isValid()` is false. The task is still pending. After a completion alone, the signal is still intact.
+ * - `settled`: the task has settled. The lease is released, or left to expire.
+ */
+export type TermPhase = "leading" | "ending" | "over" | "settled";
+
+/** `atMs` is by the monotonic clock: when the next renewal is due, or when the renewal under way was asked for. */
+export type Renewal =
+  | { readonly is: "due"; readonly atMs: number }
+  | {
+      readonly is: "under-way";
+      readonly atMs: number;
+      readonly isBeforeLastTry: boolean;
+      /** A wake-up came after `atMs`. The reply may be older than the wake-up, so another renewal follows at once. */
+      readonly isWoken: boolean;
+    }
+  /** The lease is not extended any more. A term that is closed stays closed. */
+  | { readonly is: "closed" };
+
+/** The end of the task. It begins when the signal aborts. */
+export interface Drain {
+  readonly reason: Error;
+  readonly since: Instant;
+  /** By the monotonic clock. A task that is still pending then has overrun. */
+  readonly untilMs: number;
+  readonly isOverrun: boolean;
+}
+
+/**
+ * The state of one leadership, from the confirmed acquisition until the task has settled. Three instants end it. Each counts from the
+ * send of the last good request, by the larger elapsed time of both clocks.
+ *
+ * - `renewDeadlineMs`: the signal aborts, even if the store does not answer.
+ * - `validForMs` (0.9 of the lease): the leadership is over.
+ * - `leaseDurationMs`: standbys may acquire. The term itself does not use this instant.
+ */
+export interface TermState {
+  readonly plan: TermPlan;
+  readonly phase: TermPhase;
+  /** Read before the send of the last request that is known to have extended the lease. */
+  readonly grantedAt: Instant;
+  readonly renewal: Renewal;
+  /** The number of renewals that have failed since the last success. */
+  readonly failures: number;
+  /** The time of the last `checkpoint()`, by the monotonic clock. */
+  readonly checkpointMs: number;
+  /** Set once the signal has aborted. */
+  readonly drain: Drain | undefined;
+  /** The error that `assertValid()` throws. Set in the phases `over` and `settled`. */
+  readonly over: Error | undefined;
+  /** The elector is to stop, too. */
+  readonly isStopping: boolean;
+  /** The outcome of an occurrence's completion. It is `unknown` from the send on, until the store confirms it. */
+  readonly completion: "not-sent" | "unknown" | "confirmed";
+}
+
+export type TermEvent =
+  /** A caller asks whether the leadership is valid. After a freeze, no timer has run yet. */
+  | { readonly type: "check" }
+  /** The timer has run that was set for `nextTickMs`. */
+  | { readonly type: "tick" }
+  | { readonly type: "checkpoint" }
+  /** The task calls `renew()`. */
+  | { readonly type: "renew-requested" }
+  /** The store pushes that the lease may be gone. */
+  | { readonly type: "woken" }
+  /** `isExtra`: a publication sent this renewal before itself. It is not the renewal under way. */
+  | { readonly type: "renewed"; readonly outcome: RenewOutcome; readonly isExtra?: true }
+  | { readonly type: "renewal-failed"; readonly error: unknown }
+  /** The renewal under way was not sent when its turn came, because `mayRenew` was false. */
+  | { readonly type: "renewal-skipped" }
+  | { readonly type: "published"; readonly outcome: RenewOutcome }
+  /** A caller ends the term. `stops`: the elector itself is to stop. */
+  | { readonly type: "end"; readonly reason: Error; readonly stops?: true }
+  | { readonly type: "completing" }
+  | { readonly type: "completed" }
+  | { readonly type: "work-settled"; readonly isFailed: boolean };
+
+export type TermEffect =
+  /** `isSilent`: the task has settled, so nothing is announced. */
+  | { readonly type: "abort"; readonly reason: Error; readonly isSilent: boolean }
+  /** Send a renewal once the requests before it have settled, if `mayRenew` is true then. */
+  | { readonly type: "renew" }
+  | { readonly type: "announce-renewed" }
+  | { readonly type: "announce-renew-failed"; readonly error: unknown }
+  | { readonly type: "announce-overrun"; readonly sinceSignalMs: number }
+  /** A stop waits no longer for the task. */
+  | { readonly type: "give-up-waiting"; readonly waitedMs: number }
+  | { readonly type: "release"; readonly endReason: Error | undefined; readonly holdMs: number }
+  | { readonly type: "finish"; readonly endReason: Error | undefined; readonly isReleased: boolean };
+
+/** The next state of a term, and what its driver does then, in this order. */
+export interface TermStep {
+  readonly term: TermState;
+  readonly effects: readonly TermEffect[];
+}
