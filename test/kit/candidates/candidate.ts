@@ -119,7 +119,8 @@ const settings = JSON.parse(process.argv[2] ?? "{}") as CandidateSettings;
 const { election, candidateId, asks = true, task } = settings;
 const { store, document, isRefusal, close } = await openStore(settings.store);
 const guarded = document(election);
-// Some SDKs load themselves at the first request. That takes longer than an attempt with a short lease, so this read comes first.
+// Some SDKs load themselves at the first request, for longer than an attempt may take with a short lease. So this read comes
+// first.
 await guarded.read().catch(() => undefined);
 tellOf(store);
 const elector = new Elector({ store, election, candidateId, ...settings.elector });
@@ -243,7 +244,7 @@ function beat(): void {
     say({ event: "invalid", term: watched.leadership.term, lastValidMs: watched.lastValidMs });
     watched.lastValidMs = undefined;
   }
-  // The event loop read its time after the previous heartbeat. That time may be earlier than `beatMs` by the length of a stall.
+  // The event loop read its time after the previous heartbeat. After a stall, the time that it read may be earlier than `beatMs`.
   setImmediate(noteSignal, watched, beforeMs);
 }
 

@@ -1,7 +1,7 @@
 import type { Clock, LeaseStore, Timer } from "@leasehold/core";
 import { MovableClock } from "../clocks/movable-clock.ts";
 
-/** A timer of at least this duration is the time limit of a request; the wait between two requests is shorter. */
+/** A timer that is longer than this is the time limit of a request; the wait between two requests is shorter. */
 const LONGEST_WAIT_MS = 1_000;
 
 /** A service whose clock can be moved, and that also runs by itself. */
