@@ -9,8 +9,8 @@ const ABANDONED_TRANSACTION_MS = 1_000;
 
 /**
  * Returns how long an election takes at most, on an idle machine, to have a leader again. The time counts from when all faults
- * are over and every worker runs again. It has two parts: the time for the rest of what the faults delayed, and the time that
- * `timing()` promises after the last renewal, which may arrive at the end of the first part. Chaos prints this bound beside the
+ * are over and every worker runs again. The first part is the time for the rest of what the faults delayed. The last renewal may
+ * arrive at its end. The second part is the time that `timing()` promises after that renewal. Chaos prints this bound beside the
  * measured time. The simulation fails an election that exceeds it in virtual time.
  */
 export function leaderBackMs(store: StoreName, timing: TimingReport): number {
