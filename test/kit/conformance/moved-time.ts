@@ -29,8 +29,7 @@ export interface PlaceTime {
 
 /**
  * The time of a service and of the stores that use it. It runs like the system's, and can also be moved, on both sides by the
- * same amount. It is
- * never moved while a request is about to be answered.
+ * same amount. It is never moved while a request is about to be answered.
  */
 export class MovedTime {
   readonly #service: Movable;

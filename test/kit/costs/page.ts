@@ -9,8 +9,7 @@ const page = new URL("../../../docs/infrastructure.md", import.meta.url);
 
 /**
  * Declares the tests of the costs of a cloud's constructs: the page has the figures that are stated here, and describes every
- * construct. With
- * `LEASEHOLD_WRITE_DOCS=1` the page is written anew instead; then there must be only one worker.
+ * construct. With `LEASEHOLD_WRITE_DOCS=1` the page is written anew instead; then there must be only one worker.
  * @param exported everything that the package exports: `import * as exported from "@leasehold/infra-gcp"`.
  */
 export function testCosts(cloud: Cloud, exported: object): void {

@@ -16,8 +16,8 @@ export interface FaultProxyOptions {
   readonly nameOf?: ((request: ReceivedRequest) => string) | undefined;
   /**
    * Returns true for a request whose reply continues for as long as the client wants it; its reply is passed on piece by piece.
-   * Such a request has no
-   * effect at the service. So a fault of its reply also keeps the request from the service. @defaultValue none
+   * Such a request has no effect at the service. So a fault of its reply also keeps the request from the service. @defaultValue
+   * none
    */
   readonly isStream?: ((request: ReceivedRequest) => boolean) | undefined;
 }
@@ -32,10 +32,8 @@ export function onlyFor(name: string, fault: Fault): FaultRule {
 
 /**
  * An HTTP/1.1 proxy in this process, in front of one service. It records the requests that it receives, and applies the faults of
- * a network to them.
- * A request that has arrived whole continues, whatever happens to its client. If the service cannot be reached, or hangs up, the
- * client sees a
- * closed connection.
+ * a network to them. A request that has arrived whole continues, whatever happens to its client. If the service cannot be
+ * reached, or hangs up, the client sees a closed connection.
  */
 export interface FaultProxy extends AsyncDisposable {
   /** The origin to use in place of the service's, such as `http://127.0.0.1:40123`. */
@@ -48,18 +46,15 @@ export interface FaultProxy extends AsyncDisposable {
   passes: ((piece: Buffer) => boolean) | undefined;
   /**
    * While true, nothing passes between the clients and this proxy, and nothing of that time arrives after the partition has
-   * healed. A request that
-   * arrives is recorded and goes no further; a reply or a fault that is due is dropped. Requests that have passed the proxy
-   * before, delayed or
-   * held, still reach the service.
+   * healed. A request that arrives is recorded and goes no further; a reply or a fault that is due is dropped. Requests that have
+   * passed the proxy before, delayed or held, still reach the service.
    */
   partition(on: boolean): void;
   /** Forgets the recorded requests. */
   clear(): void;
   /**
    * Resolves with the first recorded request that matches, now or later. `matches` is called again whenever a request arrives, is
-   * sent on, gets the
-   * service's reply, or is answered.
+   * sent on, gets the service's reply, or is answered.
    * @throws when the proxy stops.
    */
   waitFor(matches: (request: ProxiedRequest) => boolean): Promise<ProxiedRequest>;

@@ -28,10 +28,8 @@ export async function receive(incoming: IncomingMessage): Promise<WholeRequest |
 
 /**
  * Sends `request` to `origin` and reads the reply to its end. Returns `undefined` if the service cannot be reached, hangs up, or
- * `signal` aborts
- * first. Every header passes unchanged, `Host` too, except those that concern one connection. The connection is a new one each
- * time, because an
- * idle one may have been closed.
+ * `signal` aborts first. Every header passes unchanged, `Host` too, except those that concern one connection. The connection is a
+ * new one each time, because an idle one may have been closed.
  */
 export async function relay(origin: URL, request: WholeRequest, signal: AbortSignal): Promise<WholeReply | undefined> {
   const incoming = await send(origin, request, signal);
@@ -68,8 +66,7 @@ function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): Omi
 
 /**
  * Returns the part of a reply that a client gets if its connection breaks in the middle. It is half of the body, or half of the
- * head if there is
- * no body.
+ * head if there is no body.
  */
 export function firstHalf(reply: WholeReply): Buffer {
   const lines = [`HTTP/1.1 ${reply.status} ${reply.statusText}`];

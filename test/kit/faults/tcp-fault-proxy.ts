@@ -6,14 +6,11 @@ import type { TcpConditions } from "./tcp-passage.ts";
 
 /**
  * A TCP proxy in this process, in front of one service. It does not know the service's protocol: it passes bytes, while
- * `FaultProxy` passes requests.
- * At first everything passes.
+ * `FaultProxy` passes requests. At first everything passes.
  *
  * A fault lasts from the call that sets it to `heal`, on present and on new connections. Faults of requests and of replies are
- * combined; of two of
- * the same kind the later one counts. The ends of connections are treated like bytes: if bytes are lost or held, the other side
- * does not learn of
- * an end.
+ * combined; of two of the same kind the later one counts. The ends of connections are treated like bytes: if bytes are lost or
+ * held, the other side does not learn of an end.
  */
 export interface TcpFaultProxy extends AsyncDisposable {
   readonly hostname: "127.0.0.1";
@@ -31,8 +28,7 @@ export interface TcpFaultProxy extends AsyncDisposable {
   /**
    * Holds everything that clients send from now on, in any amount, even if they go away.
    * @returns a function that delivers everything in its order, connection by connection, and lets later data pass. It does
-   * nothing after another
-   * fault of requests, `cut` or `heal`.
+   * nothing after another fault of requests, `cut` or `heal`.
    */
   holdRequests(): () => void;
   /** Holds everything that either side sends from now on for `ms`, and then passes it on, in order. */
@@ -41,14 +37,12 @@ export interface TcpFaultProxy extends AsyncDisposable {
   cutReplies(): void;
   /**
    * Loses everything on all present connections from now on, without an end or a reset, like a gateway that has forgotten them.
-   * New connections are
-   * served.
+   * New connections are served.
    */
   forget(): void;
   /**
    * Breaks all present connections, with the data that are held on them. A new one is broken as soon as it is made, before a byte
-   * has passed. To refuse
-   * it, the proxy would have to give up its port.
+   * has passed. To refuse it, the proxy would have to give up its port.
    */
   cut(): void;
   /** Ends all faults. Delivers held data, and breaks connections on which something was lost, so that clients reconnect. */

@@ -30,8 +30,7 @@ type Sent = Buffer | "end";
 
 /**
  * One client's connection, and the connection to the service that belongs to it. Data that have passed, and held data, continue
- * even if the client
- * goes away. If bytes are lost, the end of a connection is lost as well.
+ * even if the client goes away. If bytes are lost, the end of a connection is lost as well.
  */
 export class TcpPassage {
   readonly #client: Socket;

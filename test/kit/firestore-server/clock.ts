@@ -9,8 +9,7 @@ const SUBMILLISECOND = 457n;
 
 /**
  * Returns microseconds since 1970, always later than before. The time of its commit distinguishes a version of a document from
- * every other one. So two
- * commits in the same millisecond must have different times.
+ * every other one. So two commits in the same millisecond must have different times.
  */
 export class ServerClock {
   readonly #now: () => number;

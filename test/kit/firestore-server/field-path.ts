@@ -33,8 +33,7 @@ export function getField(fields: Fields, [name, ...rest]: readonly string[]): Va
 
 /**
  * Returns a copy of `fields` in which the field at `path` is `value`, or is absent if that is undefined. A value on the path that
- * is not a map
- * becomes one, unless there is nothing to put into it.
+ * is not a map becomes one, unless there is nothing to put into it.
  */
 export function withField(fields: Fields, [name, ...rest]: readonly string[], value: Value | undefined): Fields {
   if (name === undefined) return fields;

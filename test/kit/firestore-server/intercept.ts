@@ -22,10 +22,8 @@ export interface Fault {
 
 /**
  * Called with every request before it is carried out, also with each message of a Listen stream. The request waits until the
- * promise resolves. If it
- * resolves with nothing, the request is carried out; with a fault, the request fails. If it never resolves, the request is never
- * answered. A
- * request is also carried out if its client no longer waits.
+ * promise resolves. If it resolves with nothing, the request is carried out; with a fault, the request fails. If it never
+ * resolves, the request is never answered. A request is also carried out if its client no longer waits.
  */
 export type Intercept = (call: InterceptedCall) => Promise<Fault | void>;
 

@@ -15,9 +15,8 @@ interface Listening {
 
 /**
  * One Listen stream and its targets. After every commit the client gets all changes of its targets, before the readTime at which
- * they are complete. So
- * the client never shows half of a commit. A resumed target is reset, and gets all of its documents again; the service sends only
- * later changes.
+ * they are complete. So the client never shows half of a commit. A resumed target is reset, and gets all of its documents again;
+ * the service sends only later changes.
  */
 export class Listener {
   readonly #store: DocumentStore;

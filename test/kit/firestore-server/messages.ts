@@ -1,8 +1,7 @@
 /**
  * The messages of google.firestore.v1 that this server reads or writes, in the form in which proto-loader decodes them. A field
- * that was not sent has
- * its default value; a message is null then. A field of a oneof is absent then, and the oneof's name says which field was sent.
- * https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1
+ * that was not sent has its default value; a message is null then. A field of a oneof is absent then, and the oneof's name says
+ * which field was sent. https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1
  */
 
 /** Seconds since 1970, and the nanoseconds after them. */

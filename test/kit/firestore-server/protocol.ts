@@ -5,8 +5,7 @@ import { fromJSON } from "@grpc/proto-loader";
 
 /**
  * Returns the service google.firestore.v1.Firestore. Its protocol description is the one with which Google's own client is built,
- * so it is always that
- * of the installed client. Requests are decoded to the types of messages.ts.
+ * so it is always that of the installed client. Requests are decoded to the types of messages.ts.
  */
 export function serviceDefinition(): ServiceDefinition {
   // The client does not export its description. The package of generated code on which it depends does.

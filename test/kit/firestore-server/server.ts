@@ -14,8 +14,7 @@ export interface FirestoreServerOptions {
   readonly port?: number | undefined;
   /**
    * The clock for the times of documents and reads, in milliseconds since 1970. It is called at every use. The server's clock
-   * never goes back: if this
-   * clock does, the server's clock almost stops.
+   * never goes back: if this clock does, the server's clock almost stops.
    * @defaultValue `Date.now()`, looked up at every use, so that a replaced `Date` moves the server's clock too
    */
   readonly now?: (() => number) | undefined;
@@ -44,16 +43,14 @@ export interface FirestoreServer extends AsyncDisposable {
  * Starts a Firestore server for tests, the demo and development, in this process, on 127.0.0.1 only.
  *
  * Its answers are those of Firestore. Commits are atomic and serializable. Every commit has a later time than all before, in
- * microseconds. No update is
- * lost. It implements all requests of leases and of guarded data: whole documents by name, commits with preconditions,
- * transactions
- * (BatchGetDocuments, BeginTransaction, Commit and Rollback), and listeners to documents (Listen). All other requests, such as
- * queries and
+ * microseconds. No update is lost.
+ *
+ * It implements all requests of leases and of guarded data: whole documents by name, commits with preconditions, transactions and
+ * listeners. These are BatchGetDocuments, BeginTransaction, Commit, Rollback and Listen. All other requests, such as queries and
  * transforms, are UNIMPLEMENTED.
  *
  * It differs from Firestore where its files say so, most of all in transactions, which are optimistic (transactions.ts). There
- * are no credentials,
- * security rules, indexes or quotas, and any project exists.
+ * are no credentials, security rules, indexes or quotas, and any project exists.
  * @throws if it cannot listen on the port.
  * @example
  * ```ts

@@ -8,9 +8,8 @@ import { invalidArgument, StatusError, unimplemented } from "./status-error.ts";
  * documents.
  *
  * The service's transactions for server clients are pessimistic: while one of them has read a document, writes of others wait
- * until it ends. In either
- * case no transaction commits whose reads have become outdated. But here none ever waits, and the one that commits last has to
- * try again.
+ * until it ends. In either case no transaction commits whose reads have become outdated. But here none ever waits, and the one
+ * that commits last has to try again.
  */
 export class Transaction {
   /** The versions that its reads have found. No two commits have the same time, so a time identifies a version. */

@@ -13,8 +13,7 @@ export class Interrupted extends Error {
 
 /**
  * Calls `interrupt` with {@link Interrupted} whenever a signal asks this program to end. Calls it with an error when the output
- * cannot be written
- * any more. From then on signals do not end the process: the caller does, once it has cleaned up.
+ * cannot be written any more. From then on signals do not end the process: the caller does, once it has cleaned up.
  * @param program the name of the program in the message.
  */
 export function onInterruption(program: string, interrupt: (reason: Error) => void): void {

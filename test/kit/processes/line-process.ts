@@ -27,9 +27,8 @@ export interface LineProcessOptions<Line> {
 
 /**
  * A process that the tests and the demo kill, freeze and listen to. It runs one of our programs, from the sources. The program
- * prints its events as
- * lines of JSON on its standard output, and obeys the messages of its parent. It does not outlive its parent, not even while it
- * is frozen.
+ * prints its events as lines of JSON on its standard output, and obeys the messages of its parent. It does not outlive its
+ * parent, not even while it is frozen.
  */
 export class LineProcess<Line> {
   /** Resolves once it has ended, and all of its output was read. */

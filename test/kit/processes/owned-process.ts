@@ -21,10 +21,8 @@ export interface ProgramOptions {
 
 /**
  * A process that this one starts, with a channel of JSON lines between them. The channel is Node's IPC, whose file descriptor is
- * in the environment
- * variable NODE_CHANNEL_FD. It closes when either of them ends, however it ends. The process must end itself then, so that it
- * does not outlive
- * this one.
+ * in the environment variable NODE_CHANNEL_FD. It closes when either of them ends, however it ends. The process must end itself
+ * then, so that it does not outlive this one.
  */
 export class OwnedProcess {
   readonly name: string;
@@ -144,8 +142,7 @@ export function nodeExecutable(): string {
 
 /**
  * Returns the arguments with which Node runs a file of this repository. This process's own arguments are not used: in a Vitest
- * worker they name
- * loaders and conditions that are not for a backend.
+ * worker they name loaders and conditions that are not for a backend.
  */
 export function nodeArguments(file: string, args: readonly string[]): readonly string[] {
   // Node 22.13, the oldest supported, strips types on request only.

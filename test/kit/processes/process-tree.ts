@@ -6,8 +6,7 @@ import { reachesState } from "./process-state.ts";
 
 /**
  * Stops the process `pid` and all of its descendants (SIGSTOP). Resolves with their ids, parents first, once they have all
- * stopped or ended. A stopped
- * process starts no other one, so none is missed.
+ * stopped or ended. A stopped process starts no other one, so none is missed.
  */
 export async function pauseTree(pid: number): Promise<readonly number[]> {
   const paused: number[] = [];

@@ -14,8 +14,7 @@ const HANDSHAKE_ROUND_TRIPS = 2;
 
 /**
  * A record store that a process reaches by its own connections. A request takes an idle connection, or opens one. An aborted
- * request ends its
- * connection, also during the handshake, as in most SDKs.
+ * request ends its connection, also during the handshake, as in most SDKs.
  */
 export class ConnectingRecords implements RecordStore {
   readonly name: string;

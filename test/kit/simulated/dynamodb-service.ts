@@ -45,8 +45,7 @@ export interface Line {
 
 /**
  * A DynamoDB on a virtual clock, with one table. Its items are read and conditionally updated, by the expressions of the
- * requests. Its replies have the
- * service's own time. Hours pass in no time, for any number of processes.
+ * requests. Its replies have the service's own time. Hours pass in no time, for any number of processes.
  */
 export class SimulatedService {
   readonly #world: VirtualClock;
@@ -110,8 +109,7 @@ export class SimulatedService {
 
   /**
    * Starts a transaction that checks this item, and has the item for this time. Meanwhile no other request has it, not even for a
-   * check:
-   * https://www.usenix.org/conference/atc23/presentation/idziorek (Listing 2, `ongoingTransactions`).
+   * check: https://www.usenix.org/conference/atc23/presentation/idziorek (Listing 2, `ongoingTransactions`).
    */
   transact(check: Check, forMs: number): "None" | "TransactionConflict" | "ConditionalCheckFailed" {
     const address = addressOf(requestOf(check).Key);
@@ -203,8 +201,7 @@ function clientOn(handle: (request: HttpRequest) => Promise<object>): DynamoDBCl
 
 /**
  * Reports whether an item meets the condition. It consists of `attribute_not_exists(#a)`, `attribute_type(#a, :t)`, and
- * comparisons of an attribute
- * with a value, joined by AND and OR.
+ * comparisons of an attribute with a value, joined by AND and OR.
  */
 function holds(request: Request, item: Item | undefined): boolean {
   const meets = (condition: string): boolean => {

@@ -32,8 +32,7 @@ interface CutOff {
 
 /**
  * The part of etcd that elections use, as its gateway answers: keys, leases and transactions. The members' leader keeps the
- * leases' time.
- * https://etcd.io/docs/v3.6/learning/api/
+ * leases' time. https://etcd.io/docs/v3.6/learning/api/
  */
 export class EtcdService {
   readonly keys: EtcdKeys;
@@ -83,7 +82,7 @@ export class EtcdService {
   }
 
   /**
-   * Makes the members elect another leader. It restarts the time of every lease, plus up to an election time-out.
+   * Makes the members elect another leader. The new leader restarts the time of every lease, and adds up to an election time-out.
    * @param member the former leader, if it does not learn of this until {@link heal}.
    */
   electLeader(member: string | undefined): void {
@@ -147,8 +146,7 @@ export class EtcdService {
 
   /**
    * Answers in place of a member that is cut off. A request that needs the others fails, unless it makes the member learn of
-   * them. The member extends a
-   * lease by itself, without effect.
+   * them. The member extends a lease by itself, without effect.
    */
   #answerCutOff(path: EtcdPath, body: Json, { raftTerm, revision, leases }: CutOff): Json {
     const header = { raft_term: String(raftTerm), revision: String(revision) };

@@ -14,8 +14,7 @@ export interface WatchStream {
 
 /**
  * The time for which a client keeps a connection that was lost without an end: Node sends a keep-alive after a second of silence,
- * and gives up
- * ten seconds later.
+ * and gives up ten seconds later.
  */
 const KEEP_ALIVE_MS = 11_000;
 
@@ -58,7 +57,7 @@ export class SimulatedTransport implements EtcdTransport {
     const { world, answer, process, network } = this.#options;
     const member = endpoint ?? this.member;
     const leave = (): void => this.#leave(member);
-    // A caller that no longer waits for a member uses another one.
+    // An abort makes this process use another member.
     signal.addEventListener("abort", leave, { once: true });
     try {
       const passage = network({ operation: operationOf(path, body) });

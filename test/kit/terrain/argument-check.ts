@@ -17,9 +17,8 @@ type Json = Readonly<Record<string, any>>;
 
 /**
  * Returns everything in a stack that its providers would refuse; each fault is a line that names the place. It finds unknown
- * types of resources,
- * arguments and blocks. It finds missing required ones, values of another type, a block too many or too few, and references to
- * nothing.
+ * types of resources, arguments and blocks. It finds missing required ones, values of another type, a block too many or too few,
+ * and references to nothing.
  */
 export function findArgumentFaults(stack: SynthesizedStack, ...providers: readonly ProviderFacts[]): string[] {
   const faults: string[] = [];

@@ -17,8 +17,7 @@ export function reportDifferences(provider: ProviderFacts & { readonly bindings:
 
 /**
  * Installs the bindings that were generated from the provider itself, in a temporary folder, and compares the table with them. It
- * compares names,
- * blocks or attributes, types, what is required, how many, and what is exported. It needs a network and 300 MB.
+ * compares names, blocks or attributes, types, what is required, how many, and what is exported. It needs a network and 300 MB.
  * @returns the differences, each a line, and how many facts were compared
  */
 function compareWithBindings(provider: ProviderFacts & { readonly bindings: string }): {
