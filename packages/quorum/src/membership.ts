@@ -22,7 +22,7 @@ const REPEATED_PAUSES_MS = [200, 400, 1_000] as const;
 
 /**
  * Keeps track of which stores the members are. Each store has a marker, which identifies it. The quorum has a record, the roster,
- * which says whose markers count. So a majority of three or five stores can be told from a majority of others. The markers are
+ * which says whose markers count. So a majority of these stores can be distinguished from a majority of others. The markers are
  * written to all stores before anything else is. A store without a marker was emptied, or is new; the others take it in.
  */
 export class Membership implements Admission {
