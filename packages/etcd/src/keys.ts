@@ -75,7 +75,7 @@ export class OccurrenceKeys {
     return `${term} ${termId}`;
   }
 
-  /** Returns the range of the marks that tell the age of the nonce in an occurrence's record. */
+  /** Returns the range of the marks that show the age of the nonce in an occurrence's record. */
   marks(occurrence: string): KeyRange {
     return below(`${this.#prefix}marks/${encoded(occurrence)}/`);
   }
