@@ -16,7 +16,8 @@ type KeepsOccurrences = Required<Pick<LeaseStore, "occurrences">>;
  * If the other members are silent, the order is lost. If they answer that renewal last, the order ends the leader one renewal
  * late.
  *
- * The clocks of the members measure ages if each member has one. Occurrences are kept if each member keeps them. There is no watch.
+ * The clocks of the members measure ages if each member has one. Occurrences are kept if each member keeps them. There is no
+ * watch.
  */
 export class QuorumLeaseStore extends RecordLeaseStore {
   readonly occurrences?: (election: string, options: OccurrenceOptions) => RecordOccurrenceStore;
