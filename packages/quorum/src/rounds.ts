@@ -260,8 +260,8 @@ export class Rounds {
   }
 
   /**
-   * Reports whether another process's round may be under way: a member has promised another proposer a ballot above the one that
-   * goes with the newest accept.
+   * Reports whether another process's round may be under way. Then a member has promised another proposer a ballot above the one
+   * that goes with the newest accept.
    */
   isUnderWay({ kept }: Reading): boolean {
     const accepted = topOf(kept)?.accepted;
