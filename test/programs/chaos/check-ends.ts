@@ -32,7 +32,7 @@ export function unexpectedEnds({ workers, injected, endedMs }: EpisodeLog): read
 }
 
 /**
- * Returns whether a stubborn task was told to stop after its cover had ended, and its elector rightly reported that it was
+ * Returns whether a stubborn task overran: it was told to stop after its lease had ended, and its elector rightly reported it as
  * pending.
  */
 function overran({ lines }: WorkerLog, rejected: Line & { readonly error: string }): boolean {
