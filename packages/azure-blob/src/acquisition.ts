@@ -94,16 +94,16 @@ class Acquisition {
 
   /**
    * Takes the second step: writes the term under the lease just acquired. The leadership starts only after the service has
-   * confirmed the write. Returns `undefined` if another candidate had a whole term between the read and the lease, and reserved
-   * the election for others.
+   * confirmed the write. Returns `undefined` if another candidate had a whole term between the read and the lease, with a
+   * reservation for others.
    */
   async #takeTerm(before: Sighting): Promise<Lease | undefined> {
     const { clock, requests, holdings } = this.#parts;
     const { election, candidateId, leaseDurationMs } = this.#request;
     const written = await this.#writeTerm(before);
     if (!written) return undefined;
-    // The break of a hold names no lease. A late one may have hit this lease before its term was written, and would end it after
-    // the rest of the hold. Then the renewal fails. A later break fails, because the ETag has changed.
+    // The break of a hold names no lease. A late one may have hit this lease before its term was written. Then this renewal
+    // fails; otherwise the lease would end with the hold. A later break fails, because the ETag has changed.
     if (written.before.holdMs !== undefined) await requests.renew(election, this.#client, this.#request);
     const { term, termId = "" } = written.term;
     const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt: this.#grantedAt };

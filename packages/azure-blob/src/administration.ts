@@ -48,8 +48,8 @@ function isCarriedOut(found: Reading, order: Order): boolean {
 
 /**
  * Carries out the order, on the condition that the blob has not been written since the read. Returns whether that was so. If the
- * lease is not free, first writes a note beside the blob with the reason or the target, and then breaks the lease. If it is free,
- * writes the order into the metadata.
+ * lease is not free, writes a note beside the blob with the reason or the target. Then breaks the lease. If it is free, writes
+ * the order into the metadata.
  */
 async function carryOut(write: OrderWrite): Promise<boolean> {
   try {

@@ -29,7 +29,9 @@ export function leastAgeMs(dated: Dated): number {
   return Math.max(ageMs(dated) - DATE_GRAIN_MS, 0);
 }
 
-/** Returns bounds of the blob's age when the reply was sent; `undefined` if the reply lacks a date or contradicts itself. */
+/**
+ * Returns bounds of the blob's age at the time of the reply. Returns `undefined` if the reply lacks a date or contradicts itself.
+ */
 export function ageBoundsMs(dated: Dated): readonly [min: number, max: number] | undefined {
   const age = ageMs(dated);
   if (!dated.date || !dated.lastModified || age < -AGE_UNCERTAINTY_MS) return undefined;

@@ -43,7 +43,7 @@ export async function sealBlob(clock: Clock, leadership: Leadership, blob: BlobC
 }
 
 /**
- * Uploads content as the leader of this term. The upload is conditional on the blob's version, and the service refuses it once a
+ * Uploads content as the leader of this term. The upload is conditional on the blob's version. The service refuses it once a
  * newer term has sealed or written the blob. It does not check whether this process still believes that it leads: the service
  * decides.
  *

@@ -45,7 +45,7 @@ export class Orphans {
   /** Frees the orphan whose lease this read may show. Returns whether one was freed. */
   async freeSeen(election: string, { term, leasedSinceMs }: Sighting, limits: CallLimits): Promise<boolean> {
     for (const orphan of this.#of(election)) {
-      // If a newer term of another candidate is written and has not been seen to end, the lease is that candidate's.
+      // If another candidate's newer term is written and not known to be over, the lease is that candidate's.
       const canBe = leasedSinceMs === undefined || term.term <= orphan.term || orphan.termIds.includes(term.termId ?? "");
       if (canBe && (await this.#free(election, orphan, limits))) return true;
     }

@@ -15,7 +15,7 @@ export interface TermMetadata {
   readonly grid?: Grid | undefined;
   /** Reserves the election for a group once the term has ended. It counts from the last write of this metadata. */
   readonly reservation?: Reservation | undefined;
-  /** Set if the term is over: its holder has left and breaks the lease, so that no candidate may acquire for this time. */
+  /** Set if the term is over. Its holder has left, and breaks the lease: no candidate may acquire for this time. */
   readonly holdMs?: number | undefined;
   /** An order that was written while the lease was free, with the last write of this metadata. It has precedence over a note. */
   readonly order?: OrderNote | undefined;

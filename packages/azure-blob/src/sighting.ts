@@ -110,8 +110,8 @@ function transferTarget(sighting: Sighting, nowMs: number): string | undefined {
   const { candidateId, timeoutMs } = order.transfer;
   const { leaseDurationMs = MAX_LEASE_MS, holdMs } = sighting.term;
   if (order === sighting.term.order) return unchangedMs(sighting, nowMs) < timeoutMs ? candidateId : undefined;
-  // The time counts from when this process saw the lease broken. A process that did not see it uses a bound: a breaking lease
-  // lasts no longer than the lease's rest, or than its hold.
+  // The time counts from when this process saw the lease broken. A process that did not see it uses a bound. A breaking lease
+  // lasts no longer than its rest, or than its hold.
   const brokenForMs = nowMs - (sighting.brokenSinceMs ?? nowMs);
   const endedWithinMs = holdMs === undefined ? leaseDurationMs : MAX_LEASE_MS;
   const overdue = sighting.noteAgeMs !== undefined && sighting.noteAgeMs > timeoutMs + endedWithinMs;

@@ -142,7 +142,7 @@ describe("a failure of Azure's SDK", () => {
     [{ status: 404, code: "ContainerNotFound" }, / Create the container first, or check its name; createContainer: true/],
     [{ status: 401 }, / Check the account's name and key, or the identity/],
     [{ status: 403 }, / Candidates need the role Storage Blob Data Contributor/],
-  ])("advises who meets %j", (reply, advice) => {
+  ])("has advice for %j", (reply, advice) => {
     expect(told(reply).message).toMatch(advice);
   });
 

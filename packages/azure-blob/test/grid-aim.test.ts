@@ -76,7 +76,7 @@ describe("the polls of a standby", () => {
     ],
     SEEDED,
   )(
-    "fall just after every instant at which the lease can run out, however far off the service's clock, and never lie further apart than retryPeriodMs",
+    "come just after every instant at which the lease can run out, with any service's clock, and never further apart than retryPeriodMs",
     async (seed, aheadMs, tickInMs, intervalMs, retryPeriodMs) => {
       const standby = new Standby(seed, aheadMs);
       const grid = sharp(standby.serviceMs(standby.clock.monotonicMs() + tickInMs), intervalMs);

@@ -99,7 +99,7 @@ describe("a blob that is guarded by terms", () => {
     [412, "ConditionNotMet"],
     [409, "BlobAlreadyExists"],
     [404, "BlobNotFound"],
-  ])("is written again where the service says %d %s once", async (status, code) => {
+  ])("is written again if the service answers %d %s once", async (status, code) => {
     await azure.run(a.store.seal(leading(4), blob));
     let refused = 0;
     a.onRequest = ({ name }, send) => (name === "metadata" && (refused += 1) === 1 ? refusal(status, code) : send());
@@ -238,7 +238,7 @@ describe("a blob that is guarded by terms", () => {
   it.each([
     [404, "ContainerNotFound", "STORE_MISSING"],
     [403, "AuthorizationFailure", "STORE_DENIED"],
-  ])("is not written again where it says %d %s", async (status, code, is) => {
+  ])("is not written again if the service answers %d %s", async (status, code, is) => {
     a.onRequest = ({ name }, send) => (name === "put-blob" ? refusal(status, code) : send());
     expect(await asking(() => a.store.seal(leading(5), blob))).toMatchObject([["head", "put-blob"], { code: is }]);
   });

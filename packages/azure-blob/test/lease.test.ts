@@ -56,7 +56,7 @@ describe("a lease of a blob", () => {
     [{ leaseDurationMs: 15_500 }, /in whole seconds/],
     [{ minTerm: -1 }, /minTerm/],
     [{ reservation: { group: "", durationMs: 1_000 } }, /reservation/],
-  ])("is refused before any request where it is asked for with %j", async (wishes, message) => {
+  ])("is refused before any request if it is requested with %j", async (wishes, message) => {
     const [sent, error] = await asking(a, (store) => store.acquire(acquiring(wishes)));
     expect(sent).toEqual([]);
     expect(error).toMatchObject({ code: "CONFIGURATION", message });
@@ -280,7 +280,7 @@ describe("a lease of a blob", () => {
     it.each<readonly [string, AzureReply["headers"]]>([
       ["names no lease", {}],
       ["names another one", { "x-ms-lease-id": "00000000-0000-4000-8000-000000000000" }],
-    ])("not, and renewed not, where the answer %s", async (_name, headers) => {
+    ])("not, and not renewed, if the answer %s", async (_name, headers) => {
       const spoilt = (name: string): void => {
         a.onRequest = (request, send) => {
           const reply = send();
@@ -635,7 +635,7 @@ describe("a lease of a blob", () => {
       ["refuses the caller", refusal(403, "AuthorizationPermissionMismatch"), "STORE_DENIED"],
       ["has it carried out", undefined, "CONFIGURATION"],
       ["is a stranger", { status: 412, headers: {} }, "STORE_CONFLICT"],
-    ])("by a write that cannot be carried out, where the service %s", async (_, reply, code) => {
+    ])("by a write that cannot be carried out, if the service %s", async (_, reply, code) => {
       await azure.run(a.store.release(await win(), LIMITS));
       const before = azure.service.metadata(ELECTION);
       let condition: string | undefined;

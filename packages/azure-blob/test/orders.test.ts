@@ -98,7 +98,7 @@ describe("an administrator's order to a blob", () => {
       BREAK,
       false,
     ],
-  ])("stands there where %s was found, or does not", async (_, seen, order, isThere) => {
+  ])("is carried out, or not, if %s was found", async (_, seen, order, isThere) => {
     found = { ...found, ...seen };
     const looked = await standing();
     expect(looked.isCarriedOut(order)).toBe(isThere);
@@ -130,7 +130,7 @@ describe("an administrator's order to a blob", () => {
   it.each([
     ["has content", { metadata: encodeNote({ id: "9", term: 6 }), contentLength: 1 }],
     ["has no note's metadata", { metadata: {}, contentLength: 0 }],
-  ])("is refused where the blob in the note's place %s", async (_, other) => {
+  ])("is refused if the blob in the note's place %s", async (_, other) => {
     present = { etag: "n1", ...other };
     await expect((await standing()).carryOut(BREAK)).rejects.toMatchObject({
       code: "FOREIGN_RECORD",

@@ -109,7 +109,7 @@ describe("the records in a container", () => {
   it.each<readonly [string, object | Error]>([
     ["is made", {}],
     ["is there meanwhile", refusal(409, "ContainerAlreadyExists")],
-  ])("have a container that %s, where one may be made and the first of them finds none", async (_, outcome) => {
+  ])("have a container that %s, if one may be created and the first record finds none", async (_, outcome) => {
     outcomes = [refusal(404, "ContainerNotFound"), outcome];
     expect(await store(true).put("e", RECORD, { ifVersion: undefined, keepsNonce: false, signal })).toMatchObject({
       stored: true,

@@ -250,7 +250,7 @@ describe("a break", () => {
     expect(sent.at(-1)?.headers).toMatchObject({ "if-match": expect.any(String) });
     expect(await world.store().read(ELECTION)).not.toHaveProperty("bar");
     await expect(admits(world, of("east"))).resolves.toBe(true);
-    // So it does for who has seen the reservation, or written it, as soon as it looks.
+    // It also ends for a process that has read or written the reservation, once it reads again.
     await expect(store.read(ELECTION)).resolves.toMatchObject({ state: "vacant" });
     await expect(world.store().break(ELECTION, { reason: "again", ifTerm: 1 })).resolves.toMatchObject({ broken: false });
   });

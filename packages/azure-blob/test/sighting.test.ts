@@ -93,7 +93,7 @@ describe("the snapshot of a blob", () => {
     ["of a lease without an end", { infinite: true, leasedSinceMs: SEEN_MS }],
     ["of a term that was seen without its lease", { leasedSinceMs: undefined }],
     ["of a term that has left", { leasedSinceMs: SEEN_MS, term: { holdMs: 5_000 } }],
-  ])("%s, which may be anybody's, names nobody, however long it lasts", (_, different) => {
+  ])("%s, which may be any candidate's, names no holder, even after a long time", (_, different) => {
     const leased = seen({ leaseState: "leased", ...different });
     for (const afterMs of [0, 90_000])
       expect(shown(leased, { afterMs })).toEqual({ ...plain, state: "unknown", bar: { kind: "lease" } });
@@ -169,7 +169,7 @@ describe("the target of a transfer", () => {
     [{}, 10_000 + LEASE_MS],
     [{ holdMs: 3_000 }, 70_000],
     [{ leaseDurationMs: undefined }, 70_000],
-  ])("has no time left, to who has seen nothing, once a term with %j must have been over for so long", (term, mostMs) => {
+  ])("has no time left, for a new process, once a term with %j must have been over for that long", (term, mostMs) => {
     const sighting = seen({ leaseState: "broken", note: { id: "1", term: 7, transfer }, term });
     expect(barOfFree({ ...sighting, noteAgeMs: mostMs }, SEEN_MS)).toEqual(to);
     expect(barOfFree({ ...sighting, noteAgeMs: mostMs + 1 }, SEEN_MS)).toBeUndefined();
@@ -248,7 +248,7 @@ describe("the metadata of a term", () => {
     ["reservation", { leasehold_group: "west", leasehold_reserved: "Infinity" }],
     ["holdMs", { leasehold_hold: "long" }],
     ["order", { leasehold_order_reason: "over" }],
-  ])("has no %s where there is %j", (field, metadata) => {
+  ])("has no %s with %j", (field, metadata) => {
     const term = decodeTerm({ leasehold_schema: "1", leasehold_term: "1", ...metadata }, 0) as unknown as Record<string, unknown>;
     expect(term[field]).toBeUndefined();
   });
@@ -257,7 +257,7 @@ describe("the metadata of a term", () => {
     { leasehold_order_to: "b" },
     { leasehold_order_timeout: "5" },
     { leasehold_order_to: "b", leasehold_order_timeout: "x" },
-  ])("has an order without a transfer where there is only %j", (metadata) => {
+  ])("has an order without a transfer with only %j", (metadata) => {
     const term = decodeTerm({ leasehold_schema: "1", leasehold_term: "1", leasehold_order_id: "1", ...metadata }, 0);
     expect(term).toMatchObject({ order: { id: "1", transfer: undefined } });
   });

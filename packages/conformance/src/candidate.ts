@@ -94,8 +94,7 @@ export class Candidate {
 
   /**
    * Resumes its virtual machine as if no time had passed: its wall clock has missed that time, too. The getter `leads` stays
-   * false, because the
-   * candidate's own answer would be wrong.
+   * false, because the candidate's own answer would be wrong.
    */
   resumeUnawares(): void {
     const missedMs = this.#clock?.resume() ?? 0;

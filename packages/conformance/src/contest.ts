@@ -5,8 +5,8 @@ import { STEPS_PER_LEASE, type Scene } from "./scene.ts";
 
 /**
  * Runs the candidates of one election, and checks that they lead one at a time. At most one of them may be valid by its own
- * `isValid()`. All are
- * asked whenever one begins to lead, and many times in every lease. Each term must be higher than all before.
+ * `isValid()`. All are asked whenever one begins to lead, and many times in every lease. Each term must be higher than all
+ * before.
  */
 export class Contest implements AsyncDisposable {
   readonly #scene: Scene;

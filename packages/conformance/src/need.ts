@@ -9,8 +9,8 @@
  * - `store-clock`: a store that can tell a process without a memory that a lease has expired, by itself or by its own clock;
  * - `reservation`: a store that knows when a reservation has ended; `occurrences`: a store that keeps the occurrences of a
  *   schedule;
- * - `record`: a store that keeps the record of an election without a leader.
- *   Readers get its last term, the next term is one more, and `minTerm` raises it.
+ * - `record`: a store that keeps the record of an election without a leader. Readers get its last term, the next term is one
+ *   more, and `minTerm` raises it.
  */
 export type Need =
   | "faults"

@@ -1,7 +1,6 @@
 /**
  * The part of a test runner that the suite needs. The `describe` and `it` of Vitest, Jest or Mocha fit unchanged; those of
- * `node:test` take the
- * timeout in an object.
+ * `node:test` take the timeout in an object.
  */
 export interface Runner {
   /** Groups the tests that `body` registers; called once for a subject. */

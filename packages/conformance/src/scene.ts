@@ -299,8 +299,7 @@ export class Scene {
 
 /**
  * Returns how much later than its expiry a process without a memory may find a lease expired by the store's own clock. It is
- * twice the stated
- * tolerance, because that is a bound.
+ * twice the stated tolerance, because that is a bound.
  */
 export function storeClockLatenessMs({ capabilities }: LeaseStore): number {
   const { storeClock } = capabilities;

@@ -7,12 +7,10 @@ export interface Subject {
   readonly name: string;
   /**
    * The lease of the suite, in milliseconds. It must be so long that a slow machine does not make it run out. It must also be so
-   * short that the
-   * suite can wait for it some hundred times. A request may take a third of it, at most 10 seconds.
+   * short that the suite can wait for it some hundred times. A request may take a third of it, at most 10 seconds.
    *
    * If {@link Place.pass} moves clocks, use 15,000. If it really waits, use 12,000, which survives a machine that stops for three
-   * seconds. A
-   * lease of 3,000 is faster, and fails on a machine that stops for one second.
+   * seconds. A lease of 3,000 is faster, and fails on a machine that stops for one second.
    */
   readonly leaseMs: number;
   /**
@@ -28,8 +26,7 @@ export interface Subject {
   readonly requests: RequestFacts;
   /**
    * The features that this store or set-up lacks, each with the reason. The cases that need them are skipped and reported. The
-   * suite checks that
-   * a feature listed here is really absent.
+   * suite checks that a feature listed here is really absent.
    */
   readonly lacks?: Readonly<Partial<Record<Need, string>>> | undefined;
   /** Single cases to skip, by id, each with the reason. An unknown id is an error. */
@@ -61,14 +58,13 @@ export interface Place extends AsyncDisposable {
   connectWith?(clock: Clock): Promise<LeaseStore>;
   /**
    * Lets `ms` pass for the service and for all stores: moves their clocks, or really waits. A place that moves clocks runs the
-   * timers that become
-   * due. It waits first until every request that is about to be answered has its answer, so that no fast request seems slow.
+   * timers that become due. It waits first until every request that is about to be answered has its answer, so that no fast
+   * request seems slow.
    */
   pass(ms: number): Promise<void>;
   /**
    * Returns the store of one more process, whose network can fail. All processes that are connected in this way share that
-   * network and its
-   * faults. Absent if `lacks.faults` says why.
+   * network and its faults. Absent if `lacks.faults` says why.
    */
   connectUnreliably?(): Promise<UnreliableConnection>;
   /**
@@ -80,8 +76,7 @@ export interface Place extends AsyncDisposable {
   guard?(): Promise<GuardedText>;
   /**
    * Writes foreign data where the election's lease would be: another program's data, or a record of a later version of Leasehold
-   * (schema 2).
-   * Absent if `lacks.foreign` says why.
+   * (schema 2). Absent if `lacks.foreign` says why.
    */
   plant?(election: string, what: "foreign" | "newer-schema"): Promise<void>;
   /**
@@ -99,8 +94,7 @@ export interface GuardedText {
   read(): Promise<string>;
   /**
    * Replaces the text as the leader of that term, without a check of `leadership.isValid()`. Resolves to whether it was replaced:
-   * false if the
-   * service refused it because of the fence.
+   * false if the service refused it because of the fence.
    */
   write(leadership: Leadership, text: string): Promise<boolean>;
 }
@@ -121,8 +115,7 @@ export interface Faults {
   hold(): Promise<HeldRequests>;
   /**
    * Makes the next request arrive twice, the second time after the service has carried out the first. The caller gets the answer
-   * to the second.
-   * Absent if `lacks.duplicates` says why.
+   * to the second. Absent if `lacks.duplicates` says why.
    */
   duplicate?(): Promise<void>;
   /** Ends the fault. Held requests stay held until {@link HeldRequests.letGo}. */

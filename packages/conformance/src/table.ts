@@ -11,9 +11,8 @@ const GAP = "  ";
 
 /**
  * Returns a table of the results of all stores: a row for each case, a column for each subject. A cell is `pass`, `FAIL`, or the
- * number of the
- * note below that says why there is no result. No cell is empty: a case without a result did not run. If a subject's name ends in
- * parentheses, these are a second line of its heading.
+ * number of the note below that says why there is no result. No cell is empty: a case without a result did not run. If a
+ * subject's name ends in parentheses, these are a second line of its heading.
  */
 export function renderTable(results: readonly CaseResult[], { width = 160 }: TableOptions = {}): string {
   const subjects = [...new Set(results.map(({ subject }) => subject))].toSorted();

@@ -13,7 +13,8 @@ const DRIFT = SAFETY_MARGIN;
  * Bounds of DynamoDB's own clock, in milliseconds since the Unix epoch, taken from the `Date` headers of its replies.
  *
  * - The lower bound advances from the arrival of a reply, by the monotonic clock.
- * - The upper bound advances from the sending of its request, by the wall clock or the monotonic clock, whichever moved further.
+ * - The upper bound advances from the sending of its request, by the wall clock or the monotonic clock: the one that moved
+ *   further.
  *
  * If this process is suspended or its wall clock is set, each bound errs to its own side. Only the movement of this process's
  * clocks counts, never the time that they show.

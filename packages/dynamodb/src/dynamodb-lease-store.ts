@@ -72,9 +72,9 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
    * Returns the entry that makes a transaction depend on this leadership. Put it into the `TransactItems` of a
    * `TransactWriteCommand`.
    *
-   * DynamoDB cancels the transaction with the reason `ConditionalCheckFailed` once the lease was vacated, broken or taken, even
-   * if this process does not know it yet. The reason `TransactionConflict` means only that a renewal, or another fenced
-   * transaction, was under way. Send the transaction again then.
+   * DynamoDB cancels the transaction with the reason `ConditionalCheckFailed` once the lease was vacated, broken or taken. It
+   * does so even if this process does not know it yet. The reason `TransactionConflict` means only that a renewal, or another
+   * fenced transaction, was under way. Send the transaction again then.
    *
    * @throws {UnsupportedError} on a table with multi-region strong consistency, where DynamoDB has no transactions.
    */

@@ -18,8 +18,9 @@ import { isConditionFailed } from "./requests.ts";
 import { TOLERANCE_MS } from "./clock.ts";
 
 /**
- * The longest delay with which the service's clock shows an expiry, if renewals are at most 10 s apart and DynamoDB's machines
- * agree. It is the sum of: the grain of a `Date` header on both sides, the tolerance, and a tenth of the time between renewals.
+ * The longest delay with which the service's clock shows an expiry. It assumes that renewals are at most 10 s apart, and that
+ * DynamoDB's machines agree. It is a sum: the grain of a `Date` header on both sides, the tolerance, and a tenth of the time
+ * between renewals.
  */
 const LATENESS_MS = 4_000;
 

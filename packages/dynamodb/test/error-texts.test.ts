@@ -53,7 +53,7 @@ describe("an error of a write", () => {
       },
     ],
     [
-      "of keys, that is none of validation",
+      "about keys that is not a validation error",
       { name: "SomethingNewException", message: "No such key", ...SERVICE },
       { code: "STORE_REJECTED", message: "SomethingNewException (HTTP 400): No such key.", mayHaveBeenApplied: false },
     ],

@@ -138,7 +138,7 @@ class SkewedWorld {
 
 describe.each(["observed", "store-clock"] as const)("electors that expire by %s, and cold callers beside them", (expiry) => {
   test.prop([fc.integer({ min: 1, max: 2 ** 31 - 1 })], { seed: 20_261_122, numRuns: 12 })(
-    "never two lead, whatever their clocks show, jump to and sleep through; and terms only rise",
+    "never have two leaders, with any clocks that jump or sleep, and terms only rise",
     async (seed) => {
       const world = new SkewedWorld(seed, expiry);
       for (const name of ["a", "b", "c"]) world.enter(name);
@@ -199,7 +199,7 @@ describe("a process that was started after the leader died", () => {
   });
 
   test.prop([seeds, clock, clock, fc.integer({ min: -HOUR_MS, max: HOUR_MS }), leases], { seed: 20_261_123, numRuns: 30 })(
-    "takes over by tryRun when the lease has passed since the last send, and never before: at most the stated tolerance later",
+    "takes over by tryRun after the lease has passed since the last send, at most the documented tolerance later",
     async (seed, holderSkew, callerSkew, serviceOffsetMs, leaseDurationMs) => {
       const world = new VirtualClock(seed);
       const service = new SimulatedService(world, serviceOffsetMs);
@@ -267,7 +267,7 @@ describe("a process that was started after the leader died", () => {
     seed: 20_261_124,
     numRuns: 50,
   })(
-    "never takes over before, though the service's machines disagree as much as they may, and clocks drift as much as they may",
+    "never takes over too early if the service's machines disagree and clocks drift as much as assumed",
     async (seed, leaseDurationMs) => {
       const world = new VirtualClock(seed);
       const service = new SimulatedService(world);
@@ -441,7 +441,7 @@ function within(world: VirtualClock, mostMs: number): Network {
 test.each([
   [14_000, 0],
   [16_000, 1],
-])("after %d ms without a reply, what is known of the service's time is too vague for a lease of 15 s: %d", async (ms, looks) => {
+])("after %d ms without a reply, the bounds of the service's time are too wide for a lease of 15 s: %d", async (ms, looks) => {
   const world = new VirtualClock(1);
   const service = new SimulatedService(world);
   const store = service.store(new ProcessClock(world), PROMPT);

@@ -145,7 +145,7 @@ describe("what a failure means", () => {
 });
 
 describe("a request that cannot have arrived", () => {
-  test("because of missing credentials is not authenticated", async ({ world }) => {
+  test("because credentials are missing is not authenticated", async ({ world }) => {
     const credentials = (): never => {
       throw credentialsError("Could not load credentials from any providers");
     };
@@ -159,7 +159,7 @@ describe("a request that cannot have arrived", () => {
     client.destroy();
   });
 
-  test("because of a missing region is a configuration error that says what to set", async ({ world }) => {
+  test("because a region is missing is a configuration error that says what to set", async ({ world }) => {
     const region = async (): Promise<string> => Promise.reject(new Error("Region is missing"));
     const client = clientOf(world.proxy.url, { region });
 

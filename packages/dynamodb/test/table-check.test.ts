@@ -207,7 +207,7 @@ const FAILURES: Readonly<Record<string, Fault>> = {
   "a proxy refuses": { kind: "answer", status: 403, body: "<html>Forbidden</html>" },
 };
 test.for(Object.entries(FAILURES))(
-  "where %s when it is asked, that is a warning, and it is asked again after a minute",
+  "if %s, a question causes a warning, and is asked again after a minute",
   async ([, fault], { world }) => {
     world.proxy.rule = onlyFor("DescribeTable", fault);
     const store = world.store();

@@ -7,8 +7,7 @@ import { electionData, lookingAt, sightingOf } from "./sighting.ts";
 
 /**
  * Tries once to lead, without a place in the queue. It wins only if the election has no candidate. One transaction decides, on
- * the condition
- * that no key exists below the election's prefix.
+ * the condition that no key exists below the election's prefix.
  */
 export async function acquireLease(parts: StoreParts, request: AcquireRequest): Promise<AcquireOutcome> {
   const { reader, requests, cluster, clock } = parts;

@@ -9,8 +9,7 @@ export interface EtcdUser {
 
 /**
  * Returns a transport that sends each request as a user. It asks for the token at the first request, and once more if etcd
- * refuses it. A token
- * ends after some time, and with each change of users and roles.
+ * refuses it. A token ends after some time, and with each change of users and roles.
  */
 export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTransport {
   let known: string | undefined;
@@ -24,8 +23,7 @@ export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTra
 
   /**
    * Asks for one token for all waiting requests, because etcd takes a tenth of a second to check each password. If that fails,
-   * the next waiting
-   * request asks.
+   * the next waiting request asks.
    */
   async function freshToken(options: CallOptions): Promise<string> {
     while (asking) {

@@ -19,8 +19,7 @@ export class Cluster {
   /**
    * Records a reply's header.
    * @param leastRevision the least revision that it must show. For a linearizable request this is the highest revision seen
-   * before it was sent.
-   * A reply that any member may give by itself has no least revision.
+   * before it was sent. A reply that any member may give by itself has no least revision.
    * @throws {TermRegressedError} if the cluster has gone back, or if it is another cluster that is not ahead of the one before.
    */
   saw(election: string, { clusterId, revision }: Header, leastRevision: number): void {

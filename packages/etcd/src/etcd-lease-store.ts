@@ -71,13 +71,11 @@ const MAX_VALUE_BYTES = 65_536;
 
 /**
  * A {@link LeaseStore} on etcd 3.4 or later, over its JSON gateway. An election is a queue of keys, each on a lease of its own;
- * the oldest key
- * leads. Keys and values are those of Go's `concurrency.Election`. So programs in Go and `etcdctl elect` compete in the same
- * elections.
+ * the oldest key leads. Keys and values are those of Go's `concurrency.Election`. So programs in Go and `etcdctl elect` compete
+ * in the same elections.
  *
  * A term is the revision at which the leader's key was created. It rises with every term, by more than 1. etcd keeps nothing of
- * an election
- * without candidates. Its last term is then the highest that this process has seen.
+ * an election without candidates. Its last term is then the highest that this process has seen.
  *
  * @example
  * ```ts
@@ -183,8 +181,7 @@ export class EtcdLeaseStore implements LeaseStore {
 
   /**
    * Wakes the holder once its key is deleted, for example by a revocation of its lease. Otherwise it would lead until its next
-   * renewal, beside
-   * the next leader.
+   * renewal, beside the next leader.
    */
   watchLease(lease: Lease, { signal }: WatchOptions): AsyncIterable<void> {
     return watchHolding(this.#parts, this.#parts.holdings.of(lease), signal);
@@ -229,8 +226,7 @@ export class EtcdLeaseStore implements LeaseStore {
 
   /**
    * Returns the occurrences of a schedule. Each has a key on a lease that ends after its last write: `retentionMs` later, or up
-   * to a sixteenth
-   * more.
+   * to a sixteenth more.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): EtcdOccurrenceStore {
     checkName("election", election);
@@ -241,8 +237,7 @@ export class EtcdLeaseStore implements LeaseStore {
 
   /**
    * Returns conditions for the `compare` of your own transaction, in the shape of etcd's gateway. With them etcd carries it out
-   * only while this
-   * leadership lasts, whatever this process believes. Sends nothing.
+   * only while this leadership lasts, whatever this process believes. Sends nothing.
    *
    * @example
    * ```ts

@@ -22,11 +22,10 @@ const NEVER = "-1";
 /**
  * Keeps each record in one key, which is compared and swapped on the revision of its last write.
  *
- * etcd tells no time, but its leases end. So each record has marks: one for each duration that a process may have to wait after
- * its nonce, on
- * a lease of that duration. Once a mark is gone, its duration has passed. The lease is granted before the nonce is written; the
- * holder
- * counts from before that. If the members elect another leader, the lease begins anew, and others wait longer.
+ * etcd reports no time, but its leases end. So each record has marks: one for each duration that a process may have to wait after
+ * its nonce, on a lease of that duration. Once a mark is gone, its duration has passed. The lease is granted before the nonce is
+ * written; the holder counts from before that. If the members elect another leader, the lease begins anew, and others wait
+ * longer.
  */
 export class EtcdRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;

@@ -23,9 +23,8 @@ const NAMED_CLIENT =
 
 /**
  * Sends requests to etcd's JSON gateway, over `node:http` and `node:https`. A request goes to the endpoint that answered last. If
- * no connection
- * can be made, the next endpoint is tried at once, since nothing was sent. After any other failure the next request goes to the
- * next endpoint.
+ * no connection can be made, the next endpoint is tried at once, since nothing was sent. After any other failure the next request
+ * goes to the next endpoint.
  *
  * `fetch` is not used, because it ends a watch that is quiet for five minutes.
  */

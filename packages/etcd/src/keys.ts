@@ -6,10 +6,8 @@ const OWN = ".leasehold/";
 
 /**
  * The keys of one election. A candidate's key is that of Go's `concurrency.Election`: the election's name, a slash, and the lease
- * in hex. Keys
- * that Go does not have lie below `.leasehold/`: a candidate's info, and the note that ends its term. There the slashes of the
- * name are
- * encoded, so that no election is inside another.
+ * in hex. Keys that Go does not have lie below `.leasehold/`: a candidate's info, and the note that ends its term. There the
+ * slashes of the name are encoded, so that no election is inside another.
  */
 export class ElectionKeys {
   readonly prefix: string;
@@ -77,7 +75,7 @@ export class OccurrenceKeys {
     return `${term} ${termId}`;
   }
 
-  /** Returns the range of the marks that tell the age of the nonce in an occurrence's record. */
+  /** Returns the range of the marks that show the age of the nonce in an occurrence's record. */
   marks(occurrence: string): KeyRange {
     return below(`${this.#prefix}marks/${encoded(occurrence)}/`);
   }

@@ -4,16 +4,14 @@ import { bytes } from "./wire.ts";
 
 /**
  * The least time between two beginnings of a watch, in milliseconds. It doubles up to the longest while watches break, as at a
- * proxy that lets
- * no watch through. Each beginning also costs a read.
+ * proxy that lets no watch through. Each beginning also costs a read.
  */
 const AGAIN_MS = 1_000;
 const AGAIN_MAX_MS = 60_000;
 
 /**
  * Waits for the end of one of a few keys: a candidate's own, and the one before it. A wake-up is a hint and not a proof, so the
- * caller reads
- * after it. It also wakes after a time, because a watch may lose events (etcd-io/etcd#18089), or stall.
+ * caller reads after it. It also wakes after a time, because a watch may lose events (etcd-io/etcd#18089), or stall.
  */
 export class PlaceWatch {
   readonly #clock: Clock;
@@ -46,8 +44,7 @@ export class PlaceWatch {
 
   /**
    * Waits until one of the keys may have ended, the watch has broken, `wake()` is called, or `withinMs` has passed. Reports
-   * whether etcd has sent
-   * the end of one of them.
+   * whether etcd has sent the end of one of them.
    */
   async ended(withinMs: number): Promise<boolean> {
     if (!this.#isWoken) {

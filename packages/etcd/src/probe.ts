@@ -9,8 +9,7 @@ const NO_LEASE = "0";
 
 /**
  * Proves the right to write the election's keys, by a transaction whose condition cannot hold. etcd checks the rights for both
- * branches of a
- * transaction. Changes nothing.
+ * branches of a transaction. Changes nothing.
  */
 export async function probe({ requests }: StoreParts, keys: ElectionKeys, election: string, limits: CallLimits): Promise<void> {
   const key = keys.candidate(NO_LEASE);

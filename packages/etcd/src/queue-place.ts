@@ -29,10 +29,8 @@ interface Standing {
 
 /**
  * A candidate's place in the queue of its election: its key, behind those that were created earlier. It waits for the key right
- * before it, so
- * that the end of a leader wakes one candidate only. It watches its own key as well. Go's candidates do not: they wait on after
- * their
- * session has ended, and then lead without a key.
+ * before it, so that the end of a leader wakes one candidate only. It watches its own key as well. Go's candidates do not: they
+ * wait on after their session has ended, and then lead without a key.
  */
 export class QueuePlace implements Place {
   readonly #parts: StoreParts;
@@ -190,8 +188,7 @@ export class QueuePlace implements Place {
 
   /**
    * Returns the read for this place. Reading the whole queue costs etcd work in proportion to its length. So the read does that
-   * only if the
-   * leader's key, or the one before its own, is gone.
+   * only if the leader's key, or the one before its own, is gone.
    */
   #looking(term: number): Transaction {
     const { request, keys, hex } = this.#candidate;

@@ -9,8 +9,7 @@ import { createdAt, deleting, onLease, putting } from "./wire.ts";
 
 /**
  * Ends the term, in one transaction, on the condition that the key is still this term's. The next in the queue then sees the
- * key's deletion.
- * After that the lease is revoked; a failure of this is ignored.
+ * key's deletion. After that the lease is revoked; a failure of this is ignored.
  *
  * A hold leaves the key in place, on another lease that no process renews, with a note that the term is over. So it blocks
  * programs in Go, too.

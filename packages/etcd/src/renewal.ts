@@ -14,12 +14,10 @@ type LossOutcome = Extract<RenewOutcome, { held: false }>;
 
 /**
  * Renews the lease: a keep-alive, and a linearizable read of its own key through the same member. The lease counts from before
- * the keep-alive
- * was sent.
+ * the keep-alive was sent.
  *
  * A keep-alive alone proves nothing. etcd grants it even after a revocation (before 3.4.38, 3.5.23 and 3.6.5). So does a member
- * that does not
- * know yet that it is no longer the leader.
+ * that does not know yet that it is no longer the leader.
  * @throws {StoreError} also if the members elected another leader between the two requests: only under one leader is the renewal
  * sure to last.
  */
@@ -62,8 +60,7 @@ export async function publishValue(
 
 /**
  * @throws {StoreError} unless both replies are of one raft term. Then the member that extended the lease was still the members'
- * leader while
- * the key was read. Every later leader begins with the full time of each lease.
+ * leader while the key was read. Every later leader begins with the full time of each lease.
  */
 export function checkSameLeader(election: string, kept: KeepAliveReply | undefined, found: TransactionReply): void {
   if (kept?.header.raftTerm === found.header.raftTerm && kept.header.clusterId === found.header.clusterId) return;

@@ -64,8 +64,7 @@ interface Answer {
 
 /**
  * Sends the requests of elections on etcd. Each is sent once, within a time limit, and is published on the diagnostics channel.
- * Failures are
- * Leasehold's errors.
+ * Failures are Leasehold's errors.
  */
 export class EtcdRequests {
   readonly #transport: EtcdTransport;

@@ -32,8 +32,7 @@ export function decodeNote(text: string): Note {
 
 /**
  * Returns the object in an occurrence's record, or `undefined` if the text is not a JSON object. The engine refuses an object
- * that is not
- * Leasehold's.
+ * that is not Leasehold's.
  */
 export function decodeRecord(text: string): Partial<LeaseRecord> | undefined {
   return parsed(text);

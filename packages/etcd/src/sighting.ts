@@ -35,15 +35,13 @@ export interface ElectionData {
 /** Returns the operations that show who leads: the oldest candidate, its info, and the notes. */
 export function lookingAt({ candidates, infos, notes }: ElectionKeys): readonly Json[] {
   // A candidate writes its info together with its key. So the oldest key and the oldest info are of one candidate, unless the
-  // oldest key is not
-  // Leasehold's.
+  // oldest key is not Leasehold's.
   return [ranging(candidates, OLDEST), ranging(infos, OLDEST), ranging(notes)];
 }
 
 /**
  * Returns the read that shows who leads. A range costs etcd work in proportion to its candidates. So if the leader is known, only
- * its own keys
- * are read. The condition is that its key is still the one of that term: every later candidate is younger.
+ * its own keys are read. The condition is that its key is still the one of that term: every later candidate is younger.
  */
 export function lookingFor(keys: ElectionKeys, leader: Pick<Head, "hex" | "term"> | undefined): Transaction {
   if (!leader) return { success: lookingAt(keys) };

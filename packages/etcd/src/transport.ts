@@ -30,8 +30,7 @@ export interface EtcdReply {
 
 /**
  * Sends requests to etcd: to its JSON gateway over HTTP, or to a simulated service. It sends each request once, and has no time
- * limits of its
- * own: the caller ends a request by the signal. A failure is an {@link EtcdFailure}, or the signal's reason.
+ * limits of its own: the caller ends a request by the signal. A failure is an {@link EtcdFailure}, or the signal's reason.
  */
 export interface EtcdTransport {
   call(path: EtcdPath, body: Json, options: CallOptions): Promise<EtcdReply>;

@@ -25,8 +25,7 @@ interface MovedLease {
 
 /**
  * Starts a gateway in front of etcd's own. It measures the leases' time, and revokes a lease that has run out. etcd does the same
- * by its own clock.
- * All other requests are passed on unchanged.
+ * by its own clock. All other requests are passed on unchanged.
  */
 export async function startMovedEtcd(etcdUrl: string): Promise<MovedEtcd> {
   const agent = new Agent({ keepAlive: true });

@@ -45,7 +45,7 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
 
   /**
    * Makes a transaction depend on this leadership. Call it in the transaction before the first write. Firestore then commits the
-   * transaction only if the lease was not acquired, released or broken meanwhile, even if this process does not know that yet.
+   * transaction only if the lease was not acquired, released or broken meanwhile. It does not matter what this process knows.
    * Renewals do not touch the document that it reads, so a long transaction does not cost its leader the lease.
    *
    * While the transaction is open, the next acquisition may have to wait for it. Keep it short, and set its `maxAttempts`.

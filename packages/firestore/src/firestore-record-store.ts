@@ -117,8 +117,8 @@ export class FirestoreRecordStore implements RecordStore {
   }
 
   /**
-   * Returns the time from which an occurrence that is written now may be deleted; `undefined` for a lease. A commit cannot add to
-   * the time at which it is carried out, so this adds to the latest time that Firestore's clock may show. Firestore deletes
+   * Returns the time from which an occurrence that is written now may be deleted; `undefined` for a lease. A commit cannot use
+   * the time at which it is carried out. So this adds to the latest time that Firestore's clock may show. Firestore deletes
    * expired documents up to a day late anyway. Before the first reply this sends a read; in practice the engine has read already.
    */
   async #expiresAt(election: string, signal: AbortSignal): Promise<bigint | undefined> {

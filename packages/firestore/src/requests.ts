@@ -46,7 +46,7 @@ interface ApiClient {
 
 /**
  * The parts of a `Firestore` that are not public. Only this file uses them. The public methods send a request up to five times,
- * in a loop that no option ends, for longer than a lease lasts. They cannot be cancelled either.
+ * for longer than a lease lasts. No option ends that loop. They cannot be cancelled either.
  */
 interface Internals {
   readonly formattedName: string;

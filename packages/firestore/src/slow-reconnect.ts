@@ -29,7 +29,7 @@ export class ReconnectWarnings extends StoreWarnings {
 }
 
 /**
- * Returns a warning if a client may reconnect late. It may keep a connection that a gateway has forgotten, or may wait for two
+ * Returns a warning if a client may reconnect late. It may keep a connection that a gateway has forgotten. It may wait for two
  * minutes before it connects again after an outage. Returns `undefined` if it does neither, if its settings cannot be read, or
  * for an emulator.
  */

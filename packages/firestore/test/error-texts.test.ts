@@ -11,7 +11,7 @@ test.for<[thrown: unknown, text: string]>([
   ["a text", "a text."],
   [undefined, "undefined."],
   [null, "null."],
-])("%o is told as it says it", ([thrown, text]) => {
+])("%o is shown with its own text", ([thrown, text]) => {
   expect(toStoreError(thrown, "put", "e", true)).toMatchObject({
     code: "STORE_UNAVAILABLE",
     message: `firestore: 'put' of 'e' failed: ${text}`,

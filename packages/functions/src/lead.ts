@@ -15,7 +15,9 @@ export interface LeadOptions<Store extends LeaseStore> {
   readonly waitEndMs: number;
   /** Until this time the delivery tries again while nobody is known to hold the lease and nothing blocks this candidate. */
   readonly openEndMs: number;
-  /** True if a block, such as a minimum hold, ends the tries with the answer `held-back`. False if it is retried. */
+  /**
+   * True if a block, such as a minimum hold, is an answer once `waitEndMs` is over. False if it is tried again until `openEndMs`.
+   */
   readonly mayBeHeldBack: boolean;
   /** The name of the request. */
   readonly delivery: string | undefined;

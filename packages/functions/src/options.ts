@@ -19,8 +19,8 @@ export interface GateOptions<Args extends readonly unknown[], Store extends Leas
    */
   readonly onStandby?: ((standby: NotElected, ...args: Args) => Standby | Promise<Standby>) | undefined;
   /**
-   * The longest time for which a delivery waits for the lease. Then it runs, or is skipped. With 0 it is skipped at once. The
-   * wait uses the invocation's time: leave enough to work.
+   * The longest time for which a delivery waits for the lease. Then it runs, or is skipped. With 0 it is skipped at once if
+   * another leads. The wait uses the invocation's time: leave enough to work.
    * @defaultValue 0
    */
   readonly waitMs?: number | undefined;

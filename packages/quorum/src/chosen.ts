@@ -17,9 +17,9 @@ export function topOf(kept: ReadonlyMap<string, Kept>): Kept | undefined {
 }
 
 /**
- * Returns bounds of the nonce's age. Each member tells the age by its own clock. The lower bound is the greatest age that every
- * member of some
- * majority shows; the upper bound is the greatest of all. `undefined` if fewer members than a majority tell an age of this nonce.
+ * Returns bounds of the nonce's age. Each member reports the age by its own clock. The lower bound is the greatest age that every
+ * member of some majority shows; the upper bound is the greatest of all. `undefined` if fewer members than a majority tell an age
+ * of this nonce.
  */
 export function ageOf({ record }: Proposal, kept: ReadonlyMap<string, Kept>, majority: number): Chosen["ageMs"] {
   const ages = [...kept.values()].flatMap(({ proposal, ageMs }) =>

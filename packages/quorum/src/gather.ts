@@ -8,8 +8,7 @@ export interface Gathered<T> {
 
 /**
  * Waits until the answers are enough, all requests have settled, or `limitMs` has passed. The remaining requests continue; their
- * results are
- * ignored here.
+ * results are ignored here.
  */
 export function gather<T>(
   clock: Clock,

@@ -6,8 +6,7 @@ const TOLD_AT = 2;
 
 /**
  * Warns that a member fails, and says when it answers again. The others go on, so a failure would otherwise stay hidden until a
- * second member
- * fails.
+ * second member fails.
  */
 export class Health {
   /** The member's name and kind of store, for messages. */

@@ -36,7 +36,7 @@ export interface Kept extends State {
   readonly roster: number;
   /** The marker that this roster had for this member. */
   readonly incarnation: string | undefined;
-  /** Bounds of the nonce's age by the member's own clock. Only a read has them, and only if the store tells ages. */
+  /** Bounds of the nonce's age by the member's own clock. Only a read has them, and only if the store reports ages. */
   readonly ageMs?: readonly [min: number, max: number] | undefined;
 }
 

@@ -142,8 +142,7 @@ export class Member {
 
 /**
  * Returns the fence to write along with a state; `undefined` if it equals the fence of the state that this member keeps. So the
- * fence follows
- * the ballots, which say what is later. Terms do not say that: a proposal that lost may have had a later one.
+ * fence follows the ballots, which say what is later. Terms do not say that: a proposal that lost may have had a later one.
  */
 function fenceBetween(present: Kept, { proposal }: State): Fence | undefined {
   if (!proposal) return undefined;

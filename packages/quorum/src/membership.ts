@@ -22,10 +22,8 @@ const REPEATED_PAUSES_MS = [200, 400, 1_000] as const;
 
 /**
  * Keeps track of which stores the members are. Each store has a marker, which identifies it. The quorum has a record, the roster,
- * which says
- * whose markers count. So a majority of three or five stores can be told from a majority of others. The markers are written to
- * all stores
- * before anything else is. A store without a marker was emptied, or is new; the others take it in.
+ * which says whose markers count. So a majority of these stores can be distinguished from a majority of others. The markers are
+ * written to all stores before anything else is. A store without a marker was emptied, or is new; the others take it in.
  */
 export class Membership implements Admission {
   /** The members that count, as far as this process knows. */
@@ -68,8 +66,7 @@ export class Membership implements Admission {
 
   /**
    * As {@link load}. If there is no roster yet, it writes the markers to all members, and then the first roster. These writes
-   * continue when the
-   * call has no time left, because so many requests to slow members take longer than a call.
+   * continue when the call has no time left, because so many requests to slow members take longer than a call.
    */
   async found(limits: CallLimits): Promise<void> {
     if (await this.load(limits)) return;
@@ -104,8 +101,7 @@ export class Membership implements Admission {
     // A store that was emptied has no marker, or another one. Its record may come from a delayed promise, and proves nothing.
     await this.#lookAt(name, limits);
     // A record that has accepted nothing does not prove the roster that it names. A majority of replacement stores may have no
-    // other records.
-    // So the store's own copy of the roster counts as well.
+    // other records. So the store's own copy of the roster counts as well.
     const number = this.#isIn(name) ? this.#numberAt(name) : 0;
     return { ...kept, roster: Math.max(kept.roster, number) };
   }
@@ -120,8 +116,7 @@ export class Membership implements Admission {
 
   /**
    * A replacement store starts empty. Ignore its promises and its lack of an accepted value unless every member answers. An
-   * accepted value
-   * counts if its writer's roster named this store.
+   * accepted value counts if its writer's roster named this store.
    */
   counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> {
     const { number, incarnations, later } = this.roster;
@@ -141,8 +136,7 @@ export class Membership implements Admission {
 
   /**
    * Takes in stores that were emptied or are new, and gives the roster to members that have missed it. The work continues in the
-   * background for
-   * {@link HEALING_MS}. A lost request is sent again, because another store may be emptied next.
+   * background for {@link HEALING_MS}. A lost request is sent again, because another store may be emptied next.
    */
   heal(): void {
     if (this.#isHealing || this.#lacking().length === 0) return;
@@ -267,8 +261,7 @@ export class Membership implements Admission {
 
   /**
    * Returns a store's marker, and gives it one if it has none. The marker only ever replaces a blank record, never a missing one.
-   * Otherwise
-   * a late duplicate of that request could mark a store that was emptied since, and it would pass for the former store.
+   * Otherwise a late duplicate of that request could mark a store that was emptied since, and it would pass for the former store.
    */
   async #mark(name: string, { memberMs: timeoutMs, signal }: CallLimits): Promise<string> {
     const member = this.#members.get(name) as Member;
@@ -306,8 +299,7 @@ export class Membership implements Admission {
 
   /**
    * Reads the roster. The read continues when the call has no time left. The members may be split over a roster, and while one of
-   * them is
-   * silent its completion takes longer than a call. The next call finds the result.
+   * them is silent its completion takes longer than a call. The next call finds the result.
    */
   async #ask(consistent: boolean, limits: CallLimits): Promise<Proposal | undefined> {
     const { memberMs, signal } = limits;
@@ -372,8 +364,8 @@ export class Membership implements Admission {
    * A promise that a replaced store has made blocks nothing: one of the others shows what it has accepted with a majority.
    *
    * A store that has accepted no roster counts in two cases: all members answer, or it has promised the newest shown ballot or
-   * this round's. A
-   * proposal for which it promised any other ballot may be chosen already, by a majority of other stores under these names.
+   * this round's. A proposal for which it promised any other ballot may be chosen already, by a majority of other stores under
+   * these names.
    */
   #ofRosters(): Admission {
     return {

@@ -7,8 +7,7 @@ export type QuorumMember = RecordStore | (LeaseStore & { readonly records: Recor
 export interface QuorumLeaseStoreOptions extends RecordLeaseStoreOptions {
   /**
    * Three or five stores by name. Every process must give the same names to the same stores. The stores must be independent of
-   * each other, for
-   * example in different regions or clouds. Never use one of them by itself for the same elections.
+   * each other, for example in different regions or clouds. Never use one of them by itself for the same elections.
    */
   readonly members: Readonly<Record<string, QuorumMember>>;
   /**

@@ -2,8 +2,7 @@ import { isLeaseholdError, type Clock, type Timer } from "@leasehold/core";
 
 /**
  * The longest duration of a read, in milliseconds. A first request opens a connection, which takes several round trips. An abort
- * in the
- * handshake would end that connection, and each later attempt would be aborted in the same way.
+ * in the handshake would end that connection, and each later attempt would be aborted in the same way.
  */
 export const CONNECT_TIMEOUT_MS = 3_000;
 /** The most reads of one member that may continue past their time. A round reads two records of a member at once. */
@@ -22,8 +21,7 @@ export class OverdueReads {
 
   /**
    * Sends a read. If `abandoned` aborts because its time is up, the read continues until {@link CONNECT_TIMEOUT_MS} after the
-   * send. The read
-   * ends at once if its caller aborts it, or if enough reads are overdue already.
+   * send. The read ends at once if its caller aborts it, or if enough reads are overdue already.
    */
   async send<T>(abandoned: AbortSignal, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();

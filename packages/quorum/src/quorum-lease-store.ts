@@ -7,18 +7,16 @@ type KeepsOccurrences = Required<Pick<LeaseStore, "occurrences">>;
 
 /**
  * Keeps each lease in a majority of three or five independent stores, of any kind that keeps records. No single store is a single
- * point
- * of failure.
+ * point of failure.
  *
  * Guarantees: those of {@link RecordLeaseStore}. They hold while a majority answers, and at most one member at a time is down,
- * slow, or
- * has lost acknowledged writes. Terms rise through all of these faults. Without a majority no candidate leads.
+ * slow, or has lost acknowledged writes. Terms rise through all of these faults. Without a majority no candidate leads.
  *
  * Not guaranteed: an administrator's order that one member has missed, and another one forgets before the leader's next renewal.
- * If the
- * other members are silent, the order is lost. If they answer that renewal last, the order ends the leader one renewal late.
+ * If the other members are silent, the order is lost. If they answer that renewal last, the order ends the leader one renewal
+ * late.
  *
- * Ages are told by the clocks of the members if each member has one. Occurrences are kept if each member keeps them. There is no
+ * The clocks of the members measure ages if each member has one. Occurrences are kept if each member keeps them. There is no
  * watch.
  */
 export class QuorumLeaseStore extends RecordLeaseStore {
@@ -46,8 +44,7 @@ export class QuorumLeaseStore extends RecordLeaseStore {
 
   /**
    * Returns for each member whether it counts, for how long, and what it waits for. It is the latest finding of this process; no
-   * request is
-   * sent.
+   * request is sent.
    */
   members(): readonly StoreMember[] {
     return this.#quorum.members();
@@ -55,12 +52,10 @@ export class QuorumLeaseStore extends RecordLeaseStore {
 
   /**
    * Takes a member's store in now, and brings it the records of these elections, so that it counts for them. Call it before
-   * another member is
-   * emptied, restored or replaced.
+   * another member is emptied, restored or replaced.
    *
    * Processes take stores in by themselves, and bring them the elections that they write. They do not bring elections that nobody
-   * leads.
-   * They do not take in a store whose backup is older than its present marker.
+   * leads. They do not take in a store whose backup is older than its present marker.
    *
    * @param member the member's name.
    * @throws {ConfigurationError} if the name is unknown, the quorum has not begun, or the store is another member's or another
@@ -73,10 +68,8 @@ export class QuorumLeaseStore extends RecordLeaseStore {
 
   /**
    * Makes a member's fence admit the guarded writes of this leadership, and refuse those of older ones. From then on the member's
-   * own `fence`
-   * decides it atomically. Call it before the work on data beside a member. Until it resolves, a write of the previous leadership
-   * may still
-   * pass there, also after a release.
+   * own `fence` decides it atomically. Call it before the work on data beside a member. Until it resolves, a write of the
+   * previous leadership may still pass there, also after a release.
    *
    * @param member the member's name.
    * @throws {FencedError} if this leadership is over.

@@ -47,8 +47,7 @@ const NOTE_BYTES = 2_048;
 
 /**
  * Makes one record store of three or five. A record is stored once a majority of the members has it. The stored state never goes
- * back,
- * whatever happens to a minority of the members; the README says under which conditions.
+ * back, whatever happens to a minority of the members; the README says under which conditions.
  */
 export class QuorumRecordStore implements RecordStore {
   readonly name: string = "quorum";
@@ -187,11 +186,11 @@ function storedOf({ proposal: { record, write }, knownForMs }: Chosen): StoredRe
 }
 
 /**
- * Returns the tolerance of ages that a majority of the members shows; `undefined` unless every member tells ages. If no clock may
- * step, it
- * is the tolerance of the least exact clock in the most exact majority. If some may step, it is the greatest tolerance of those.
- * The wall
- * clocks of writer and reader then have to agree, as with such a store alone.
+ * Returns the tolerance of the ages that a majority of the members shows; `undefined` unless every member reports ages.
+ *
+ * If no clock may step, it is the tolerance of the least exact clock in the most exact majority. If some may step, it is the
+ * greatest
+ * tolerance of those. The wall clocks of writer and reader then have to agree, as with such a store alone.
  */
 function storeClockOf(members: readonly Member[]): StoreClock | undefined {
   const clocks = members.flatMap(({ records }) => records.capabilities.storeClock ?? []);

@@ -10,8 +10,7 @@ import { Rounds, type Proposer, type Reading } from "./rounds.ts";
 
 /**
  * The longest first pause, in milliseconds, before a round goes above a rival's promise, or before a split is read again. The
- * pause is
- * random; further pauses of one read grow twofold.
+ * pause is random; further pauses of one read grow twofold.
  */
 const LONGEST_PAUSE_MS = 100;
 
@@ -21,9 +20,8 @@ export type Outcome = { readonly stored: true } | { readonly stored: false; read
 /**
  * Replicates one election's record: a compare-and-swap register made of compare-and-swap registers (CASPaxos, D. Rystsov,
  * https://arxiv.org/abs/1802.07000). A proposal that a majority has accepted under one ballot is chosen. Every later choice has
- * replaced
- * it, directly or through others. `test/programs/model` checks these rules in every state; its steps have the names of the steps
- * here.
+ * replaced it, directly or through others. `test/programs/model` checks these rules in every state; its steps have the names of
+ * the steps here.
  */
 export class Register {
   readonly #clock: Clock;
@@ -225,10 +223,8 @@ export class Register {
 
 /**
  * Reports whether a write continues or ends a term that this process holds. Such a write needs no prepare, because no other
- * process takes over
- * during the lease. A write that begins a term does need one. After this process's last write another one may have followed; one
- * member may
- * have missed that, and another one may have forgotten it.
+ * process takes over during the lease. A write that begins a term does need one. After this process's last write another one may
+ * have followed; one member may have missed that, and another one may have forgotten it.
  */
 function goesOn(before: LeaseRecord, record: LeaseRecord): boolean {
   return before.termId !== null && before.term === record.term;

@@ -67,8 +67,7 @@ export class Rounds {
   #ballot: Ballot | undefined;
   /**
    * The proposal that the last round got chosen, with an instant before its nonce was sent. Set only if that proposal has a new
-   * nonce: then the
-   * holder of a lease wrote it.
+   * nonce: then the holder of a lease wrote it.
    */
   #leads: { readonly proposal: Proposal; readonly datedAt: Instant } | undefined;
 
@@ -84,10 +83,8 @@ export class Rounds {
 
   /**
    * The proposal that may be replaced without a prepare: the last round got it chosen, and its accept also promised the next
-   * ballot.
-   * `undefined` once its lease has run out, because another candidate may have led since. One member may have missed that
-   * leader's write,
-   * and another one may have forgotten it.
+   * ballot. `undefined` once its lease has run out, because another candidate may have led since. One member may have missed that
+   * leader's write, and another one may have forgotten it.
    */
   get leads(): Proposal | undefined {
     if (!this.#leads) return undefined;
@@ -127,8 +124,7 @@ export class Rounds {
       return reading;
     }
     // Read these members again: they may have been written between their answer and the higher promise that another member
-    // reported.
-    // A member that is behind even then has forgotten, and counts as absent.
+    // reported. A member that is behind even then has forgotten, and counts as absent.
     const again = await gather(this.#clock, ask(behind, true), limits.memberMs, () => false);
     // A member that was written since may name a newer roster. In it another store may have replaced one that has answered.
     await this.#admission.follow(this.#newestRoster(again.answers), limits);
@@ -144,8 +140,7 @@ export class Rounds {
 
   /**
    * Makes all members of a read promise a ballot above every other. Returns `undefined` if one of them refuses, or if too few
-   * promise; the
-   * caller then starts over.
+   * promise; the caller then starts over.
    */
   async prepare({ kept }: Reading, limits: CallLimits): Promise<Prepared | undefined> {
     const ballot = this.#above(kept);
@@ -175,12 +170,10 @@ export class Rounds {
 
   /**
    * Gets a proposal accepted under a ballot that a majority has promised. Returns once a majority has accepted. The other members
-   * are caught
-   * up meanwhile, and afterwards.
+   * are caught up meanwhile, and afterwards.
    *
    * A member that refuses has a newer state. Another member that has accepted may have had that state too, and forgotten it. So a
-   * refusal
-   * that comes before the majority voids the majority. A later refusal makes the next write read all members.
+   * refusal that comes before the majority voids the majority. A later refusal makes the next write read all members.
    * @param datedAt an instant before the first send of the proposal's nonce; undefined for the nonce of the replaced record, and
    * for a repair.
    */
@@ -204,8 +197,7 @@ export class Rounds {
     const bring = async (link: Link, target?: Kept): Promise<void> => {
       let present = target ?? (await this.#toCatchUp(link, catchUp, limits));
       // Never let an accept create a record. A delayed one could re-create it on a store that was wiped meanwhile; that store
-      // would look as if it
-      // had lost nothing.
+      // would look as if it had lost nothing.
       while (present.version === undefined) {
         await this.#write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits).catch(onFailure);
         present = await this.#toCatchUp(link, catchUp, limits);
@@ -215,8 +207,7 @@ export class Rounds {
       this.absences.answered(link.member.name, true);
     };
     // A lost request leaves its member without this round, and the next member that is emptied may be one that has it. So the
-    // request is sent
-    // again while there is time. A member may fail at once, and go on failing: hence the pause and the limit.
+    // request is sent again while there is time. A member may fail at once, and go on failing: hence the pause and the limit.
     const mayTryAgain = async (failure: unknown): Promise<boolean> => {
       if (!isTimeout(failure) || !(await confirmed.promise)) return false;
       const pauseMs = (limits.memberMs / 4) * (0.5 + this.#clock.random());
@@ -269,8 +260,8 @@ export class Rounds {
   }
 
   /**
-   * Reports whether another process's round may be under way: its promised ballot is above the one that goes with the newest
-   * accept.
+   * Reports whether another process's round may be under way. Then a member has promised another proposer a ballot above the one
+   * that goes with the newest accept.
    */
   isUnderWay({ kept }: Reading): boolean {
     const accepted = topOf(kept)?.accepted;
@@ -303,10 +294,8 @@ export class Rounds {
 
   /**
    * Reads a member that was silent, or has forgotten. The accept may replace the state that it shows. A member that has forgotten
-   * is taken back
-   * only once the other members have confirmed the round. Those are at least N - majority + 1, so they share a member with every
-   * majority
-   * that this member was part of.
+   * is taken back only once the other members have confirmed the round. Those are at least N - majority + 1, so they share a
+   * member with every majority that this member was part of.
    */
   async #toCatchUp(link: Link, { ballot, proposal, confirmed }: CatchUp, limits: CallLimits): Promise<Kept> {
     const { name } = link.member;
@@ -332,8 +321,7 @@ export class Rounds {
       return present;
     }
     // The proposer of this promise may be dead. If the same promise is met twice, or something newer was accepted here, the next
-    // round must go
-    // above it.
+    // round must go above it.
     const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) > 0;
     if (isInTheWay && (await confirmed)) this.#leads = undefined;
     link.blockedBy = present.promised;

@@ -16,34 +16,31 @@ test.each([
   { named: "prompt", answersAfterMs: 1 },
   { named: "slower than the others", answersAfterMs: 30 },
   { named: "so slow that it never counts", answersAfterMs: 600 },
-])(
-  "after a renewal that only one member has, which is $named, a standby leads within crashFailoverMs",
-  async ({ answersAfterMs }) => {
-    const world = await World.founded();
-    const dying = world.open("dying");
-    const leader = compete("dying", dying);
-    await world.clock.advance(2_000);
-    expect(leader.isLeader).toBe(true);
-    const standby = world.open("standby");
-    const follower = compete("standby", standby);
-    await world.clock.advance(10_000);
-    const toC: Passage = { arrivals: [{ afterMs: 1, replyAfterMs: answersAfterMs }] };
-    let sentMs: number | undefined;
-    world.passage = ({ by, to, operation }) => {
-      if (by !== "dying") return to === "c" ? toC : undefined;
-      if (operation === "put") sentMs ??= world.clock.monotonicMs();
-      return to === "c" ? toC : { arrivals: [] };
-    };
-    while (sentMs === undefined) await world.clock.advance(10);
-    await world.clock.advance(2);
-    dying.clock.kill();
-    while (!follower.isLeader) await world.clock.advance(10);
+])("a renewal at only one member, which is $named, is followed within crashFailoverMs", async ({ answersAfterMs }) => {
+  const world = await World.founded();
+  const dying = world.open("dying");
+  const leader = compete("dying", dying);
+  await world.clock.advance(2_000);
+  expect(leader.isLeader).toBe(true);
+  const standby = world.open("standby");
+  const follower = compete("standby", standby);
+  await world.clock.advance(10_000);
+  const toC: Passage = { arrivals: [{ afterMs: 1, replyAfterMs: answersAfterMs }] };
+  let sentMs: number | undefined;
+  world.passage = ({ by, to, operation }) => {
+    if (by !== "dying") return to === "c" ? toC : undefined;
+    if (operation === "put") sentMs ??= world.clock.monotonicMs();
+    return to === "c" ? toC : { arrivals: [] };
+  };
+  while (sentMs === undefined) await world.clock.advance(10);
+  await world.clock.advance(2);
+  dying.clock.kill();
+  while (!follower.isLeader) await world.clock.advance(10);
 
-    expect(world.clock.monotonicMs() - sentMs).toBeLessThan(
-      timing({}, new RecordLeaseStore(standby.store).capabilities).crashFailoverMs,
-    );
-  },
-);
+  expect(world.clock.monotonicMs() - sentMs).toBeLessThan(
+    timing({}, new RecordLeaseStore(standby.store).capabilities).crashFailoverMs,
+  );
+});
 
 test("the time that one member has shown a nonce counts for that nonce only, and while the member shows it", async () => {
   const world = await World.founded();

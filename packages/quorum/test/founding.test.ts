@@ -40,8 +40,7 @@ test("processes that found a quorum at once agree on its members", async () => {
 test("an unfinished founding does not block another one in which a store was replaced", async () => {
   const world = new World();
   // Each store gets a blank record, and its marker in place of that. Then it promises a ballot of the first roster to two
-  // processes, one after
-  // another, which die.
+  // processes, one after another, which die.
   for (const [by, putsThatArrive] of [
     ["first", 9],
     ["second", 3],

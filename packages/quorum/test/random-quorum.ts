@@ -98,8 +98,7 @@ export interface Played extends RandomRun {
 
 /**
  * Plays one run in virtual time. Processes without electors give orders to the leases of a quorum. Its members fail, forget and
- * are replaced.
- * Then all faults end, and a candidate has to lead. The seed decides everything.
+ * are replaced. Then all faults end, and a candidate has to lead. The seed decides everything.
  */
 export async function playQuorum(seed: number, options: { readonly history?: boolean } = {}): Promise<Played> {
   const quorum = new RandomQuorum(seed, options.history === true);
@@ -326,10 +325,8 @@ class RandomQuorum {
 
   /**
    * Reports whether too few members are sure to have the last write of an election. Only a member counts that was neither emptied
-   * nor rolled back.
-   * One member may have missed the write after it was emptied, because a process still used its former store; another one has
-   * lost it since. If
-   * nothing was chosen, a member that has lost one promise may have lost more.
+   * nor rolled back. One member may have missed the write after it was emptied, because a process still used its former store;
+   * another one has lost it since. If nothing was chosen, a member that has lost one promise may have lost more.
    */
   #isStuck(election: string): boolean {
     const ballot = this.#chosen.get(election)?.ballot;
@@ -663,8 +660,7 @@ class RandomQuorum {
 
   /**
    * Starts one process with the new store; the others keep the former one. If no member forgets, the two groups reach different
-   * members among the
-   * others.
+   * members among the others.
    */
   #startAfterReplacement(name: string): void {
     const renewed = Math.floor(this.#random.next() * SEATS);
@@ -721,8 +717,7 @@ class RandomQuorum {
 
   /**
    * Orders a break that some members miss, and rolls one member that had it back to before it. The remaining members, which
-   * answer first, are
-   * enough to find it.
+   * answer first, are enough to find it.
    */
   async #forgetOrder(): Promise<void> {
     const random = this.#random;
@@ -786,8 +781,7 @@ class RandomQuorum {
 
   /**
    * Begins an election while some members are away, and empties one that has it. For the others, it and those members are a
-   * majority. The writes of
-   * its marker may arrive again, and a read from before the loss may end late.
+   * majority. The writes of its marker may arrive again, and a read from before the loss may end late.
    */
   async #emptyWhereMissed(): Promise<void> {
     const random = this.#random;

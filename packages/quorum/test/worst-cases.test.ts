@@ -146,8 +146,7 @@ test("a former leader does not lead again by its last write, if one member has m
 
 /**
  * Leaves a leader, and an order to it that a and b have accepted and c has missed. Since then b has forgotten it, and keeps the
- * leader's
- * write again.
+ * leader's write again.
  */
 async function orderForgotten(
   lostOfFirst?: string,

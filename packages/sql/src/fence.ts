@@ -37,8 +37,7 @@ export function outranks({ schema }: LeaseRecord, { term }: Fence): number {
 
 /**
  * Finds out why a write of lease and fence changed nothing. Usually another process wrote the lease meanwhile. Otherwise the
- * fence may be ahead of the lease: the leases were lost, were restored, or belong to another database than the fence. Then no
- * candidate may lead.
+ * fence may be ahead of the lease: the leases were lost or restored, or belong to another database. Then no candidate may lead.
  *
  * @param below the new fence replaces only a fence with a term below this; see {@link outranks}.
  * @param found the `version` of the lease's row, and the term of its fence as `fence_term`.

@@ -10,8 +10,8 @@ export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
    * occurrences are in a second file beside it, whose name ends with `-leasehold`.
    *
    * Give a path if the file belongs to Leasehold alone, or if the application opens it by `node:sqlite` too. Give the handle if
-   * the application uses another SQLite library, because two libraries in one process destroy the data of a file that both open.
-   * The store never closes a handle that it was given.
+   * the application uses another SQLite library. Two libraries in one process destroy the data of a file that both open. The
+   * store never closes a handle that it was given.
    */
   readonly sqlite?: string | SqliteHandle | undefined;
   /** A pool of `mysql2/promise`, or a URL (`mysql://…`) from which the store opens its own pool. */

@@ -25,8 +25,8 @@ export function trustOf(pool: object, newConnection: string): PoolTrust {
 }
 
 /**
- * Records when each connection of one pool last answered, and how recent an answer must be for a connection to be used.
- * Connections often die together and without an error: a gateway forgot them, or their server became a replica.
+ * Records when each connection of one pool last answered. A connection may be used only if that is recent enough. Connections
+ * often die together and without an error: a gateway forgot them, or their server became a replica.
  */
 export class PoolTrust {
   readonly #lastAnswer = new WeakMap<object, number>();

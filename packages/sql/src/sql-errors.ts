@@ -92,7 +92,7 @@ export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (er
   const line = discreet(message);
   const what = typeof code === "string" && !line.includes(code) ? `${code}: ${line}` : line;
   const found = meaning.code === "STORE_CONFLICT" && blockers !== undefined ? ` ${blockers}` : undefined;
-  // The driver's own error is not the cause: drivers attach the statement and its values to it, and the nonce is among them.
+  // The driver's own error is not the cause, because drivers attach the statement and its values to it. The nonce is among them.
   const cause = Object.assign(new Error(line), typeof code === "string" ? { code } : {});
   return new StoreError(
     meaning.code,

@@ -21,7 +21,7 @@ import { SqliteDatabase } from "./sqlite/sqlite-database.ts";
  * must be on a local disk.
  *
  * Electors judge expiry by what they observe. `tryRun`, and electors that ask for it, also use the database's clock. They believe
- * it only as far as the wall clocks of the last writer and of this process agree with it.
+ * it only if the wall clocks of the last writer and of this process agree with it.
  *
  * If you give a pool, the store shares its connections with your work. A lease call that gets no free connection in time fails,
  * and the leadership may be lost. Give the store a URL instead, or keep connections to spare.

@@ -116,7 +116,7 @@ await describeDatabases(["mysql"], (test) => {
       await expect(world.run("SELECT * FROM left_over")).resolves.toEqual([]);
     });
 
-    test("leaves no lock behind where its write lost", async ({ world }) => {
+    test("leaves no lock behind after a write that lost", async ({ world }) => {
       const pool = await uncommitting(world);
       const store = world.store(pool);
       await world.win(store);

@@ -144,7 +144,7 @@ await describeDatabases(ALL, (test, kind) => {
     test.for([
       ["swallowed", true],
       ["not awaited", false],
-    ] as const)("where the FencedError is %s", async ([, isAwaited], { world }) => {
+    ] as const)("if the FencedError is %s", async ([, isAwaited], { world }) => {
       const { store, lease } = await led(world);
       await store.release(lease, LIMITS);
       const session = await world.session();
@@ -339,7 +339,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     ["swallowed", true],
     ["not awaited", false],
   ] as const)(
-    "a fence that got no lock keeps the transaction from being committed where its error is %s",
+    "a fence that got no lock keeps the transaction from being committed if its error is %s",
     async ([, isAwaited], { world }) => {
       const { store, lease } = await led(world);
       const other = await world.session();

@@ -110,7 +110,7 @@ const OTHER_KEYS: Readonly<Record<Kind, Readonly<Record<string, readonly string[
 
 await describeDatabases(ALL, (test, kind) => {
   test.for(Object.entries(OTHER_KEYS[kind]))(
-    "a table with %s is refused before anybody leads, with the statement that makes the key",
+    "a table with %s is refused before a candidate leads, with the statement that makes the key",
     async ([name, changes], { world }) => {
       const place = kind === "sqlite" ? world.place : await bare(world, `key_${Object.keys(OTHER_KEYS[kind]).indexOf(name)}`);
       const session = await world.session(kind === "sqlite" ? `${place}-leasehold` : place);

@@ -157,7 +157,7 @@ await describeDatabases(ALL, (test) => {
     expect(await world.fenceRow()).toMatchObject({ term: 4, term_id: record.termId });
   });
 
-  test("the age of the nonce counts from where it was new", async ({ world }) => {
+  test("the age of the nonce counts from the write that made it", async ({ world }) => {
     const rows = world.rows();
     const at = async (): Promise<unknown> => {
       const { nonce_at, nonce_clock, nonce_wall_ms } = (await world.leaseRow()) ?? {};

@@ -20,8 +20,7 @@ interface BlobServer {
 
 /**
  * A deep import, because Azurite offers no API for this. For the same reason its version is pinned. The object stands for its
- * command line:
- * one function for each flag.
+ * command line: one function for each flag.
  */
 function azuriteBlobServer(): Promise<BlobServer> {
   interface BlobServerFactory {

@@ -20,8 +20,7 @@ export interface AzuriteWithIdentity extends AsyncDisposable {
 
 /**
  * Starts both. Requests need a token. Only these identities get one, each by its client id. A program gets no access if it names
- * none of them,
- * or if it has a key and no identity. Azurite does not check which identity may access which blob.
+ * none of them, or if it has a key and no identity. Azurite does not check which identity may access which blob.
  */
 export async function startAzuriteWithIdentity(...clientIds: readonly string[]): Promise<AzuriteWithIdentity> {
   await using starting = new AsyncDisposableStack();

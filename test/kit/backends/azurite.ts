@@ -3,8 +3,7 @@ import type { ServiceProcess } from "./service-process.ts";
 
 /**
  * Microsoft's blob emulator in a process of its own, with its data in memory. It does not outlive this process, however this
- * process ends. Blobs
- * are below `${url}/devstoreaccount1`. Leases expire by the clock that `advance` moves.
+ * process ends. Blobs are below `${url}/devstoreaccount1`. Leases expire by the clock that `advance` moves.
  */
 export interface Azurite extends ServiceProcess {
   /** The connection string of the service and its well-known account. */

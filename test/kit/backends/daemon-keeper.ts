@@ -1,8 +1,7 @@
 /**
  * The process that `startDaemon` starts. It prepares a directory, and runs a daemon on it. It kills and restarts the daemon when
- * its parent says
- * so. When its parent ends or dismisses it, it ends the daemon and removes the directory. It is an entry point: import only types
- * from here.
+ * its parent says so. When its parent ends or dismisses it, it ends the daemon and removes the directory. It is an entry point:
+ * import only types from here.
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";

@@ -6,8 +6,7 @@ import { pauseTree, signalAll } from "../processes/process-tree.ts";
 
 /**
  * A service that is a separate program, with processes and a data directory of its own. None of these outlives this process,
- * however this process
- * ends.
+ * however this process ends.
  */
 export interface Daemon extends AsyncDisposable {
   /** The port on 127.0.0.1. */

@@ -11,8 +11,7 @@ export async function serve(): Promise<string> {
   // With Node's five seconds it might close a connection under a client that is about to use it again.
   server.keepAliveTimeout = 3_600_000;
   // If a client gives up while its request is carried out, dynalite throws the request's error, which ends the process. This
-  // listener runs after
-  // dynalite's own, which has subscribed by then, and replaces it.
+  // listener runs after dynalite's own, which has subscribed by then, and replaces it.
   server.on("request", (request: IncomingMessage) => {
     request.removeAllListeners("error").on("error", () => {});
   });

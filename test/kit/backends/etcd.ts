@@ -48,8 +48,7 @@ export async function etcdMissing(): Promise<string | undefined> {
 
 /**
  * Starts an etcd of one member on 127.0.0.1, with data of its own. The data are in memory if the system has such a folder,
- * because etcd waits for
- * its disk at each write.
+ * because etcd waits for its disk at each write.
  * @throws an error with its log, if it ends or takes too long before it serves.
  */
 export async function startEtcd(options: EtcdOptions = {}): Promise<Etcd> {
@@ -94,8 +93,7 @@ export async function enableAuth(
 
 /**
  * Returns how many requests a member has got, by the names of etcd's API, such as `Range`. It counts gRPC and the gateway. For a
- * stream it counts
- * each message that was sent on it.
+ * stream it counts each message that was sent on it.
  */
 export async function requestsAt({ url }: Pick<Etcd, "url">): Promise<ReadonlyMap<string, number>> {
   const metrics = await (await fetch(`${url}/metrics`)).text();

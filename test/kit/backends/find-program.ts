@@ -4,8 +4,7 @@ import { delimiter, join } from "node:path";
 
 /**
  * Returns the path of the program `name`; `undefined` if it is nowhere. It searches the PATH, then the folders of administrators'
- * programs, then
- * the newest of PostgreSQL's directories.
+ * programs, then the newest of PostgreSQL's directories.
  */
 export async function findProgram(name: string): Promise<string | undefined> {
   const onPath = (process.env["PATH"] ?? "").split(delimiter).filter((directory) => directory !== "");

@@ -1,7 +1,6 @@
 /**
  * Our own Firestore server, for the process that `startFirestore` starts. Its clock is `Date`, which is the movable one here. Its
- * databases are in
- * its address.
+ * databases are in its address.
  */
 import { startFirestoreServer } from "../firestore-server/index.ts";
 

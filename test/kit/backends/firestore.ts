@@ -9,8 +9,7 @@ export interface FirestoreProcess extends Omit<ServiceProcess, "url"> {
 
 /**
  * Starts `@leasehold/test-kit/firestore-server` on a free port of 127.0.0.1. `advance` moves its clock, which never goes back. If
- * it is moved
- * back, it almost stops until the time that it has shown before.
+ * it is moved back, it almost stops until the time that it has shown before.
  * @param databases the ids of the databases that exist
  * @throws an error with the process's stderr, if it ends or takes too long before it serves.
  */

@@ -10,8 +10,7 @@ let next = randomInt(FROM, TO);
 
 /**
  * Returns an unused port of 127.0.0.1, another one each time. A daemon that was killed finds its port free again, because the
- * system gives it to
- * no other process.
+ * system gives it to no other process.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -5,8 +5,7 @@ import { azuriteConnectionString } from "./azurite.ts";
 
 /**
  * Returns the client of a container with a unique name at `baseUrl`, an Azurite or a proxy in front of one. It never retries: a
- * test that counts
- * requests, or causes failures, must see each of them. The container does not exist yet.
+ * test that counts requests, or causes failures, must see each of them. The container does not exist yet.
  */
 export function containerClient(baseUrl: string, name: string = `c-${randomUUID()}`): ContainerClient {
   const service = BlobServiceClient.fromConnectionString(azuriteConnectionString(baseUrl), {

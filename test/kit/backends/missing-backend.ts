@@ -2,8 +2,8 @@ const told = new Set<string>();
 
 /**
  * Returns true if the tests of a backend have to be skipped, because it is missing for the given `reason` (`mariaDbMissing()` and
- * similar). Then
- * it also prints that on stderr, once in each process. Use it as `describe.skipIf(await isMissing(mariaDbMissing()))`.
+ * similar). Then it also prints that on stderr, once in each process. Use it as `describe.skipIf(await
+ * isMissing(mariaDbMissing()))`.
  * @throws if it is missing although LEASEHOLD_ALL_BACKENDS=1 says that all backends are installed, as in CI.
  */
 export async function isMissing(reason: Promise<string | undefined>): Promise<boolean> {

@@ -19,8 +19,8 @@ export async function motoMissing(): Promise<string | undefined> {
 
 /**
  * Starts moto on 127.0.0.1: many services of AWS, with their data in memory. Its `url` is a client's endpoint; any credentials
- * are accepted. It
- * carries out one request at a time; moto's own server does not, and loses updates. Its clock only dates the replies.
+ * are accepted. It carries out one request at a time; moto's own server does not, and loses updates. Its clock only dates the
+ * replies.
  * @throws an error with the process's stderr, if it ends or takes too long before it serves.
  */
 export async function startMoto(): Promise<ServiceProcess> {

@@ -18,8 +18,7 @@ export async function officialFirestoreMissing(): Promise<string | undefined> {
 
 /**
  * Starts the emulator of the Google Cloud CLI, on 127.0.0.1. It takes a second or two. Its transactions are pessimistic, as those
- * of the service:
- * they wait for each other, and other writes wait for them.
+ * of the service: they wait for each other, and other writes wait for them.
  * @throws an error with its output, if it is not installed, ends, or takes too long before it serves.
  */
 export async function startOfficialFirestore(): Promise<OfficialFirestore> {

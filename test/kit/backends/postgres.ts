@@ -34,8 +34,7 @@ export async function startPostgres(): Promise<Postgres> {
 
 /**
  * Starts a standby of the server at `port` of 127.0.0.1; its name there is `standby`. It streams from that port, so that a proxy
- * on it can cut it
- * off.
+ * on it can cut it off.
  */
 export async function startPostgresStandby(port: number): Promise<Postgres> {
   return await start("PostgreSQL's standby", [

@@ -1,7 +1,6 @@
 /**
  * The process that `startServiceChild` starts. It loads the module whose URL is its first argument, under a clock that its parent
- * can move, and
- * serves. It is an entry point: import only types from here.
+ * can move, and serves. It is an entry point: import only types from here.
  */
 import { subscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
@@ -28,8 +27,7 @@ export type ServiceMessage =
 let offsetMs = 0;
 
 // The parent may have died while this file was loading; then no further event comes. Everything else runs after this, so that
-// nothing can leave
-// an orphan behind.
+// nothing can leave an orphan behind.
 process.on("disconnect", () => process.exit());
 if (!process.connected) process.exit();
 
@@ -42,8 +40,7 @@ process.on("message", (message: AdvanceClock) => {
 globalThis.Date = movable(Date);
 
 // If a service does not date its replies, Node would do it by the real clock, with a cached string. A date of the service itself
-// replaces this
-// one.
+// replaces this one.
 subscribe("http.server.request.start", (message) => {
   const { response } = message as { readonly response: ServerResponse };
   response.setHeader("Date", new Date().toUTCString());

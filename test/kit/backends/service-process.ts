@@ -14,8 +14,7 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly pid: number;
   /**
    * Moves the clock by which the service dates its replies and everything else; a negative `ms` moves it back. Requests that are
-   * sent after it
-   * resolves see the new time. While the service is paused, it waits for `resume`.
+   * sent after it resolves see the new time. While the service is paused, it waits for `resume`.
    * @throws if the process has ended.
    */
   advance(ms: number): Promise<void>;
@@ -32,8 +31,7 @@ export interface ServiceProcess extends AsyncDisposable {
 
 /**
  * Starts a Node process that loads the module at `script` and calls its `serve` (see `ServiceModule`). The module, and everything
- * that it imports,
- * has the movable clock in place of `Date`.
+ * that it imports, has the movable clock in place of `Date`.
  * @param name its name in error messages, such as `Azurite`
  * @throws an error with the process's stderr, if it ends or takes too long before it serves.
  */
@@ -44,8 +42,7 @@ export async function startServiceChild(name: string, script: URL): Promise<Serv
 
 /**
  * Starts a program with the protocol of service-child.ts. It reports its address (`ServiceMessage`), moves its clock on request
- * (`AdvanceClock`),
- * and ends when the channel closes.
+ * (`AdvanceClock`), and ends when the channel closes.
  * @throws an error with the process's stderr, if it ends or takes too long before it serves.
  */
 export async function startServiceProcess(program: ProgramOptions): Promise<ServiceProcess> {
@@ -123,8 +120,7 @@ class PausableService implements ServiceProcess {
 
 /**
  * A paused process cannot notice that its parent has died, and would remain for ever. This shell waits for the end of this
- * process, which closes
- * the shell's standard input. Then it lets the paused process continue, which ends by itself.
+ * process, which closes the shell's standard input. Then it lets the paused process continue, which ends by itself.
  */
 function guardPaused(pid: number): ChildProcess {
   return spawn("/bin/sh", ["-c", 'trap "" INT TERM HUP; read -r _; kill -CONT "$0"', String(pid)], {

@@ -1,9 +1,7 @@
 /**
  * A candidate in a process of its own, for tests that kill, freeze and cut off real processes. It prints its events as lines of
- * JSON on its
- * standard output, and obeys the {@link Command}s of its parent. Once its elector has stopped, nothing here keeps the process
- * alive. It is an
- * entry point: import only types from here.
+ * JSON on its standard output, and obeys the {@link Command}s of its parent. Once its elector has stopped, nothing here keeps the
+ * process alive. It is an entry point: import only types from here.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Elector, isLeaseholdError } from "@leasehold/core";
@@ -23,8 +21,7 @@ export interface CandidateSettings {
   readonly elector: CandidateTiming & Pick<ElectorOptions, "onOverrun" | "drainTimeoutMs">;
   /**
    * Makes it call `isValid()` every few milliseconds while it leads. The call itself ends a term that is over. So a test of the
-   * timers that end a
-   * term must not use it.
+   * timers that end a term must not use it.
    * @defaultValue true
    */
   readonly asks?: boolean | undefined;
@@ -53,8 +50,7 @@ export type Command =
   | { readonly kind: "write" }
   /**
    * Inside the task, print `about-to-write` and block for at most `ms`, so that the parent can freeze this process. The very next
-   * statement writes
-   * into the guarded document.
+   * statement writes into the guarded document.
    */
   | { readonly kind: "freeze-before-write"; readonly ms: number };
 
@@ -119,7 +115,8 @@ const settings = JSON.parse(process.argv[2] ?? "{}") as CandidateSettings;
 const { election, candidateId, asks = true, task } = settings;
 const { store, document, isRefusal, close } = await openStore(settings.store);
 const guarded = document(election);
-// Some SDKs load themselves at the first request. That takes longer than an attempt with a short lease, so this read comes first.
+// Some SDKs load themselves at the first request, for longer than an attempt may take with a short lease. So this read comes
+// first.
 await guarded.read().catch(() => undefined);
 tellOf(store);
 const elector = new Elector({ store, election, candidateId, ...settings.elector });
@@ -221,8 +218,7 @@ async function write(by: Leadership): Promise<void> {
 
 /**
  * Reads the clock and the leadership every few milliseconds, and prints what has changed. It reads the signal only after all
- * timers that were due
- * at the last heartbeat have run. So a stall of this process does not make a timer look late.
+ * timers that were due at the last heartbeat have run. So a stall of this process does not make a timer look late.
  */
 function startHeartbeat(): NodeJS.Timeout {
   lastBeatMs = hostMs();
@@ -243,7 +239,7 @@ function beat(): void {
     say({ event: "invalid", term: watched.leadership.term, lastValidMs: watched.lastValidMs });
     watched.lastValidMs = undefined;
   }
-  // The event loop read its time after the previous heartbeat. That time may be earlier than `beatMs` by the length of a stall.
+  // The event loop read its time after the previous heartbeat. After a stall, the time that it read may be earlier than `beatMs`.
   setImmediate(noteSignal, watched, beforeMs);
 }
 

@@ -11,8 +11,7 @@ export interface Elected {
 
 /**
  * `etcdctl elect`, which uses the election of etcd's Go client (`concurrency.Election`). With a value it is a candidate that
- * leads until it resigns;
- * without one it is an observer.
+ * leads until it resigns; without one it is an observer.
  */
 export class ElectProcess implements AsyncDisposable {
   readonly #child: ChildProcess;

@@ -27,8 +27,7 @@ export type Histories = ReadonlyMap<string, readonly Line[]>;
 
 /**
  * Returns the longest time, in milliseconds, in which two candidates were valid at once, over all pairs of leaderships. A
- * leadership lasts from the
- * first `isValid()` that returned true to the last one; 0 or less is a gap.
+ * leadership lasts from the first `isValid()` that returned true to the last one; 0 or less is a gap.
  */
 export function worstOverlapMs(histories: Histories, nowMs: number): number {
   const all = [...histories].flatMap(([candidateId, lines]) => reigns(candidateId, lines, nowMs));

@@ -50,8 +50,8 @@ interface Mood {
 
 /**
  * The task of a leader: it writes one entry after another. It never checks whether it still leads before a write. So only the
- * service's own
- * refusal stops a stale write. It makes one write at a time, and does not always wait for the last one before it settles.
+ * service's own refusal stops a stale write. It makes one write at a time, and does not always wait for the last one before it
+ * settles.
  */
 export async function keepRegister(keeping: Keeping): Promise<void> {
   const { leadership, habits } = keeping;

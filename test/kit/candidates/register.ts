@@ -1,7 +1,6 @@
 /**
  * The entries that all leaders of an election write, one after another, in one guarded document. It only grows: an entry of a
- * stale leader stays
- * where it is, so that the checker finds it.
+ * stale leader stays where it is, so that the checker finds it.
  */
 
 /** One write. */

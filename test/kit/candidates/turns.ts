@@ -6,8 +6,7 @@ let next = 0;
 
 /**
  * Runs `start` when it is its turn: as many at once as there are processors. If forty processes start together, they slow each
- * other down so much
- * that their first requests run into their time limits.
+ * other down so much that their first requests run into their time limits.
  */
 export async function inTurn<Result>(start: () => Promise<Result>): Promise<Result> {
   const lane = next;

@@ -8,8 +8,7 @@ interface Pending {
 
 /**
  * A clock that a test sets forward. By default it does not run, so that no request is slow, whatever else the machine does. It
- * can also run like
- * the system's clock, for tests in which a service's own clock takes part.
+ * can also run like the system's clock, for tests in which a service's own clock takes part.
  */
 export class MovableClock implements Clock {
   readonly #startMonotonicMs = performance.now();

@@ -1,7 +1,7 @@
 import type { Clock, LeaseStore, Timer } from "@leasehold/core";
 import { MovableClock } from "../clocks/movable-clock.ts";
 
-/** A timer of at least this duration is the time limit of a request; the wait between two requests is shorter. */
+/** A timer that is longer than this is the time limit of a request; the wait between two requests is shorter. */
 const LONGEST_WAIT_MS = 1_000;
 
 /** A service whose clock can be moved, and that also runs by itself. */
@@ -29,8 +29,7 @@ export interface PlaceTime {
 
 /**
  * The time of a service and of the stores that use it. It runs like the system's, and can also be moved, on both sides by the
- * same amount. It is
- * never moved while a request is about to be answered.
+ * same amount. It is never moved while a request is about to be answered.
  */
 export class MovedTime {
   readonly #service: Movable;

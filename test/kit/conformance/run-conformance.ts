@@ -7,9 +7,8 @@ import { keepResults } from "./table.ts";
 export const SOME_ROUNDS = 250;
 
 /**
- * The cases that test an SDK, or another server of the same service: each kind of request, its answer, its failure, and its end
- * by a signal. All
- * other cases test what this repository's code does with the answers.
+ * The cases that test an SDK, or another server of the same service. They cover each kind of request, its answer, its failure,
+ * and its end by a signal. All other cases test what this repository's code does with the answers.
  */
 const EACH_KIND_OF_REQUEST: ReadonlySet<string> = new Set([
   ...["capabilities", "check", "read-held", "watch-release", "watch-ends", "request-counts"],

@@ -13,8 +13,8 @@ const ANSWER_MS = 250;
 export interface TcpNetworkOptions {
   /**
    * The bytes that tell a client to make its next requests on a new connection, and to go on waiting for replies on this one. For
-   * a protocol in which
-   * all requests share one connection this is a GOAWAY. Without it, each connection is for one request at a time.
+   * a protocol in which all requests share one connection this is a GOAWAY. Without it, each connection is for one request at a
+   * time.
    */
   readonly goAway?: Uint8Array | undefined;
   /** Called when the network has healed. Resolves once the client is ready for its next request. */
@@ -23,8 +23,7 @@ export interface TcpNetworkOptions {
 
 /**
  * The network between one process and a service on 127.0.0.1, which passes bytes. In contrast to a `TcpFaultProxy`, held bytes
- * stay held after the
- * network has healed, connection by connection.
+ * stay held after the network has healed, connection by connection.
  */
 export class TcpNetwork implements Faults, AsyncDisposable {
   readonly #server: Server;

@@ -1,13 +1,13 @@
 import { markdownTable } from "../markdown-table.ts";
 import { amount, arithmetic, decimal, dollars, sum, type Cost, type Price } from "./cost.ts";
 
-/** What the constructs for one cloud make and cost, as docs/infrastructure.md tells it. */
+/** The resources and the costs of the constructs for one cloud, as in docs/infrastructure.md. */
 export interface Cloud {
   /** The folder in `infra`. */
   readonly folder: "aws" | "azure" | "gcp";
-  /** Whose prices these are, as the cloud calls it. */
+  /** The region of the prices, as the cloud calls it. */
   readonly region: string;
-  /** When the prices were looked up, `2026-11-23`, and where from, if not from the sources themselves. */
+  /** The date of the prices, such as `2026-11-23`, and their origin if that is not the sources themselves. */
   readonly seen: string;
   readonly constructs: Readonly<Record<string, ConstructFacts>>;
 }
@@ -15,13 +15,13 @@ export interface Cloud {
 /** A row of the table. Texts are Markdown. */
 export interface ConstructFacts {
   readonly makes: string;
-  /** In a month, at the defaults, idle but for elections. None costs nothing. */
+  /** The costs of a month, at the defaults, without work other than elections. An empty list costs nothing. */
   readonly costs: readonly Cost[];
-  /** Who may do what by the rights that it gives. */
+  /** The rights that it gives, and to whom. */
   readonly rights: string;
 }
 
-/** The section of docs/infrastructure.md, without its marks, as the formatter leaves it. */
+/** Returns the section of docs/infrastructure.md, without its marks, as the formatter leaves it. */
 export function sectionOf({ region, seen, constructs }: Cloud): string {
   const rows = Object.entries(constructs);
   const costs = rows.flatMap(([name, { costs: each }]) => each.map((one) => ({ name, one })));

@@ -8,8 +8,8 @@ import { amount } from "./cost.ts";
 const page = new URL("../../../docs/infrastructure.md", import.meta.url);
 
 /**
- * Declares the tests of what the constructs for a cloud cost: the page says what is stated here, and tells of every construct.
- * With `LEASEHOLD_WRITE_DOCS=1` the page is written anew instead; then it has to be the only worker.
+ * Declares the tests of the costs of a cloud's constructs: the page has the figures that are stated here, and describes every
+ * construct. With `LEASEHOLD_WRITE_DOCS=1` the page is written anew instead; then there must be only one worker.
  * @param exported everything that the package exports: `import * as exported from "@leasehold/infra-gcp"`.
  */
 export function testCosts(cloud: Cloud, exported: object): void {
@@ -46,7 +46,7 @@ function withSection(text: string, cloud: Cloud): string {
   return `${before}${begin}\n${sectionOf(cloud)}\n\n${end}${after}`;
 }
 
-/** What a package offers to be made: not the resources of a provider that it hands on, nor whole stacks. */
+/** Reports whether an export is a construct of the package, and not a provider's resource that it re-exports or a whole stack. */
 function isConstruct(value: unknown): boolean {
   if (typeof value !== "function" || !(value.prototype instanceof Construct)) return false;
   return !(value.prototype instanceof TerraformElement);

@@ -1,6 +1,6 @@
 import type { Price } from "./cost.ts";
 
-/** What the clouds charge for requests. The page that a figure was last found on, and when, is told where they are used. */
+/** The clouds' prices of requests. The places that use them say when a figure was last found, and on which page. */
 const DYNAMODB = "https://aws.amazon.com/dynamodb/pricing/on-demand/";
 const BLOBS = "https://azure.microsoft.com/pricing/details/storage/blobs/";
 const FIRESTORE = "https://cloud.google.com/firestore/pricing";

@@ -1,10 +1,12 @@
 import type { ReceivedRequest } from "./request-log.ts";
 
 /**
- * The meaning of a request to Azure Blob Storage, in a word that a rule can compare: `lease:acquire`, `lease:renew`,
- * `lease:change`, `lease:release`, `lease:break`; `put-blob`, `head`, `get`, `delete`; `metadata` for setting it; and for
- * everything else the method and the `comp` parameter, such as `get-list`. An operation on a container ends in
- * `-container`; making one is `create-container`.
+ * Returns the meaning of a request to Azure Blob Storage, as a name that a rule can compare:
+ * - `lease:acquire`, `lease:renew`, `lease:change`, `lease:release` and `lease:break`;
+ * - `put-blob`, `head`, `get` and `delete`;
+ * - `metadata` for setting metadata;
+ * - `create-container`, and names that end in `-container` for other operations on a container;
+ * - for everything else the method and the `comp` parameter, such as `get-list`.
  */
 export function blobRequestName(request: ReceivedRequest): string {
   const onContainer = request.query.get("restype") === "container";

@@ -1,12 +1,12 @@
 /** The step that passes something on. */
 type Act = () => void;
 
-/** Does what it is given in the order in which it came, each after the delay that was asked for when it came. */
+/** Runs steps in the order in which they came, each after the delay that was given with it. */
 export class DelayLine {
   #waiting: Array<{ readonly dueMs: number; readonly act: Act }> = [];
   #timer: NodeJS.Timeout | undefined;
 
-  /** At once, if nothing is to be waited for. What comes later never comes first. */
+  /** Runs a step, at once if there is no delay and no earlier step waits. A later step never runs before an earlier one. */
   pass(act: Act, delayMs = 0): void {
     if (delayMs <= 0 && this.#waiting.length === 0) {
       act();
@@ -17,7 +17,7 @@ export class DelayLine {
     this.#arm();
   }
 
-  /** Forgets what is still to be done. */
+  /** Drops the steps that still wait. */
   clear(): void {
     this.#waiting = [];
     clearTimeout(this.#timer);
@@ -31,7 +31,7 @@ export class DelayLine {
       () => {
         this.#timer = undefined;
         const nowMs = performance.now();
-        // One at a time: any of them may clear the rest.
+        // Runs one step at a time, because any of them may clear the rest.
         while (this.#waiting[0] && this.#waiting[0].dueMs <= nowMs) this.#waiting.shift()?.act();
         this.#arm();
       },

@@ -10,61 +10,62 @@ import type { WholeReply, WholeRequest } from "./http-relay.ts";
 import { RequestLog } from "./request-log.ts";
 import type { OpenDelivery, OpenRecord, ProxiedRequest, ReceivedRequest } from "./request-log.ts";
 
-/** How to start a proxy. */
+/** The options of a proxy. */
 export interface FaultProxyOptions {
-  /** Gives each request its `name`. @defaultValue `blobRequestName` */
+  /** Returns the `name` of a request. @defaultValue `blobRequestName` */
   readonly nameOf?: ((request: ReceivedRequest) => string) | undefined;
   /**
-   * True for a request whose reply goes on for as long as the client wants it: it is passed on piece by piece. Whoever
-   * asks for one changes nothing: a fault of its reply keeps it from the service as well. @defaultValue none
+   * Returns true for a request whose reply continues for as long as the client wants it; its reply is passed on piece by piece.
+   * Such a request has no effect at the service. So a fault of its reply also keeps the request from the service. @defaultValue
+   * none
    */
   readonly isStream?: ((request: ReceivedRequest) => boolean) | undefined;
 }
 
-/** Chooses what happens to a request that has arrived; `undefined` lets it through. */
+/** Chooses the fault of a request that has arrived; `undefined` lets it through. */
 export type FaultRule = (request: ProxiedRequest) => Fault | undefined;
 
-/** The rule that does something to the requests of one name alone. */
+/** Returns a rule for the requests of one name only. */
 export function onlyFor(name: string, fault: Fault): FaultRule {
   return (request) => (request.name === name ? fault : undefined);
 }
 
 /**
- * An HTTP/1.1 proxy in this process, in front of one service, that records the requests it receives and does to them
- * what a network can. A request that has arrived whole goes its way whatever becomes of its client. A service that
- * cannot be reached, or hangs up, shows as a closed connection.
+ * An HTTP/1.1 proxy in this process, in front of one service. It records the requests that it receives, and applies the faults of
+ * a network to them. A request that has arrived whole continues, whatever happens to its client. If the service cannot be
+ * reached, or hangs up, the client sees a closed connection.
  */
 export interface FaultProxy extends AsyncDisposable {
   /** The origin to use in place of the service's, such as `http://127.0.0.1:40123`. */
   readonly url: string;
   /** Every request since the start or the last `clear`, in the order in which they had arrived whole. */
   readonly requests: readonly ProxiedRequest[];
-  /** Asked once for each request. @defaultValue `undefined`, which lets everything through */
+  /** Called once for each request. @defaultValue `undefined`, which lets everything through */
   rule: FaultRule | undefined;
-  /** Asked for each piece of a stream: false loses it, and the stream goes on. @defaultValue `undefined`, which loses none */
+  /** Called for each piece of a stream: false loses it, and the stream continues. @defaultValue `undefined`, which loses none */
   passes: ((piece: Buffer) => boolean) | undefined;
   /**
-   * While true, nothing passes between the clients and this proxy, and nothing of it comes after the partition has
-   * healed: a request that arrives is recorded and goes no further, and a reply or a fault that is due is not seen.
-   * What has passed the proxy before, delayed or held, still reaches the service.
+   * While true, nothing passes between the clients and this proxy, and nothing of that time arrives after the partition has
+   * healed. A request that arrives is recorded and goes no further; a reply or a fault that is due is dropped. Requests that have
+   * passed the proxy before, delayed or held, still reach the service.
    */
   partition(on: boolean): void;
   /** Forgets the recorded requests. */
   clear(): void;
   /**
-   * Resolves with the first recorded request that matches, now or later. It is asked again whenever a request arrives,
-   * is sent on, is replied to by the service, or is answered.
+   * Resolves with the first recorded request that matches, now or later. `matches` is called again whenever a request arrives, is
+   * sent on, gets the service's reply, or is answered.
    * @throws when the proxy stops.
    */
   waitFor(matches: (request: ProxiedRequest) => boolean): Promise<ProxiedRequest>;
-  /** Closes every connection on both sides; what was delayed or held is lost. May be called again. */
+  /** Closes every connection on both sides. Delayed and held requests are lost. May be called again. */
   stop(): Promise<void>;
 }
 
 /** Starts a proxy on 127.0.0.1, on a free port, in front of the service at the origin of `targetUrl`. */
 export async function startFaultProxy(targetUrl: string, options: FaultProxyOptions = {}): Promise<FaultProxy> {
   const server = createServer();
-  // A proxy that closed connections by itself would add failures that no rule has asked for.
+  // A proxy that closed connections by itself would add failures for which there is no rule.
   server.keepAliveTimeout = 0;
   server.headersTimeout = 0;
   server.requestTimeout = 0;
@@ -73,7 +74,7 @@ export async function startFaultProxy(targetUrl: string, options: FaultProxyOpti
   return new HttpFaultProxy(server, new URL(targetUrl), options);
 }
 
-/** One request on its way: what arrived, who waits for the answer, and what is written down about it. */
+/** One request on its way: its content, its client, and its record. */
 interface Passage {
   readonly request: WholeRequest;
   readonly response: ServerResponse;
@@ -106,7 +107,7 @@ class HttpFaultProxy implements FaultProxy {
       socket.once("close", () => this.#sockets.delete(socket));
     });
     server.on("request", (incoming: IncomingMessage, response: ServerResponse) => {
-      // A rule that throws is a bug in a test: nothing catches it, so it ends the run and shows its stack.
+      // A rule that throws is a bug in a test. Nothing catches the error, so it ends the run and shows its stack.
       void this.#serve(incoming, response);
     });
   }
@@ -148,7 +149,7 @@ class HttpFaultProxy implements FaultProxy {
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const receivedMs = performance.now();
     const request = await receive(incoming);
-    // The client has gone away in the middle of its request: a service would have nothing to apply.
+    // The client has gone away in the middle of its request, so a service would have nothing to apply.
     if (request === undefined) return;
     const received = { ...described(request), headers: incoming.headers, receivedMs };
     const record = this.#log.add(received, this.#nameOf(received));
@@ -170,7 +171,7 @@ class HttpFaultProxy implements FaultProxy {
         return;
       }
       case "black-hole":
-        // Of a stream nobody would ever end it.
+        // A stream is not delivered, because nothing would ever end it.
         if (fault.side === "reply" && !passage.isStream) await this.#deliver(passage);
         return;
       case "cut":
@@ -241,7 +242,7 @@ class HttpFaultProxy implements FaultProxy {
       return;
     }
     if (this.#partitioned || response.destroyed) return;
-    // The service's own date, or none.
+    // The reply has the service's own date, or none.
     response.sendDate = false;
     response.writeHead(reply.status, reply.statusText, [...reply.rawHeaders]);
     response.end(reply.body);
@@ -255,7 +256,7 @@ class HttpFaultProxy implements FaultProxy {
     if (side === "after" || reply === undefined || socket === null) {
       this.#cut(passage);
     } else if (!this.#partitioned) {
-      // Past the response object, which would not send half a head.
+      // Writes past the response object, which would not send half of the head.
       socket.write(firstHalf(reply), () => socket.destroy());
     }
   }
@@ -264,13 +265,13 @@ class HttpFaultProxy implements FaultProxy {
     if (!this.#partitioned) response.destroy();
   }
 
-  /** Waits no longer than until the proxy stops; nothing is delivered or answered after that anyway. */
+  /** Waits, at most until the proxy stops; after that nothing is delivered or answered. */
   async #wait(ms: number | undefined): Promise<void> {
     if (ms !== undefined) await isKept(delay(ms, undefined, { signal: this.#stopping.signal }));
   }
 }
 
-/** The method, path and body of a request. */
+/** Returns the method, path, query and body of a request. */
 function described(request: WholeRequest): Pick<ReceivedRequest, "method" | "path" | "query" | "body"> {
   const url = new URL(`http://proxy${request.target}`);
   return { method: request.method, path: url.pathname, query: url.searchParams, body: request.body };
@@ -287,7 +288,7 @@ function madeUp(answer: Extract<Fault, { kind: "answer" }>): WholeReply {
   };
 }
 
-/** The promise resolves, in the end. */
+/** Reports whether the promise resolves. */
 function isKept(promise: Promise<void>): Promise<boolean> {
   return promise.then(
     () => true,

@@ -2,16 +2,16 @@ import { request as httpRequest } from "node:http";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 
-/** A request that has been received whole, and does not need its client any more. */
+/** A request that was received whole, and does not need its client any more. */
 export interface WholeRequest {
   readonly method: string;
-  /** The path and query as they came: signatures cover their exact bytes. */
+  /** The unchanged path and query, because signatures cover their exact bytes. */
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 }
 
-/** A reply that has been received whole. */
+/** A reply that was received whole. */
 export interface WholeReply {
   readonly status: number;
   readonly statusText: string;
@@ -27,9 +27,9 @@ export async function receive(incoming: IncomingMessage): Promise<WholeRequest |
 }
 
 /**
- * Sends `request` to `origin` and reads the reply to its end; `undefined` if the service cannot be reached, hangs up, or
- * `signal` aborts first. Every header goes through as it came, `Host` too, except those that concern one connection. The
- * connection is a new one each time, so that none is ever found to have been closed while it was idle.
+ * Sends `request` to `origin` and reads the reply to its end. Returns `undefined` if the service cannot be reached, hangs up, or
+ * `signal` aborts first. Every header passes unchanged, `Host` too, except those that concern one connection. The connection is a
+ * new one each time, because an idle one may have been closed.
  */
 export async function relay(origin: URL, request: WholeRequest, signal: AbortSignal): Promise<WholeReply | undefined> {
   const incoming = await send(origin, request, signal);
@@ -37,13 +37,13 @@ export async function relay(origin: URL, request: WholeRequest, signal: AbortSig
   return incoming && body && { ...headOf(incoming), body };
 }
 
-/** A reply whose end is not waited for. */
+/** A reply that is passed on before its end. */
 export interface OpenReply extends Omit<WholeReply, "body"> {
   /** Its body as it comes. Ends when the service ends it; breaks when the service hangs up, or the signal aborts. */
   readonly pieces: AsyncIterable<Buffer>;
 }
 
-/** The same for a reply that goes on for as long as the client wants it, such as a watch. */
+/** Like {@link relay}, for a reply that continues for as long as the client wants it, such as a watch. */
 export async function relayOpen(origin: URL, request: WholeRequest, signal: AbortSignal): Promise<OpenReply | undefined> {
   const incoming = await send(origin, request, signal);
   return incoming && { ...headOf(incoming), pieces: incoming };
@@ -64,7 +64,10 @@ function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): Omi
   return { status: statusCode!, statusText: statusMessage!, rawHeaders: endToEnd(rawHeaders).flat() };
 }
 
-/** The part of a reply that is seen when its connection breaks in the middle: half of the body, or half of the head if it has none. */
+/**
+ * Returns the part of a reply that a client gets if its connection breaks in the middle. It is half of the body, or half of the
+ * head if there is no body.
+ */
 export function firstHalf(reply: WholeReply): Buffer {
   const lines = [`HTTP/1.1 ${reply.status} ${reply.statusText}`];
   for (const [name, value] of endToEnd(reply.rawHeaders)) {
@@ -76,7 +79,7 @@ export function firstHalf(reply: WholeReply): Buffer {
   return Buffer.concat([head, reply.body.subarray(0, reply.body.length / 2)]);
 }
 
-/** Name and value of every header that is not about one connection only. */
+/** Returns the name and value of every header that does not concern one connection only. */
 function endToEnd(rawHeaders: readonly string[]): Array<[name: string, value: string]> {
   const kept: Array<[string, string]> = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {

@@ -4,33 +4,35 @@ import type { Fault } from "./fault.ts";
 /** A request as a proxy received it. */
 export interface ReceivedRequest {
   readonly method: string;
-  /** Without the query, and as it came, still percent-encoded: `/devstoreaccount1/container/blob`. */
+  /** Without the query, and still percent-encoded: `/devstoreaccount1/container/blob`. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** By lower-case name. */
+  /** The headers, by their names in lower case. */
   readonly headers: Readonly<IncomingHttpHeaders>;
   readonly body: Buffer;
-  /** When it began to arrive, by `performance.now()`. */
+  /** The time at which it began to arrive, by `performance.now()`. */
   readonly receivedMs: number;
 }
 
-/** A request that a proxy has recorded. Its fault, times and deliveries fill in as things happen. */
+/** A request that a proxy has recorded. Its fault, times and deliveries are filled in later. */
 export interface ProxiedRequest extends ReceivedRequest {
   /** Its meaning to the service, such as `lease:renew`. */
   readonly name: string;
   /** The fault that it met. */
   readonly fault: Fault | undefined;
-  /** One for each time it was forwarded: none if it was lost on the way, two if it was duplicated. */
+  /** One delivery for each time that it was forwarded: none if it was lost on the way, two if it was duplicated. */
   readonly deliveries: readonly Delivery[];
-  /** When the client was given the whole reply, by `performance.now()`; `undefined` if it was not. */
+  /** The time at which the client had got the whole reply, by `performance.now()`; `undefined` if it has not. */
   readonly answeredMs: number | undefined;
 }
 
 /** One time that a request was forwarded to the service. */
 export interface Delivery {
-  /** When it was sent, by `performance.now()`. */
+  /** The time at which it was sent, by `performance.now()`. */
   readonly sentMs: number;
-  /** When the reply had arrived, by `performance.now()`; `undefined` if it has not. The request was applied by then. */
+  /**
+   * The time at which the reply had arrived, by `performance.now()`; `undefined` if it has not. The request was applied by then.
+   */
   readonly repliedMs: number | undefined;
   /** The status of that reply. */
   readonly status: number | undefined;
@@ -49,14 +51,14 @@ interface Waiter {
   readonly found: PromiseWithResolvers<ProxiedRequest>;
 }
 
-/** The requests that a proxy has received, and those who wait for one. */
+/** The requests that a proxy has received, and the callers that wait for one. */
 export class RequestLog {
-  /** In the order in which they had arrived whole. */
+  /** The requests, in the order in which they had arrived whole. */
   readonly requests: OpenRecord[] = [];
   readonly #waiters = new Set<Waiter>();
   #closed: Error | undefined;
 
-  /** Adds a request. The caller may write on the record, and then calls `changed`. */
+  /** Adds a request. The caller may change the record, and then calls `changed`. */
   add(received: ReceivedRequest, name: string): OpenRecord {
     const record: OpenRecord = { ...received, name, fault: undefined, deliveries: [], answeredMs: undefined };
     this.requests.push(record);
@@ -64,7 +66,7 @@ export class RequestLog {
     return record;
   }
 
-  /** Looks again whether a request is there that somebody waits for. */
+  /** Checks again whether there is a request for a waiting caller. */
   changed(): void {
     for (const waiter of this.#waiters) {
       const request = this.requests.find(waiter.matches);
@@ -88,7 +90,7 @@ export class RequestLog {
     this.requests.length = 0;
   }
 
-  /** Ends every wait, and each one that is still to come, with `reason`. */
+  /** Ends every wait, and each later one, with `reason`. */
   close(reason: Error): void {
     this.#closed = reason;
     for (const waiter of this.#waiters) waiter.found.reject(reason);

@@ -5,66 +5,65 @@ import { TcpPassage } from "./tcp-passage.ts";
 import type { TcpConditions } from "./tcp-passage.ts";
 
 /**
- * A TCP proxy in this process, in front of one service whose protocol it does not know: it deals in bytes, where
- * `FaultProxy` deals in requests. At first everything passes. A fault is in force from the call that sets it to `heal`,
- * on present and on new connections; faults of requests and of replies go together, and of two of the same kind the
- * later one holds.
+ * A TCP proxy in this process, in front of one service. It does not know the service's protocol: it passes bytes, while
+ * `FaultProxy` passes requests. At first everything passes.
  *
- * The ends of connections are treated like bytes: where bytes are lost or held, the other side does not hear of an end.
+ * A fault lasts from the call that sets it to `heal`, on present and on new connections. Faults of requests and of replies are
+ * combined; of two of the same kind the later one counts. The ends of connections are treated like bytes: if bytes are lost or
+ * held, the other side does not learn of an end.
  */
 export interface TcpFaultProxy extends AsyncDisposable {
   readonly hostname: "127.0.0.1";
   readonly port: number;
-  /** Both, as in a URL: `127.0.0.1:40123`. */
+  /** The host name and the port, as in a URL: `127.0.0.1:40123`. */
   readonly host: string;
   /** The service's port on 127.0.0.1. A service that was started again may have another one. */
   targetPort: number;
-  /** How many pieces of data clients have sent. A request is one or more of them. */
+  /** The number of pieces of data that clients have sent. A request is one or more of them. */
   readonly requestsSeen: number;
-  /** Swallows what clients send from now on. */
+  /** Drops everything that clients send from now on. */
   loseRequests(): void;
-  /** Swallows what the service answers from now on. Requests are delivered. */
+  /** Drops everything that the service answers from now on. Requests are delivered. */
   loseReplies(): void;
   /**
-   * Keeps what clients send from now on, however much, and even if they go away.
-   * @returns a function that delivers everything in the order in which it came, connection by connection, and lets
-   * pass what comes next. It does nothing after another fault of requests, `cut` or `heal`.
+   * Holds everything that clients send from now on, in any amount, even if they go away.
+   * @returns a function that delivers everything in its order, connection by connection, and lets later data pass. It does
+   * nothing after another fault of requests, `cut` or `heal`.
    */
   holdRequests(): () => void;
-  /** Keeps what either side sends from now on for so long, and then passes it on, in order. */
+  /** Holds everything that either side sends from now on for `ms`, and then passes it on, in order. */
   delay(ms: number): void;
-  /** Passes on half of what the service answers next, connection by connection, and breaks that connection. */
+  /** Passes on half of the service's next answer, connection by connection, and breaks that connection. */
   cutReplies(): void;
   /**
-   * Loses everything on all present connections from now on, without a word, as a gateway that has forgotten them. New
-   * connections are served.
+   * Loses everything on all present connections from now on, without an end or a reset, like a gateway that has forgotten them.
+   * New connections are served.
    */
   forget(): void;
   /**
-   * Breaks all present connections, with what is held on them. A new one is broken as soon as it is made, before a byte
-   * has passed: to refuse it, the proxy would have to give its port away.
+   * Breaks all present connections, with the data that are held on them. A new one is broken as soon as it is made, before a byte
+   * has passed. To refuse it, the proxy would have to give up its port.
    */
   cut(): void;
-  /** Ends all faults: delivers what is held, and breaks connections on which something was lost, so that clients reconnect. */
+  /** Ends all faults. Delivers held data, and breaks connections on which something was lost, so that clients reconnect. */
   heal(): void;
   /**
-   * Resolves once the service has been sent something since the last fault was set: the system of the service has it.
+   * Resolves once something was sent to the service since the last fault was set: the service's system has it.
    * @throws when the proxy stops.
    */
   waitForBytes(): Promise<void>;
   /**
-   * Resolves once the service has answered something that was swallowed, since the last fault was set. So it has
-   * carried out what it answers.
+   * Resolves once an answer of the service was dropped since the last fault was set. So the service has carried out that request.
    * @throws when the proxy stops.
    */
   waitForReplies(): Promise<void>;
-  /** Breaks every connection on both sides; what was held is lost. May be called again. */
+  /** Breaks every connection on both sides. Held data are lost. May be called again. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts a proxy on 127.0.0.1, on a free port, in front of the service at `targetPort` of 127.0.0.1.
- * @param onRequest is shown every piece of data that a client sends, whatever becomes of it.
+ * @param onRequest receives every piece of data that a client sends, whatever happens to it.
  */
 export async function startTcpFaultProxy(targetPort: number, onRequest?: (bytes: Buffer) => void): Promise<TcpFaultProxy> {
   const server = createServer({ allowHalfOpen: true });
@@ -209,7 +208,7 @@ class ByteProxy implements TcpFaultProxy, TcpConditions {
   }
 }
 
-/** Something that happens or not, since the last `reset`, and those who wait for it. */
+/** An event that has happened or not since the last `reset`, and the callers that wait for it. */
 class Occurrence {
   #era = 0;
   #hasHappened = false;
@@ -221,7 +220,7 @@ class Occurrence {
     for (const waiter of this.#waiting.splice(0)) waiter.resolve();
   }
 
-  /** What is begun now: call it when it has happened. If that is after the next `reset`, it does not count. */
+  /** Returns a function to call when work that begins now has ended. If that is after the next `reset`, it does not count. */
   ahead(): () => void {
     const era = this.#era;
     return () => {

@@ -1,22 +1,22 @@
 import type { Socket } from "node:net";
 import { DelayLine } from "./delay-line.ts";
 
-/** A proxy's present treatment of all that passes, and who wants to know of it. */
+/** A proxy's present treatment of all data, and the callbacks about it. */
 export interface TcpConditions {
   readonly requests: "pass" | "lose" | "hold";
-  /** `cut`: half of what comes next is passed on, and the connection ends. */
+  /** `cut`: half of the next data is passed on, and the connection ends. */
   readonly replies: "pass" | "lose" | "cut";
-  /** For how long whatever passes is kept first, in either direction. @defaultValue 0 */
+  /** The time for which all data are held first, in either direction. @defaultValue 0 */
   readonly delayMs?: number | undefined;
-  /** The client has sent something. */
+  /** Called when the client has sent something. */
   onRequest(bytes: Buffer): void;
-  /** Something is sent on to the service. @returns what to call when the service's system has taken it */
+  /** Called when something is sent on to the service. @returns a function to call when the service's system has taken it */
   onDelivery(): () => void;
-  /** The service has answered something that the client will not see. */
+  /** Called when the service has answered something that the client will not get. */
   onLostReply(): void;
 }
 
-/** What a gateway does with a connection that it knows nothing of any more. */
+/** The behaviour of a gateway that has forgotten a connection. */
 const FORGOTTEN: TcpConditions = {
   requests: "lose",
   replies: "lose",
@@ -29,8 +29,8 @@ const FORGOTTEN: TcpConditions = {
 type Sent = Buffer | "end";
 
 /**
- * One client's connection and the one to the service that belongs to it. What has passed, and what is held, goes its
- * way even if the client goes away. Where bytes are lost, the end of a connection is lost as well.
+ * One client's connection, and the connection to the service that belongs to it. Data that have passed, and held data, continue
+ * even if the client goes away. If bytes are lost, the end of a connection is lost as well.
  */
 export class TcpPassage {
   readonly #client: Socket;
@@ -53,7 +53,7 @@ export class TcpPassage {
     this.#relayReplies();
   }
 
-  /** Something was lost on it: neither side can make sense of the rest. */
+  /** True if something was lost on it, so that neither side can understand the rest. */
   get hasLost(): boolean {
     return this.#hasLostRequests || this.#hasLostReplies;
   }
@@ -66,14 +66,14 @@ export class TcpPassage {
     await Promise.all([isClosed(this.#client), isClosed(this.#service)]);
   }
 
-  /** Delivers what was held, in the order in which it came. */
+  /** Delivers held data, in the order in which they came. */
   release(): void {
     const held = this.#held;
     this.#held = [];
     for (const sent of held) this.#pass(sent);
   }
 
-  /** Loses everything from now on, without a word to either side. */
+  /** Loses everything from now on, without an end or a reset on either side. */
   forget(): void {
     this.#conditions = FORGOTTEN;
     this.#hasLostRequests = true;
@@ -83,7 +83,7 @@ export class TcpPassage {
     this.#repliesUnderWay.clear();
   }
 
-  /** Breaks both connections (the client sees a reset), with what is held or delayed. */
+  /** Breaks both connections (the client sees a reset), with their held or delayed data. */
   destroy(): void {
     this.#held = [];
     this.#requestsUnderWay.clear();
@@ -98,11 +98,11 @@ export class TcpPassage {
       this.#accept(chunk);
     });
     this.#client.on("end", () => this.#accept("end"));
-    // A reset, which "close" reports too.
+    // A reset, which "close" reports, too.
     this.#client.on("error", () => {});
     this.#client.once("close", (hadError) => {
       if (hadError) this.#accept("end");
-      // Nobody reads the replies any more, and unread ones would keep the service's connection open.
+      // The replies have no reader any more. Unread replies would keep the service's connection open.
       this.#service.resume();
     });
     this.#service.on("drain", () => this.#client.resume());
@@ -135,7 +135,7 @@ export class TcpPassage {
   }
 
   #accept(sent: Sent): void {
-    // What follows a gap can never be delivered.
+    // Data after a gap can never be delivered.
     switch (this.#hasLostRequests ? "lose" : this.#conditions.requests) {
       case "lose":
         this.#hasLostRequests = true;
@@ -156,7 +156,7 @@ export class TcpPassage {
     this.#repliesUnderWay.pass(deliver, this.#conditions.delayMs);
   }
 
-  /** Not a reset, which would take back what the client has not read yet. */
+  /** Ends without a reset, which would discard data that the client has not read yet. */
   #cutIn(reply: Buffer): void {
     this.#held = [];
     this.#service.removeAllListeners("data").destroy();

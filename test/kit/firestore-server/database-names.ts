@@ -1,15 +1,15 @@
 import { invalidArgument, notFound } from "./status-error.ts";
 
-/** Which databases there are, and which of the names in a request are in the one that it is for. */
+/** Checks that a database exists, and that the names in a request are in its database. */
 export class DatabaseNames {
   readonly #ids: ReadonlySet<string>;
 
-  /** @param ids those of the databases that exist, in every project */
+  /** @param ids the ids of the databases that exist, in every project */
   constructor(ids: Iterable<string>) {
     this.#ids = new Set(ids);
   }
 
-  /** @throws NOT_FOUND, as the service, if `database` (`projects/<project>/databases/<id>`) is not there. */
+  /** @throws NOT_FOUND, as the service, if `database` (`projects/<project>/databases/<id>`) does not exist. */
   check(database: string): void {
     const [, project, id] = /^projects\/([^/]+)\/databases\/([^/]+)$/u.exec(database) ?? [];
     if (project === undefined || id === undefined) throw invalidArgument(`Not the name of a database: "${database}".`);

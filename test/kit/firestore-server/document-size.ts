@@ -4,7 +4,7 @@ import { invalidArgument } from "./status-error.ts";
 const MAX_DOCUMENT_BYTES = 1_048_576;
 
 /**
- * @throws INVALID_ARGUMENT if a document is larger than 1 MiB, by the service's own way of counting:
+ * @throws INVALID_ARGUMENT if a document is larger than 1 MiB, counted as the service does:
  * https://firebase.google.com/docs/firestore/storage-size
  */
 export function checkSize(name: string, fields: Fields): void {
@@ -44,7 +44,7 @@ function valueSize(value: Value): number {
   }
 }
 
-/** Of a document's name below `projects/<project>/databases/<database>/documents`. */
+/** Returns the size of a document's name below `projects/<project>/databases/<database>/documents`. */
 function nameSize(name: string): number {
   const ids = name.split("/").slice(5);
   return ids.reduce((sum, id) => sum + stringSize(id), 16);

@@ -3,8 +3,8 @@ import type { CommitResponse, Write } from "./messages.ts";
 import { applyWrite, documentNameOf, type StoredDocument } from "./writes.ts";
 
 /**
- * Every document of every database, in memory. A commit is one synchronous step, so that commits are serializable
- * whatever their clients do.
+ * Keeps every document of every database, in memory. A commit is one synchronous step, so that commits are serializable whatever
+ * their clients do.
  */
 export class DocumentStore {
   readonly #clock: ServerClock;
@@ -42,7 +42,7 @@ export class DocumentStore {
     return { writeResults, commitTime: timestampOf(commitTime) };
   }
 
-  /** Calls `listener` after every commit, until the function that is returned is called. It must not throw. */
+  /** Calls `listener` after every commit, until the returned function is called. `listener` must not throw. */
   onCommit(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

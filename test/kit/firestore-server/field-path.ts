@@ -2,7 +2,7 @@ import type { Fields, Value } from "./messages.ts";
 import { invalidArgument } from "./status-error.ts";
 
 /**
- * The names in a field path such as ``a.b.`c.d` ``, where a name in backticks may contain anything.
+ * Returns the names in a field path such as ``a.b.`c.d` ``, in which a name in backticks may contain anything.
  * @throws INVALID_ARGUMENT if a name is empty.
  */
 export function parseFieldPath(text: string): readonly string[] {
@@ -23,7 +23,7 @@ export function parseFieldPath(text: string): readonly string[] {
   return names;
 }
 
-/** The field at `path`, or undefined if there is none. */
+/** Returns the field at `path`, or undefined if there is none. */
 export function getField(fields: Fields, [name, ...rest]: readonly string[]): Value | undefined {
   if (name === undefined || !Object.hasOwn(fields, name)) return undefined;
   const value = fields[name];
@@ -32,7 +32,7 @@ export function getField(fields: Fields, [name, ...rest]: readonly string[]): Va
 }
 
 /**
- * A copy of `fields` where the one at `path` is `value`, or is gone if that is undefined. What is on the way there and
+ * Returns a copy of `fields` in which the field at `path` is `value`, or is absent if that is undefined. A value on the path that
  * is not a map becomes one, unless there is nothing to put into it.
  */
 export function withField(fields: Fields, [name, ...rest]: readonly string[], value: Value | undefined): Fields {

@@ -11,7 +11,7 @@ import type { ListenRequest, ListenResponse } from "./messages.ts";
 import type { RequestHandlers } from "./request-handlers.ts";
 import { statusOf } from "./status-error.ts";
 
-/** The gRPC methods. Those that are not here are answered with UNIMPLEMENTED by the library. */
+/** Returns the gRPC methods. The library answers all other methods with UNIMPLEMENTED. */
 export function implementation(handlers: RequestHandlers, intercept: Intercept | undefined): UntypedServiceImplementation {
   return {
     BatchGetDocuments: streamed("BatchGetDocuments", intercept, handlers.batchGetDocuments.bind(handlers)),
@@ -61,7 +61,7 @@ function listen(
 ): handleBidiStreamingCall<ListenRequest, ListenResponse> {
   return (call) => {
     const listener = handlers.listener((response) => void call.write(response));
-    // One after the other, however long the interceptor takes.
+    // Handles requests one after the other, however long the interceptor takes.
     let last: Promise<void> = Promise.resolve();
     call.on("data", (request: ListenRequest) => {
       last = last

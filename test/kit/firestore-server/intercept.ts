@@ -14,20 +14,20 @@ export interface Fault {
   readonly code: number;
   readonly message: string;
   /**
-   * The request is carried out all the same, and only its reply is lost. One that fails by itself is answered
-   * with its own error. @defaultValue false
+   * True if the request is carried out, and only its reply is lost. A request that fails by itself gets its own error.
+   * @defaultValue false
    */
   readonly afterCommit?: boolean | undefined;
 }
 
 /**
- * Looks at every request before it is carried out, each message of a Listen stream among them. The request waits until
- * the promise resolves: with nothing, and it is carried out; with a fault, and it fails. One that never resolves is never
- * answered. A client that no longer waits does not keep its request from being carried out.
+ * Called with every request before it is carried out, also with each message of a Listen stream. The request waits until the
+ * promise resolves. If it resolves with nothing, the request is carried out; with a fault, the request fails. If it never
+ * resolves, the request is never answered. A request is also carried out if its client no longer waits.
  */
 export type Intercept = (call: InterceptedCall) => Promise<Fault | void>;
 
-/** Carries out one request as `intercept` says. */
+/** Carries out one request as `intercept` decides. */
 export async function intercepted<Response>(
   intercept: Intercept | undefined,
   call: InterceptedCall,

@@ -9,14 +9,14 @@ import { documentMessage } from "./writes.ts";
 interface Listening {
   readonly id: number;
   readonly names: readonly string[];
-  /** The documents that the client knows of: the version of each. */
+  /** The documents that the client has: the version of each. */
   readonly sent: Map<string, bigint>;
 }
 
 /**
- * One Listen stream and its targets. After every commit the client is sent what has changed for it, all of it before the
- * readTime at which it is complete, so that it never shows half a commit. A target that is resumed is reset, and told
- * everything again; the service sends only what has changed since.
+ * One Listen stream and its targets. After every commit the client gets all changes of its targets, before the readTime at which
+ * they are complete. So the client never shows half of a commit. A resumed target is reset, and gets all of its documents again;
+ * the service sends only later changes.
  */
 export class Listener {
   readonly #store: DocumentStore;
@@ -34,7 +34,7 @@ export class Listener {
     this.#unsubscribe = store.onCommit(() => this.#onCommit());
   }
 
-  /** @throws a status, at which the stream ends. */
+  /** @throws a status, which ends the stream. */
   handle(request: ListenRequest): void {
     this.#databases.check(request.database);
     if (request.targetChange === "addTarget") this.#add(request.database, request.addTarget);
@@ -57,7 +57,7 @@ export class Listener {
       names = target.documents.documents;
       this.#databases.checkDocuments(database, names);
     } catch (error) {
-      // A target that is refused does not end the stream. Google's client would open that again and again.
+      // A refused target does not end the stream. Otherwise Google's client would open the stream again and again.
       const { code, message } = statusOf(error);
       this.#send({ targetChange: { targetChangeType: "REMOVE", targetIds, cause: { code, message } } });
       return;
@@ -87,7 +87,7 @@ export class Listener {
     if (changed.length > 0) this.#sendComplete(micros);
   }
 
-  /** Sends what has changed for one target, and gives whether anything has. */
+  /** Sends the changes of one target. Returns whether there are any. */
   #sendChanges({ id, names, sent }: Listening, readTime: Timestamp): boolean {
     const found = names.flatMap((name) => this.#store.get(name) ?? []);
     const changed = found.filter(({ name, updateTime }) => sent.get(name) !== updateTime);
@@ -103,7 +103,7 @@ export class Listener {
     return changed.length + gone.length > 0;
   }
 
-  /** Tells the client that it knows all there is at that time, for every target. */
+  /** Sends the client that its state is complete at that time, for every target. */
   #sendComplete(micros: bigint): void {
     const readTime = timestampOf(micros);
     this.#send({ targetChange: { targetChangeType: "NO_CHANGE", targetIds: [], readTime, resumeToken: tokenOf(micros) } });

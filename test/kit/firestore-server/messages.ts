@@ -1,11 +1,10 @@
-/*
- * The messages of google.firestore.v1, as far as this server reads or writes them, in the form in which proto-loader
- * decodes them: a field that was not sent has its default value, or is null if it is a message, or is absent if it is
- * one of a oneof, whose own name then tells which one was sent.
- * https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1
+/**
+ * The messages of google.firestore.v1 that this server reads or writes, in the form in which proto-loader decodes them. A field
+ * that was not sent has its default value; a message is null then. A field of a oneof is absent then, and the oneof's name says
+ * which field was sent. https://cloud.google.com/firestore/docs/reference/rpc/google.firestore.v1
  */
 
-/** Seconds since 1970, and nanoseconds of the next one. */
+/** Seconds since 1970, and the nanoseconds after them. */
 export interface Timestamp {
   readonly seconds: string;
   readonly nanos: number;
@@ -69,7 +68,7 @@ export interface CommitResponse {
   readonly commitTime: Timestamp;
 }
 
-/** google.rpc.Status: how one part of a request ended. */
+/** google.rpc.Status: the result of one part of a request. */
 export interface Status {
   readonly code: number;
   readonly message: string;
@@ -108,7 +107,7 @@ export type BatchGetDocumentsResponse =
 export type Target = {
   readonly targetId: number;
   readonly once: boolean;
-  /** Present where a client goes on with a target of an earlier connection. */
+  /** Present if a client resumes a target of an earlier connection. */
   readonly resumeType?: "resumeToken" | "readTime";
 } & (
   | { readonly targetType: "query" }

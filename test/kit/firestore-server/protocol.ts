@@ -4,11 +4,11 @@ import type { ServiceDefinition } from "@grpc/grpc-js";
 import { fromJSON } from "@grpc/proto-loader";
 
 /**
- * The service google.firestore.v1.Firestore, from the protocol description that Google's own client is built with, and
- * so always the one of the installed client. Requests are decoded to what messages.ts describes.
+ * Returns the service google.firestore.v1.Firestore. Its protocol description is the one with which Google's own client is built,
+ * so it is always that of the installed client. Requests are decoded to the types of messages.ts.
  */
 export function serviceDefinition(): ServiceDefinition {
-  // The client does not export its description, but the package of generated code that it depends on does.
+  // The client does not export its description. The package of generated code on which it depends does.
   const client = createRequire(import.meta.url).resolve("@google-cloud/firestore");
   const file = createRequire(client).resolve("@google-cloud/firestore-api/protos/protos.json");
   const description = JSON.parse(readFileSync(file, "utf8")) as Parameters<typeof fromJSON>[0];

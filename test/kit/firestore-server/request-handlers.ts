@@ -16,7 +16,7 @@ import { unimplemented } from "./status-error.ts";
 import type { Transaction, Transactions } from "./transactions.ts";
 import { documentMessage, documentNameOf } from "./writes.ts";
 
-/** Each request's effect and answer, apart from how it came here. Each is one synchronous step. */
+/** Carries out each request and returns its answer, independent of the transport. Each is one synchronous step. */
 export class RequestHandlers {
   readonly #store: DocumentStore;
   readonly #clock: ServerClock;
@@ -30,7 +30,7 @@ export class RequestHandlers {
     this.#databases = databases;
   }
 
-  /** The replies come in the order of the request, which the service does not promise. */
+  /** The replies have the order of the request, which the service does not promise. */
   batchGetDocuments(request: BatchGetDocumentsRequest): readonly BatchGetDocumentsResponse[] {
     this.#databases.checkDocuments(request.database, request.documents);
     if (request.mask !== null) throw unimplemented("reads of a part of a document");
@@ -49,7 +49,7 @@ export class RequestHandlers {
     return { transaction: this.#transactions.begin(request.options) };
   }
 
-  /** A commit ends its transaction, whatever becomes of it. */
+  /** A commit ends its transaction, also if it fails. */
   commit({ database, writes, transaction: id }: CommitRequest): CommitResponse {
     this.#databases.checkDocuments(database, writes.map(documentNameOf));
     if (id.length > 0) {
@@ -60,7 +60,7 @@ export class RequestHandlers {
     return this.#store.commit(writes);
   }
 
-  /** One that is not known has been ended; the service refuses those that it never knew. */
+  /** An unknown transaction counts as ended; the service refuses one that it never knew. */
   rollback(request: RollbackRequest): Record<string, never> {
     this.#databases.check(request.database);
     this.#transactions.end(request.transaction);
@@ -71,7 +71,7 @@ export class RequestHandlers {
     return new Listener(this.#store, this.#clock, this.#databases, send);
   }
 
-  /** The transaction that a read belongs to; `begun` is the first reply of a read that begins one. */
+  /** Returns the transaction to which a read belongs. `begun` is the first reply of a read that begins one. */
   #transactionOf(request: Consistency): {
     readonly begun: readonly { readonly transaction: Uint8Array }[];
     readonly transaction?: Transaction;

@@ -8,31 +8,33 @@ import { serviceDefinition } from "./protocol.ts";
 import { RequestHandlers } from "./request-handlers.ts";
 import { Transactions } from "./transactions.ts";
 
-/** How to start the server. */
+/** The options of the server. */
 export interface FirestoreServerOptions {
   /** The port to listen on. @defaultValue 0, a free one */
   readonly port?: number | undefined;
   /**
-   * The time by which documents and reads are dated, in milliseconds since 1970; asked for at every use. The server's
-   * clock never goes back: while this does, it stands almost still.
-   * @defaultValue `Date.now()`, looked up at every use, so that a `Date` that is replaced moves the server's clock too
+   * The clock for the times of documents and reads, in milliseconds since 1970. It is called at every use. The server's clock
+   * never goes back: if this clock does, the server's clock almost stops.
+   * @defaultValue `Date.now()`, looked up at every use, so that a replaced `Date` moves the server's clock too
    */
   readonly now?: (() => number) | undefined;
-  /** The ids of the databases there are, in every project. @defaultValue `(default)` alone */
+  /** The ids of the databases that exist, in every project. @defaultValue only `(default)` */
   readonly databases?: readonly string[] | undefined;
-  /** Asked about every request; can make it fail, before or after it was carried out, or never be answered. */
+  /**
+   * Called for every request. It can make the request fail, before or after it was carried out, or leave it without an answer.
+   */
   readonly intercept?: Intercept | undefined;
 }
 
-/** A Firestore that holds its data in memory. */
+/** A Firestore with its data in memory. */
 export interface FirestoreServer extends AsyncDisposable {
-  /** The port it listens on, at 127.0.0.1. */
+  /** The port on which it listens, at 127.0.0.1. */
   readonly port: number;
   /** `127.0.0.1:<port>`: a client's `host` with `ssl: false`, or the value of FIRESTORE_EMULATOR_HOST. */
   readonly url: string;
   /**
-   * Ends every connection, and resolves once the port is free; all data is lost. Requests that are waiting fail with
-   * CANCELLED. May be called again.
+   * Ends every connection, and resolves once the port is free. All data are lost. Waiting requests fail with CANCELLED. May be
+   * called again.
    */
   stop(): Promise<void>;
 }
@@ -40,13 +42,15 @@ export interface FirestoreServer extends AsyncDisposable {
 /**
  * Starts a Firestore server for tests, the demo and development, in this process, on 127.0.0.1 only.
  *
- * What it answers, it answers as Firestore does: commits are atomic and serializable, every commit has a later time than
- * all before, in microseconds, and nobody's update is lost. It knows what leases and what they fence need: whole documents
- * by name, commits with preconditions and transactions (BatchGetDocuments, BeginTransaction, Commit and Rollback), and
- * listeners to documents (Listen). The rest, queries and transforms among it, is UNIMPLEMENTED. It differs where its files
- * say so, most of all in transactions, which are optimistic (transactions.ts). There are no credentials, security rules,
- * indexes or quotas, and any project exists.
+ * Its answers are those of Firestore. Commits are atomic and serializable. Every commit has a later time than all before, in
+ * microseconds. No update is lost.
  *
+ * It implements all requests of leases and of guarded data: whole documents by name, commits with preconditions, transactions and
+ * listeners. These are BatchGetDocuments, BeginTransaction, Commit, Rollback and Listen. All other requests, such as queries and
+ * transforms, are UNIMPLEMENTED.
+ *
+ * It differs from Firestore where its files say so, most of all in transactions, which are optimistic (transactions.ts). There
+ * are no credentials, security rules, indexes or quotas, and any project exists.
  * @throws if it cannot listen on the port.
  * @example
  * ```ts
@@ -60,7 +64,7 @@ export async function startFirestoreServer(options: FirestoreServerOptions = {})
   const store = new DocumentStore(clock);
   const databases = new DatabaseNames(options.databases ?? ["(default)"]);
   const handlers = new RequestHandlers(store, clock, new Transactions(), databases);
-  // The service takes requests of 10 MiB, which is more than gRPC's default.
+  // The service accepts requests of 10 MiB, which is more than gRPC's default.
   const server = new Server({ "grpc.max_receive_message_length": 10 * 1024 * 1024 });
   server.addService(serviceDefinition(), implementation(handlers, options.intercept));
 
@@ -75,7 +79,7 @@ export async function startFirestoreServer(options: FirestoreServerOptions = {})
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopped ??= new Promise((resolve) => {
-      // The first one tells when all is closed, and the second one closes what the first would wait for.
+      // The first call reports when everything is closed. The second call closes the connections for which the first would wait.
       server.tryShutdown(() => resolve());
       server.forceShutdown();
     });

@@ -1,6 +1,6 @@
 import { status } from "@grpc/grpc-js";
 
-/** The answer in place of a reply: a gRPC status other than OK. */
+/** A gRPC status other than OK, in place of a reply. */
 export class StatusError extends Error {
   override readonly name = "StatusError";
   readonly code: number;
@@ -11,7 +11,9 @@ export class StatusError extends Error {
   }
 }
 
-/** Anything thrown, as a status; what this server does not mean to throw is a bug in it, and is shown in full. */
+/**
+ * Returns anything thrown as a status. An error that this server does not throw on purpose is a bug in it, and is shown in full.
+ */
 export function statusOf(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
   return new StatusError(status.INTERNAL, error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -29,7 +31,7 @@ export function failedPrecondition(message: string): StatusError {
   return new StatusError(status.FAILED_PRECONDITION, message);
 }
 
-/** For what Firestore can do and this server cannot. */
+/** Returns the status of a feature that Firestore has and this server does not. */
 export function unimplemented(what: string): StatusError {
   return new StatusError(status.UNIMPLEMENTED, `This server does not implement ${what}.`);
 }

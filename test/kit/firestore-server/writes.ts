@@ -6,23 +6,23 @@ import { getField, parseFieldPath, withField } from "./field-path.ts";
 import type { Document, DocumentMask, Fields, Precondition, Write, WriteResult } from "./messages.ts";
 import { failedPrecondition, notFound, StatusError, unimplemented } from "./status-error.ts";
 
-/** A document as it is stored. It is never changed, but replaced. */
+/** A stored document. It is never changed, only replaced. */
 export interface StoredDocument {
   readonly name: string;
   readonly fields: Fields;
-  /** In microseconds since 1970, as every time in here. */
+  /** In microseconds since 1970, like every time here. */
   readonly createTime: bigint;
-  /** Of the last commit that changed something in it, and so the name of this version of it. */
+  /** The time of the last commit that changed the document, which identifies its version. */
   readonly updateTime: bigint;
 }
 
-/** The result of a write on a document: another one, or none. */
+/** The result of a write to a document: a new document, or none. */
 export interface Outcome {
   readonly document: StoredDocument | undefined;
   readonly result: WriteResult;
 }
 
-/** The document that a write is for. */
+/** Returns the name of the document of a write. */
 export function documentNameOf(write: Write): string {
   switch (write.operation) {
     case "update":
@@ -35,8 +35,8 @@ export function documentNameOf(write: Write): string {
 }
 
 /**
- * Carries out one write on `current`, the document that it is for, without storing anything.
- * @throws a status if its precondition is not met or the document would become too large.
+ * Applies one write to `current`, the document of the write, without storing anything.
+ * @throws a status if its precondition does not hold, or the document would become too large.
  */
 export function applyWrite(write: Write, current: StoredDocument | undefined, commitTime: bigint): Outcome {
   const name = documentNameOf(write);
@@ -46,13 +46,13 @@ export function applyWrite(write: Write, current: StoredDocument | undefined, co
 
   const fields = updatedFields(current, write.update.fields, write.updateMask);
   checkSize(name, fields);
-  // A write that changes nothing leaves the document's version as it is, in the official emulator too.
+  // A write that changes nothing keeps the document's version, in the official emulator too.
   const isChanged = current === undefined || !isDeepStrictEqual(current.fields, fields);
   const document = isChanged ? { name, fields, createTime: current?.createTime ?? commitTime, updateTime: commitTime } : current;
   return { document, result: { updateTime: timestampOf(document.updateTime), transformResults: [] } };
 }
 
-/** A stored document, in a reply. */
+/** Returns a stored document in the form of a reply. */
 export function documentMessage({ name, fields, createTime, updateTime }: StoredDocument): Document {
   return { name, fields, createTime: timestampOf(createTime), updateTime: timestampOf(updateTime) };
 }
@@ -77,7 +77,7 @@ function checkPrecondition(name: string, condition: Precondition | null, current
       return;
     case "updateTime": {
       const required = microsOf(condition.updateTime);
-      // As Google's own emulator has it: the epoch is no condition.
+      // As in Google's own emulator, the epoch is no condition.
       if (required === 0n) return;
       if (current?.updateTime === required) return;
       const stored = current === undefined ? "no document" : `the stored version (${current.updateTime})`;

@@ -5,7 +5,7 @@ import { guardFrozen } from "./frozen-guard.ts";
 import { reachesState } from "./process-state.ts";
 import { userEnvironment } from "./user-environment.ts";
 
-/** What a program wrote on its standard output; lines of JSON, as pino's, as they are. */
+/** The output of a program on its standard output: lines of JSON, as pino's, unchanged. */
 export type Line = Readonly<Record<string, unknown>>;
 
 interface Waiting {
@@ -13,10 +13,10 @@ interface Waiting {
   readonly resolve: (line: Line) => void;
 }
 
-/** A program of an example that runs: it is listened to, asked over HTTP, frozen and told to end. */
+/** A running program of an example. Tests read its output, send it HTTP requests, freeze it and end it. */
 export class ExampleProcess implements AsyncDisposable {
   readonly lines: Line[] = [];
-  /** Resolves once it has ended, with its exit code or the signal that has ended it. */
+  /** Resolves once it has ended, with its exit code or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
   readonly port: number;
   readonly #child: ChildProcess;
@@ -34,7 +34,7 @@ export class ExampleProcess implements AsyncDisposable {
       cwd: folder,
       env: { ...userEnvironment(), ...env },
       stdio: ["ignore", "pipe", "pipe"],
-      // A group of its own, as in a terminal: Ctrl-C goes to all of a group.
+      // Runs in a process group of its own, as in a terminal: Ctrl-C goes to the whole group.
       detached: true,
     });
     this.#guard = guardFrozen(this.pid);
@@ -56,7 +56,7 @@ export class ExampleProcess implements AsyncDisposable {
     return this.#stderr;
   }
 
-  /** The first line that is meant, now or later. @throws if the program ends without it. */
+  /** Returns the first line that matches, past or future. @throws if the program ends without it. */
   async said(what: string | ((line: Line) => boolean)): Promise<Line> {
     const isMeant = typeof what === "function" ? what : ({ event, msg }: Line) => event === what || String(msg).includes(what);
     const found = this.lines.find((line) => isMeant(line));
@@ -69,7 +69,7 @@ export class ExampleProcess implements AsyncDisposable {
     return await Promise.race([promise, silence]);
   }
 
-  /** All that it has said, for a test that fails. */
+  /** All of its output, for a test that fails. */
   get history(): string {
     return [...this.lines.map((line) => JSON.stringify(line)), this.#stderr].join("\n");
   }
@@ -82,7 +82,7 @@ export class ExampleProcess implements AsyncDisposable {
     return { status: response.status, body: (await response.json()) as Line };
   }
 
-  /** Asks again and again until the answer is as it is meant. */
+  /** Repeats a request until the answer matches. */
   async answers(path: string, isMeant: (body: Line) => boolean): Promise<Line> {
     for (;;) {
       const { body } = await this.ask(path);
@@ -95,12 +95,12 @@ export class ExampleProcess implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** As Ctrl-C in a terminal does: all programs of the group get it. */
+  /** Interrupts it as Ctrl-C in a terminal does: all programs of the group get the signal. */
   interrupt(): void {
     process.kill(-this.pid, "SIGINT");
   }
 
-  /** Resolves once it does not run. */
+  /** Freezes it. Resolves once it does not run. */
   async freeze(): Promise<void> {
     this.signal("SIGSTOP");
     await reachesState(this.pid, "stopped", "gone");
@@ -114,7 +114,7 @@ export class ExampleProcess implements AsyncDisposable {
     try {
       process.kill(-this.pid, "SIGKILL");
     } catch {
-      // It has ended.
+      // The process has ended.
     }
     await this.ended;
   }

@@ -1,7 +1,7 @@
 /** A shell's exit code for a program that the signal ended: 128 and the signal's number. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
-/** Somebody ended this program before its end, which is no fault of it: the message says all there is to say. */
+/** A signal ended this program early, which is no fault of the program. The message says everything. */
 export class Interrupted extends Error {
   readonly exitCode: number;
 
@@ -12,16 +12,15 @@ export class Interrupted extends Error {
 }
 
 /**
- * Calls `interrupt` with {@link Interrupted} whenever a signal asks this program to end, and with an error when its output
- * cannot be written any more. Signals do not end the process from then on: the caller does, once it has cleaned up.
- *
- * @param program what the message says was ended.
+ * Calls `interrupt` with {@link Interrupted} whenever a signal asks this program to end. Calls it with an error when the output
+ * cannot be written any more. From then on signals do not end the process: the caller does, once it has cleaned up.
+ * @param program the name of the program in the message.
  */
 export function onInterruption(program: string, interrupt: (reason: Error) => void): void {
   for (const [signal, exitCode] of Object.entries(EXIT_CODES)) {
     // Not `once`: a second Ctrl-C must not end this process while it cleans up.
     process.on(signal, () => interrupt(new Interrupted(`${program} was ended by ${signal}.`, exitCode)));
   }
-  // The reader of a pipe may leave: `npm run demo | head`.
+  // The reader of a pipe may end: `npm run demo | head`.
   process.stdout.on("error", interrupt);
 }

@@ -5,19 +5,19 @@ import { COMPILE_CACHE, nodeArguments } from "./owned-process.ts";
 
 const MAIN = fileURLToPath(new URL("../../../packages/cli/src/main.ts", import.meta.url));
 
-/** What a run of the command left behind. */
+/** The result of a run of the command. */
 export interface Ran {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The line that runs `leasehold` from its sources, as a process of its own; options of Node come first. */
+/** Returns the command line that runs `leasehold` from its sources, in a separate process; options of Node come first. */
 export function commandLine(args: readonly string[], nodeOptions: readonly string[] = []): readonly [string, ...string[]] {
   return [process.execPath, "--disable-warning=ExperimentalWarning", ...nodeOptions, ...nodeArguments(MAIN, args)];
 }
 
-/** This process's environment, without what reconfigures Node, the command or an SDK, and with the given. */
+/** Returns this process's environment, with `given`, and without variables that configure Node, the command or an SDK. */
 export function commandEnvironment(given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(LEASEHOLD_|AWS_|GOOGLE_|AZURE_|PG|NODE_OPTIONS$|VITEST)/.test(name),
@@ -25,7 +25,10 @@ export function commandEnvironment(given: Readonly<Record<string, string>> = {})
   return { ...(Object.fromEntries(own) as Record<string, string>), NODE_COMPILE_CACHE: COMPILE_CACHE, ...given };
 }
 
-/** Runs the command to its end, without a terminal. `stopWhen` is told all of stdout so far, and may have it stopped by TERM. */
+/**
+ * Runs the command to its end, without a terminal. `stopWhen` is called with all of stdout so far; if it returns true, the
+ * command gets TERM.
+ */
 export async function runCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

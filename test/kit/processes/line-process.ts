@@ -6,32 +6,32 @@ import { guardFrozen } from "./frozen-guard.ts";
 import { COMPILE_CACHE } from "./owned-process.ts";
 import { reachesState } from "./process-state.ts";
 
-/** How a process ended. */
+/** The end of a process. */
 export interface ProcessEnd {
-  /** By the host's clock. */
+  /** The time of its end, by the host's clock. */
   readonly atMs: number;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The program to run, and who hears of it. */
+/** The program to run, and the listeners of its output. */
 export interface LineProcessOptions<Line> {
-  /** A TypeScript file of ours; it ends itself once it is disconnected from its parent. */
+  /** A TypeScript file of this repository. Its process ends itself once it is disconnected from its parent. */
   readonly program: URL;
-  /** What it is told at its start: JSON, its one argument. */
+  /** Its settings, which it gets as JSON in its only argument. */
   readonly settings: unknown;
   readonly onLine: (line: Line) => void;
-  /** Called once, after the last line, however it ends; also if it could not be started. */
+  /** Called once, after the last line, however the process ends, also if it could not be started. */
   readonly onEnd: (end: ProcessEnd) => void;
 }
 
 /**
- * A process that the tests and the demo kill, freeze and listen to. It runs one of our programs, from the sources, which
- * says what happens to it as lines of JSON on its standard output, and obeys the messages of its parent. It does not
- * outlive its parent, not even while it is frozen.
+ * A process that the tests and the demo kill, freeze and listen to. It runs one of our programs, from the sources. The program
+ * prints its events as lines of JSON on its standard output, and obeys the messages of its parent. It does not outlive its
+ * parent, not even while it is frozen.
  */
 export class LineProcess<Line> {
-  /** Resolves once it has ended, and all that it said has been heard. */
+  /** Resolves once it has ended, and all of its output was read. */
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
   #stderr = "";
@@ -61,19 +61,19 @@ export class LineProcess<Line> {
     this.#child.once("exit", () => (exitedMs = hostMs()));
     this.#child.on("error", (error) => {
       this.#stderr += String(error);
-      // It could not be started: nothing else comes.
+      // The process could not be started, so no other event follows.
       if (this.#child.pid === undefined) end(null, null);
     });
-    // "close" comes once everything that it said has been read.
+    // "close" comes once all of its output was read.
     this.#child.once("close", end);
   }
 
-  /** Of the system; 0 if it could not be started. */
+  /** Its process id; 0 if it could not be started. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** What it wrote to stderr: normally nothing. */
+  /** Its stderr, which is normally empty. */
   get stderr(): string {
     return this.#stderr;
   }
@@ -82,7 +82,7 @@ export class LineProcess<Line> {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Sends a message. One that ends at this moment does not get it. */
+  /** Sends a message. A process that ends at this moment does not get it. */
   send(message: object | string): void {
     this.#child.send(message, () => undefined);
   }
@@ -92,27 +92,27 @@ export class LineProcess<Line> {
     this.#child.kill(signal);
   }
 
-  /** SIGSTOP: resolves once it does not run. */
+  /** Sends SIGSTOP. Resolves once the process does not run. */
   async freeze(): Promise<void> {
     this.#child.kill("SIGSTOP");
-    // The signal takes effect a little after `kill` returns.
+    // The signal takes effect shortly after `kill` returns.
     await this.stopped();
   }
 
-  /** Resolves once it does not run, by whoever's SIGSTOP. It will not outlive this process all the same. */
+  /** Resolves once it does not run, whoever sent the SIGSTOP. It still does not outlive this process. */
   async stopped(): Promise<void> {
     this.#guard ??= guardFrozen(this.pid);
     await reachesState(this.pid, "stopped", "gone");
   }
 
-  /** SIGCONT: it goes on where it stood. */
+  /** Sends SIGCONT: the process continues. */
   thaw(): void {
     this.#child.kill("SIGCONT");
     this.#guard?.kill("SIGKILL");
     this.#guard = undefined;
   }
 
-  /** Kills it, if it still runs, the frozen too; resolves once it has ended. */
+  /** Kills it if it still runs, also if it is frozen. Resolves once it has ended. */
   async end(): Promise<void> {
     if (this.pid === 0) return;
     this.#child.kill("SIGKILL");

@@ -3,26 +3,26 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** Most of the start of a process that ends by itself is the compilation of an SDK. */
+/** The compile cache: most of the start of a short process is the compilation of an SDK. */
 export const COMPILE_CACHE: string = fileURLToPath(new URL("../../../node_modules/.cache/compiled", import.meta.url));
 
-/** Which program to run, under which name, and how. */
+/** The program to run, its name, and its options. */
 export interface ProgramOptions {
   /** Its name in error messages, such as `Azurite`. */
   readonly name: string;
   /** The executable: a path, or a name on the PATH. */
   readonly command: string;
   readonly args: readonly string[];
-  /** How long its start may take before it fails, in milliseconds. @defaultValue 60000 */
+  /** The time limit of its start, in milliseconds. @defaultValue 60000 */
   readonly startTimeoutMs?: number | undefined;
-  /** It is ended by closing the channel, since it has something to clean up, and not killed. @defaultValue false */
+  /** True if it is ended by closing the channel, because it has to clean up, and is not killed. @defaultValue false */
   readonly cleansUp?: boolean | undefined;
 }
 
 /**
- * A process that this one starts and talks to over a channel of JSON lines (Node's IPC, whose file descriptor is in the
- * environment variable NODE_CHANNEL_FD). The channel closes when either of them ends, however it ends. The process is
- * meant to end itself then, which is what keeps it from outliving this one.
+ * A process that this one starts, with a channel of JSON lines between them. The channel is Node's IPC, whose file descriptor is
+ * in the environment variable NODE_CHANNEL_FD. It closes when either of them ends, however it ends. The process must end itself
+ * then, so that it does not outlive this one.
  */
 export class OwnedProcess {
   readonly name: string;
@@ -31,13 +31,13 @@ export class OwnedProcess {
   readonly #cleansUp: boolean;
   #stderr = "";
 
-  /** Starts the program. Whether it could be started, `firstMessage` tells. */
+  /** Starts the program. `firstMessage` rejects if it could not be started. */
   constructor({ name, command, args, startTimeoutMs = 60_000, cleansUp = false }: ProgramOptions) {
     this.name = name;
     this.#startTimeoutMs = startTimeoutMs;
     this.#cleansUp = cleansUp;
     this.#child = spawn(command, args, { env: environment(), stdio: ["ignore", "ignore", "pipe", "ipc"] });
-    // It must be read to the end, or the child would block.
+    // stderr must be read to the end, otherwise the child would block.
     this.#child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
       this.#stderr = (this.#stderr + chunk).slice(-20_000);
     });
@@ -54,12 +54,12 @@ export class OwnedProcess {
   }
 
   /**
-   * Waits for the first word of the process, which says that it serves.
-   * @throws an error with what the process wrote to stderr, if it ends or takes too long before that. It is gone then.
+   * Waits for the first message of the process, which says that it serves.
+   * @throws an error with the process's stderr, if it ends or takes too long before that. The process has ended then.
    */
   async firstMessage<Message>(): Promise<Message> {
     const { promise, resolve, reject } = Promise.withResolvers<Message>();
-    // "close" comes after "exit", with all of stderr read; only "error" comes if there is no process at all.
+    // "close" comes after "exit", once all of stderr was read. If there is no process at all, only "error" comes.
     const onClose = (): void => reject(new Error(`${this.name} did not start, ${this.#outcome()}.\n${this.#stderr}`));
     const onTimeout = (): void =>
       reject(new Error(`${this.name} did not start within ${this.#startTimeoutMs} ms.\n${this.#stderr}`));
@@ -77,8 +77,8 @@ export class OwnedProcess {
   }
 
   /**
-   * Waits for the next message: the answer to what it is told right after this call.
-   * @throws an error with what the process wrote to stderr, if it ends instead.
+   * Waits for the next message: the answer to the message that is sent right after this call.
+   * @throws an error with the process's stderr, if it ends instead.
    */
   async nextMessage<Message>(): Promise<Message> {
     const { promise, resolve, reject } = Promise.withResolvers<Message>();
@@ -113,8 +113,7 @@ export class OwnedProcess {
   }
 
   /**
-   * Ends the process, even a paused one that is to be killed, and waits until the system says that it has ended. May be
-   * called again.
+   * Ends the process, even a paused one that has to be killed, and waits until the system reports its end. May be called again.
    */
   async end(): Promise<void> {
     if (this.#child.pid === undefined || this.hasEnded) return;
@@ -124,7 +123,7 @@ export class OwnedProcess {
     await exit;
   }
 
-  /** Why nothing can be asked of the process any more. */
+  /** Returns the error of a process that has ended. */
   ended(): Error {
     return new Error(`${this.name} (pid ${this.pid}) has ended, ${this.#outcome()}.\n${this.#stderr}`);
   }
@@ -134,7 +133,7 @@ export class OwnedProcess {
   }
 }
 
-/** This Node's executable, which runs the tests. Nothing else on the machine is sure to be the version that is being tested. */
+/** Returns the executable of this Node, which runs the tests. Another Node on the machine may have another version. */
 export function nodeExecutable(): string {
   const major = Number(process.versions.node.split(".")[0]);
   if (major >= 22) return process.execPath;
@@ -142,8 +141,8 @@ export function nodeExecutable(): string {
 }
 
 /**
- * The arguments with which Node runs a file of this repository. Not this process's own arguments, which in a Vitest worker name
- * loaders and conditions that are not meant for a backend.
+ * Returns the arguments with which Node runs a file of this repository. This process's own arguments are not used: in a Vitest
+ * worker they name loaders and conditions that are not for a backend.
  */
 export function nodeArguments(file: string, args: readonly string[]): readonly string[] {
   // Node 22.13, the oldest supported, strips types on request only.
@@ -151,7 +150,10 @@ export function nodeArguments(file: string, args: readonly string[]): readonly s
   return [...stripTypes, "--conditions=@leasehold/source", file, ...args];
 }
 
-/** Without what would reconfigure a backend (accounts, ports, data directories) or Node (coverage, preloads). */
+/**
+ * Returns the environment without variables that configure a backend (accounts, ports, data directories) or Node (coverage,
+ * preloads).
+ */
 function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(AZURITE_|ETCD|MOTO_|MYSQL_|NODE_|PG)/.test(name)));
 }

@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { reachesState } from "./process-state.ts";
 
 /**
- * Stops the process `pid` and everything that descends from it where they stand (SIGSTOP), and resolves with their ids,
- * parents first, once they have all stopped or ended. A process that is stopped starts no other, so none is missed.
+ * Stops the process `pid` and all of its descendants (SIGSTOP). Resolves with their ids, parents first, once they have all
+ * stopped or ended. A stopped process starts no other one, so none is missed.
  */
 export async function pauseTree(pid: number): Promise<readonly number[]> {
   const paused: number[] = [];
@@ -18,31 +18,34 @@ export async function pauseTree(pid: number): Promise<readonly number[]> {
   return paused;
 }
 
-/** Kills the process `pid` and everything that descends from it (SIGKILL), and resolves once they are all gone. */
+/** Kills the process `pid` and all of its descendants (SIGKILL). Resolves once they are all gone. */
 export async function killTree(pid: number): Promise<void> {
   const pids = await pauseTree(pid);
   signalAll(pids, "SIGKILL");
   await Promise.all(pids.map(async (each) => reachesState(each, "gone")));
 }
 
-/** Sends `signal` to those of `pids` that are still there. */
+/** Sends `signal` to those of `pids` that still exist. */
 export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
       process.kill(pid, signal);
     } catch {
-      // It has ended by itself.
+      // The process has ended by itself.
     }
   }
 }
 
-/** The processes whose parent is one of `pids`. */
+/** Returns the processes whose parent is one of `pids`. */
 export async function childrenOf(pids: readonly number[]): Promise<readonly number[]> {
   const parents = process.platform === "linux" ? await parentsFromProc() : await parentsFromPs();
   return parents.filter(([, parent]) => pids.includes(parent)).map(([child]) => child);
 }
 
-/** The line that a process was started with, its words apart by NUL; empty once it is gone, and where Linux does not tell. */
+/**
+ * Returns the command line of a process, with NUL between its words. It is empty once the process is gone, and on systems other
+ * than Linux.
+ */
 export function commandLineOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "latin1");
@@ -57,7 +60,7 @@ async function parentsFromProc(): Promise<readonly ParentOf[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const stats = await Promise.all(pids.map(async (pid) => readFile(`/proc/${pid}/stat`, "latin1").catch(() => undefined)));
   return stats.flatMap((stat): ParentOf[] => {
-    // "pid (name) state parent ...", and a name may contain anything, brackets too.
+    // The format is "pid (name) state parent ...". A name may contain anything, brackets too.
     const parent = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
     return stat === undefined ? [] : [[Number.parseInt(stat, 10), Number(parent)]];
   });

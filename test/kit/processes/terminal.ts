@@ -7,10 +7,10 @@ import { guardFrozen } from "./frozen-guard.ts";
 
 const execute = promisify(execFile);
 
-/** The wait between two looks at a terminal. */
+/** The wait between two reads of a terminal. */
 const LOOK_MS = 50;
 
-/** Why no terminal can be had on this machine; `undefined` if one can. */
+/** Returns why there is no terminal on this machine; `undefined` if there is one. */
 export async function terminalMissing(): Promise<string | undefined> {
   return (await findProgram("tmux")) === undefined ? "tmux is not installed: apt-get install tmux" : undefined;
 }
@@ -29,14 +29,14 @@ export class Terminal implements AsyncDisposable {
     const variables = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     const script = '"$@"; echo "exit code $?"; exec sleep 3600';
     const size = ["-x", "160", "-y", "50"];
-    // A session of its own, by nobody's configuration.
+    // A separate session, without any user's configuration.
     await terminal.#tmux("-f", "/dev/null", "new-session", "-d", ...size, ...variables, "sh", "-c", script, "sh", ...command);
     const keeper = guardFrozen(Number(await terminal.#tmux("display-message", "-p", "#{pid}")));
     keeper.unref();
     return terminal;
   }
 
-  /** What it shows at present. */
+  /** Returns its present text. */
   async text(): Promise<string> {
     return await this.#tmux("capture-pane", "-p", "-J");
   }
@@ -46,7 +46,7 @@ export class Terminal implements AsyncDisposable {
     await this.#tmux("send-keys", ...keys);
   }
 
-  /** Resolves with what it shows as soon as that has `expected` in it. It waits for as long as the test does. */
+  /** Resolves with its text as soon as that contains `expected`. It waits until the test's time limit. */
   async shows(expected: string | RegExp): Promise<string> {
     for (;;) {
       const text = await this.text();

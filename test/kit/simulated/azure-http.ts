@@ -3,9 +3,9 @@ import type { AzureReply, AzureRequest } from "./azure-service.ts";
 
 const METADATA = "x-ms-meta-";
 
-/** A request as the SDK sends it: the service does not look at what is in a blob, but others may. */
+/** A request as the SDK sends it. The simulated service ignores a blob's content, but others may use it. */
 export interface SentRequest extends AzureRequest {
-  /** The text to upload, or nothing. */
+  /** The text to upload; it may be empty. */
   readonly body: string;
 }
 
@@ -13,10 +13,10 @@ type HttpClient = NonNullable<StoragePipelineOptions["httpClient"]>;
 type HttpRequest = Parameters<HttpClient["sendRequest"]>[0];
 type HttpResponse = Awaited<ReturnType<HttpClient["sendRequest"]>>;
 
-/** A container as Azure's own SDK shows it, where `send` takes the place of HTTP. */
+/** Returns a container of Azure's own SDK, with `send` in place of HTTP. */
 export function containerOn(send: (request: SentRequest) => AzureReply | Promise<AzureReply>): ContainerClient {
   const sendRequest: HttpClient["sendRequest"] = async (request) => responseOf(request, await send(sentRequestOf(request)));
-  // The SDK waits in real time before it tries again, which no run here lasts long enough for.
+  // The SDK waits in real time before a retry. No run here lasts that long, so it does not retry.
   const pipeline = newPipeline(new AnonymousCredential(), { httpClient: { sendRequest }, retryOptions: { maxTries: 1 } });
   return new ContainerClient("http://storage.invalid/account/leases", pipeline);
 }
@@ -29,7 +29,7 @@ function sentRequestOf({ method, url, headers, body }: HttpRequest): SentRequest
   return { method, url, header: (name) => headers.get(name), metadata, body: typeof body === "string" ? body : "" };
 }
 
-/** A response with the parts that the SDK looks at. */
+/** Returns a response with the parts that the SDK reads. */
 function responseOf(request: HttpRequest, { status, headers }: AzureReply): HttpResponse {
   const like = { get: (name: string) => headers[name.toLowerCase()], toJson: () => headers };
   return { request, status, headers: like, bodyAsText: "" } as unknown as HttpResponse;

@@ -1,4 +1,4 @@
-/** The service's record of one blob. Its content is nobody's concern here, only how long it is. */
+/** The service's record of one blob. It has the length of the content, but not the content. */
 interface Blob {
   metadata: Readonly<Record<string, string>>;
   etag: string;
@@ -10,20 +10,20 @@ interface Blob {
 interface BlobLease {
   readonly id: string;
   readonly durationMs: number;
-  /** When it runs out, by the service's clock, unless it is renewed. */
+  /** The time at which it runs out without a renewal, by the service's clock. */
   readonly untilMs: number;
-  /** When a break ends it, by the service's clock. */
+  /** The time at which a break ends it, by the service's clock. */
   readonly brokenAtMs?: number | undefined;
 }
 
 export type LeaseState = "available" | "leased" | "expired" | "breaking" | "broken";
 
-/** A request, as far as this service looks at it. */
+/** The parts of a request that this service reads. */
 export interface AzureRequest {
   readonly method: string;
   readonly url: string;
   readonly header: (name: string) => string | undefined;
-  /** From its headers; the names are in lower case. */
+  /** The metadata in its headers; the names are in lower case. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -33,7 +33,7 @@ export interface AzureReply {
 }
 
 /**
- * The part of Azure Blob Storage that leases, fences and notes use, with its rules for every state of a lease.
+ * The part of Azure Blob Storage that leases, fences and notes use, with its rules for every state of a lease:
  * https://learn.microsoft.com/rest/api/storageservices/lease-blob#outcomes-of-lease-operations-on-blobs-by-lease-state
  */
 export class AzureService {
@@ -59,13 +59,13 @@ export class AzureService {
     return this.#blobs.get(name)?.metadata;
   }
 
-  /** Replaces a blob's metadata, whoever holds its lease, as no request could. */
+  /** Replaces a blob's metadata in any state of its lease, which no request can do. */
   overwrite(name: string, metadata: Readonly<Record<string, string>>): void {
     const blob = this.#blobs.get(name);
     if (blob) this.#change(blob, metadata);
   }
 
-  /** The lease that somebody has, and when it will have run out, by the service's clock. */
+  /** Returns the lease of a blob, and when it will have run out, by the service's clock. */
   leaseOf(name: string): { readonly id: string; readonly state: LeaseState; readonly untilMs: number } | undefined {
     const blob = this.#blobs.get(name);
     if (!blob?.lease) return undefined;
@@ -130,7 +130,7 @@ export class AzureService {
     return { status: 202, headers: {} };
   }
 
-  /** Why a write is refused, if it is: for its condition, or for the lease. */
+  /** Returns why a write is refused, if it is: because of its condition, or of the lease. */
   #refusal(blob: Blob, { header }: AzureRequest): AzureReply | undefined {
     const [ifMatch, leaseId] = [header("if-match"), header("x-ms-lease-id")];
     const state = this.#state(blob);
@@ -185,7 +185,7 @@ export class AzureService {
     if (!lease) return failure(409, "LeaseNotPresentWithLeaseOperation");
     const state = this.#state(blob);
     const nowMs = this.#nowMs();
-    // One that has ended is broken at once; one that is breaking may only be broken sooner.
+    // A lease that has ended is broken at once; one that is breaking may only be broken earlier.
     const leftMs = state === "leased" || state === "breaking" ? (lease.brokenAtMs ?? lease.untilMs) - nowMs : 0;
     const waitMs = Math.min(periodMs, leftMs);
     blob.lease = { ...lease, brokenAtMs: Math.min(nowMs + waitMs, lease.brokenAtMs ?? Infinity) };
@@ -201,7 +201,7 @@ export class AzureService {
 
   #change(blob: Blob, metadata: Readonly<Record<string, string>>): void {
     this.#changes += 1;
-    // The first write after a lease's end makes the service forget it: nobody can renew, release or break it any more.
+    // The first write after a lease's end makes the service forget the lease: it cannot be renewed, released or broken any more.
     if (["expired", "broken"].includes(this.#state(blob))) blob.lease = undefined;
     blob.metadata = metadata;
     blob.etag = `"0x${this.#changes.toString(16)}"`;

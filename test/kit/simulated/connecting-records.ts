@@ -9,26 +9,26 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 
-/** The round trips before the first request of a connection: TCP and TLS. */
+/** The round trips before the first request of a connection, for TCP and TLS. */
 const HANDSHAKE_ROUND_TRIPS = 2;
 
 /**
- * Records that a process reaches by connections of its own. A request takes an idle connection, or makes one. An aborted request
- * ends its connection, also in the handshake, as most SDKs do.
+ * A record store that a process reaches by its own connections. A request takes an idle connection, or opens one. An aborted
+ * request ends its connection, also during the handshake, as in most SDKs.
  */
 export class ConnectingRecords implements RecordStore {
   readonly name: string;
   readonly capabilities: RecordStore["capabilities"];
-  /** How many requests have neither been answered nor aborted. */
+  /** The number of requests that were neither answered nor aborted. */
   underWay = 0;
-  /** The most that were under way at once. */
+  /** The most requests that were under way at once. */
   mostUnderWay = 0;
   readonly #records: RecordStore;
   readonly #clock: Clock;
   readonly #roundTripMs: number;
   #idle = 0;
 
-  /** @param roundTripMs of the handshake; how long a request takes is up to `records`. */
+  /** @param roundTripMs of the handshake; `records` decides how long a request takes. */
   constructor(records: RecordStore, clock: Clock, roundTripMs: number) {
     this.name = records.name;
     this.capabilities = records.capabilities;

@@ -25,7 +25,7 @@ interface Request {
 
 type Check = NonNullable<DynamoDBFence["ConditionCheck"]>;
 
-/** A request, as the SDK hands it to a handler. */
+/** A request, as the SDK passes it to a handler. */
 interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
@@ -36,33 +36,33 @@ interface Reply {
   readonly body: object;
 }
 
-/** How one process reaches the service. */
+/** The connection of one process to the service. */
 export interface Line {
   readonly network: Network;
-  /** How far the clock of the machine that answers is off the service's own. */
+  /** The difference between the clock of the answering machine and that of the service. */
   readonly hostOffsetMs: () => number;
 }
 
 /**
- * A DynamoDB on a virtual clock: one table whose items are read and conditionally updated, by the expressions of the
- * requests, and whose replies carry the service's own time. Hours pass in no time, for any number of processes.
+ * A DynamoDB on a virtual clock, with one table. Its items are read and conditionally updated, by the expressions of the
+ * requests. Its replies have the service's own time. Hours pass in no time, for any number of processes.
  */
 export class SimulatedService {
   readonly #world: VirtualClock;
   readonly #items = new Map<string, Item>();
   #offsetMs: number;
   #replies = 0;
-  /** How many requests it has carried out, of each kind. */
+  /** The number of requests of each kind that it has carried out. */
   readonly served = { reads: 0, consistentReads: 0, writes: 0, descriptions: 0 };
-  /** The control plane's answer on the table, or an error of it. */
+  /** The control plane's answer about the table, or an error. */
   control: Reply = { status: 200, body: { Table: { TableName: TABLE, TableStatus: "ACTIVE" } } };
-  /** When, by the true time, each accepted write was sent that set this nonce. */
+  /** For each nonce, the true time at which the accepted write that set it was sent. */
   readonly sentMs = new Map<string, number>();
-  /** Each item before its last write, which a read that need not be consistent may show. */
+  /** Each item before its last write; an eventually consistent read may return it. */
   readonly #past = new Map<string, Item | undefined>();
-  /** Until when, by the true time, a transaction has each item. */
+  /** The true time until which a transaction has each item. */
   readonly #takenUntilMs = new Map<string, number>();
-  /** Called after each update that was accepted. */
+  /** Called after each accepted update. */
   onUpdated: ((before: Item | undefined, item: Item) => void) | undefined;
 
   constructor(world: VirtualClock, offsetMs = 0) {
@@ -70,7 +70,7 @@ export class SimulatedService {
     this.#offsetMs = offsetMs;
   }
 
-  /** The service's own time. */
+  /** Returns the service's own time. */
   nowMs(): number {
     return Date.UTC(2026, 0, 1) + this.#world.monotonicMs() + this.#offsetMs;
   }
@@ -88,28 +88,28 @@ export class SimulatedService {
     this.#items.set(addressOf(keyOf(election, "lease")), item);
   }
 
-  /** Deletes what may be deleted by now, as the TTL on `expiresAt` does. */
+  /** Deletes the items that have expired, as the TTL on `expiresAt` does. */
   expire(): void {
     for (const [address, { expiresAt }] of this.#items) {
       if (expiresAt && Number(expiresAt.N) * 1_000 < this.nowMs()) this.#items.delete(address);
     }
   }
 
-  /** The store of one more process. */
+  /** Returns the store of one more process. */
   store(clock: ProcessClock, line: Line): DynamoDBLeaseStore {
     const client = clientOn((request) => this.#handle(request, clock, line));
     return new DynamoDBLeaseStore({ client, tableName: TABLE, clock });
   }
 
-  /** A transaction with this check would pass at present. */
+  /** Reports whether a transaction with this check would pass now. */
   admits(check: Check): boolean {
     const request = requestOf(check);
     return holds(request, this.#items.get(addressOf(request.Key)));
   }
 
   /**
-   * A transaction arrives that checks this item, and has it for so long. Nobody else has it meanwhile, not even to check it:
-   * https://www.usenix.org/conference/atc23/presentation/idziorek (Listing 2, `ongoingTransactions`).
+   * Starts a transaction that checks this item, and has the item for this time. Meanwhile no other request has it, not even for a
+   * check: https://www.usenix.org/conference/atc23/presentation/idziorek (Listing 2, `ongoingTransactions`).
    */
   transact(check: Check, forMs: number): "None" | "TransactionConflict" | "ConditionalCheckFailed" {
     const address = addressOf(requestOf(check).Key);
@@ -193,15 +193,15 @@ function clientOn(handle: (request: HttpRequest) => Promise<object>): DynamoDBCl
     region: "eu-central-1",
     endpoint: "http://service.invalid",
     credentials: { accessKeyId: "any", secretAccessKey: "any" },
-    // Nobody checks the signatures, and they are a third of the work.
+    // The signatures are not checked, and would take a third of the time.
     signer: { sign: (request: object) => Promise.resolve(request) } as never,
     requestHandler: { handle } as object,
   });
 }
 
 /**
- * An item meets the condition: of `attribute_not_exists(#a)`, `attribute_type(#a, :t)` and comparisons of an attribute with a
- * value, joined by AND and OR.
+ * Reports whether an item meets the condition. It consists of `attribute_not_exists(#a)`, `attribute_type(#a, :t)`, and
+ * comparisons of an attribute with a value, joined by AND and OR.
  */
 function holds(request: Request, item: Item | undefined): boolean {
   const meets = (condition: string): boolean => {
@@ -214,7 +214,7 @@ function holds(request: Request, item: Item | undefined): boolean {
   return meets(request.ConditionExpression ?? "");
 }
 
-/** The parts of a condition between these words, where they are in no brackets. */
+/** Returns the parts of a condition between these words, outside of brackets. */
 function partsOf(condition: string, word: " AND " | " OR "): string[] {
   const parts: string[] = [];
   for (const piece of condition.split(word)) {
@@ -247,7 +247,7 @@ function meetsOne(condition: string, request: Request, item: Item | undefined): 
   return operator === "<" ? difference < 0 : operator === ">" ? difference > 0 : difference >= 0;
 }
 
-/** The item after `SET #a = :b, … REMOVE #c, …`; a value may also be `if_not_exists(#a, :b)`, or that `+ :c`. */
+/** Returns the item after `SET #a = :b, … REMOVE #c, …`; a value may also be `if_not_exists(#a, :b)`, or that `+ :c`. */
 function update(request: Request, item: Item): Item {
   const expression = /^SET (.+?)(?: REMOVE (.+))?$/.exec(request.UpdateExpression ?? "");
   if (!expression) throw new Error(`This update is not simulated: ${request.UpdateExpression}`);

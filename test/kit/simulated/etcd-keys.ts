@@ -1,6 +1,6 @@
 import { EtcdFailure, type EtcdCompare, type Json } from "@leasehold/etcd";
 
-/** A key as etcd has it. Key and value are text; a lease is decimal digits, "0" for none. */
+/** A key as etcd stores it. Key and value are text; a lease is decimal digits, "0" for none. */
 export interface StoredKey {
   readonly key: string;
   readonly value: string;
@@ -10,14 +10,14 @@ export interface StoredKey {
   readonly version: number;
 }
 
-/** A change of one key; of one that is gone, what it was. */
+/** A change of one key; for a deleted key, its last value. */
 export interface KeyEvent {
   readonly type: "PUT" | "DELETE";
   readonly revision: number;
   readonly key: StoredKey;
 }
 
-/** A transaction as the gateway takes it. */
+/** A transaction in the shape of the gateway. */
 export interface Transaction {
   readonly compare?: readonly EtcdCompare[];
   readonly success?: readonly Json[];
@@ -30,17 +30,17 @@ export function leaseNotFound(): EtcdFailure {
   return new EtcdFailure("etcdserver: requested lease not found", { status: 404, grpcCode: NOT_FOUND });
 }
 
-/** The keys of etcd, with their revisions and their history: what its transactions do, in one step each. */
+/** The keys of etcd, with their revisions and their history. A transaction is one step. */
 export class EtcdKeys {
   revision = 1;
-  /** The history up to this revision is gone. */
+  /** The history up to this revision is deleted. */
   compacted = 0;
   readonly #keys = new Map<string, StoredKey>();
   readonly #history: KeyEvent[] = [];
   readonly #hasLease: (lease: string) => boolean;
   readonly #changed: (events: readonly KeyEvent[]) => void;
 
-  /** @param changed is told of each step's changes. */
+  /** @param changed receives each step's changes. */
   constructor(hasLease: (lease: string) => boolean, changed: (events: readonly KeyEvent[]) => void) {
     this.#hasLease = hasLease;
     this.#changed = changed;
@@ -66,7 +66,7 @@ export class EtcdKeys {
     });
   }
 
-  /** Puts a key, as a candidate that is no process of the simulation does. */
+  /** Puts a key, as a candidate outside of the simulation does. */
   put(key: string, value: string, lease: string): void {
     this.#step((events) => this.#put(key, value, lease, events));
   }
@@ -82,22 +82,22 @@ export class EtcdKeys {
     return this.#keys.get(key);
   }
 
-  /** The keys that begin with a prefix, the oldest first. */
+  /** Returns the keys that begin with a prefix, the oldest first. */
   under(prefix: string): StoredKey[] {
     return [...this.#keys.values()].filter(({ key }) => key.startsWith(prefix)).toSorted(byAge);
   }
 
-  /** The keys that live on a lease. */
+  /** Returns the keys on a lease. */
   on(lease: string): string[] {
     return [...this.#keys.values()].filter((key) => key.lease === lease).map(({ key }) => key);
   }
 
-  /** What has changed since a revision. */
+  /** Returns the changes since a revision. */
   since(revision: number): readonly KeyEvent[] {
     return this.#history.filter((event) => event.revision >= revision);
   }
 
-  /** Forgets the history. */
+  /** Deletes the history. */
   compact(): void {
     this.compacted = this.revision;
     this.#history.length = 0;
@@ -145,7 +145,7 @@ export class EtcdKeys {
     if (stored && this.#keys.delete(key)) events.push({ type: "DELETE", revision: this.revision + 1, key: stored });
   }
 
-  /** The keys of a range, the oldest first. */
+  /** Returns the keys of a range, the oldest first. */
   #in({ key, range_end: end }: Json | EtcdCompare): StoredKey[] {
     const from = textOf(key);
     const one = this.#keys.get(from);
@@ -155,7 +155,7 @@ export class EtcdKeys {
   }
 }
 
-/** A key as the gateway shows it: numbers that are nothing are left out. */
+/** Returns a key as the gateway shows it, without zeros. */
 export function shown({ key, value, lease, createRevision, modRevision, version }: StoredKey): Json {
   return {
     key: base64(key),

@@ -5,9 +5,9 @@ import { EtcdKeys, leaseNotFound, type KeyEvent, type Transaction } from "./etcd
 /** The election time-out of its members, and the shortest lease that follows from it. */
 export const ELECTION_TIMEOUT_MS = 1_000;
 const MIN_TTL_S = 2;
-/** How long after its end a lease and its keys may be found to be over: the lessor looks twice a second. */
+/** The time after its end within which a lease and its keys are found to be over: the lessor checks twice a second. */
 export const FOUND_LATE_MS = 500;
-/** How likely a member that was cut off hears of the others when it is asked for something that takes them. */
+/** The probability that a member that was cut off learns of the others at a request that needs them. */
 const HEARS = 0.6;
 
 const UNAVAILABLE = 14;
@@ -18,11 +18,11 @@ export const MEMBERS: readonly string[] = ["http://one", "http://two", "http://t
 interface Lease {
   readonly id: string;
   readonly ttlS: number;
-  /** When it runs out, by the service's clock. */
+  /** The time at which it runs out, by the service's clock. */
   untilMs: number;
 }
 
-/** A member that led, was cut off from the others, and does not know that they have elected another one. */
+/** A member that led, was cut off, and does not know that the others have elected another leader. */
 interface CutOff {
   readonly member: string;
   readonly raftTerm: number;
@@ -31,20 +31,20 @@ interface CutOff {
 }
 
 /**
- * The part of etcd that elections use, as its gateway answers: keys, leases, transactions; and the members' leader, who keeps the
+ * The part of etcd that elections use, as its gateway answers: keys, leases and transactions. The members' leader keeps the
  * leases' time. https://etcd.io/docs/v3.6/learning/api/
  */
 export class EtcdService {
   readonly keys: EtcdKeys;
-  /** Is told of each step's changes. */
+  /** Called with each step's changes. */
   onChanged: (events: readonly KeyEvent[]) => void = () => {};
   readonly #world: VirtualClock;
   readonly #rate: number;
   readonly #random: SeededRandom;
   readonly #leases = new Map<string, Lease>();
-  /** Leases that are gone, and how long they were. */
+  /** The leases that are gone, with their durations. */
   readonly #gone = new Map<string, number>();
-  /** As before 3.4.38, 3.5.23 and 3.6.5, a keep-alive succeeds after the lease was revoked. */
+  /** True for the behaviour before 3.4.38, 3.5.23 and 3.6.5: a keep-alive succeeds after the lease was revoked. */
   readonly #keepsTheGone: boolean;
   #raftTerm = 2;
   #cutOff: CutOff | undefined;
@@ -72,7 +72,7 @@ export class EtcdService {
     return { cluster_id: "7", member_id, revision: String(this.keys.revision), raft_term: String(this.#raftTerm) };
   }
 
-  /** When a lease runs out, by the true time. */
+  /** Returns when a lease runs out, by the true time. */
   endsMs(lease: string): number {
     return (this.#leases.get(lease)?.untilMs ?? -Infinity) / this.#rate;
   }
@@ -82,8 +82,8 @@ export class EtcdService {
   }
 
   /**
-   * The members elect another leader, who lets every lease begin anew, and go on for up to an election time-out more.
-   * @param member the former one, where it does not hear of it until {@link heal}.
+   * Makes the members elect another leader. The new leader restarts the time of every lease, and adds up to an election time-out.
+   * @param member the former leader, if it does not learn of this until {@link heal}.
    */
   electLeader(member: string | undefined): void {
     const leases = new Set(this.#leases.keys());
@@ -95,17 +95,17 @@ export class EtcdService {
     }
   }
 
-  /** A member that was cut off hears of the others again. */
+  /** Lets a member that was cut off learn of the others again. */
   heal(): void {
     this.#cutOff = undefined;
   }
 
-  /** Grants a lease that is kept without anybody asking, until it is {@link abandon}ed or revoked. */
+  /** Grants a lease that lasts without keep-alives, until it is {@link abandon}ed or revoked. */
   grantKept(id: string, ttlS: number): void {
     this.#leases.set(id, { id, ttlS, untilMs: Infinity });
   }
 
-  /** Nobody keeps such a lease any more. */
+  /** Ends the keep-alives of such a lease. */
   abandon(id: string): void {
     const lease = this.#leases.get(id);
     if (!lease) return;
@@ -113,7 +113,7 @@ export class EtcdService {
     this.#watchOver(lease);
   }
 
-  /** Ends a lease, and the keys on it. */
+  /** Ends a lease, and deletes the keys on it. */
   revoke(id: string): boolean {
     const lease = this.#leases.get(id);
     if (!lease) return false;
@@ -144,7 +144,10 @@ export class EtcdService {
     }
   }
 
-  /** What takes the others fails, unless it makes it hear of them. A lease is kept by itself, in vain. */
+  /**
+   * Answers in place of a member that is cut off. A request that needs the others fails, unless it makes the member learn of
+   * them. The member extends a lease by itself, without effect.
+   */
   #answerCutOff(path: EtcdPath, body: Json, { raftTerm, revision, leases }: CutOff): Json {
     const header = { raft_term: String(raftTerm), revision: String(revision) };
     const id = String(body["ID"]);
@@ -169,7 +172,7 @@ export class EtcdService {
 
   #keepAlive(id: string): Json {
     const lease = this.#leases.get(id);
-    // One that is over is not kept any more, though it may not have been found to be.
+    // A lease that is over is not extended, even if etcd has not noticed its end.
     if (lease && lease.untilMs > this.#nowMs) {
       lease.untilMs = this.#nowMs + lease.ttlS * 1_000;
       return { ID: id, TTL: this.#ttl(id) };
@@ -181,7 +184,7 @@ export class EtcdService {
     return String(this.#leases.get(id)?.ttlS ?? this.#gone.get(id) ?? 0);
   }
 
-  /** Ends a lease some time after it has run out, unless it is kept. */
+  /** Ends a lease some time after it has run out, unless it was extended. */
   #watchOver(lease: Lease): void {
     const foundLateMs = this.#random.between(0, FOUND_LATE_MS);
     const look = (): void => {

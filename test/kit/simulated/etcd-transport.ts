@@ -5,19 +5,22 @@ import { MEMBERS, type EtcdService } from "./etcd-service.ts";
 
 /** One stream of a watch, at the service. */
 export interface WatchStream {
-  /** It stands still: nothing comes of it, and nobody is told. */
+  /** True if it stalls: it yields nothing, and its client does not notice. */
   isStalled: boolean;
   push(events: readonly KeyEvent[]): void;
-  /** The connection breaks. */
+  /** Breaks the connection. */
   cut(): void;
 }
 
-/** How long a connection whose end nobody has told of stays: Node asks after a second without a word, and gives up ten seconds later. */
+/**
+ * The time for which a client keeps a connection that was lost without an end: Node sends a keep-alive after a second of silence,
+ * and gives up ten seconds later.
+ */
 const KEEP_ALIVE_MS = 11_000;
 
 interface Watched {
   readonly from: string;
-  /** The end of its range; a single key otherwise. */
+  /** The end of its range; `undefined` for a single key. */
   readonly to: string | undefined;
   readonly startRevision: number;
   readonly isPutFiltered: boolean;
@@ -28,15 +31,15 @@ export interface EtcdTransportOptions {
   readonly service: EtcdService;
   readonly process: ProcessClock;
   readonly network: Network;
-  /** What a member answers to this process. */
+  /** Returns the answer of a member to this process. */
   readonly answer: (path: EtcdPath, body: Json, member: string) => Json;
-  /** All streams there are. */
+  /** All streams. */
   readonly streams: Set<WatchStream>;
-  /** The failure of a stream whose connection breaks. */
+  /** Returns the failure of a stream whose connection breaks. */
   readonly broken: () => Error;
 }
 
-/** The way of one process to the simulated etcd, in place of HTTP: to one member, and to the next where that fails. */
+/** The transport of one process to the simulated etcd, in place of HTTP. It uses one member, and the next one after a failure. */
 export class SimulatedTransport implements EtcdTransport {
   readonly #options: EtcdTransportOptions;
   #current = 0;
@@ -45,7 +48,7 @@ export class SimulatedTransport implements EtcdTransport {
     this.#options = options;
   }
 
-  /** The one that it asks. */
+  /** The member that it uses. */
   get member(): string {
     return MEMBERS[this.#current] as string;
   }
@@ -54,7 +57,7 @@ export class SimulatedTransport implements EtcdTransport {
     const { world, answer, process, network } = this.#options;
     const member = endpoint ?? this.member;
     const leave = (): void => this.#leave(member);
-    // Whoever waits no longer for a member asks another one.
+    // An abort makes this process use another member.
     signal.addEventListener("abort", leave, { once: true });
     try {
       const passage = network({ operation: operationOf(path, body) });
@@ -77,7 +80,7 @@ export class SimulatedTransport implements EtcdTransport {
       const [first, ...others] = network({ operation: "watch" }).arrivals;
       for (const afterMs of [first?.replyAfterMs ?? lostMs, ...others.map(({ replyAfterMs }) => replyAfterMs)]) {
         if (afterMs === undefined) continue;
-        // What one connection carries comes in order.
+        // Messages of one connection arrive in order.
         lastMs = Math.max(lastMs, world.monotonicMs() + afterMs);
         world.setTimer(() => process.deliver(act), lastMs - world.monotonicMs());
       }
@@ -158,7 +161,7 @@ function isSeen({ type, revision, key: { key } }: KeyEvent, { from, to, startRev
 }
 
 function eventShown({ type, key, revision }: KeyEvent): Json {
-  // Of a key that is gone, its name and when it went.
+  // For a deleted key, its name and the revision of its deletion.
   const { key: name } = shown(key) as { readonly key: string };
   return type === "PUT" ? { kv: shown(key) } : { type, kv: { key: name, mod_revision: String(revision) } };
 }

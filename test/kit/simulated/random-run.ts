@@ -1,18 +1,18 @@
-/** What one run of orders at random came to, where a seed decides everything. */
+/** The result of one run of random orders, in which a seed decides everything. */
 export interface RandomRun {
   readonly plan: { readonly seed: number; readonly store: string };
   readonly violation: Broken | undefined;
-  /** What was asked of it, or befell it. */
+  /** The number of orders and faults. */
   readonly steps: number;
   readonly requests: number;
   readonly virtualMs: number;
   readonly terms: number;
   readonly faults: ReadonlyMap<string, number>;
-  /** Everything that happened, if it was asked for. */
+  /** Everything that happened, if the caller asked for it. */
   readonly history: readonly string[];
 }
 
-/** One rule was broken, by its name in the simulation: it ends the run. */
+/** The error of a broken rule, with the rule's name in the simulation. It ends the run. */
 export class Broken extends Error {
   readonly invariant: string;
 
@@ -22,7 +22,7 @@ export class Broken extends Error {
   }
 }
 
-/** Returns what has broken a rule while something was played; `undefined` if nothing has. */
+/** Returns the broken rule of a run; `undefined` if there is none. */
 export async function violationIn(play: () => Promise<void>): Promise<Broken | undefined> {
   try {
     await play();

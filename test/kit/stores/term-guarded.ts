@@ -22,8 +22,7 @@ export function makeTermGuarded(path: string): void {
 
 /**
  * Returns documents for stores that have no fence of their own. The documents are a separate resource. It remembers the highest
- * term that it has
- * seen, and refuses a write with a lower one. A seal makes it see a term.
+ * term that it has seen, and refuses a write with a lower one. A seal makes it see a term.
  */
 export function openTermGuarded(path: string): Pick<OpenStore, "document" | "isRefusal" | "close"> {
   const database = openFile(path, BUSY_MS);

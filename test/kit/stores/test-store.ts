@@ -83,8 +83,7 @@ export interface GuardedDocument {
   seal?(leadership: Leadership): Promise<void>;
   /**
    * Replaces the content by the result of `change`; no other write comes in between. `change` is called again if the store's SDK
-   * retries, for
-   * example after a lost reply.
+   * retries, for example after a lost reply.
    */
   update(leadership: Leadership, change: (content: string) => string): Promise<void>;
   /** Replaces the content, without a check whether this process believes in its leadership. */

@@ -5,7 +5,7 @@ import type { ProviderFacts } from "./provider-facts.ts";
 import { hasTerraform, terraformProviders } from "./terraform-providers.ts";
 import { warningsOf } from "./warnings.ts";
 
-/** Declares the tests of an app. Its stack asks for the versions of the providers that the tables are of, and newer ones. */
+/** Declares the tests of an app. Its stack requires the providers' versions of the tables, or newer ones. */
 export function testApp(stack: TerraformStack, ...providers: readonly ProviderFacts[]): void {
   describe("the app", () => {
     const json = Testing.synth(stack, true);
@@ -30,7 +30,7 @@ export function testApp(stack: TerraformStack, ...providers: readonly ProviderFa
       expect(json).not.toContain(process.cwd());
     });
 
-    // No registry of packages has it, so builds cannot count on it.
+    // terraform is in no package registry, so builds cannot rely on it.
     test.skipIf(!hasTerraform())("can be read by terraform (skipped where it is not installed)", () => {
       for (const { source } of providers) expect(terraformProviders(json).toLowerCase()).toContain(source.toLowerCase());
     });

@@ -1,9 +1,9 @@
 import type { ArgumentFacts, AttributeFact, BlockFact, ProviderFacts } from "./provider-facts.ts";
 
-/** Terraform's own arguments of any resource. */
+/** Terraform's own arguments of every resource. */
 const META_ARGUMENTS = new Set(["depends_on", "count", "for_each", "provider", "lifecycle", "provisioner", "connection", "//"]);
 
-/** A stack as `Testing.synth` gives it, once parsed. */
+/** A stack as `Testing.synth` returns it, once parsed. */
 export interface SynthesizedStack {
   readonly terraform?: { readonly required_providers?: Readonly<Record<string, { source: string; version: string }>> };
   readonly provider?: Readonly<Record<string, readonly Json[]>>;
@@ -16,9 +16,9 @@ export interface SynthesizedStack {
 type Json = Readonly<Record<string, any>>;
 
 /**
- * Everything in a stack that its providers would refuse: types of resources, arguments and blocks that it does not have,
- * required ones that are missing, values of another type, a block too many or too few, and references to what is not there.
- * Each fault is a line that names the place.
+ * Returns everything in a stack that its providers would refuse; each fault is a line that names the place. It finds unknown
+ * types of resources, arguments and blocks. It finds missing required ones, values of another type, a block too many or too few,
+ * and references to nothing.
  */
 export function findArgumentFaults(stack: SynthesizedStack, ...providers: readonly ProviderFacts[]): string[] {
   const faults: string[] = [];
@@ -42,7 +42,7 @@ export function findArgumentFaults(stack: SynthesizedStack, ...providers: readon
   return faults;
 }
 
-/** The name by which a stack has a provider: `google` for hashicorp/google. */
+/** Returns the name of a provider in a stack: `google` for hashicorp/google. */
 export function providerName(source: string): string {
   return source.slice(source.indexOf("/") + 1);
 }
@@ -62,7 +62,7 @@ function checkArguments(place: string, given: Json, facts: ArgumentFacts, faults
 
 function checkAttribute(place: string, value: unknown, fact: AttributeFact, faults: string[]): void {
   const type = fact.replace("required ", "");
-  // Terraform finds out by itself what an expression gives.
+  // Terraform itself evaluates an expression.
   if (typeof value === "string" && value.startsWith("${") && value.endsWith("}")) return;
   const given = Array.isArray(value)
     ? "list"
@@ -88,7 +88,7 @@ function checkBlocks(place: string, value: unknown, { min = 0, max, block }: Blo
 
 const REFERENCE = /\b(?<type>[a-z][a-z0-9_]*)\.(?<id>[A-Za-z0-9_-]+)(?:\.(?<attribute>[a-z0-9_]+))?/g;
 
-/** Every `${...}` refers to a variable, or to an attribute of a resource, that is there. */
+/** Checks that every `${...}` refers to an existing variable, or to an attribute of an existing resource. */
 function checkReferences(stack: SynthesizedStack, resources: ProviderFacts["resources"], faults: string[]): void {
   for (const [, expression = ""] of JSON.stringify({ ...stack, "//": undefined }).matchAll(/\$\{([^}]*)\}/g)) {
     for (const { groups } of expression.matchAll(REFERENCE)) {

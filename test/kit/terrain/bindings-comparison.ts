@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ArgumentFacts, AttributeFact, BlockFact, ProviderFacts } from "./provider-facts.ts";
 
-/** Writes how a table differs from the provider's own bindings, which it installs; an exit code of 1 says that it does. */
+/**
+ * Prints the differences between a table and the provider's own bindings, which it installs. The exit code is 1 if there are any.
+ */
 export function reportDifferences(provider: ProviderFacts & { readonly bindings: string }): void {
   const { differences, compared } = compareWithBindings(provider);
   for (const difference of differences) process.stderr.write(`${difference}\n`);
@@ -14,9 +16,8 @@ export function reportDifferences(provider: ProviderFacts & { readonly bindings:
 }
 
 /**
- * Installs the bindings that were generated from the provider itself, in a temporary folder, and compares the table with
- * them: names, blocks or attributes, types, what is required, how many, and what is exported. It takes a network and 300 MB.
- *
+ * Installs the bindings that were generated from the provider itself, in a temporary folder, and compares the table with them. It
+ * compares names, blocks or attributes, types, what is required, how many, and what is exported. It needs a network and 300 MB.
  * @returns the differences, each a line, and how many facts were compared
  */
 function compareWithBindings(provider: ProviderFacts & { readonly bindings: string }): {
@@ -25,7 +26,7 @@ function compareWithBindings(provider: ProviderFacts & { readonly bindings: stri
 } {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-bindings-"));
   try {
-    // Without their peer, which is not needed for reading, and is another version than ours.
+    // Without their peer, which is not needed for reading, and has another version than ours.
     execFileSync("npm", ["install", "--legacy-peer-deps", "--no-audit", "--no-fund", "--ignore-scripts", provider.bindings], {
       cwd: folder,
       stdio: ["ignore", "ignore", "inherit"],
@@ -37,7 +38,7 @@ function compareWithBindings(provider: ProviderFacts & { readonly bindings: stri
   }
 }
 
-/** The same with bindings that are there already. */
+/** Does the same with bindings that are installed already. */
 export function compareWithFolder(provider: ProviderFacts, root: string): { differences: string[]; compared: number } {
   return new Comparison(provider, root).run();
 }
@@ -65,7 +66,7 @@ class Comparison {
 
     const [, name = ""] = this.#provider.source.split("/");
     const own = this.#read("provider");
-    // The bindings call all of these optional, and repeated.
+    // In the bindings all of these are optional, and repeated.
     this.#arguments(`provider.${name}`, this.#provider.configuration, own, "synthesizeHclAttributes", undefined);
     for (const [type, { arguments: args, exports = [] }] of Object.entries(this.#provider.resources)) {
       const source = this.#read(type.replace(`${name}_`, "").replaceAll("_", "-"));
@@ -120,7 +121,7 @@ class Comparison {
 interface RealArgument {
   readonly type: string;
   readonly required: boolean;
-  /** The name of what writes it, where it is a block. */
+  /** The name of the function that writes it, if it is a block. */
   readonly block: string | undefined;
   readonly repeated: boolean;
 }

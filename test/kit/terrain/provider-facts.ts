@@ -1,12 +1,19 @@
-/** The arguments of a Terraform provider, as far as they concern ours: written by hand, compared with the real one on demand. */
+/**
+ * The arguments of a Terraform provider that our constructs use. They are written by hand, and compared with the real provider on
+ * demand.
+ */
 export interface ProviderFacts {
-  /** As in Terraform's registry: `hashicorp/google`. */
+  /** The name in Terraform's registry: `hashicorp/google`. */
   readonly source: string;
-  /** Of the provider. */
+  /** The version of the provider. */
   readonly version: string;
-  /** The npm package of bindings that were generated from that version, which the comparison installs; not every provider has one. */
+  /**
+   * The npm package of bindings that were generated from that version, which the comparison installs. Some providers have none.
+   */
   readonly bindings?: string;
-  /** The version that the bindings are of, where there are none of `version`, which then has been read about alone. */
+  /**
+   * The version of the bindings, if there are none of `version`. The facts of `version` then come from its documentation only.
+   */
   readonly boundAt?: string;
   /** The arguments of the provider's own block. */
   readonly configuration: ArgumentFacts;
@@ -15,22 +22,22 @@ export interface ProviderFacts {
 
 export interface ResourceFacts {
   readonly arguments: ArgumentFacts;
-  /** Attributes that the provider fills in, and that others refer to. */
+  /** Attributes that the provider sets, and to which others refer. */
   readonly exports?: readonly string[];
 }
 
-/** Every required argument, and those of the optional ones that are used. */
+/** Every required argument, and the optional ones that are used. */
 export type ArgumentFacts = Readonly<Record<string, AttributeFact | BlockFact>>;
 
 export type AttributeType = "string" | "number" | "bool" | "list" | "set" | "map";
 
-/** `string` is an attribute that may be left out, `required string` one that may not. */
+/** `string` is an optional attribute, `required string` a required one. */
 export type AttributeFact = AttributeType | `required ${AttributeType}`;
 
 export interface BlockFact {
-  /** How often it has to be there. */
+  /** The least number of these blocks. */
   readonly min?: number;
-  /** How often it may be there. */
+  /** The greatest number of these blocks. */
   readonly max?: number;
   readonly block: ArgumentFacts;
 }

@@ -12,7 +12,7 @@ export interface Synthesized {
   readonly of: (type: string) => Resource[];
 }
 
-/** The files that a stack is written as. Nothing is looked at that its providers would not take. */
+/** Returns the files of a stack. Fails if the stack has anything that its providers would refuse. */
 export function synthesizedFor(stack: TerraformStack, ...providers: readonly ProviderFacts[]): Synthesized {
   const json = Testing.synth(stack, true);
   const parsed = JSON.parse(json) as SynthesizedStack;

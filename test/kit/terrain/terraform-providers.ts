@@ -3,14 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** There is a `terraform` to ask. */
+/** Reports whether `terraform` is installed. */
 export function hasTerraform(): boolean {
   return spawnSync("terraform", ["version"]).status === 0;
 }
 
 /**
- * The answer of `terraform providers` on a stack, which it parses for that, without a network; not what a provider would say.
- * @throws {Error} if Terraform refuses it, with its words.
+ * Returns the answer of `terraform providers` on a stack. Terraform parses the stack for that, without a network. It does not ask
+ * the providers.
+ * @throws {Error} if Terraform refuses it, with Terraform's message.
  */
 export function terraformProviders(stack: string): string {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-terrain-"));

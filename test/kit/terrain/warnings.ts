@@ -3,7 +3,7 @@ import type { IConstruct } from "constructs";
 
 const WARNING: string = AnnotationMetadataEntryType.WARN;
 
-/** The warnings of a construct and of all below it, which are shown when an app is synthesized. */
+/** Returns the warnings of a construct and of all below it, which are shown when an app is synthesized. */
 export function warningsOf(scope: IConstruct): string[] {
   return scope.node
     .findAll()

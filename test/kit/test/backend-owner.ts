@@ -1,6 +1,6 @@
 /**
- * A program that owns the backend that its first argument names, for the tests of what becomes of it. It stops it, pauses it
- * or leaves it be, as its second argument says, and prints its process id.
+ * A program that starts the backend of its first argument, for tests of the backend's end. It stops the backend, pauses it, or
+ * lets it serve, as its second argument says. Then it prints the backend's process id.
  */
 import { startAzurite } from "../backends/azurite.ts";
 import { startMoto } from "../backends/moto.ts";
@@ -11,7 +11,7 @@ const starts = { azurite: startAzurite, moto: startMoto, postgres: startPostgres
 /** The backends that this program can own. */
 export type OwnedBackend = keyof typeof starts;
 
-/** What it does with its backend, once that has started. */
+/** The action on the backend, once that has started. */
 export type Then = "serve" | "pause" | "stop";
 
 const backend = await starts[process.argv[2] as OwnedBackend]();

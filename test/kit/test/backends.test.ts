@@ -19,8 +19,8 @@ import { processState, reachesState } from "../processes/process-state.ts";
 import { childrenOf } from "../processes/process-tree.ts";
 import type { OwnedBackend, Then } from "./backend-owner.ts";
 
-// One of each kind: a Node process (dynalite and our Firestore are the same), a program that speaks as it does, and a daemon, which
-// runs in several processes, and as another user.
+// One backend of each kind: a Node process (as dynalite and our Firestore are), another program with the same protocol, and a
+// daemon. The daemon runs in several processes, and as another user.
 describe.each([
   { name: "azurite" as const, start: startAzurite, missing: Promise.resolve(undefined) },
   { name: "moto" as const, start: startMoto, missing: motoMissing() },
@@ -28,7 +28,7 @@ describe.each([
 ])("the processes of $name", async ({ name, start, missing }) => {
   const isThere = !(await isMissing(missing));
 
-  test.runIf(isThere)("stop where they stand, go on, and are gone when stop resolves, even if they were paused", async () => {
+  test.runIf(isThere)("stop at once, continue, and are gone when stop resolves, even if they were paused", async () => {
     await using backend = await start();
     const pids = [backend.pid, ...(await childrenOf([backend.pid]))];
     await backend.pause();
@@ -45,7 +45,7 @@ describe.each([
     backend.resume();
   });
 
-  test.runIf(isThere)("leave nothing behind that keeps their parent alive, or data", async () => {
+  test.runIf(isThere)("leave neither data behind nor anything that keeps their parent alive", async () => {
     const owner = await startOwner(name, "stop");
     const [code] = (await once(owner.process, "exit")) as [number | null];
     expect(code).toBe(0);
@@ -66,7 +66,7 @@ describe.each([
   });
 });
 
-test("a service that ends does not leave waiting who moves its clock", async () => {
+test("a move of the clock rejects when its service ends", async () => {
   await using azurite = await startAzurite();
   await azurite.pause();
   const [advanced] = await Promise.allSettled([azurite.advance(1), azurite.stop()]);
@@ -74,7 +74,7 @@ test("a service that ends does not leave waiting who moves its clock", async () 
   await expect(azurite.advance(1)).rejects.toThrow(`Azurite (pid ${azurite.pid}) has ended, killed by SIGKILL.`);
 });
 
-test("a program that does not start is an error with its last words", async () => {
+test("a program that does not start causes an error with its last output", async () => {
   const args = ["-e", 'console.error("no port"); process.exit(3)'];
   const started = startServiceProcess({ name: "It", command: nodeExecutable(), args });
   await expect(started).rejects.toThrow(/^It did not start, exit code 3\.\nno port/u);
@@ -86,7 +86,7 @@ test("a program that takes too long to start is ended", async () => {
   expect(program.hasEnded).toBe(true);
 });
 
-test("dynalite survives clients that break off in the middle of a request", async () => {
+test("dynalite survives clients that abort in the middle of a request", async () => {
   await using dynalite = await startDynalite();
   for (let index = 0; index < 10; index++) {
     const socket = connect(Number(new URL(dynalite.url).port), "127.0.0.1");

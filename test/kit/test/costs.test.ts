@@ -8,20 +8,20 @@ const processor = cost(second, [2, "instances"], SECONDS);
 const writes = cost(write, [525_600, "renewals"]);
 
 describe("the costs of a construct", () => {
-  test("are its factors multiplied, at the price of so many", () => {
+  test("are the product of its factors, at the price of a number of units", () => {
     expect(amount(processor)).toBeCloseTo(94.608, 6);
     expect(amount(writes)).toBeCloseTo(0.47304, 6);
     expect(sum([processor, writes])).toBeCloseTo(95.08104, 6);
     expect(sum([])).toBe(0);
   });
 
-  test("are shown as one calculates them by hand", () => {
+  test("are shown as a calculation by hand", () => {
     expect(arithmetic(processor)).toBe("2 instances × 2,628,000 s × 0.000018");
     expect(arithmetic(writes)).toBe("525,600 renewals × 0.09 / 100,000");
     expect([0, 0.001, 0.47304, 1_234.5].map((usd) => dollars(usd))).toEqual(["0", "< 0.01", "0.47", "1,234.50"]);
   });
 
-  test("are told in tables whose columns are as wide as their widest cell, each price once", () => {
+  test("are listed in tables whose columns are as wide as their widest cell, each price once", () => {
     const facts = { makes: "a pool", costs: [processor, writes], rights: "none" };
     const section = sectionOf({ folder: "gcp", region: "us-central1", seen: "2026-11-23", constructs: { A: facts, Bcd: facts } });
     expect(section).toContain("| `A`       | a pool | 95.08       | none            |");

@@ -7,7 +7,7 @@ import { memoryFolder } from "../backends/memory-folder.ts";
 import { isMissing } from "../backends/missing-backend.ts";
 
 describe.skipIf(await isMissing(etcdMissing()))("etcd", () => {
-  test("keeps its data when it is killed and starts again, and begins with a snapshot's", async () => {
+  test("keeps its data when it is killed and started again, and can start with those of a snapshot", async () => {
     await using etcd = await startEtcd();
     const { pid, url } = etcd;
     await etcdctl(etcd, ["put", "key", "old"]);
@@ -26,7 +26,7 @@ describe.skipIf(await isMissing(etcdMissing()))("etcd", () => {
     await expect(etcdctl(restored, ["get", "key"])).resolves.toBe("key\nold\n");
   });
 
-  test("goes on with two of three members", async () => {
+  test("works with two of three members", async () => {
     const [first, second, third] = await startEtcdCluster();
     await using members = new AsyncDisposableStack();
     for (const member of [first, second, third]) members.use(member);
@@ -41,7 +41,7 @@ describe.skipIf(await isMissing(etcdMissing()))("etcd", () => {
     await expect(etcdctl(second, ["get", "key"])).resolves.toBe("key\nvalue\n");
   });
 
-  test("asks for certificates and passwords", async () => {
+  test("requires certificates and passwords", async () => {
     const certificates = await makeCertificates(await folder());
     await using etcd = await startEtcd({ certificates });
     const worker = { user: "worker", password: "secret" };

@@ -1,6 +1,6 @@
 /**
- * A program that leaves requests in every state in which a fault can leave them, and then stops the proxy. It prints how
- * each of them ended. Nothing in it ends the process: that happens only if the proxy has left nothing open.
+ * A program that leaves requests in every state that a fault can cause, and then stops the proxy. It prints how each of them
+ * ended. Nothing in it ends the process: it ends only if the proxy has left nothing open.
  */
 import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
@@ -24,7 +24,7 @@ const faults: Readonly<Record<string, Fault>> = {
 };
 proxy.rule = ({ path }) => faults[path];
 
-// Connections that are kept alive, and so still open when nothing is under way on them.
+// Connections that are kept alive, so they are still open when no request is under way.
 const agent = new Agent({ keepAlive: true });
 const paths = ["/plain", "/silent", ...Object.keys(faults)];
 const endings = Promise.all(paths.map(async (path) => [path, await ending(path)] as const));
@@ -38,7 +38,7 @@ await Promise.all([proxy.stop(), proxy.stop()]);
 process.stdout.write(`${JSON.stringify(Object.fromEntries(await endings))}\n`);
 service.close();
 
-/** The body of the reply, or the code of the error in place of one. */
+/** Returns the body of the reply, or the message of the error. */
 async function ending(path: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   request(`${proxy.url}${path}`, { agent }, (reply) => reply.setEncoding("utf8").once("data", resolve))

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 describe("without a rule", () => {
-  test("forwards nothing of a request that never arrives whole", async () => {
+  test("forwards nothing of a request that does not arrive whole", async () => {
     await using proxy = await startFaultProxy(azurite.url);
     const socket = connect(Number(new URL(proxy.url).port), "127.0.0.1");
     socket.end("PUT / HTTP/1.1\r\nHost: proxy\r\nContent-Length: 2\r\n\r\n1");
@@ -44,7 +44,7 @@ describe("without a rule", () => {
   });
 });
 
-test("a stream is passed on piece by piece, may lose one, and ends when the client leaves", async () => {
+test("a stream is passed on piece by piece, may lose a piece, and ends when the client leaves", async () => {
   const ended = Promise.withResolvers<void>();
   let write: (piece: string) => void = () => undefined;
   const service = createServer((_, response) => {
@@ -76,7 +76,7 @@ test("a stream is passed on piece by piece, may lose one, and ends when the clie
 });
 
 describe("faults", () => {
-  test("delay: the request, and then the reply", async () => {
+  test("delay: holds the request, and then the reply", async () => {
     await using proxy = await startFaultProxy(azurite.url);
     const { blob } = await proxiedBlob(proxy);
     proxy.rule = () => ({ kind: "delay", requestMs: 60, replyMs: 40 });
@@ -89,7 +89,7 @@ describe("faults", () => {
     expect(answeredMs! - deliveries[0]!.repliedMs!).toBeGreaterThanOrEqual(39);
   });
 
-  test("delay: a request goes through though its client has gone away", async () => {
+  test("delay: forwards a request although its client has gone away", async () => {
     await using proxy = await startFaultProxy(azurite.url);
     const { blob, direct } = await proxiedBlob(proxy);
     proxy.rule = () => ({ kind: "delay", requestMs: 60 });
@@ -101,7 +101,7 @@ describe("faults", () => {
     expect(request.answeredMs).toBeUndefined();
   });
 
-  test("black-hole, request: the service never hears of it, and the client gets no answer", async () => {
+  test("black-hole, request: the service does not get it, and the client gets no answer", async () => {
     await using proxy = await startFaultProxy(azurite.url);
     const { blob, direct } = await proxiedBlob(proxy);
     proxy.rule = () => ({ kind: "black-hole", side: "request" });
@@ -140,12 +140,12 @@ describe("faults", () => {
     await expect(direct.getProperties()).resolves.toMatchObject({ leaseState });
   });
 
-  test("cut: sends nothing after the service has answered, or half", async () => {
+  test("cut: sends nothing, or half, after the service has answered", async () => {
     await using proxy = await startFaultProxy(azurite.url);
     const { blob } = await proxiedBlob(proxy);
     const path = new URL(blob.url).pathname;
 
-    // Not signed, hence refused, with a body; a reply to HEAD has none.
+    // An unsigned request is refused, with a body; a reply to HEAD has none.
     const whole = await rawReply(proxy, `GET ${path}`);
     proxy.rule = () => ({ kind: "cut", side: "after" });
     const nothing = await rawReply(proxy, `GET ${path}`);
@@ -161,7 +161,7 @@ describe("faults", () => {
     expect(halfHead).not.toContain("\r\n\r\n");
   });
 
-  test("answer: in place of the service", async () => {
+  test("answer: answers in place of the service", async () => {
     await using proxy = await startFaultProxy(azurite.url);
     const { blob, direct } = await proxiedBlob(proxy);
     proxy.rule = ({ name }) =>
@@ -175,11 +175,11 @@ describe("faults", () => {
     expect((error as { response: { headers: Headers } }).response.headers.get("retry-after")).toBe("7");
     expect(proxy.requests).toMatchObject([{ name: "metadata", fault: { kind: "answer" }, deliveries: [] }]);
     await expect(direct.getProperties()).resolves.toMatchObject({ metadata: {} });
-    // No rule for this one.
+    // There is no rule for this request.
     await expect(blob.getProperties()).resolves.toMatchObject({ metadata: {} });
   });
 
-  test("duplicate: twice, with the answer to the second", async () => {
+  test("duplicate: forwards the request twice, and returns the second answer", async () => {
     await using proxy = await startFaultProxy(azurite.url);
     const { blob, direct } = await proxiedBlob(proxy);
     const { etag } = await direct.getProperties();
@@ -192,7 +192,7 @@ describe("faults", () => {
     await expect(direct.getProperties()).resolves.toMatchObject({ metadata: { written: "once" } });
   });
 
-  test("hold: until the promise resolves, with the client or without it", async () => {
+  test("hold: holds the request until the promise resolves, with the client or without it", async () => {
     await using proxy = await startFaultProxy(azurite.url);
     const { blob, direct } = await proxiedBlob(proxy);
     const first = Promise.withResolvers<void>();
@@ -230,7 +230,7 @@ describe("faults", () => {
 });
 
 describe("partition", () => {
-  test("lets no request in, until it has healed", async () => {
+  test("lets no request through until it has healed", async () => {
     await using proxy = await startFaultProxy(azurite.url);
     const { blob, direct } = await proxiedBlob(proxy);
 
@@ -250,11 +250,11 @@ describe("partition", () => {
     { kind: "delay", requestMs: 0 },
     { kind: "cut", side: "after" },
     { kind: "cut", side: "mid-reply" },
-  ])("lets neither a reply out nor a fault show: %o", async (fault) => {
+  ])("lets neither a reply nor a fault through: %o", async (fault) => {
     await using proxy = await startFaultProxy(azurite.url);
     const { blob } = await proxiedBlob(proxy);
     proxy.rule = () => {
-      // The request is past the proxy's door, and all that is left to lose is its end.
+      // The request has passed the proxy. Only its end can still be lost.
       proxy.partition(true);
       return fault;
     };
@@ -285,7 +285,7 @@ describe("stop", () => {
     });
   });
 
-  test("delivers nothing afterwards, and ends those who wait for a request", async () => {
+  test("delivers nothing afterwards, and ends every wait for a request", async () => {
     const proxy = await startFaultProxy(azurite.url);
     const { blob, direct } = await proxiedBlob(proxy);
     const gate = Promise.withResolvers<void>();
@@ -307,14 +307,14 @@ describe("stop", () => {
 const isReceived = (): boolean => true;
 const isApplied = ({ deliveries }: ProxiedRequest): boolean => deliveries[0]?.status !== undefined;
 
-/** A new blob as seen through the proxy, whose record is empty then, and without it. */
+/** Returns a new blob through the proxy, whose record is empty then, and the same blob without it. */
 async function proxiedBlob(proxy: FaultProxy): Promise<{ blob: BlockBlobClient; direct: BlockBlobClient }> {
   const direct = await freshBlob(azurite.url);
   const blob = containerClient(proxy.url, direct.containerName).getBlockBlobClient(direct.name);
   return { blob, direct };
 }
 
-/** Sends a request, and aborts it as soon as the proxy's record has one that matches `when`, unanswered as it is. */
+/** Sends a request, and aborts it as soon as the proxy's record has a matching one, which has no answer then. */
 async function abandon(
   proxy: FaultProxy,
   send: (signal: AbortSignal) => Promise<unknown>,
@@ -325,7 +325,7 @@ async function abandon(
   expect(reply).toMatchObject({ status: "rejected", reason: { name: "AbortError" } });
 }
 
-/** All bytes that come for a request that is not signed, until the connection is closed. */
+/** Returns all bytes of the reply to an unsigned request, until the connection is closed. */
 async function rawReply(proxy: FaultProxy, requestLine: string): Promise<string> {
   const { host, port } = new URL(proxy.url);
   const socket = connect(Number(port), "127.0.0.1");

@@ -14,7 +14,7 @@ const FAILED_PRECONDITION = 9;
 const ABORTED = 10;
 const UNIMPLEMENTED = 12;
 
-/** A server that a test can ask. */
+/** A server that a test can use. */
 interface RunningServer extends AsyncDisposable {
   readonly host: string;
 }
@@ -28,16 +28,17 @@ const ours = { name: "our server", start: startOurs };
 const official = { name: "the official emulator", start: startOfficialFirestore as () => Promise<RunningServer> };
 const servers = (await officialFirestoreMissing()) === undefined ? [ours, official] : [ours];
 
-/*
- * What the tests of @leasehold/firestore and its conformance would not notice: where our server refuses what the service
- * refuses, with its codes, and where it does less than it is asked. It does as the official emulator, where that is installed.
+/**
+ * Tests what the tests of @leasehold/firestore and its conformance would not notice. Our server must refuse what the service
+ * refuses, with the same codes, and must not do less than it is asked for. It must behave as the official emulator, if that is
+ * installed.
  */
 describe.each(servers)("$name", ({ start }) => {
   let server: RunningServer;
   let firestore: Firestore;
 
   beforeAll(async () => {
-    // Else the client looks for a metadata server first.
+    // Without this the client looks for a metadata server first.
     process.env["METADATA_SERVER_DETECTION"] = "none";
     server = await start();
     firestore = clientOf(server.host);
@@ -56,7 +57,7 @@ describe.each(servers)("$name", ({ start }) => {
     return freshCollection().doc("d");
   }
 
-  /** A time of no version of any document. */
+  /** A time that no version of any document has. */
   const stale = Timestamp.fromMillis(1_000);
 
   describe("preconditions", () => {
@@ -84,7 +85,7 @@ describe.each(servers)("$name", ({ start }) => {
       await expect(codeOf(document.delete())).resolves.toBe(OK);
     });
 
-    test("that fail undo the whole batch", async () => {
+    test("that fail cancel the whole batch", async () => {
       const [a, b] = [freshDocument(), freshDocument()];
       await a.create({ n: 1 });
       const batch = firestore.batch().update(a, { n: 2 }).create(b, { n: 2 }).update(freshDocument(), { n: 2 });
@@ -93,7 +94,7 @@ describe.each(servers)("$name", ({ start }) => {
       expect((await b.get()).exists).toBe(false);
     });
 
-    test("see what earlier writes of the same batch have done", async () => {
+    test("see the effects of earlier writes of the same batch", async () => {
       const [a, b] = [freshDocument(), freshDocument()];
       const batch = firestore.batch().create(a, { n: 1 }).update(a, { m: 2 }).create(b, { n: 1 }).delete(b, { exists: true });
       const results = await batch.commit();
@@ -111,12 +112,12 @@ describe.each(servers)("$name", ({ start }) => {
       await document.update({ n: 1 }, { lastUpdateTime: before.updateTime! });
       await document.set({ n: 1 });
       expect((await document.get()).updateTime).toEqual(before.updateTime);
-      // An integer has taken the place of a double, or the other way round.
+      // An integer replaces a double, or the other way round.
       await document.set({ n: 1.5 });
       expect((await document.get()).updateTime).not.toEqual(before.updateTime);
     });
 
-    test("change the fields of their mask alone", async () => {
+    test("change only the fields of their mask", async () => {
       const document = freshDocument();
       await document.create({ keep: 1, gone: 2, map: { keep: 3, gone: 4, "a.b": 5 } });
       await document.update({
@@ -140,7 +141,8 @@ describe.each(servers)("$name", ({ start }) => {
 
     test("make no document larger than 1 MiB", async () => {
       const collection = freshCollection();
-      // The name: 16 + (the collection's id + 1) + (the document's + 1); the document: 32; the field: 2; the string: 1.
+      // The name takes 16 + (the collection's id + 1) + (the document's + 1). The document takes 32, the field 2, and the string
+      // 1.
       const room = 1_048_576 - (16 + collection.id.length + 1 + 2) - 32 - 2 - 1;
       await expect(codeOf(collection.doc("a").create({ x: "y".repeat(room + 1) }))).resolves.toBe(INVALID_ARGUMENT);
       await expect(codeOf(collection.doc("a").create({ x: "y".repeat(room) }))).resolves.toBe(OK);
@@ -148,7 +150,7 @@ describe.each(servers)("$name", ({ start }) => {
   });
 
   describe("transactions", () => {
-    test("fail with a precondition of theirs, which is not tried again", async () => {
+    test("fail with a precondition of their own, without a retry", async () => {
       const document = freshDocument();
       await document.create({ n: 1 });
       let attempts = 0;
@@ -162,7 +164,7 @@ describe.each(servers)("$name", ({ start }) => {
       expect((await document.get()).get("n")).toBe(1);
     });
 
-    test("that are given up change nothing", async () => {
+    test("that are abandoned change nothing", async () => {
       const document = freshDocument();
       await document.create({ n: 1 });
       const run = firestore.runTransaction(async (transaction) => {
@@ -190,7 +192,7 @@ describe("our server alone", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  // The official emulator lets the writers wait for the readers instead, so that nothing changes under a transaction there.
+  // In the official emulator writers wait for readers instead, so nothing changes under a transaction there.
   test.each([
     ["what it has not found is there", false],
     ["what it has read was replaced by the same", true],
@@ -208,21 +210,21 @@ describe("our server alone", () => {
     await expect(codeOf(run)).resolves.toBe(ABORTED);
   });
 
-  test("takes the id of a transaction for one commit, and for none after a rollback", async () => {
+  test("accepts the id of a transaction for one commit, and for none after a rollback", async () => {
     using client = new RawFirestoreClient(server.host);
     const committed = await client.call("BeginTransaction", {});
     await expect(codeOf(client.call("Commit", committed))).resolves.toBe(OK);
     await expect(codeOf(client.call("Commit", committed))).resolves.toBe(INVALID_ARGUMENT);
     const rolledBack = await client.call("BeginTransaction", { options: { readWrite: { retryTransaction: Buffer.from("x") } } });
     await client.call("Rollback", rolledBack);
-    // By these words clients know that they may try again.
+    // Clients retry because of these words.
     await expect(client.call("Commit", rolledBack)).rejects.toMatchObject({
       code: INVALID_ARGUMENT,
       details: expect.stringContaining("transaction has expired"),
     });
   });
 
-  test("refuses the name of a document that is none, or in another database", async () => {
+  test("refuses the name of a document that is invalid, or in another database", async () => {
     using client = new RawFirestoreClient(server.host);
     const names = [client.name("a"), client.name("a//b"), "projects/demo-x/databases/other/documents/a/a", ""];
     for (const name of names) {
@@ -232,7 +234,7 @@ describe("our server alone", () => {
     await expect(codeOf(client.call("Commit", { database: "default" }))).resolves.toBe(INVALID_ARGUMENT);
   });
 
-  test("answers what it does not know with UNIMPLEMENTED, and never wrongly", async () => {
+  test("answers unknown requests with UNIMPLEMENTED, and never wrongly", async () => {
     const collection = firestore.collection("unimplemented");
     await collection.doc("a").create({ n: 1 });
     const readTime = (await collection.doc("a").get()).updateTime!;
@@ -252,13 +254,13 @@ describe("our server alone", () => {
   });
 });
 
-/** A client of the server at `host`. Terminate it: it holds a socket. */
+/** Returns a client of the server at `host`. Terminate it, because it holds a socket. */
 function clientOf(host: string): Firestore {
-  // Without this the client sends every read that fails twice more, whatever the error, which takes it seven seconds.
+  // Without this the client repeats every failed read twice, whatever the error, which takes seven seconds.
   return new Firestore({ projectId: "demo-x", host, ssl: false, gaxServerStreamingRetries: true });
 }
 
-/** The gRPC status code that `request` fails with, or 0. */
+/** Returns the gRPC status code with which `request` fails, or 0. */
 async function codeOf(request: Promise<unknown>): Promise<unknown> {
   return await request.then(
     () => OK,

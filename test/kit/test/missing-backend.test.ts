@@ -13,12 +13,12 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test("a backend that is there is not skipped, and nothing is said", async () => {
+test("an installed backend is not skipped, and nothing is printed", async () => {
   await expect(isMissing(Promise.resolve(undefined))).resolves.toBe(false);
   expect(written).toEqual([]);
 });
 
-test("a missing one is skipped, and that is said once", async () => {
+test("a missing backend is skipped, and that is printed once", async () => {
   vi.stubEnv("LEASEHOLD_ALL_BACKENDS", undefined);
   const reason = "Nothing is installed: apt-get install nothing";
   await expect(isMissing(Promise.resolve(reason))).resolves.toBe(true);
@@ -26,7 +26,7 @@ test("a missing one is skipped, and that is said once", async () => {
   expect(written).toEqual([`SKIPPED: ${reason}\n`]);
 });
 
-test("a missing one is an error where all have to be there", async () => {
+test("a missing backend is an error if all must be installed", async () => {
   vi.stubEnv("LEASEHOLD_ALL_BACKENDS", "1");
   await expect(isMissing(Promise.resolve("It is not installed"))).rejects.toThrow("It is not installed");
   expect(written).toEqual([]);

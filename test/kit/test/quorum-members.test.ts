@@ -1,4 +1,4 @@
-/** The members of the quorum: each is killed, started again, and emptied by itself. */
+/** Tests the members of the quorum: each is killed, started again, and emptied by itself. */
 import { expect, onTestFinished, test } from "vitest";
 import { win } from "../acquisitions.ts";
 import { quorum } from "../stores/quorum.ts";
@@ -15,7 +15,7 @@ async function begin() {
   return service.members as readonly MemberService[];
 }
 
-test("a member that is killed has what was on its disk, and one that is emptied has nothing", async () => {
+test("a killed member keeps the data on its disk, and an emptied member has none", async () => {
   const members = await begin();
   const kept = (): Promise<boolean[]> => Promise.all(members.map((member) => member.keeps(ELECTION)));
   expect(members.map(({ name }) => name)).toEqual(["sqlite", "dynamodb", "firestore"]);

@@ -4,7 +4,7 @@ import { serviceDefinition } from "../firestore-server/protocol.ts";
 type Message = Record<string, unknown>;
 type UnaryCall = (request: object, callback: (error: ServiceError | null, reply: Message) => void) => void;
 
-/** Sends the requests that Google's client does not send, or not when it should. */
+/** Sends requests that Google's client does not send, or at times when it does not send them. */
 export class RawFirestoreClient {
   readonly #database = "projects/demo-x/databases/(default)";
   readonly #client: Client;
@@ -13,7 +13,7 @@ export class RawFirestoreClient {
     this.#client = new (makeClientConstructor(serviceDefinition(), "Firestore"))(host, credentials.createInsecure());
   }
 
-  /** The full name of the document at `path`. */
+  /** Returns the full name of the document at `path`. */
   name(path: string): string {
     return `${this.#database}/documents/${path}`;
   }

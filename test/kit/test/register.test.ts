@@ -10,11 +10,11 @@ test("successive entries of a term are one run, and everything else begins anoth
   ]);
 });
 
-test("the last entry may be written again, since an SDK tries again when a reply is lost", () => {
+test("the last entry may be written again, because an SDK retries after a lost reply", () => {
   expect(written([1, "a1", 1], [1, "a1", 2], [1, "a1", 2])).toEqual([{ term: 1, worker: "a1", from: 1, to: 2 }]);
 });
 
-test("whatever comes late stays to be seen", () => {
+test("a late entry stays visible", () => {
   expect(written([1, "a1", 1], [2, "b1", 1], [1, "a1", 2], [2, "b1", 2])).toEqual([
     { term: 1, worker: "a1", from: 1, to: 1 },
     { term: 2, worker: "b1", from: 1, to: 1 },

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startTcpFaultProxy } from "../faults/tcp-fault-proxy.ts";
 import type { TcpFaultProxy } from "../faults/tcp-fault-proxy.ts";
 
-/** Answers every piece of data with the same in upper case, and keeps what it was sent. */
+/** Answers every piece of data with the same in upper case, and records what it was sent. */
 let service: EchoService;
 let proxy: TcpFaultProxy;
 
@@ -29,14 +29,14 @@ describe("without a fault", () => {
     expect(proxy.host).toBe(`127.0.0.1:${proxy.port}`);
   });
 
-  test("shows what clients send to whoever wants to see it", async () => {
+  test("passes the data of clients to its callback", async () => {
     const seen: string[] = [];
     await using watched = await startTcpFaultProxy(service.port, (bytes) => seen.push(String(bytes)));
     await new Client(watched.port).ask("hello", "HELLO");
     expect(seen).toEqual(["hello"]);
   });
 
-  test("passes much more than fits into its buffers, to a slow reader, complete", async () => {
+  test("passes much more data than its buffers hold to a slow reader, complete", async () => {
     const megabytes = 128;
     const client = connect({ port: proxy.port, allowHalfOpen: true });
     const block = Buffer.alloc(1024 * 1024, "x");
@@ -46,7 +46,7 @@ describe("without a fault", () => {
       for (; written < megabytes; written += 1) if (!client.write(block)) await once(client, "drain");
       client.end();
     })();
-    // Nobody reads the echo for a while, so all writers have to wait. The system's buffers hold some of it.
+    // The echo has no reader for a while, so all writers have to wait. The system's buffers hold some of it.
     await delay(300);
     expect(written).toBeLessThan(megabytes / 2);
 
@@ -70,7 +70,7 @@ describe("without a fault", () => {
     await expect(text(client)).resolves.toBe("got everything");
   });
 
-  test("tells the service that a client has gone, and a client that the service has", async () => {
+  test("shows the service that a client has gone, and a client that the service has gone", async () => {
     const client = new Client(proxy.port);
     await client.ask("a", "A");
     client.socket.resetAndDestroy();
@@ -82,7 +82,7 @@ describe("without a fault", () => {
     await other.closed;
   });
 
-  test("breaks a connection to a service that is not there", async () => {
+  test("breaks a connection to a service that does not run", async () => {
     service.stop();
     await new Client(proxy.port).closed;
   });
@@ -105,7 +105,7 @@ describe("lost requests", () => {
     expect(service.received).toBe("ad");
   });
 
-  test("do not tell the service of a client's end either", async () => {
+  test("do not show the service a client's end either", async () => {
     const client = new Client(proxy.port);
     await client.ask("a", "A");
 
@@ -168,7 +168,7 @@ describe("lost replies", () => {
 });
 
 describe("held requests", () => {
-  test("are delivered in order when they are released, and what comes next passes", async () => {
+  test("are delivered in order when they are released, and later data pass", async () => {
     const client = new Client(proxy.port);
     await client.ask("a", "A");
 
@@ -232,7 +232,7 @@ describe("held requests", () => {
 });
 
 describe("forgotten connections", () => {
-  test("lose everything without a word, and new ones are served", async () => {
+  test("lose everything without an end or a reset, and new ones are served", async () => {
     const forgotten = new Client(proxy.port);
     await forgotten.ask("a", "A");
     proxy.forget();
@@ -263,7 +263,7 @@ describe("a cut", () => {
 });
 
 describe("a delay", () => {
-  test("keeps both directions for that long, in order, and what is under way when it ends as well", async () => {
+  test("holds both directions for that time, in order, also data under way when it ends", async () => {
     const client = new Client(proxy.port);
     await client.ask("a", "A");
     proxy.delay(150);
@@ -297,7 +297,7 @@ describe("a delay", () => {
     proxy.cut();
     await client.closed;
     proxy.heal();
-    // What is sent now comes after what would have come then.
+    // Data that are sent now arrive after data that would have arrived then.
     proxy.delay(300);
     await new Client(proxy.port).ask("c", "C");
     expect(service.received).toBe("ac");
@@ -305,7 +305,7 @@ describe("a delay", () => {
 });
 
 describe("cut replies", () => {
-  test("end in their middle, with their connection, on new connections too, until they are healed", async () => {
+  test("end in the middle, with their connection, on new connections too, until they are healed", async () => {
     const present = new Client(proxy.port);
     await present.ask("a", "A");
 
@@ -317,7 +317,7 @@ describe("cut replies", () => {
     next.send("six");
     await next.closed;
     expect(next.received).toBe("S");
-    // Both were carried out.
+    // Both requests were carried out.
     expect(service.received).toBe("afoursix");
     await expect.poll(() => service.connections.size).toBe(0);
 
@@ -326,7 +326,7 @@ describe("cut replies", () => {
   });
 });
 
-test("stop ends connections in every state, and whoever waits", async () => {
+test("stop ends connections in every state, and every wait", async () => {
   const client = new Client(proxy.port);
   await client.ask("a", "A");
   proxy.holdRequests();
@@ -343,7 +343,7 @@ test("stop ends connections in every state, and whoever waits", async () => {
   await expect(proxy.waitForBytes()).rejects.toThrow("has been stopped");
 });
 
-test("a wait is for what comes after the latest fault", async () => {
+test("a wait counts only events after the latest fault", async () => {
   const client = new Client(proxy.port);
   await client.ask("a", "A");
   proxy.loseReplies();
@@ -358,7 +358,7 @@ test("a wait is for what comes after the latest fault", async () => {
   await wait;
 });
 
-/** Resolves once the proxy has heard all that the system had to tell it before: what another client says comes after that. */
+/** Resolves once the proxy has got all earlier events of the system: the data of another client come after these. */
 async function proxyHasCaughtUp(): Promise<void> {
   const seen = proxy.requestsSeen;
   const other = new Client(proxy.port);
@@ -370,7 +370,7 @@ async function proxyHasCaughtUp(): Promise<void> {
 interface EchoService {
   readonly port: number;
   readonly connections: ReadonlySet<Socket>;
-  /** All it was sent, on whichever connection. */
+  /** All data that it was sent, on any connection. */
   readonly received: string;
   stop(): void;
 }
@@ -427,7 +427,7 @@ class Client {
     this.socket.write(data);
   }
 
-  /** Sends, and waits until all that was ever received is `received`. */
+  /** Sends data, and waits until all data received so far are `received`. */
   async ask(data: string, received: string): Promise<void> {
     this.send(data);
     await expect.poll(() => this.received, { interval: 5 }).toBe(received);

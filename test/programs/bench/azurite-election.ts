@@ -6,14 +6,14 @@ import type { FaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
-/** A candidate in this process, with a store and a way to Azurite of its own. */
+/** A candidate in this process, with its own store and its own connection to Azurite. */
 export interface AzuriteCandidate {
   readonly proxy: FaultProxy;
-  /** Resolves with the instant by `performance.now()` when it starts to lead. */
+  /** Resolves when it starts to lead, with the time of `performance.now()`. */
   readonly leads: Promise<number>;
 }
 
-/** An election on Azurite, in real time, among candidates that share nothing but the service. */
+/** An election on Azurite in real time. Its candidates share only the service. */
 export class AzuriteElection implements AsyncDisposable {
   readonly #url: string;
   readonly #name = `bench-${randomUUID()}`;

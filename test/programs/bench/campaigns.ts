@@ -7,7 +7,7 @@ import type { Section } from "./section.ts";
 import { blockRatios, summarize } from "./statistics.ts";
 
 const CAMPAIGNS = 10_000;
-/** The heap is measured after each so many. */
+/** The number of campaigns after which the heap is measured. */
 const LAP = 2_000;
 const BLOCK = 500;
 
@@ -26,7 +26,7 @@ export const campaigns: Section = {
       const leadership = await elector.campaign({ signal });
       await leadership.release();
     };
-    // Compiled code comes to its final size.
+    // Warms up, until the compiled code has its final size.
     await repeat(LAP, campaign, pair);
     const heap = [await heapAfterGc()];
     const ours: number[] = [];
@@ -51,7 +51,7 @@ export const campaigns: Section = {
   },
 };
 
-/** Runs both in turns, a block of each at a time; gives how long each block took. */
+/** Runs both in turns, a block of each at a time. Returns the time of each block. */
 async function repeat(
   times: number,
   campaign: () => Promise<void>,
@@ -71,7 +71,7 @@ async function repeat(
   return { ours, base };
 }
 
-/** What an acquisition and a release write, and nothing else. */
+/** Returns a function that only sends the writes of an acquisition and a release. */
 function bareWrites(): () => Promise<void> {
   const records = new MemoryRecordStore();
   const { signal } = new AbortController();

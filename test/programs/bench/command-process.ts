@@ -5,21 +5,21 @@ import type { Readable } from "node:stream";
 import { commandLine } from "@leasehold/test-kit/processes/leasehold-command";
 import { childrenOf, killTree } from "@leasehold/test-kit/processes/process-tree";
 
-/** What the command costs, as a process of its own. */
+/** The costs of the command in a process of its own. */
 export interface CommandProcess extends AsyncDisposable {
-  /** From before it was started until it led. */
+  /** The time from before its start until it led. */
   readonly toLeadingMs: number;
-  /** The resident memory of it and of the processes that it keeps beside itself, in bytes, without its child's. */
+  /** Returns the resident memory of the command and its helper processes, in bytes, without its child's. */
   residentBytes(): Promise<number>;
 }
 
-/** The verbs that campaign, with what follows them. */
+/** The verbs that campaign. */
 export type Campaigning = "run" | "serve";
 
-/** Starts the command from its sources, and resolves once it leads. */
+/** Starts the command from its sources. Resolves once it leads. */
 export async function startLeading(verb: Campaigning, args: readonly string[], env: NodeJS.ProcessEnv): Promise<CommandProcess> {
   const startedMs = performance.now();
-  // Its child says that it is there, which it is only while the command leads.
+  // Its child prints a line, and runs only while the command leads.
   const rest = verb === "run" ? ["--", "sh", "-c", "echo leads; exec sleep 100000"] : ["--http", "127.0.0.1:0"];
   const [file, ...line] = commandLine([verb, ...args, ...rest]);
   const child = spawn(file, line, {
@@ -41,7 +41,7 @@ export async function startLeading(verb: Campaigning, args: readonly string[], e
 
 async function firstLine(stream: ChildProcess["stdout"], pattern: RegExp): Promise<RegExpExecArray> {
   let said = "";
-  // It goes on being read: who writes where nobody reads fails.
+  // The rest of the stream is read too, because a write to a stream without a reader fails.
   for await (const chunk of (stream as Readable).iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     said += chunk.toString();
     const found = pattern.exec(said);
@@ -61,7 +61,7 @@ async function leadsOverHttp(url: string): Promise<void> {
   }
 }
 
-/** Those of Node's among its processes: what it runs for its user is not its own. */
+/** Returns the resident memory of the Node processes among its processes. The user's child does not count. */
 async function residentBytes(pid: number): Promise<number> {
   const pids = [pid, ...(await childrenOf([pid]))];
   const sizes = await Promise.all(

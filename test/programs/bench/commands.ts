@@ -14,7 +14,7 @@ import { summarize } from "./statistics.ts";
 
 const STARTS = 5;
 const SETTLES_MS = 10_000;
-/** A short lease, so that there is something to count: sixty renewals. */
+/** A short lease, so that sixty renewals can be counted. */
 const LEASE_MS = 3_000;
 const COUNTED_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -46,7 +46,7 @@ async function measured(verb: Campaigning): Promise<Result[]> {
   return [...(await footprint(verb)), await requests(verb)];
 }
 
-/** On SQLite, which takes the least itself. */
+/** Measures on SQLite, which itself needs the least. */
 async function footprint(verb: Campaigning): Promise<Result[]> {
   const folder = await mkdtemp(join(tmpdir(), "leasehold-bench-"));
   const startMs: number[] = [];
@@ -66,7 +66,7 @@ async function footprint(verb: Campaigning): Promise<Result[]> {
   ];
 }
 
-/** On the wire, beside an Elector of this process. */
+/** Counts on the wire, beside an `Elector` of this process. */
 async function requests(verb: Campaigning): Promise<Result> {
   await using dynalite = await startDynalite();
   await using ofCommand = await startFaultProxy(dynalite.url);
@@ -90,7 +90,7 @@ async function requests(verb: Campaigning): Promise<Result> {
   for (const proxy of [ofCommand, ofElector]) proxy.clear();
   await delay(COUNTED_MS);
   const perHour = ({ requests: { length } }: typeof ofCommand): number => (length * HOUR_MS) / COUNTED_MS;
-  // Whether the last tick is within the minute differs between any two.
+  // The last tick may fall just inside or outside the counted time, so two runs may differ by one.
   const one = HOUR_MS / COUNTED_MS;
   return {
     measure: `requests while leading, a lease of ${LEASE_MS / 1_000} s, led after ${Math.round(command.toLeadingMs)} ms`,

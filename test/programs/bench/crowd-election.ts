@@ -10,16 +10,16 @@ import {
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const ELECTION = "bench";
-/** A database in the same region. */
+/** The round trip to a database in the same region. */
 export const ROUND_TRIP_MS = 10;
 const LEASE_MS = 15_000;
 const STARTS_WITHIN_MS = 20_000;
 
-/** How one leader's going was taken by those who stood by. */
+/** The result of one leader's end for its standbys. */
 export interface Succession {
-  /** From the send of the release, or from the end of the lease, to the next leader. */
+  /** The time from the send of the release, or from the end of the lease, to the next leader's start. */
   readonly tookMs: number;
-  /** What all standbys together sent, from a round trip before the going to ten after the next leader's start. */
+  /** The requests of all standbys, from a round trip before the leader's end to ten after the next leader's start. */
   readonly writes: number;
   readonly reads: number;
 }
@@ -52,7 +52,7 @@ export class CrowdElection {
       this.#lastWriteMs = clock.monotonicMs() - this.#roundTripMs / 2;
     };
     const others: Campaigner[] = [];
-    // As processes start: not at one instant, and not in step with the leader's renewals.
+    // Processes do not start at one instant, nor in step with the leader's renewals.
     for (let at = 0; at < standbys; at += 1) {
       await clock.advance((clock.random() * STARTS_WITHIN_MS) / standbys);
       others.push(this.#campaign(`standby-${at}`, (one) => this.#count(one)));
@@ -75,7 +75,7 @@ export class CrowdElection {
     return { tookMs: nextMs - goneMs, writes, reads };
   }
 
-  /** One way, up to a fifth more or less than usual. */
+  /** Returns the time of one direction, up to a fifth more or less than usual. */
   #latencyMs(): number {
     return (this.#roundTripMs / 2) * (0.8 + 0.4 * this.#clock.random());
   }
@@ -109,7 +109,7 @@ export class CrowdElection {
 
 interface Campaigner {
   readonly process: ProcessClock;
-  /** Resolves with the instant, by the true time, when it starts to lead. */
+  /** Resolves when it starts to lead, with the true time. */
   readonly leads: Promise<number>;
   readonly settled: Promise<void>;
   readonly stop: () => void;

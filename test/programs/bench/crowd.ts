@@ -5,7 +5,7 @@ import { summarize } from "./statistics.ts";
 
 const RUNS = 60;
 const CROWD = 50;
-/** For a release that is pushed: the next leader's round trips where one stands by, and the writes of a crowd. */
+/** The goal for a release that is pushed: the next leader's round trips with one standby, and the writes of a crowd. */
 const GOAL = { roundTrips: 5, writes: 5 };
 
 const STORES: ReadonlyArray<readonly [name: string, options: SimulatedRecordServiceOptions]> = [

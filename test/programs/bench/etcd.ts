@@ -7,15 +7,15 @@ import { contenderOf, type ContenderName } from "./peers/contenders.ts";
 import type { Result, Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
 
-/** What the network takes in each direction, so that round trips count and this machine does not. */
+/** The network's delay in each direction. Round trips then matter, and the speed of this machine does not. */
 const ONE_WAY_MS = 25;
 const HANDOVERS = 10;
 const LEASE_MS = 6_000;
 const CROWD = 200;
-/** So long that hardly anybody renews while the crowd is counted. */
+/** Long enough that hardly any renewal falls into the time in which the crowd is counted. */
 const CROWD_LEASE_MS = 600_000;
 const CROWD_DEATHS = 5;
-/** Longer than the takeover, for whoever asks in vain after it. */
+/** Longer than a takeover and the failed attempts after it. */
 const SETTLED_MS = 500;
 
 export const etcd: Section = {
@@ -37,7 +37,7 @@ export const etcd: Section = {
   },
 };
 
-/** A leader that gives up, and one that waits. */
+/** Measures a leader that stops, and a standby. */
 async function handovers(member: Etcd, library: ContenderName): Promise<Result> {
   await using end = new AsyncDisposableStack();
   const election = `bench-${randomUUID()}`;
@@ -62,14 +62,14 @@ async function handovers(member: Etcd, library: ContenderName): Promise<Result> 
   return { measure: `${library}: polite hand-over`, unit: "round trips", goal: 5, ...summarize(roundTrips) };
 }
 
-/** A crowd that waits, whose leader gives up: what etcd is asked until all is quiet again. */
+/** Counts the requests to etcd after the leader of a waiting crowd stops, until no more come. */
 async function crowds(member: Etcd, library: ContenderName): Promise<Result> {
   await using end = new AsyncDisposableStack();
   const competitor = await connect(library, `127.0.0.1:${member.port}`, CROWD_LEASE_MS, end);
   const election = `bench-${randomUUID()}`;
   const waiting = new Set(Array.from({ length: CROWD }, () => new Waiting(competitor, election)));
   let leader = await firstOf(waiting);
-  // Until all of them have a place, and wait.
+  // Until all of them have a queue position, and wait.
   for (let before = -1, now = 0; now !== before;) {
     await delay(2 * SETTLED_MS);
     [before, now] = [now, await asked(member)];
@@ -96,7 +96,7 @@ async function connect(library: ContenderName, host: string, leaseMs: number, en
 /** A candidate in this process. */
 class Waiting {
   readonly proxy: TcpFaultProxy | undefined;
-  /** Resolves with the instant by `performance.now()` when it starts to lead. */
+  /** Resolves when it starts to lead, with the time of `performance.now()`. */
   readonly leads: Promise<number>;
   readonly #candidacy: Candidacy;
 

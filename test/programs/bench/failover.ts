@@ -1,18 +1,21 @@
-/** How one standby took over from a leader that stopped politely. */
+/** The takeover of one standby from a leader that stopped normally. */
 export interface Handover {
-  /** From the end of the leader's task to the standby's leading. */
+  /** The time from the end of the leader's task to the start of the standby's term. */
   readonly vacantMs: number;
-  /** From the call of `stop` until it resolved. */
+  /** The time from the call of `stop` until it resolved. */
   readonly stopMs: number;
   readonly requestsPerHour: number;
 }
 
-/** How one standby took over from a leader that had crashed. */
+/** The takeover of one standby from a leader that crashed. */
 export interface Failover {
-  /** From the end of the lease, counted from the send of the last renewal that arrived, to the standby's leading. */
+  /**
+   * The time from the end of the lease to the start of the standby's term. The lease counts from the send of the last renewal
+   * that arrived.
+   */
   readonly extraMs: number;
-  /** What the standby had sent before, while it watched. */
+  /** The standby's requests per hour before the crash. */
   readonly requestsPerHour: number;
-  /** What the extra time is made of, in milliseconds. */
+  /** The parts of the extra time, in milliseconds. */
   readonly parts: Readonly<Record<string, number>>;
 }

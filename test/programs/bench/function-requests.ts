@@ -7,7 +7,7 @@ import { openStore, STORE_NAMES, testStore, type StoreName } from "@leasehold/te
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { RequestCounter, type Requests } from "./request-counter.ts";
 
-/** What a wrapped function comes upon, and whether its process knows anything yet. */
+/** The situations that a wrapped function finds, with or without a memory in its process. */
 export const SITUATIONS = [
   "cold, another leads (exclusive)",
   "cold, another group's turn (sticky)",
@@ -20,20 +20,23 @@ export const SITUATIONS = [
 ] as const;
 export type Situation = (typeof SITUATIONS)[number];
 
-/** The stores on which functions run: those that can tell a process without a memory that a lease has expired, and go on without it. */
+/**
+ * The stores on which functions run. They can show a process without memory that a lease has expired, and continue without that
+ * process.
+ */
 export const FUNCTION_STORES: readonly StoreName[] = STORE_NAMES.filter((name) => name !== "voting");
 
 const PLATFORM_TIMEOUT_MS = 60_000;
-/** Above twice the tolerance of any store's clock. */
+/** Longer than twice the tolerance of any store's clock. */
 const PERIOD_MS = 60_000;
 
-/** Counts what each of a few functions sends in each situation; to a store that is made of others, what it sends to each of them. */
+/** Counts the requests of a few functions in each situation. For a store with members, it counts the requests to each member. */
 export async function functionRequests(name: StoreName, rounds: number): Promise<Map<Situation, Requests[]>> {
   await using service = await (await testStore(name)).start();
   const counts = new Map<Situation, Requests[]>();
   for (let round = 0; round < rounds; round += 1) {
     const opened: OpenStore[] = [];
-    /** As a process has it that has just started: it has seen nothing. */
+    /** Returns a store without memory, as in a process that has just started. */
     const cold = async (): Promise<LeaseStore> => {
       const open = await openStore(service.settings);
       opened.push(open);
@@ -77,7 +80,7 @@ async function situations(cold: () => Promise<LeaseStore>, isMadeOfStores: boole
       handler,
     );
 
-  // The first ones ever make what the store needs, which is not counted.
+  // The first requests make the tables or containers of the store. They do not count.
   const leader = await cold();
   await exclusive(leader, () => "ran")();
   await once(leader, () => "ran")(0);
@@ -98,7 +101,7 @@ async function situations(cold: () => Promise<LeaseStore>, isMadeOfStores: boole
     await count("cold, another leads (exclusive)", store, exclusive(store, refused));
   })();
 
-  // The gate needs a clock of the store's.
+  // The gate needs a store with a clock.
   if (leader.capabilities.reservation) {
     await grouped(leader, "east")();
     const west = await cold();
@@ -106,7 +109,8 @@ async function situations(cold: () => Promise<LeaseStore>, isMadeOfStores: boole
   }
 
   const third = await cold();
-  // As at a tick each minute: the note of the last run, which is held for a moment, is held no longer.
+  // Waits as between two ticks of a schedule with one tick a minute. The record of the last run has a short hold, which is over
+  // then.
   const { minLeaseMs, storeClock } = occurrencesOf(third, schedule, DEFAULT_RETENTION_MS, "the benchmark").capabilities;
   const noteMs = minLeaseMs + (storeClock?.toleranceMs ?? 0);
   await delay(noteMs);

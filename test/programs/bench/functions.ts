@@ -9,16 +9,19 @@ import { win } from "@leasehold/test-kit/acquisitions";
 
 const ROUNDS = 3;
 const PLATFORM_TIMEOUT_MS = 60_000;
-/** What the wrapper takes there: the invocation and a margin, at most Azure's longest lease. */
+/** The wrapper's lease there: the invocation and a margin, at most Azure's longest lease. */
 const LEASE_MS = 60_000;
 const LIMITS = { timeoutMs: 5_000 };
 const WARM_UP_TURNS = 30;
 const TURNS = 240;
 const BLOCK_SIZE = 24;
-/** For the wrapper's own work, without any service. */
+/** The blocks and turns that measure the wrapper's own work, without a service. */
 const CPU_BLOCKS = 15;
 const CPU_TURNS = 1_500;
-/** What the wrapper may add to a round trip to an emulator, in percent. Of the other stores a look is no round trip worth the name. */
+/**
+ * The goal: what the wrapper may add to a round trip to an emulator, in percent. A read of the other stores is too short to
+ * compare.
+ */
 const GOAL_PERCENT = 5;
 const EMULATED: readonly StoreName[] = ["azure", "dynamodb", "firestore"];
 
@@ -71,7 +74,7 @@ async function timesOn(name: StoreName, addedUs: readonly number[]): Promise<Res
     for (let turn = -WARM_UP_TURNS; turn < TURNS; turn += 1) {
       if (turn === 0) for (const samples of Object.values(times)) samples.length = 0;
       await timed("look", () => store.read(idle, LIMITS));
-      // Whoever comes second may find something warm.
+      // The second one may find warm caches, so the order alternates.
       const [first, second] = turn % 2 === 0 ? (["bare", "wrapped"] as const) : (["wrapped", "bare"] as const);
       for (const step of [first, second]) await timed(step, step === "bare" ? bare : wrapped);
     }
@@ -97,7 +100,7 @@ async function timesOn(name: StoreName, addedUs: readonly number[]): Promise<Res
   }
 }
 
-/** The calls that a wrapped invocation makes of its store. */
+/** Returns a function that makes the store calls of a wrapped invocation. */
 function bareCalls(store: LeaseStore, election: string): () => Promise<void> {
   return async () => {
     await store.read(election, { ...LIMITS, expiry: "store-clock" });
@@ -106,7 +109,7 @@ function bareCalls(store: LeaseStore, election: string): () => Promise<void> {
   };
 }
 
-/** What an invocation takes of the processor beyond its calls of the store: one figure for each block of turns. */
+/** Returns the processor time of an invocation without its store calls: one figure for each block of turns. */
 async function addedCpuUs(): Promise<number[]> {
   const store = new MemoryLeaseStore();
   const wrapped = onlyAsLeader({ store, election: randomUUID(), remainingMs: PLATFORM_TIMEOUT_MS }, () => undefined);
@@ -117,7 +120,7 @@ async function addedCpuUs(): Promise<number[]> {
     const { user, system } = process.cpuUsage(before);
     return (user + system) / CPU_TURNS;
   };
-  // Compiled, and with a heap of the size that it will have.
+  // Warms up, until the code is compiled and the heap has its final size.
   for (let block = 0; block < 3; block += 1) for (const take of [bare, wrapped]) await cpuUs(take);
   const added: number[] = [];
   for (let block = 0; block < CPU_BLOCKS; block += 1) {

@@ -1,6 +1,6 @@
 /**
- * A process that holds many leases of one service, which runs in another process: by electors, or by the service's SDK alone. It
- * prints one {@link HeldReport}. It is an entry point: import nothing but types from here.
+ * A process that holds many leases of one service, which runs in another process. Electors hold them, or the service's SDK alone.
+ * It prints one {@link HeldReport}. It is an entry point: import nothing but types from here.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector } from "@leasehold/core";
@@ -8,16 +8,16 @@ import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { heapAfterGc } from "./heap.ts";
 import { heldServices, type HeldService, type HeldServiceName } from "./held-services.ts";
 
-/** Who holds the leases: electors, or nobody but the SDK. */
+/** The holder of the leases: electors, or the SDK alone. */
 export type Holder = "electors" | "sdk";
 
 export interface HeldReport {
   /** In bytes for each lease, once all are held and were renewed. */
   readonly heapPerLease: number;
   readonly rssPerLease: number;
-  /** From the start of all at once until each is held. */
+  /** The time from the start of all at once until each is held. */
   readonly allHeldMs: number;
-  /** In microseconds of both kinds of CPU time. */
+  /** In microseconds of user and system CPU time. */
   readonly cpuPerRenewal: number;
   readonly renewals: number;
   readonly lost: number;
@@ -32,7 +32,7 @@ interface Held {
 
 const LEASE_MS = 15_000;
 const RENEW_INTERVAL_MS = LEASE_MS / 3;
-/** Whole intervals. */
+/** A whole number of renewal intervals. */
 const STEADY_MS = 4 * RENEW_INTERVAL_MS;
 
 const [serviceName, url = "", holder, countText] = process.argv.slice(2);
@@ -40,7 +40,7 @@ const count = Number(countText);
 const service = heldServices[serviceName as HeldServiceName](url);
 const hold = holder === "sdk" ? holdBySdk : holdByElectors;
 
-// What is loaded and compiled for the first lease is nobody's.
+// Code that is loaded and compiled for the first lease must not count for the others.
 await (await hold(service, "warm-up", 1)).end();
 const heapBase = await heapAfterGc();
 const rssBase = process.memoryUsage.rss();
@@ -66,7 +66,7 @@ const report: HeldReport = {
 await held.end();
 process.stdout.write(JSON.stringify(report), () => process.exit(0));
 
-/** Electors that start at once; resolves when all of them lead. */
+/** Starts electors at once. Resolves when all of them lead. */
 async function holdByElectors(on: HeldService, prefix: string, leases: number): Promise<Held> {
   const store = on.store();
   const stopping = new AbortController();
@@ -95,7 +95,7 @@ async function holdByElectors(on: HeldService, prefix: string, leases: number): 
   };
 }
 
-/** Leases that are made at once, and then renewed as often as electors do, one after the other. */
+/** Makes leases at once, and renews them as often as electors do, one after the other. */
 async function holdBySdk(on: HeldService, prefix: string, leases: number): Promise<Held> {
   const sends = await Promise.all(Array.from({ length: leases }, (_, at) => on.bareLease(`${prefix}-${holder}-${at}`)));
   let renewed = 0;

@@ -5,12 +5,12 @@ import type { LeaseStore } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
 
-/** A service that many elections are held on, and what a renewal there is without us. */
+/** A service that holds many elections, with a renewal that does not use Leasehold. */
 export interface HeldService {
-  /** Makes what elections are kept in. */
+  /** Makes the tables or containers of the elections. */
   prepare(): Promise<void>;
   store(): LeaseStore;
-  /** Makes a lease by the SDK alone, and returns what sends one renewal of it. */
+  /** Makes a lease by the SDK alone. Returns a function that sends one renewal of it. */
   bareLease(name: string): Promise<() => Promise<unknown>>;
 }
 
@@ -68,7 +68,7 @@ export const heldServices: Readonly<Record<HeldServiceName, (url: string) => Hel
   },
 };
 
-/** The update that a renewal of ours is, attribute by attribute: conditional on the version, with a fresh nonce. */
+/** Returns the same update as a renewal of the store, attribute by attribute: conditional on the version, with a new nonce. */
 function bareUpdate(name: string, version: string, ifVersion: string) {
   const nowMs = Date.now();
   const set = {

@@ -9,13 +9,16 @@ import type { Result } from "./section.ts";
 import { summarize } from "./statistics.ts";
 
 const LEASES = 1_000;
-/** What a process takes in which most leases are lost and won again, because the machine is busy. */
+/** The longest time of a process. On a busy machine most leases may be lost and won again. */
 const REPORTS_WITHIN_MS = 180_000;
-/** What an elector's renewal may cost beside the same request by the SDK alone. */
+/** The goal: an elector's renewal may cost this many times the same request by the SDK alone. */
 const CPU_GOAL = 1.15;
 const GOALS = { heapKB: 10, rssKB: 50, allHeldS: 6 };
 
-/** What many leases cost a process through the SDK of each service, which runs in a process of its own, and what the SDK alone does. */
+/**
+ * Measures the costs of many leases through the SDK of each service, and those of the SDK alone. Each service runs in a process
+ * of its own.
+ */
 export async function heldLeases(): Promise<Result[]> {
   return [...(await onService("DynamoDB", startDynalite)), ...(await onService("Azure", startAzurite))];
 }
@@ -32,7 +35,7 @@ async function onService(name: HeldServiceName, start: typeof startDynalite): Pr
   ];
 }
 
-/** What as many leases cost by the SDK of a service alone, which holds none yet. */
+/** Measures the costs of as many leases by the SDK of a service alone. The service must not hold leases yet. */
 export async function heldBySdk(name: HeldServiceName, url: string): Promise<HeldReport> {
   await heldServices[name](url).prepare();
   return await measured(name, url, "sdk");
@@ -51,7 +54,7 @@ function row(measure: string, unit: string, value: number, goal?: number): Resul
   return { measure, unit, goal, ...summarize([value]), n: LEASES };
 }
 
-/** Runs `held-process.ts`, whose heap nothing else has touched. */
+/** Runs `held-process.ts`, which has a heap of its own. */
 async function measured(name: HeldServiceName, url: string, holder: Holder): Promise<HeldReport> {
   const script = fileURLToPath(new URL("./held-process.ts", import.meta.url));
   const args = ["--expose-gc", "--conditions=@leasehold/source", script, name, url, holder, String(LEASES)];

@@ -71,7 +71,7 @@ async function takeTurns(url: string, turns: number): Promise<Record<Step, numbe
     return result;
   };
   const acquire = (): Promise<Lease> => win(store, { election, leaseDurationMs: LEASE_MS, renewIntervalMs: LEASE_MS / 3 });
-  // Connections, compiled code, and the blob itself are there before the first turn.
+  // The turns before 0 make the connections, the compiled code and the blob.
   for (let turn = -10; turn < turns; turn += 1) {
     if (turn === 0) for (const samples of Object.values(times)) samples.length = 0;
     await time("look", () => store.read(election, LIMITS));
@@ -84,7 +84,7 @@ async function takeTurns(url: string, turns: number): Promise<Record<Step, numbe
   return times;
 }
 
-/** The same requests as a program would send that uses the SDK alone. */
+/** Returns the same requests as a program sends that uses the SDK alone. */
 async function rawClients(
   container: ContainerClient,
 ): Promise<{ readonly write: () => Promise<void>; readonly renew: () => Promise<void> }> {
@@ -106,7 +106,7 @@ async function rawClients(
   };
 }
 
-/** What goes up the wire for each kind of request, from those that the proxy has seen. */
+/** Returns the bytes that each kind of request sends, from the requests that the proxy has seen. */
 function bytes(proxy: FaultProxy): Result[] {
   const sent = (name: string, blobName: RegExp): number => {
     const sizes = proxy.requests.filter((request) => request.name === name && blobName.test(request.path)).map(bytesOf);

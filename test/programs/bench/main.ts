@@ -36,11 +36,11 @@ const { values, positionals } = readArguments();
 if (values.help) print(help());
 else {
   for (const section of chosen(positionals)) await show(section, values.json);
-  // All is written. Node's own cleanup has been seen to spin for ever after this, with clients of other libraries closed.
+  // All output is written. Node's own cleanup has been seen to hang after this, with clients of other libraries closed.
   process.exit();
 }
 
-/** Measures one section. One that fails says so, and does not keep the others from being measured. */
+/** Measures one section. A failure is printed, and the other sections are still measured. */
 async function show({ name, about, meaning, takesS, measure }: Section, json: boolean): Promise<void> {
   if (!json) print(`${name}: ${about}\n  (about ${takesS} s)`);
   try {

@@ -6,17 +6,17 @@ import type { Failover } from "./failover.ts";
 
 const LEASE_MS = 15_000;
 const RENEW_INTERVAL_MS = LEASE_MS / 3;
-/** By then the leader has published its grid, and both have learnt the service's clock. */
+/** By then the leader has published its grid, and both candidates have learned the service's clock. */
 const SHARP_AFTER_MS = 25_000;
 const COUNTED_MS = 45_000;
 const HOUR_MS = 3_600_000;
 
-/** Lets the leaders of several elections crash, each at a random phase of its renewals, in real time. */
+/** Lets the leaders of several elections crash in real time, each at a random phase of its renewals. */
 export async function azuriteFailovers(elections: number): Promise<Failover[]> {
   await using azurite = await startAzurite();
   return await Promise.all(
     Array.from({ length: elections }, async (_, at) => {
-      // Elections that start together would renew together.
+      // Elections that start together would also renew together.
       await delay(at * 700);
       return await failover(azurite.url, (at + Math.random()) / elections);
     }),

@@ -2,7 +2,7 @@ import type { StopOptions } from "@leasehold/core";
 import { LEASE_MS, PolledElection, RENEW_INTERVAL_MS } from "./polled-election.ts";
 import type { Failover, Handover } from "./failover.ts";
 
-/** How long the standby has watched before it is asked to be sharp. */
+/** How long the standby has watched before its polls must be sharp. */
 const SHARP_AFTER_MS = 60_000;
 /** How long its requests are counted, at least. */
 const COUNTED_MS = 600_000;
@@ -15,12 +15,12 @@ export async function polledFailovers(runs: number, when: "sharp" | "learning"):
   return failovers;
 }
 
-/** A polite stop, of a leader whose task takes so long to settle. */
+/** A normal stop of a leader whose task takes some time to settle. */
 export interface PoliteStop extends StopOptions {
   readonly drainMs: number;
 }
 
-/** Lets the leader stop politely at a random phase of its renewals, `runs` times. */
+/** Lets the leader stop normally at a random phase of its renewals, `runs` times. */
 export async function polledHandovers(runs: number, stop: PoliteStop): Promise<Handover[]> {
   const handovers: Handover[] = [];
   for (let run = 0; run < runs; run += 1) handovers.push(await handover(run + 1, stop));
@@ -53,7 +53,7 @@ async function failover(seed: number, from: number, width: number, when: "sharp"
   const { clock } = election;
   const leader = election.campaign("leader");
   const grantedMs = await clock.runUntil(leader.leads);
-  // Neither phase knows the other's.
+  // The phases of leader and standby are independent.
   await clock.advance(clock.random() * RENEW_INTERVAL_MS);
   const standby = election.campaign("standby");
 

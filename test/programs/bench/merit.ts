@@ -4,11 +4,13 @@ import { polledFailovers, polledHandovers } from "./merit-polled.ts";
 import type { Result, Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
 
-/** A tenth of what blind polling gives: one look every P seconds is P s of extra failover, and 3600 / P requests an hour. */
+/**
+ * A tenth of the product for blind polling. One poll every P seconds causes P s of extra failover, and 3600 / P requests an hour.
+ */
 const GOAL = 360;
 const VIRTUAL_RUNS = 300;
 const AZURITE_ELECTIONS = 4;
-/** How long the tasks of leaders that stop take to settle. */
+/** How long the tasks of stopping leaders take to settle. */
 const DRAINS_MS = [0, 500];
 
 export const merit: Section = {
@@ -28,7 +30,7 @@ export const merit: Section = {
   },
 };
 
-/** From the end of the leader's task to the standby's leading, where it is stopped at any time. */
+/** Measures the time from the end of the leader's task to the start of the standby's term, after a stop at any time. */
 async function handovers(): Promise<Result[]> {
   const found: Result[] = [];
   for (const planned of [false, true]) {

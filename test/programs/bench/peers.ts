@@ -19,13 +19,13 @@ import type { Result, Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
 
 /**
- * How often each library goes through each fault, all at the same time: each is two processes that ask two hundred times a second.
- * Eighty of them are more than two processors can do, and what is measured then is how the libraries share them.
+ * How often each library goes through each fault, all at the same time. Each run is two processes that ask two hundred times a
+ * second. Two processors cannot run eighty of them. The result would then show how the libraries share the processors.
  */
 const REPEATS = 3;
-/** Between the starts of two crews, whose SDKs take a processor to load. */
+/** The time between the starts of two crews, because loading an SDK needs a processor. */
 const STAGGER_MS = 1_500;
-/** How many of the processes of many elections run at a time. */
+/** How many of the processes with many elections run at a time. */
 const CROWDS_AT_A_TIME = 2;
 
 export const peers: Section = {
@@ -108,7 +108,7 @@ async function write(measured: Measured): Promise<void> {
   await writeFile(PICTURE, await pictureOf(measured));
 }
 
-/** As this repository pins them, and as the programs tell. */
+/** Returns the versions that this repository pins, and those that the programs report. */
 async function versions(): Promise<Record<string, string>> {
   const manifest = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as Record<
     "dependencies" | "devDependencies",

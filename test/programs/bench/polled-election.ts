@@ -5,7 +5,7 @@ import { PolledRecordStore } from "./polled-record-store.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const ELECTION = "bench";
-/** A conditional write to a database in the same region. */
+/** The time of a conditional write to a database in the same region. */
 const LATENCY_MS = 10;
 export const LEASE_MS = 15_000;
 export const RENEW_INTERVAL_MS: number = LEASE_MS / 3;
@@ -13,14 +13,14 @@ export const RENEW_INTERVAL_MS: number = LEASE_MS / 3;
 /** A candidate under the virtual clock. */
 export interface PolledCandidate {
   readonly records: PolledRecordStore;
-  /** Resolves with the instant when it starts to lead. */
+  /** Resolves when it starts to lead, with the time. */
   readonly leads: Promise<number>;
-  /** Resolves with the instant when its task has settled. */
+  /** Resolves when its task has settled, with the time. */
   readonly left: Promise<number>;
   stop(options?: StopOptions): Promise<void>;
 }
 
-/** An election under a virtual clock, on a record store that can only be polled: an hour takes a moment. */
+/** An election under a virtual clock, on a record store that can only be polled. An hour of it takes a moment. */
 export class PolledElection {
   readonly clock: VirtualClock;
   readonly #service: MemoryRecordStore;

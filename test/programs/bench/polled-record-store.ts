@@ -14,13 +14,13 @@ export interface Applied {
   readonly operation: "get" | "put";
   readonly sentMs: number;
   readonly answeredMs: number | undefined;
-  /** What was read, or written. */
+  /** The nonce that was read or written. */
   readonly nonce: string | undefined;
 }
 
 /**
- * One candidate's connection to a record store that can do the least that any service can: it does not push, and tells
- * no time. Each request takes as long as one to a service in the same region.
+ * One candidate's connection to a record store with the fewest features: it does not push, and has no clock. Each request takes
+ * as long as one to a service in the same region.
  */
 export class PolledRecordStore implements RecordStore {
   readonly name: string;
@@ -42,7 +42,7 @@ export class PolledRecordStore implements RecordStore {
     this.#latencyMs = latencyMs;
   }
 
-  /** From now on no request arrives, and no reply: what the store sees of a candidate that has crashed. */
+  /** Drops every later request and reply, as if the candidate had crashed. */
   cut(): void {
     this.#cut = true;
   }
@@ -73,7 +73,7 @@ export class PolledRecordStore implements RecordStore {
     return reply;
   }
 
-  /** Half a round trip, a tenth longer or shorter than usual. */
+  /** Waits half a round trip, a tenth longer or shorter than usual. */
   async #half(): Promise<void> {
     const ms = (this.#latencyMs / 2) * (0.9 + this.#clock.random() / 5);
     if (!this.#cut) await new Promise<void>((resolve) => void this.#clock.setTimer(resolve, ms));

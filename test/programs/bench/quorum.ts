@@ -3,7 +3,7 @@ import type { Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
 import { STEPS, takeTurns } from "./stores.ts";
 
-/** How far away each member is, in round trips: SQLite is a file beside its process. */
+/** The round trip to each member. SQLite is a file beside its process. */
 const AWAY_MS: Readonly<Record<string, number>> = { sqlite: 0, dynamodb: 40, firestore: 160 };
 const TURNS = { lastMemberMs: 400, warmUp: 3, turns: 15 };
 

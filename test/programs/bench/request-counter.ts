@@ -2,14 +2,14 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { REQUEST_CHANNEL } from "@leasehold/core";
 import type { StoreRequest } from "@leasehold/core";
 
-/** Requests by what the service was asked for. */
+/** Requests by their kind. */
 export interface Requests {
   readonly reads: number;
-  /** Those that were to change something. */
+  /** The requests that change something. */
   readonly writes: number;
 }
 
-/** Counts requests to stores, as the library itself tells of them. */
+/** Counts requests to stores, as the library publishes them. */
 export class RequestCounter implements Disposable {
   readonly #byStore = new Map<string, Requests>();
   readonly #count = (message: unknown): void => {
@@ -22,13 +22,13 @@ export class RequestCounter implements Disposable {
     subscribe(REQUEST_CHANNEL, this.#count);
   }
 
-  /** How many requests the stores of that name have ended since the start. */
+  /** Returns how many requests the stores of that name have ended since the start. */
   of(store: string): number {
     const { reads, writes } = this.by(store);
     return reads + writes;
   }
 
-  /** The same of one store or several together, reads and writes. */
+  /** Returns the reads and writes of one store, or of several together. */
   by(...stores: readonly string[]): Requests {
     const sent = stores.flatMap((store) => this.#byStore.get(store) ?? []);
     return {
@@ -37,12 +37,12 @@ export class RequestCounter implements Disposable {
     };
   }
 
-  /** How many those have ended that a store is made of, which has counted itself as well. */
+  /** Returns how many requests the members of a store have ended: all counted stores except that one. */
   ofMembersOf(store: string): number {
     return [...this.#byStore.keys()].reduce((sum, name) => sum + (name === store ? 0 : this.of(name)), 0);
   }
 
-  /** The requests to each of the stores that a store is made of, as the one in the middle has ended them: the last may be late. */
+  /** Returns the requests to a member of a store, as the median over its members, because the last member may be late. */
   byMemberOf(store: string): Requests {
     const members = [...this.#byStore].flatMap(([name, sent]) => (name === store ? [] : [sent]));
     const middle = (kind: keyof Requests): number => {

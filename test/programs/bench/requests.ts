@@ -49,7 +49,7 @@ async function azuriteSteps(url: string): Promise<Result[]> {
   return await steps("azure-blob", store, () => agreed(counter.of("azure-blob"), proxy.requests.length));
 }
 
-/** Counts the requests of each step, a few times over. The first acquisition ever also makes the record. */
+/** Counts the requests of each step, several times. The first acquisition of an election also makes the record. */
 async function steps(name: string, store: LeaseStore, count: () => number): Promise<Result[]> {
   const counts = new Map<string, number[]>();
   const step = async <T>(what: string, take: () => Promise<T>): Promise<T> => {
@@ -71,7 +71,7 @@ async function steps(name: string, store: LeaseStore, count: () => number): Prom
   return [...counts].map(([what, samples]) => ({ measure: `${name}: ${what}`, unit: "requests", ...summarize(samples) }));
 }
 
-/** An hour of a leader and two standbys, under a virtual clock. */
+/** Counts an hour of a leader and two standbys, under a virtual clock. */
 async function polledHours(): Promise<Result[]> {
   const leaders: number[] = [];
   const standbys: number[] = [];
@@ -92,7 +92,7 @@ async function polledHours(): Promise<Result[]> {
   return hours("polled record store, virtual", leaders, standbys);
 }
 
-/** A minute of two elections, each of a leader and two standbys, in real time. */
+/** Counts a minute of two elections, each with a leader and two standbys, in real time. */
 async function azuriteHours(url: string): Promise<Result[]> {
   const measured = await Promise.all(
     [0, 1].map(async () => {
@@ -121,7 +121,7 @@ function hours(store: string, leaders: readonly number[], standbys: readonly num
   ];
 }
 
-/** @throws if the library does not tell of what it does. */
+/** @throws if the library publishes another number of requests than were on the wire. */
 function agreed(told: number, onTheWire: number): number {
   if (told !== onTheWire) throw new Error(`The library told of ${told} requests, and ${onTheWire} were seen on the wire.`);
   return told;

@@ -1,6 +1,6 @@
 /**
- * A process in which many electors lead at once. It prints one {@link ScaleReport} and must then end by itself. It is an
- * entry point: import nothing but types from here.
+ * A process in which many electors lead at once. It prints one {@link ScaleReport} and must then end by itself. It is an entry
+ * point: import nothing but types from here.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,17 +10,17 @@ import type { LeaseRecord, PutOptions, PutOutcome } from "@leasehold/core/provid
 import { heapAfterGc } from "./heap.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
-/** The electors begin one after the other, over a few renewal intervals, or in one turn of the event loop. */
+/** The electors begin one after the other over a few renewal intervals, or all in one turn of the event loop. */
 export type Start = "spread" | "at-once";
 
 export interface ScaleReport {
-  /** In bytes, of electors that lead, with their task and their record. */
+  /** In bytes, for electors that lead, with their task and their record. */
   readonly heapPerElector: number;
   readonly rssPerElector: number;
   readonly idleDelay: LoopDelay;
   readonly leadingDelay: LoopDelay;
   readonly renewals: number;
-  /** In microseconds of both kinds of CPU time. */
+  /** In microseconds of user and system CPU time. */
   readonly cpuPerRenewal: number;
   readonly cpuPerTimedPut: number;
   readonly cpuPerLoopedPut: number;
@@ -29,7 +29,7 @@ export interface ScaleReport {
   readonly timersLeft: number;
 }
 
-/** Percentiles of how far apart two turns of the event loop were, in nanoseconds. */
+/** Percentiles of the time between two turns of the event loop, in nanoseconds. */
 export interface LoopDelay {
   readonly count: number;
   readonly p50: number;
@@ -39,14 +39,14 @@ export interface LoopDelay {
 
 const LEASE_MS = 15_000;
 const RENEW_INTERVAL_MS = LEASE_MS / 3;
-/** Whole intervals, so that the renewals are spread evenly, too. */
+/** A whole number of intervals, so that the renewals are spread evenly too. */
 const SPREAD_MS = 3 * RENEW_INTERVAL_MS;
 const IDLE_MS = 5_000;
 const PUTS_MS = 10_000;
 const STEADY_MS = 20_000;
 const LOOPED_PUTS = 200_000;
 
-/** The memory store, counting. */
+/** The memory store, with a count of its requests. */
 class CountingRecordStore extends MemoryRecordStore {
   puts = 0;
 
@@ -93,7 +93,7 @@ async function lead(): Promise<
     elector.on("ending", () => (lost += stopping.signal.aborted ? 0 : 1));
     await elector.run(untilAborted, { signal: stopping.signal });
   });
-  // Every one leads, and has renewed at least once.
+  // All electors lead, and have renewed at least once.
   while (leaders < count) await delay(100);
   await delay(RENEW_INTERVAL_MS);
   const heapPerElector = ((await heapAfterGc()) - heapBase) / count;
@@ -116,7 +116,7 @@ async function loopDelay(forMs: number): Promise<LoopDelay> {
   return { count: histogram.count, p50: histogram.percentile(50), p99: histogram.percentile(99), max: histogram.max };
 }
 
-/** The CPU time of a conditional put with a fresh nonce, and of nothing else. */
+/** Returns the CPU time of a conditional put with a new nonce, and of nothing else. */
 async function loopedPuts(): Promise<number> {
   const put = putter();
   for (let puts = 0; puts < LOOPED_PUTS / 10; puts += 1) await put("warm-up");
@@ -125,7 +125,7 @@ async function loopedPuts(): Promise<number> {
   return micros(cpu) / LOOPED_PUTS;
 }
 
-/** The same, each by a timer, as many and as often as the electors will renew. */
+/** The same, but each put by a timer. There are as many as the electors will renew, and as often. */
 async function timedPuts(): Promise<number> {
   const put = putter();
   let puts = 0;

@@ -8,9 +8,9 @@ import type { Result, Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
 
 const ELECTORS = 10_000;
-/** Three times what it takes; electors that are too many for one processor lose their leases and never come to rest. */
+/** Three times the usual time. If there are too many electors for one processor, they lose their leases again and again. */
 const REPORTS_WITHIN_MS = 180_000;
-/** A process that something kept alive would never end. */
+/** A process that something keeps alive would never end. */
 const ENDS_WITHIN_MS = 10_000;
 
 export const scale: Section = {
@@ -54,12 +54,12 @@ function results(how: string, report: EndedReport): Result[] {
   ];
 }
 
-/** What the process told, and how long after it had ended. */
+/** The report of the process, and how long after it the process ended. */
 interface EndedReport extends ScaleReport {
   readonly endsAfterMs: number;
 }
 
-/** Runs `scale-process.ts`, whose heap nothing else has touched, and sees it end. */
+/** Runs `scale-process.ts`, which has a heap of its own, and waits for its end. */
 async function measured(start: Start): Promise<EndedReport> {
   const script = fileURLToPath(new URL("./scale-process.ts", import.meta.url));
   const args = ["--expose-gc", "--conditions=@leasehold/source", script, String(ELECTORS), start];

@@ -2,18 +2,18 @@ import type { Summary } from "./statistics.ts";
 
 /** One measured figure. */
 export interface Result extends Summary {
-  /** The name of what was measured. */
+  /** The name of the figure. */
   readonly measure: string;
-  /** What the numbers count, or what they are a ratio to. */
+  /** The unit of the numbers, or the base of their ratio. */
   readonly unit: string;
   /** The median should be at most this. */
   readonly goal?: number | undefined;
 }
 
-/** A part of the benchmark that can be asked for by name. */
+/** A part of the benchmark that can be selected by name. */
 export interface Section {
   readonly name: string;
-  /** What it measures, in a line. */
+  /** A one-line description. */
   readonly about: string;
   /** How to read its numbers. */
   readonly meaning: string;

@@ -6,12 +6,12 @@ export interface Summary {
   readonly max: number;
 }
 
-/** @throws {RangeError} if there is nothing to tell of. */
+/** @throws {RangeError} if there are no samples. */
 export function summarize(samples: readonly number[]): Summary {
   return { n: samples.length, median: median(samples), min: Math.min(...samples), max: Math.max(...samples) };
 }
 
-/** The middle sample, or the mean of the two in the middle. */
+/** Returns the middle sample, or the mean of the two in the middle. */
 export function median(samples: readonly number[]): number {
   if (samples.length === 0) throw new RangeError("There is no median of no samples.");
   const sorted = samples.toSorted((a, b) => a - b);
@@ -20,9 +20,9 @@ export function median(samples: readonly number[]): number {
 }
 
 /**
- * How many times as long `ours` took as `base`, which was measured in turns with it: one ratio of medians for each block
- * of `blockSize` turns, so that a pause of the machine spoils one block and not the range of all. A block that is not
- * full is left out.
+ * Returns how many times as long `ours` took as `base`, which was measured in turns with it. There is one ratio of medians for
+ * each block of `blockSize` turns. So a pause of the machine spoils one block and not the whole range. An incomplete block is
+ * left out.
  */
 export function blockRatios(ours: readonly number[], base: readonly number[], blockSize: number): number[] {
   const blocks = Math.floor(Math.min(ours.length, base.length) / blockSize);

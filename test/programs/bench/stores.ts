@@ -18,7 +18,7 @@ const LAST_MEMBER_MS = 25;
 export const STEPS = ["look", "acquire", "renew", "release"] as const;
 type Step = (typeof STEPS)[number];
 
-/** What each turn took and sent, step by step. */
+/** The times and requests of each turn, step by step. */
 type Turns = Readonly<Record<Step, { readonly ms: number[]; readonly requests: number[] }>>;
 
 export const stores: Section = {
@@ -47,7 +47,7 @@ async function measureStore(name: StoreName): Promise<Result[]> {
   const opened = await Promise.all((seats ?? [{ settings }, { settings }]).map((seat) => openStore(seat.settings)));
   const [leader, standby] = opened as [OpenStore, OpenStore];
   const open = new Set(opened);
-  // The process of a leader that votes is a part of the service, too.
+  // With voting, the leader's process is a part of the service too.
   const crash = async (): Promise<void> => {
     if (seats && open.delete(leader)) await leader.close();
   };
@@ -86,7 +86,7 @@ async function measureStore(name: StoreName): Promise<Result[]> {
   }
 }
 
-/** A server that votes takes part soon after it listens. */
+/** A voting server takes part soon after it listens. */
 async function takesPart(store: LeaseStore): Promise<void> {
   const untilMs = performance.now() + LIMITS.timeoutMs;
   for (;;) {
@@ -101,15 +101,18 @@ async function takesPart(store: LeaseStore): Promise<void> {
 }
 
 export interface TurnsOptions {
-  /** What counts are the requests to its members. It answers before the last of them does, who needs so long at most. */
+  /**
+   * Set for a store with members, whose requests are counted. The store answers before its last member, which needs at most this
+   * long.
+   */
   readonly lastMemberMs?: number | undefined;
-  /** Its own requests are those to the members. */
+  /** True if the store's own requests are those to its members. */
   readonly countsItself?: boolean;
   readonly warmUp?: number;
   readonly turns?: number;
 }
 
-/** One step after another, all of them in each turn. */
+/** Runs the steps one after another, all of them in each turn. */
 export async function takeTurns(leader: LeaseStore, standby: LeaseStore, options: TurnsOptions): Promise<Turns> {
   const { lastMemberMs, countsItself = false, warmUp = WARM_UP_TURNS, turns: count = TURNS } = options;
   const isMadeOfStores = lastMemberMs !== undefined;
@@ -132,7 +135,7 @@ export async function takeTurns(leader: LeaseStore, standby: LeaseStore, options
     return result;
   };
   for (let turn = 0; turn < warmUp + count; turn += 1) {
-    // Who was the last to lead has a majority's promise. So where there is one, the two take turns.
+    // The last leader has promises of a majority of the members. So with members the two stores take turns.
     const [holder, other] = isMadeOfStores && turn % 2 === 1 ? [standby, leader] : [leader, standby];
     if (isMadeOfStores) {
       await holder.read(election, LIMITS);

@@ -5,32 +5,35 @@ import { win } from "@leasehold/test-kit/acquisitions";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const ELECTIONS = 5;
-/** On a busy machine a shorter one might be lost while it is set up. */
+/** On a busy machine a shorter lease might be lost during the setup. */
 const SHORTEST_LEASE_MS = 6_000;
 
-/** How standbys came to lead, in milliseconds. */
+/** How long standbys took to lead, in milliseconds. */
 export interface Successions {
-  /** From the call of `stop` on a leader to the standby's leading. */
+  /** From the call of `stop` on a leader to the start of the standby's term. */
   readonly handoverMs: readonly number[];
-  /** From the end of a crashed leader's lease, counted from the send of its last renewal, to the standby's leading. */
+  /**
+   * From the end of a crashed leader's lease to the start of the standby's term. The lease counts from the send of the last
+   * renewal.
+   */
   readonly takeoverMs: readonly number[];
 }
 
 interface Pair {
   readonly leader: LeaseStore;
   readonly standby: LeaseStore;
-  /** The shortest that the store is used with, in milliseconds. */
+  /** The shortest lease that the store is used with, in milliseconds. */
   readonly shortestLeaseMs: number;
-  /** What else ends when the leader's process does. */
+  /** Ends everything else that ends together with the leader's process. */
   readonly crash: () => Promise<void>;
 }
 
-/** Has leaders stop, one after the other, and then others crash at once. */
+/** Stops leaders one after the other, and then makes others crash at once. */
 export async function successions({ leader, standby, shortestLeaseMs, crash }: Pair): Promise<Successions> {
   const leaseMs = Math.max(shortestLeaseMs, SHORTEST_LEASE_MS);
   const handoverMs: number[] = [];
   const stopping = await Promise.all(Array.from({ length: ELECTIONS }, () => campaigns(leader, standby, leaseMs)));
-  // For the standbys to have seen who leads.
+  // Gives the standbys time to read the leader.
   await delay(leaseMs / 2);
   for (const { first, next } of stopping) {
     const fromMs = performance.now();
@@ -60,7 +63,7 @@ interface Candidate {
   readonly leadsMs: Promise<number>;
 }
 
-/** A leader and a standby. */
+/** Starts a leader and a standby. */
 async function campaigns(
   leader: LeaseStore,
   standby: LeaseStore,
@@ -72,7 +75,7 @@ async function campaigns(
   return { first, next: campaign(standby, election, leaseMs) };
 }
 
-/** A leader that does nothing by itself, and a standby. */
+/** Acquires a lease for a leader that does nothing by itself, and starts a standby. */
 async function held(
   leader: LeaseStore,
   standby: LeaseStore,

@@ -1,6 +1,6 @@
 import type { Result } from "./section.ts";
 
-/** Results as a table that a person can read. */
+/** Returns results as a table for people. */
 export function table(results: readonly Result[]): string {
   const rows = results.map(({ measure, unit, n, median, min, max, goal }) => [
     measure,
@@ -17,12 +17,12 @@ export function table(results: readonly Result[]): string {
     .join("\n");
 }
 
-/** Names to the left, numbers to the right. */
+/** Aligns names to the left, and numbers to the right. */
 function aligned(cell: string, width: number, column: number): string {
   return column === 0 || column === 5 ? cell.padEnd(width) : cell.padStart(width);
 }
 
-/** Three digits that count. */
+/** Returns a number with three significant digits. */
 export function short(value: number): string {
   if (value === 0) return "0";
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));

@@ -5,12 +5,12 @@ import { summarize } from "./statistics.ts";
 const RUNS = 60;
 const ROUND_TRIPS_MS = [0, 40, 100];
 const STANDBYS = [1, 4, 30];
-/** What a crash aims at: two round trips, and so much more. */
+/** The goal for a crash: two round trips, and this much more. */
 const AIM_MS = 50;
-/** What a crash of a leader may cost a crowd. */
+/** The goal for the writes of a crowd after a leader's crash. */
 const AIM_WRITES = 6;
 
-/** How record stores are watched; `dynamodb` and MySQL are polled, Firestore and PostgreSQL push. */
+/** How record stores are watched. `dynamodb` and MySQL are polled; Firestore and PostgreSQL push. */
 const STORES = [
   ["polled", {}],
   ["pushed", { pushes: true }],

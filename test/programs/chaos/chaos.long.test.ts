@@ -1,6 +1,6 @@
 /**
- * A few rounds of what `npm run chaos` does for as long as one likes, on every store. The seed is another one each time: it
- * is in the message of a failure, and so is the file with the history.
+ * A few rounds of `npm run chaos` on every store. The seed is new each time. The message of a failure has the seed and the file
+ * with the history.
  */
 import { describe, expect, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
@@ -10,7 +10,10 @@ import { CREW_SIZE } from "./crew.ts";
 import { playEpisode } from "./episode.ts";
 import { keepHistory } from "./keep-history.ts";
 
-/** The lanes go on beside one another: they wait nearly all the time. A round on Azure takes seven times as long as elsewhere. */
+/**
+ * The lanes run side by side, because they wait nearly all the time. A round on Azure takes seven times as long as on other
+ * stores.
+ */
 const LANES: ReadonlyArray<{ readonly stores: readonly StoreName[]; readonly rounds: number }> = [
   { stores: ["azure"], rounds: 1 },
   { stores: ["quorum", "sqlite"], rounds: 2 },
@@ -20,7 +23,7 @@ const LANES: ReadonlyArray<{ readonly stores: readonly StoreName[]; readonly rou
     rounds: 2,
   },
 ];
-/** Ten times what the longest takes. */
+/** Ten times the longest duration. */
 const TIMEOUT_MS = 900_000;
 
 for (const { stores, rounds } of LANES) {

@@ -2,13 +2,13 @@ import type { Line, LineOf } from "@leasehold/test-kit/candidates/history";
 import type { EpisodeLog, Injected, WorkerLog } from "./episode-log.ts";
 import type { FaultKind } from "./faults.ts";
 
-/** Faults that end with SIGKILL, or may. */
+/** Faults that end with SIGKILL, or may end with it. */
 const KILLING: ReadonlySet<FaultKind> = new Set(["kill", "freeze-and-kill", "restart"]);
 
-/** Google's client says this, to nobody, if a worker does not wait for its last transaction before it closes the client. */
+/** Google's client rejects with this, without a handler, if a worker closes the client before its last transaction has ended. */
 const CLOSED_TOO_SOON = /client has already been terminated/;
 
-/** Processes that ended although nobody ended them, and whatever a process should never have to say. */
+/** Returns processes that ended without an order, and output that a process must never write. */
 export function unexpectedEnds({ workers, injected, endedMs }: EpisodeLog): readonly string[] {
   return workers.flatMap((log) => {
     const { worker, lines } = log;
@@ -31,7 +31,10 @@ export function unexpectedEnds({ workers, injected, endedMs }: EpisodeLog): read
   });
 }
 
-/** A stubborn task was told to stop while nothing covered it any longer, and its elector was right that it was pending. */
+/**
+ * Returns whether a stubborn task overran: it was told to stop after its lease had ended, and its elector rightly reported it as
+ * pending.
+ */
 function overran({ lines }: WorkerLog, rejected: Line & { readonly error: string }): boolean {
   const before = lines.slice(0, lines.indexOf(rejected));
   const started = before.findLastIndex(({ event }) => event === "taskStarted");

@@ -2,7 +2,7 @@ import type { Line } from "@leasehold/test-kit/candidates/history";
 import type { EpisodeLog } from "./episode-log.ts";
 import { Leading } from "./leading.ts";
 
-/** Rounds after which nobody showed that it led, however long the episode waited. */
+/** Returns the rounds after which no worker showed that it led, although the episode waited. */
 export function missingLeaders(log: EpisodeLog): readonly string[] {
   return returnsOf(log).flatMap((returnMs, round) => {
     if (returnMs < Infinity) return [];
@@ -11,7 +11,7 @@ export function missingLeaders(log: EpisodeLog): readonly string[] {
   });
 }
 
-/** The longest times without a leader: of all, and after a round's faults. */
+/** Returns the longest time without a leader, and the longest one after a round's faults. */
 export function gapsWithout(log: EpisodeLog): { readonly longestGapMs: number; readonly longestReturnMs: number } {
   const covered = log.workers
     .flatMap(({ lines }) => termsOf(lines, log.endedMs))
@@ -25,7 +25,7 @@ export function gapsWithout(log: EpisodeLog): { readonly longestGapMs: number; r
   return { longestGapMs, longestReturnMs: Math.max(0, ...returnsOf(log)) };
 }
 
-/** While a worker led, from the start of its task to whatever ended that. */
+/** Returns the times in which a worker led, from the start of its task to the end of its term. */
 function termsOf(lines: readonly Line[], endedMs: number): Array<{ readonly fromMs: number; readonly toMs: number }> {
   const leading = new Leading();
   const terms: Array<{ readonly fromMs: number; toMs: number }> = [];
@@ -34,13 +34,13 @@ function termsOf(lines: readonly Line[], endedMs: number): Array<{ readonly from
     leading.shows(line);
     const term = terms.at(-1);
     if (leading.leads && !leads) terms.push({ fromMs: line.atMs, toMs: endedMs });
-    // Found out later by one that did not run.
+    // A worker that did not run found this out later.
     else if (leads && !leading.leads && term) term.toMs = line.event === "invalid" ? line.lastValidMs : line.atMs;
   }
   return terms;
 }
 
-/** How long it took after each round until somebody showed that it led; Infinity if nobody did before the end. */
+/** Returns the time after each round until a worker showed that it led; Infinity if none did before the end. */
 function returnsOf({ workers, healedMs, endedMs }: EpisodeLog): readonly number[] {
   const signs = workers
     .flatMap(({ lines }) => {

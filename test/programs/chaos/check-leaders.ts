@@ -1,7 +1,10 @@
 import { overlapMs, reigns, type LineOf, type Reign } from "@leasehold/test-kit/candidates/history";
 import type { EpisodeLog } from "./episode-log.ts";
 
-/** Two that were valid at once, as far as they asked; terms that two had, and terms that fell. */
+/**
+ * Returns terms of two workers that were valid at the same time by their own answers, terms that two workers had, and terms that
+ * fell.
+ */
 export function overlaps(log: EpisodeLog): readonly string[] {
   const all = reignsOf(log).toSorted((one, other) => one.fromMs - other.fromMs);
   const valid = all.flatMap((one, at) =>
@@ -21,9 +24,8 @@ export function overlaps(log: EpisodeLog): readonly string[] {
 }
 
 /**
- * Signals that came late. A worker is only blamed if it ran, looked after the next term had begun, and found that its
- * signal had not aborted: a process that was frozen or blocked, or that the machine let wait, looks only afterwards. So
- * there is no tolerance.
+ * Returns signals that came late. A worker's signal was late if the worker ran, checked it after the next term had begun, and
+ * found it not aborted. A process that was frozen, blocked or not scheduled checks only afterwards. So there is no tolerance.
  */
 export function lateSignals(log: EpisodeLog): readonly string[] {
   const starts = startsOf(log);
@@ -42,13 +44,13 @@ export function lateSignals(log: EpisodeLog): readonly string[] {
 }
 
 /**
- * While each worker that asks believed that it led. One that is killed believes nothing any more, from then on or since
- * it was frozen, however late its end is noticed.
+ * Returns the times in which each worker that asks believed that it led. A killed worker believes nothing from then on, or since
+ * it was frozen, even if its end is noticed late.
  */
 function reignsOf({ workers, injected, endedMs }: EpisodeLog): readonly Reign[] {
   return workers.flatMap(({ worker, lines }) => {
     const killed = injected.find((each) => (each.kind === "kill" || each.kind === "freeze-and-kill") && each.worker === worker);
-    // Beyond the end: a process that has said nothing of its end is thought to lead still.
+    // Beyond the end: a process that did not report its end counts as still leading.
     return reigns(worker, lines, Math.max(endedMs, lines.at(-1)?.atMs ?? 0)).map((reign) => ({
       ...reign,
       toMs: Math.min(reign.toMs, killed?.fromMs ?? Infinity),
@@ -56,7 +58,10 @@ function reignsOf({ workers, injected, endedMs }: EpisodeLog): readonly Reign[] 
   });
 }
 
-/** The beginnings of all terms. One whose worker was frozen in the meantime has begun for nobody. */
+/**
+ * Returns the beginnings of all terms. A term that was not valid at its start, because its worker had been frozen, does not
+ * count.
+ */
 function startsOf({ workers }: EpisodeLog): ReadonlyArray<Pick<Reign, "candidateId" | "term"> & { readonly atMs: number }> {
   return workers.flatMap(({ worker, lines }) =>
     lines

@@ -2,15 +2,19 @@ import type { LineOf } from "@leasehold/test-kit/candidates/history";
 import type { EpisodeLog } from "./episode-log.ts";
 import type { Entry, Run } from "@leasehold/test-kit/candidates/register";
 
-/** A write of which its worker has said that it is about to be sent. */
+/** A write that its worker has announced. */
 interface Sent extends Entry {
   readonly sentMs: number;
 }
 
 /**
- * Entries that the service should have refused: of an older term than one before them, of a term of somebody else's, or
- * sent after their term was known to be over: released, or followed by another. (With a fence that is only closed by a
- * seal, from the next term's seal on.)
+ * Returns entries that the service should have refused:
+ *
+ * - an entry of an older term than one before it
+ * - an entry of another worker's term
+ * - an entry that was sent after its term was known to be over: released, or followed by another term
+ *
+ * If only a seal closes the fence, a term counts as over from the next term's seal on.
  */
 export function staleWrites(log: EpisodeLog): readonly string[] {
   const isAtomic = log.fence === "atomic";
@@ -39,7 +43,10 @@ export function staleWrites(log: EpisodeLog): readonly string[] {
   });
 }
 
-/** Writes that were confirmed and are not there, and entries that nobody has sent, or that are there twice or out of order. */
+/**
+ * Returns writes that were confirmed and are missing. Also returns entries that no worker has sent, or that are in the register
+ * twice or out of order.
+ */
 export function lostWrites(log: EpisodeLog): readonly string[] {
   const known = sentEntries(log);
   const problems: string[] = [];

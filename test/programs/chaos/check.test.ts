@@ -58,7 +58,7 @@ describe("it is found that", () => {
   });
 
   test("two are valid at once, by however little", () => {
-    // a1 was told in time, and believed in itself all the same.
+    // a1's signal aborted in time, and a1 still believed that it led.
     const a = [...leads(1, 100, 400, 398), ...writes(1, 1, "ok", 200), ...writes(1, 2, "ok", 250), exited(400)];
     const log = good({ a, b: [...leads(2, 399, 900), renewed(600), ...writes(2, 1, "ok", 750)] });
     expectOnly(log, "overlaps", "a1 in term 1 and b1 in term 2 were valid at once for 1.0 ms");
@@ -265,7 +265,10 @@ function good({
   };
 }
 
-/** A term from its start to its last true `isValid()`; its signal was last seen not to have aborted at `lastUnabortedMs`. */
+/**
+ * Returns the lines of a term from its start to its last true `isValid()`. Its signal was last seen not aborted at
+ * `lastUnabortedMs`.
+ */
 function leads(term: number, fromMs: number, toMs: number, lastUnabortedMs = toMs): Line[] {
   return [
     { atMs: fromMs, event: "valid", term },
@@ -294,7 +297,7 @@ function run(term: number, worker: string, from: number, to: number): Run {
   return { term, worker, from, to };
 }
 
-/** Exactly one thing is wrong. */
+/** Expects exactly one problem. */
 function expectOnly(log: EpisodeLog, kind: keyof Verdict, problem: string): void {
   const problems = problemsOf(judge(log));
   expect(problems).toHaveLength(1);

@@ -4,31 +4,31 @@ import { lostWrites, staleWrites } from "./check-register.ts";
 import { gapsWithout, missingLeaders } from "./check-gaps.ts";
 import { unexpectedEnds } from "./check-ends.ts";
 
-/** The violations of an episode, in words, by kind: none, if all is well. */
+/** The violations of an episode, as texts by kind. All lists are empty if there is none. */
 export interface Verdict {
-  /** Two were valid at once, or had the same term, or terms fell. */
+  /** Two workers were valid at once, or had the same term, or terms fell. */
   readonly overlaps: readonly string[];
-  /** A worker that ran was not told that its term was over before the next one began. */
+  /** The signal of a worker that ran had not aborted before the next term began. */
   readonly lateSignals: readonly string[];
-  /** Something was written for a term that was over. */
+  /** A write was accepted for a term that was over. */
   readonly staleWrites: readonly string[];
-  /** Something was confirmed, and is not there; or what is there was never written, or twice. */
+  /** A confirmed write is missing, or an entry was never written, or is there twice. */
   readonly lostWrites: readonly string[];
-  /** No leader any more once all faults were over. */
+  /** There was no leader after all faults were over. */
   readonly missingLeaders: readonly string[];
-  /** One of several stores did not come to have the election's record again. */
+  /** One of several stores did not get the election's record back. */
   readonly unhealed: readonly string[];
-  /** A process ended by itself, or said something that it never should. */
+  /** A process ended by itself, or wrote output that it must never write. */
   readonly unexpected: readonly string[];
 }
 
 /** The figures of an episode. */
 export interface Figures {
   readonly rounds: number;
-  /** Faults by kind; `task-failed` are those of the workers' own tasks. */
+  /** Faults by kind. `task-failed` are those of the workers' own tasks. */
   readonly faults: ReadonlyMap<string, number>;
   readonly leaderChanges: number;
-  /** The longest time without a leader, faults included. */
+  /** The longest time without a leader, with faults. */
   readonly longestGapMs: number;
   /** The longest time from the end of a round's faults to the next sign of a leader. */
   readonly longestReturnMs: number;
@@ -37,7 +37,7 @@ export interface Figures {
   readonly refused: number;
 }
 
-/** Judges an episode by what its processes have said and what the register holds. */
+/** Judges an episode by the output of its processes and the contents of the register. */
 export function judge(log: EpisodeLog): Verdict {
   return {
     overlaps: overlaps(log),
@@ -50,7 +50,7 @@ export function judge(log: EpisodeLog): Verdict {
   };
 }
 
-/** All that is wrong. */
+/** Returns all violations. */
 export function problemsOf(verdict: Verdict): readonly string[] {
   return Object.entries(verdict).flatMap(([kind, problems]: [string, readonly string[]]) =>
     problems.map((problem) => `${kind}: ${problem}`),
@@ -65,7 +65,7 @@ export function figuresOf(log: EpisodeLog): Figures {
   for (const { event } of lines) if (event === "runRejected") count("task-failed");
   const outcomes = lines.flatMap((line) => (line.event === "appended" ? [line.outcome] : []));
   return {
-    // The first one is the election's beginning.
+    // The first one is the beginning of the election.
     rounds: Math.max(log.healedMs.length - 1, 0),
     faults,
     leaderChanges: Math.max(lines.filter(({ event }) => event === "taskStarted").length - 1, 0),

@@ -3,10 +3,10 @@ import { assertProcessesFreeze, oneOf, wholeNumber } from "../command-line.ts";
 import { STORE_NAMES, type StoreName } from "@leasehold/test-kit/stores/stores";
 
 export interface CommandLine {
-  /** Undefined: all that are installed. */
+  /** The store; undefined for all that are installed. */
   readonly store: StoreName | undefined;
   readonly minutes: number;
-  /** Undefined: any. */
+  /** The seed; undefined for a random one. */
   readonly seed: number | undefined;
   readonly help: boolean;
 }
@@ -28,7 +28,7 @@ Exit code: 0 if all is well, 1 if not, 2 for a wrong argument, or if the store's
 election that went wrong is kept in .results/chaos.
 `;
 
-/** @throws an error that says which argument is wrong. */
+/** @throws an error that names the wrong argument. */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const { values } = parseArgs({
     args: [...args],

@@ -17,18 +17,18 @@ export interface CrewSettings {
   readonly election: string;
   readonly elector: CandidateSettings["elector"];
   readonly habits: Omit<RegisterHabits, "worker" | "seed">;
-  /** A seed for each process. */
+  /** Returns a seed for each process. */
   readonly nextSeed: () => number;
 }
 
-/** One of the workers: a place that one process after another takes. */
+/** One of the workers. It is a series of processes, one after another. */
 export interface Post {
   readonly name: string;
   readonly link: Link;
   candidateId: string;
   /** How many processes it has had. */
   processes: number;
-  /** Undefined before the first one. */
+  /** Its present process; undefined before the first one. */
   process: CandidateProcess | undefined;
   isSevered: boolean;
 }
@@ -53,7 +53,7 @@ export class Crew implements AsyncDisposable {
     });
   }
 
-  /** Every worker competes when it resolves. */
+  /** Starts the workers. Resolves when every worker competes. */
   static async gather(settings: CrewSettings): Promise<Crew> {
     const { settings: store, seats } = settings.service;
     const links = seats?.map(seatLink) ?? (await Promise.all(Array.from({ length: CREW_SIZE }, () => openLink(store))));
@@ -67,12 +67,12 @@ export class Crew implements AsyncDisposable {
     }
   }
 
-  /** Starts a process wherever there is none. */
+  /** Starts a process for each worker without one. */
   async fill(): Promise<void> {
     await Promise.all(this.posts.filter((post) => !isRunning(post) && !post.isSevered).map(async (post) => this.#start(post)));
   }
 
-  /** Whose process was the last to show that it leads, if it still does. */
+  /** The worker whose process was the last to show that it leads, if it still does. */
   get leader(): Post | undefined {
     this.#look();
     const leaders = this.#processes.filter(({ leading }) => leading.leads);
@@ -80,7 +80,7 @@ export class Crew implements AsyncDisposable {
     return this.posts.find(({ process }) => process !== undefined && process === last?.process);
   }
 
-  /** Anybody has shown since then that it leads. */
+  /** Returns whether any worker has shown since then that it leads. */
   hasLedSince(sinceMs: number): boolean {
     this.#look();
     return this.#processes.some(({ shownMs }) => shownMs > sinceMs);
@@ -90,7 +90,7 @@ export class Crew implements AsyncDisposable {
     return this.#processes.map(({ worker, process: { lines, stderr } }) => ({ worker, lines, stderr }));
   }
 
-  /** The name of a post's present process. */
+  /** Returns the name of a worker's present process. */
   workerOf(post: Post): string {
     return `${post.name}${post.processes}`;
   }
@@ -101,7 +101,7 @@ export class Crew implements AsyncDisposable {
     await Promise.all(this.posts.map(async ({ link }) => link[Symbol.asyncDispose]()));
   }
 
-  /** Resolves when it is about to compete. */
+  /** Starts a process. Resolves when it is about to compete. */
   async #start(post: Post): Promise<void> {
     const { election, elector, habits, nextSeed } = this.#settings;
     const seed = nextSeed();
@@ -110,7 +110,7 @@ export class Crew implements AsyncDisposable {
       const worker = this.workerOf(post);
       const { candidateId, link } = post;
       const register = { ...habits, worker, seed };
-      // Those who ask end their terms by asking. Some never do: what ends theirs are the elector's own timers.
+      // Most workers end their terms by asking `isValid()`. Some never ask, and the elector's own timers end their terms.
       const asks = seed % 4 !== 0;
       const process = new CandidateProcess({ store: link.settings, election, candidateId, elector, register, asks });
       this.#processes.push({ worker, process, leading: new Leading(), seen: 0, shownMs: -Infinity });
@@ -119,7 +119,7 @@ export class Crew implements AsyncDisposable {
     });
   }
 
-  /** Reads what the processes have said since the last time. */
+  /** Reads the output of the processes since the last time. */
   #look(): void {
     for (const each of this.#processes) {
       for (; each.seen < each.process.lines.length; each.seen += 1) {
@@ -130,7 +130,7 @@ export class Crew implements AsyncDisposable {
   }
 }
 
-/** There is a process that has not ended. */
+/** Returns whether there is a process that has not ended. */
 export function isRunning({ process }: Post): boolean {
   return process !== undefined && process.lines.at(-1)?.event !== "exited";
 }

@@ -4,42 +4,42 @@ import type { Line } from "@leasehold/test-kit/candidates/history";
 import type { FaultKind } from "./faults.ts";
 import type { Run } from "@leasehold/test-kit/candidates/register";
 
-/** Everything that is known of one election and what was done to it: what a checker judges. Times are by the host's clock. */
+/** The data of one election and its faults, which a checker judges. Times are by the host's clock. */
 export interface EpisodeLog {
   readonly store: StoreName;
   readonly seed: number;
   readonly leaseMs: number;
-  /** How long the election takes on an idle machine, at most, to have a leader again once all faults are over. */
+  /** How long the election takes at most, on an idle machine, to have a leader again once all faults are over. */
   readonly leaderBackMs: number;
   readonly fence: LeaseStoreCapabilities["fence"];
-  /** One for each process there was. */
+  /** One log for each process. */
   readonly workers: readonly WorkerLog[];
   readonly injected: readonly Injected[];
-  /** When all faults of a round were over, round by round. */
+  /** When all faults of a round were over, for each round. */
   readonly healedMs: readonly number[];
-  /** The stores, of several, that were not written anew once they were back and somebody led, with what had befallen them. */
+  /** The stores that were not written again after they were back and there was a leader, with their faults. */
   readonly unhealed: readonly string[];
-  /** The register's entries in the end. */
+  /** The entries of the register at the end. */
   readonly register: readonly Run[];
   /** When the last worker was told to end. */
   readonly endedMs: number;
 }
 
 export interface WorkerLog {
-  /** No two processes have the same name. */
+  /** The name of the process, which no other process has. */
   readonly worker: string;
   readonly lines: readonly Line[];
   /** Its stderr. */
   readonly stderr: string;
 }
 
-/** A fault that there was. */
+/** A fault that happened. */
 export interface Injected {
   readonly kind: FaultKind;
-  /** Whom it met: a worker, or one of several stores; undefined if it met the store as a whole. */
+  /** The worker or the store that it hit, of several; undefined if it hit the whole store. */
   readonly worker: string | undefined;
-  /** Since when it was in force: a process that is killed or frozen has not run since then. */
+  /** When it began. A process that is killed or frozen has not run since then. */
   readonly fromMs: number;
-  /** Undefined if it lasted to the end. */
+  /** When it ended; undefined if it lasted to the end. */
   readonly toMs: number | undefined;
 }

@@ -12,14 +12,16 @@ import { leaderBackMs, STUBBORN } from "./leader-back.ts";
 import { planOf } from "./plan.ts";
 import { runsOf } from "@leasehold/test-kit/candidates/register";
 
-/** How soon a standby looks, at the latest, where a lease is short. */
+/** The longest time between two polls of a standby, if a lease is short. */
 const RETRY_PERIOD_MS = 500;
 const LONG_LEASE_MS = 10_000;
 const WRITE_EVERY_MS = 50;
-/** How often it is looked whether there is a leader again. */
+/** How often the episode checks for a leader. */
 const LOOK_EVERY_MS = 5;
 const LOOK_AT_MEMBERS_MS = 200;
-/** How long to wait for what has to come: a leader, a record, a worker's end. Ten times what each takes on an idle machine. */
+/**
+ * How long to wait for an expected event: a leader, a record, a worker's end. It is ten times what each takes on an idle machine.
+ */
 const PATIENCE_MS = 300_000;
 
 export interface EpisodeOptions {
@@ -34,8 +36,8 @@ export interface EpisodeOptions {
 }
 
 /**
- * One election of five workers, and some rounds of faults. It ends early if there is no leader again after a round; a checker
- * judges that and everything else.
+ * Plays one election of five workers, and some rounds of faults. It ends early if there is no leader again after a round. A
+ * checker judges the log.
  */
 export async function playEpisode({ store, seed, rounds, service, onRound, signal }: EpisodeOptions): Promise<EpisodeLog> {
   const { leaseDurationMs: leaseMs, open } = await testStore(store);
@@ -95,8 +97,8 @@ export async function playEpisode({ store, seed, rounds, service, onRound, signa
 }
 
 /**
- * Waits until each of several stores has a record of the election, as a leader writes it that goes on: what was begun while one was
- * away has to be over before another one forgets. Returns the names of those that do not get one.
+ * Waits until each of several stores has a record of the election that a continuing leader has written. A write that began while
+ * one store was away must be over before another store is wiped. Returns the names of the stores without such a record.
  */
 async function withoutRecord({ members = [] }: StoreService, election: string): Promise<readonly string[]> {
   const untilMs = hostMs() + PATIENCE_MS;
@@ -110,14 +112,14 @@ async function withoutRecord({ members = [] }: StoreService, election: string): 
   return (await Promise.all(found)).flat();
 }
 
-/** Ends every worker as an orchestrator would. One that is cut off has nobody to wait for. */
+/** Ends every worker as an orchestrator does. A worker that is cut off is ended without a wait. */
 async function dismiss(crew: Crew): Promise<void> {
   await Promise.all(
     crew.posts.map(async (post) => {
       if (!post.process || !isRunning(post)) return;
       if (post.isSevered) return post.process.end();
       post.process.signal("SIGTERM");
-      // None may go on writing while the register is read.
+      // No worker may write while the register is read.
       await post.process.said("exited", { withinMs: PATIENCE_MS }).catch(async () => post.process?.end());
     }),
   );

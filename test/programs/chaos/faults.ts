@@ -1,54 +1,54 @@
 /** The faults of one worker's process. */
 export const PROCESS_FAULTS = [
-  /** SIGKILL; started again later. */
+  /** SIGKILL. The process is started again later. */
   "kill",
   /** SIGSTOP, and SIGCONT later. */
   "freeze",
-  /** SIGSTOP, and SIGKILL later; started again. */
+  /** SIGSTOP, and SIGKILL later. The process is started again. */
   "freeze-and-kill",
-  /** Its event loop stands still. */
+  /** Its event loop is blocked. */
   "block",
-  /** SIGTERM, and started again once it has ended. */
+  /** SIGTERM. The process is started again once it has ended. */
   "restart",
-  /** Its elector gives up its term, if it has one. */
+  /** Its elector resigns its term, if it has one. */
   "resign",
 ] as const;
 
 /** The faults of one worker's connections to the store. */
 export const LINK_FAULTS = [
-  /** Nothing that it sends arrives. */
+  /** All of its requests are lost. */
   "lose-requests",
-  /** Whatever it asks for is done, and it does not hear of it. */
+  /** Its requests are carried out, and the replies are lost. */
   "lose-replies",
-  /** Nothing passes in either direction. */
+  /** No data passes in either direction. */
   "partition",
-  /** Everything takes longer. */
+  /** All data is delayed. */
   "delay",
-  /** What it sends arrives, but only when the fault is over. */
+  /** Its requests arrive only when the fault is over. */
   "hold",
-  /** Its connections break, and new ones too: nobody listens. */
+  /** Its connections break, and new ones are refused. */
   "stop",
   /** Its connections break in the middle of each reply. */
   "cut-mid-reply",
 ] as const;
 
-/** The faults that meet everybody at once. */
+/** The faults that hit all workers at once. */
 export const STORE_FAULTS = [
-  /** The service stands still (SIGSTOP; of SQLite, the files are locked), and goes on later. */
+  /** The service is stopped (SIGSTOP; the files of SQLite are locked), and continues later. */
   "store-frozen",
-  /** Everybody's connections break, and new ones too. */
+  /** All connections break, and new ones are refused. */
   "store-unreachable",
 ] as const;
 
-/** The faults of one of several stores that keep the leases together: the others go on, and so does the election. */
+/** The faults of one of several stores that hold the leases together. The others and the election go on. */
 export const MEMBER_FAULTS = [
-  /** It stands still, and goes on later. */
+  /** It is stopped, and continues later. */
   "member-frozen",
-  /** Everybody's connections to it break, and new ones too; of SQLite, which has none, the files are locked. */
+  /** All connections to it break, and new ones are refused. SQLite has no connections, so its files are locked. */
   "member-unreachable",
-  /** Its process is killed, and started again later, with what is left: nothing, where it keeps its data in memory. */
+  /** Its process is killed, and started again later with its remaining data. A store in memory has none. */
   "member-killed",
-  /** It loses everything, and serves. */
+  /** It loses all data, and continues to serve. */
   "member-wiped",
 ] as const;
 

@@ -7,7 +7,7 @@ import type { Injected } from "./episode-log.ts";
 import { SEVERED, type FaultKind, type LinkFault, type MemberFault, type ProcessFault, type StoreFault } from "./faults.ts";
 import type { PlannedFault, PlannedRound } from "./plan.ts";
 
-/** Does to workers and their store what a plan says, and writes down what it did. */
+/** Applies the faults of a plan to the workers and their store, and records them. */
 export class Injector {
   readonly injected: Injected[] = [];
   readonly #crew: Crew;
@@ -20,14 +20,14 @@ export class Injector {
     this.#leaseMs = leaseMs;
   }
 
-  /** Resolves when all faults of the round are over, and every process is there again. */
+  /** Applies the faults of a round. Resolves when all are over, and every worker has a process again. */
   async carryOut({ process, network, member }: PlannedRound): Promise<void> {
     await Promise.all([
       process && this.#afterAWhile(process, async (post) => this.#harm(process, post)),
       network && this.#afterAWhile(network, async (post) => this.#disconnect(network, post)),
       member && this.#disturb(member),
     ]);
-    // With all links whole: a process first looks at the store. Those whose tasks have failed as well.
+    // All links must be whole, because a process first reads the store. Workers whose tasks have failed get a process again too.
     await this.#crew.fill();
   }
 
@@ -41,7 +41,7 @@ export class Injector {
 
   async #harm({ kind, lasts, renames }: PlannedFault<ProcessFault>, post: Post): Promise<void> {
     const { process } = post;
-    // Its task has failed, and so it has ended already.
+    // Its task has failed, so the process has ended already.
     if (!process || !isRunning(post)) return;
     const ms = lasts * this.#leaseMs;
     const worker = this.#crew.workerOf(post);
@@ -66,7 +66,7 @@ export class Injector {
           break;
         case "restart":
           process.signal("SIGTERM");
-          // As an orchestrator does, which has no patience either.
+          // Kills after a time, as an orchestrator does.
           await ended(process, delay(this.#leaseMs + ms));
           await process.end();
           break;
@@ -112,7 +112,7 @@ export class Injector {
     }
   }
 
-  /** Does something to one of the stores that keep the leases together. */
+  /** Applies a fault to one of the stores that hold the leases together. */
   async #disturb({ kind, after, target, lasts }: PlannedFault<MemberFault>): Promise<void> {
     const { members = [] } = this.#service;
     const member = members[Number(target) % members.length]!;
@@ -146,7 +146,7 @@ export class Injector {
     });
   }
 
-  /** Writes down from when to when something lasted: from the call of `begun`, where there is one. */
+  /** Records the time of a fault. It begins at the call of `begun`, or at the start of `act`. */
   async #note(kind: FaultKind, worker: string | undefined, act: (begun: () => void) => Promise<void>): Promise<void> {
     let fromMs = hostMs();
     await act(() => (fromMs = hostMs()));

@@ -6,7 +6,7 @@ import type { EpisodeLog } from "./episode-log.ts";
 
 const FOLDER = ".results/chaos";
 
-/** Keeps all that is known of an episode for people to read, below the working directory. Returns where. */
+/** Writes all data of an episode to a file for people, below the working directory. Returns the path. */
 export async function keepHistory(log: EpisodeLog): Promise<string> {
   const path = join(FOLDER, `${log.store}-${log.seed}.txt`);
   await mkdir(FOLDER, { recursive: true });

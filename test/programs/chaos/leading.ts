@@ -1,13 +1,13 @@
 import type { Line } from "@leasehold/test-kit/candidates/history";
 
 /**
- * When a worker was sure to lead and to go on with it: it has just begun, or renewed, and its task has not been told to
- * stop. (A term that is ending renews as well.) It takes lines as they come.
+ * Decides from a worker's lines when the worker certainly led and continued. It has just begun or renewed, and its task has not
+ * been told to stop. (A term that is ending renews too.)
  */
 export class Leading {
   #leads = false;
 
-  /** This line shows that its worker leads. */
+  /** Returns whether this line shows that its worker leads. */
   shows(line: Line): boolean {
     switch (line.event) {
       case "taskStarted":
@@ -28,7 +28,7 @@ export class Leading {
     }
   }
 
-  /** It did at the last line. */
+  /** True if it led at the last line. */
   get leads(): boolean {
     return this.#leads;
   }

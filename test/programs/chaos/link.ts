@@ -3,24 +3,24 @@ import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faul
 import type { Seat, StoreSettings } from "@leasehold/test-kit/stores/test-store";
 import type { LinkFault } from "./faults.ts";
 
-/** The only way on which one worker reaches the store. */
+/** The only connection of one worker to the store. */
 export interface Link extends AsyncDisposable {
-  /** How the worker finds the store. */
+  /** The settings with which the worker finds the store. */
   readonly settings: StoreSettings;
-  /** Begins a fault, in place of the one before. @param ms for how long `delay` keeps everything, in each direction */
+  /** Begins a fault, which replaces the one before. @param ms for how long `delay` holds all data, in each direction */
   impose(fault: LinkFault, ms: number): void;
-  /** Ends the fault; a severed link stays severed. */
+  /** Ends the fault. A severed link stays severed. */
   heal(): void;
-  /** Lets nothing pass any more, for ever. */
+  /** Lets no data pass any more, for ever. */
   sever(): void;
 }
 
-/** A link to the service, through a proxy of its own. SQLite has no service, and nothing in between. */
+/** Opens a link to the service, through a proxy of its own. SQLite has no service, and no proxy. */
 export async function openLink(service: StoreSettings): Promise<Link> {
   const { store } = service;
   if (store === "quorum") return await openMemberLinks(service);
   if (store === "sqlite") return directLink(service);
-  // Requests and replies that are whole where the proxy knows the protocol, else bytes.
+  // If the proxy knows the protocol, it handles whole requests and replies; otherwise bytes.
   if (store === "azure" || store === "dynamodb") {
     const proxy = await startFaultProxy(service["url"]!);
     return new HttpLink(proxy, { ...service, url: proxy.url });
@@ -28,7 +28,7 @@ export async function openLink(service: StoreSettings): Promise<Link> {
   return await openTcpLink(service);
 }
 
-/** The ways between the server of one place and all others, as one. They end with the service. */
+/** Returns one link for all connections between the server of one worker and the other servers. They end with the service. */
 export function seatLink({ settings, links }: Seat): Link {
   const { [Symbol.asyncDispose]: _, ...link } = together(
     settings,
@@ -92,7 +92,7 @@ class HttpLink implements Link {
   }
 
   heal(): void {
-    // Nobody reads what it has recorded.
+    // The records of the proxy are not used.
     this.#proxy.clear();
     this.#release?.();
     this.#release = undefined;
@@ -166,7 +166,7 @@ class TcpLink implements Link {
   }
 }
 
-/** The links to the stores that keep the leases together, as one: what befalls it befalls them all. SQLite is always in reach. */
+/** Opens one link for the stores that hold the leases together. A fault of it hits all of them. SQLite is always in reach. */
 async function openMemberLinks(service: StoreSettings): Promise<Link> {
   const links = await Promise.all([
     openTcpLink({ store: "dynamodb", url: service["dynamodb"]! }),
@@ -176,7 +176,7 @@ async function openMemberLinks(service: StoreSettings): Promise<Link> {
   return together({ ...service, dynamodb: dynamodb!["url"]!, firestore: firestore!["host"]! }, links);
 }
 
-/** What befalls one befalls them all. */
+/** Returns one link for several. A fault of it hits all of them. */
 function together(settings: StoreSettings, links: readonly Link[]): Link {
   return {
     settings,
@@ -187,7 +187,7 @@ function together(settings: StoreSettings, links: readonly Link[]): Link {
   };
 }
 
-/** Where a service is found that a client is told by a `url` or by a `host`. */
+/** Returns the address of a service whose client has a `url` or a `host`. */
 function addressOf(settings: StoreSettings): URL {
   return new URL(settings["url"] ?? `tcp://${settings["host"]}`);
 }

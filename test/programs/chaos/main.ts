@@ -1,4 +1,4 @@
-/** `npm run chaos`: see `command-line.ts` for what it takes, and `episode.ts` for what it does. */
+/** `npm run chaos`: see `command-line.ts` for its arguments, and `episode.ts` for its work. */
 import { Interrupted, onInterruption } from "@leasehold/test-kit/processes/interruption";
 import { STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { figuresOf, judge, problemsOf } from "./check.ts";
@@ -10,7 +10,7 @@ import { playEpisode } from "./episode.ts";
 import { keepHistory } from "./keep-history.ts";
 import { Tally } from "./tally.ts";
 
-/** How many rounds an election lasts before the next one begins, with all its workers anew. */
+/** How many rounds an election lasts. Then the next one begins with new workers. */
 const ROUNDS = 8;
 
 const told = commandLine(readCommandLine, USAGE);
@@ -32,7 +32,7 @@ async function main({ store, minutes, seed = Math.floor(Math.random() * 2 ** 32)
   } catch (error) {
     const { message, stack = message } = error as Error;
     process.stderr.write(`${error instanceof Interrupted ? message : stack}\nThe seed was ${seed}.\n`);
-    // What an election has started ends with this process; nobody waits for its end.
+    // The processes of an election end with this process, which does not wait for them.
     setImmediate(() => process.exit());
     return error instanceof Interrupted ? error.exitCode : 1;
   }
@@ -41,7 +41,7 @@ async function main({ store, minutes, seed = Math.floor(Math.random() * 2 ** 32)
   return isWell ? 0 : 1;
 }
 
-/** Rejects when somebody ends this process. */
+/** Rejects when a signal ends this process. */
 function interruption(): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
@@ -51,12 +51,12 @@ function interruption(): Promise<never> {
 
 interface PlayOptions {
   readonly minutes: number;
-  /** Of the first election. */
+  /** The seed of the first election. */
   readonly seed: number;
   readonly interrupted: Promise<never>;
 }
 
-/** Election after election, until the time is up. Returns whether all was well. */
+/** Plays one election after another, until the time is up. Returns whether there was no violation. */
 async function play(tally: Tally, { minutes, seed: firstSeed, interrupted }: PlayOptions): Promise<boolean> {
   const { store } = tally;
   const service = await (await testStore(store)).start(CREW_SIZE);
@@ -84,7 +84,7 @@ async function play(tally: Tally, { minutes, seed: firstSeed, interrupted }: Pla
   return isWell;
 }
 
-/** The store that was asked for, or all; of these, the ones that this machine has. */
+/** Returns the requested store, or all, as far as this machine has them installed. */
 async function installed(wanted: StoreName | undefined): Promise<readonly StoreName[]> {
   const stores: StoreName[] = [];
   for (const name of wanted ? [wanted] : STORE_NAMES) {

@@ -12,53 +12,53 @@ import {
   type StoreFault,
 } from "./faults.ts";
 
-/** A fault that is to come. Durations are in leases. */
+/** A planned fault. Durations are in leases. */
 export interface PlannedFault<Kind extends FaultKind = FaultKind> {
   readonly kind: Kind;
-  /** Whom it meets: whoever leads at that moment, or a number, for one of those who can be met. */
+  /** The target: the leader of that moment, or a number that selects one of the possible targets. */
   readonly target: "leader" | number;
-  /** How long after the beginning of its round. */
+  /** The time from the beginning of its round. */
   readonly after: number;
   readonly lasts: number;
-  /** For how long a slow network keeps each piece of data. */
+  /** For how long a slow network holds each piece of data. */
   readonly delay: number;
-  /** A worker that is started again has another candidateId than before. */
+  /** True if a worker that is started again has another candidateId than before. */
   readonly renames: boolean;
 }
 
 /** One round: some faults at about the same time, all of which end. */
 export interface PlannedRound {
-  /** Nothing happens for so long, in leases. */
+  /** The time without a fault before the round, in leases. */
   readonly calm: number;
   /** The fault of a process. */
   readonly process?: PlannedFault<ProcessFault>;
   /** The fault of a worker's connections, or of the store. */
   readonly network?: PlannedFault<LinkFault | StoreFault | typeof SEVERED>;
-  /** The fault of one of several stores: there is never one of all stores beside it. */
+  /** The fault of one of several stores. No fault of all stores comes at the same time. */
   readonly member?: PlannedFault<MemberFault>;
 }
 
 export interface PlanOptions {
   readonly rounds: number;
-  /** Workers reach the store through a network. */
+  /** True if workers reach the store through a network. */
   readonly isNetworked: boolean;
-  /** Several stores keep the leases together. */
+  /** True if several stores hold the leases together. */
   readonly hasMembers?: boolean;
 }
 
-/** How long a fault lasts, in leases. */
+/** How long a fault lasts at most, in leases. */
 export const LONGEST_FAULT = 2.5;
 const SHORTEST_FAULT = 0.2;
-/** The longest that a slow network keeps a piece of data, in leases. */
+/** The longest time for which a slow network holds a piece of data, in leases. */
 export const LONGEST_DELAY = 0.2;
-/** How often a fault is meant for the leader. */
+/** The probability that a fault hits the leader. */
 const LEADER_BIAS = 0.8;
-/** How often one of several stores is disturbed. */
+/** The probability that one of several stores gets a fault. */
 const MEMBER_CHANCE = 0.7;
-/** How many workers are cut off for ever at most, in one episode: of five, three are left. */
+/** How many workers are cut off for ever at most, in one episode. Of five, three remain. */
 const MOST_SEVERED = 2;
 
-/** The plan: the same for the same seed, whatever happens then. */
+/** Returns the plan for a seed. It depends on nothing else. */
 export function planOf(seed: number, { rounds, isNetworked, hasMembers = false }: PlanOptions): readonly PlannedRound[] {
   const dice = new SeededRandom(seed);
   let severed = 0;
@@ -83,7 +83,7 @@ export function planOf(seed: number, { rounds, isNetworked, hasMembers = false }
   });
 }
 
-/** No store leads: it is any of them. */
+/** Stores have no leader, so the target is any of them. */
 function memberFaultOf(dice: SeededRandom): PlannedFault<MemberFault> {
   const fault = faultOf(dice, dice.pick(MEMBER_FAULTS));
   return { ...fault, target: Math.floor(dice.next() * 60) };

@@ -34,7 +34,7 @@ export class Tally {
     }
   }
 
-  /** For people. */
+  /** Returns the figures as a text for people. */
   toString(): string {
     const faults = [...this.#faults].toSorted(([one], [other]) => one.localeCompare(other));
     const injected = faults.reduce((sum, [, count]) => sum + count, 0);

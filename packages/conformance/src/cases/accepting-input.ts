@@ -5,8 +5,7 @@ import type { Case } from "../case.ts";
 
 /**
  * Names that a path, a URL, a header, a query or a table could misread. None of them is another one followed by a slash, because
- * on etcd one
- * election must not be inside another.
+ * on etcd one election must not be inside another.
  */
 const NAMES: readonly string[] = [
   "nightly-billing",

@@ -109,7 +109,7 @@ export const leadingThroughFaults: readonly Case[] = [
 ];
 
 /**
- * Checks a leader whose renewals no longer arrive. Its task is told by the renew deadline, and `isValid()` ends before the lease
+ * Checks a leader whose renewals no longer arrive. Its signal aborts by the renew deadline, and `isValid()` ends before the lease
  * does.
  */
 async function stepsDownInTime(scene: Scene, contest: Contest, leader: Candidate): Promise<void> {

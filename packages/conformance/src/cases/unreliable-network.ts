@@ -48,8 +48,7 @@ export async function sendLate<T>(
 
 /**
  * Checks an acquisition whose outcome is unknown. Either it was won, or its process or another one can win it at once. Exactly
- * one of them has
- * it.
+ * one of them has it.
  */
 export async function wonOrFree(
   scene: Scene,

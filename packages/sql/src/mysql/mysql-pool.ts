@@ -40,8 +40,8 @@ LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
 WHERE w.trx_mysql_thread_id = ? ORDER BY t.trx_started LIMIT 1`;
 });
 /**
- * Finds a read of the store that runs on the connection with that number. A write must not be killed, even one of another
- * process: the server would acknowledge it before its replica has it.
+ * Finds a read of the store that runs on the connection with that number. No write of any process may be killed, because the
+ * server would acknowledge it before its replica has it.
  */
 const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE 'SELECT%leasehold\\_%'";
 /**

@@ -25,9 +25,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
 const NO_DATABASE = "3D000";
 /** undefined_column */
 const NO_COLUMN = "42703";
-/**
- * not_null_violation of a fence's `term`: a fence that is ahead undoes in this way a write that would have taken its election.
- */
+/** not_null_violation of a fence's `term`. By this error a fence that is ahead undoes a write that would take its election. */
 const NO_TERM = "23502";
 /** invalid_column_reference of ON CONFLICT: the table lacks the unique key. */
 const NO_KEY = "42P10";

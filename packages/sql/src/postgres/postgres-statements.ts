@@ -107,8 +107,8 @@ UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} FROM bounds WHERE electio
 
 /**
  * Returns the key of the advisory lock that is taken before the lock of a fence's row. A writer of the fence takes it
- * exclusively. Row locks would let new sharers pass a writer that waits, so a leader with many transactions could keep it waiting
- * for ever. Advisory locks do not.
+ * exclusively. Row locks let new sharers pass a writer that waits. A leader with many transactions could keep it waiting for
+ * ever. Advisory locks do not.
  */
 function gateOf(election: string): string {
   return `hashtextextended(${election}, 5402371648117)`;
@@ -117,8 +117,8 @@ const GATE = gateOf("$1::text");
 
 /**
  * Returns an update that writes both rows in one statement, and so in one transaction. The fence is locked first. While a guarded
- * transaction makes this statement wait, the lease's row is still free, and renewals go on. The fence never moves backwards: only
- * an acquisition opens it, for a later term, and only the end of that term closes it.
+ * transaction makes this statement wait, the lease's row is still free, and renewals go on. The fence never moves backwards. Only
+ * an acquisition opens it, for a later term. Only the end of that term closes it.
  */
 export function fencedUpdateOf(lockTimeoutMs: number, keepsNonce: boolean): string {
   const [term, termId, below] = [

@@ -1,7 +1,7 @@
 import { fstatSync, statSync } from "node:fs";
 import { ConfigurationError } from "@leasehold/core";
 
-/** Returns a name for the file at a path, which is the same for each of its paths; `undefined` if there is no file. */
+/** Returns a name for the file at a path. It is the same for each path of the file. Returns `undefined` if there is no file. */
 export function identityAt(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;

@@ -4,19 +4,19 @@ import type { Candidacy, Competitor } from "./contender.ts";
 import { contenderOf, type ContenderName } from "./contenders.ts";
 import { SERVICES } from "./services.ts";
 
-/** What the network takes in each direction. */
+/** The network's delay in each direction. */
 const ONE_WAY_MS = 20;
 const TURNS = 15;
 
-/** How many times as long as one conditional write by the service's own client an acquisition takes, which nobody contests. */
+/** How many times as long an acquisition without rivals takes as one conditional write by the service's own client. */
 export interface Acquisitions {
-  /** Of an election that never was. */
+  /** For an election that did not exist before. */
   readonly fresh: readonly number[];
-  /** Of one that was given up before. */
+  /** For an election that was released before. */
   readonly vacant: readonly number[];
 }
 
-/** In this process, at 40 ms a round trip. */
+/** Measures in this process, at 40 ms a round trip. */
 export async function measureAcquisitions(contender: ContenderName, port: number, leaseMs: number): Promise<Acquisitions> {
   const { service, load } = contenderOf(contender);
   await using proxy = await startTcpFaultProxy(port);
@@ -29,7 +29,7 @@ export async function measureAcquisitions(contender: ContenderName, port: number
     await act();
     times[what].push(performance.now() - fromMs);
   };
-  // Connections, containers and compiled code are there before the first turn that counts.
+  // The turns before 0 make the connections, containers and compiled code.
   for (let turn = -2; turn < TURNS; turn += 1) {
     if (turn === 0) {
       proxy.delay(ONE_WAY_MS);

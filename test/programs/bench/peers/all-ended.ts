@@ -1,6 +1,6 @@
 /**
- * Waits until all have ended, also where one has failed, and only then throws the first failure. What went on beside a failure
- * would find its services gone, start processes anew for ever, and keep this one alive.
+ * Waits until all have ended, even if one has failed. Only then throws the first failure. Otherwise the others would lose their
+ * services, start processes again for ever, and keep this process alive.
  */
 export async function allEnded<T>(running: Iterable<Promise<T>>): Promise<T[]> {
   const outcomes = await Promise.allSettled(running);

@@ -1,12 +1,12 @@
 import type { CandidateLine } from "./candidate.ts";
 
-/** While a process ran and believed that it led. */
+/** A time in which a process ran and believed that it led. */
 export interface Spell {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** The spells of one process, of which `lines` are all that it has said until `nowMs`, or its end. */
+/** Returns the spells of one process. `lines` are all its lines until `nowMs`, or until its end. */
 export function spellsOf(lines: readonly CandidateLine[], nowMs: number): Spell[] {
   const spells: Spell[] = [];
   let fromMs: number | undefined;
@@ -26,7 +26,7 @@ export function spellsOf(lines: readonly CandidateLine[], nowMs: number): Spell[
   return spells;
 }
 
-/** For how long two of the processes believed at once that they led, between two instants. */
+/** Returns for how long, between two instants, two of the processes believed at the same time that they led. */
 export function overlapMs(processes: ReadonlyArray<readonly Spell[]>, fromMs: number, toMs: number): number {
   let sum = 0;
   for (const [at, spells] of processes.entries()) {

@@ -1,6 +1,6 @@
 /**
- * A candidate in a process of its own. It asks its library every few milliseconds whether it leads, and says on its standard
- * output what has changed. It obeys the {@link Command}s of its parent, and is an entry point: import nothing but types from here.
+ * A candidate in a process of its own. It asks its library every few milliseconds whether it leads, and prints each change to its
+ * standard output. It obeys the {@link Command}s of its parent. It is an entry point: import nothing but types from here.
  */
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import type { Candidacy } from "./contender.ts";
@@ -14,28 +14,28 @@ export interface CandidateSettings {
 }
 
 export type Command =
-  /** Stop, as a process does that is told to end; `stopped` says that the library has. */
+  /** Stops like a process that is told to end. The line `stopped` says that the library has stopped. */
   | { readonly kind: "stop" }
-  /** Compete, again. */
+  /** Competes again. */
   | { readonly kind: "campaign" }
-  /** Block the event loop, as a task might that asks before each of its steps whether it leads. */
+  /** Blocks the event loop, like a task that asks before each of its steps whether it leads. */
   | { readonly kind: "block"; readonly ms: number };
 
-/** What it says. Every time is by the host's clock. */
+/** A line of its output. Every time is by the host's clock. */
 export type CandidateLine =
   | { readonly event: "ready" | "stopped"; readonly atMs: number }
-  /** It leads from now on, by its library's word. */
+  /** The library says from now on that it leads. */
   | { readonly event: "leads"; readonly atMs: number }
-  /** It no longer does, and the last time that it asked and did. */
+  /** The library no longer says so. `lastMs` is the last time that it did. */
   | { readonly event: "leads-no-more"; readonly atMs: number; readonly lastMs: number }
-  /** It did not run in between, and led before; what its library says first after that. */
+  /** The process did not run for a while, and led before. `leads` is the library's first answer after that. */
   | { readonly event: "thawed"; readonly lastMs: number; readonly atMs: number; readonly leads: boolean };
 
 const LOOK_MS = 5;
-/** Longer without a look, and the process did not run. */
+/** If the time between two questions is longer than this, the process did not run. */
 const FROZEN_MS = 1_000;
 
-// A parent that dies takes its candidates with it.
+// If the parent dies, its candidates end too.
 process.on("disconnect", () => process.exit());
 if (!process.connected) process.exit();
 
@@ -43,7 +43,7 @@ const { contender, host, election, leaseDurationMs } = JSON.parse(process.argv[2
 const adapter = await contenderOf(contender).load();
 const competitor = await adapter.connect(host, leaseDurationMs);
 let candidacy: Candidacy | undefined;
-/** The last time that it led. */
+/** The last time at which it led. */
 let lastMs: number | undefined;
 
 process.on("message", (command: Command) => void obey(command));

@@ -1,22 +1,22 @@
 import type { HeldServiceName } from "../held-services.ts";
 import type { ServiceName } from "./services.ts";
 
-/** A library that elects, on one service. */
+/** A library for leader election on one service. */
 export interface Contender {
-  /** As the tables call it. */
+  /** The name in the tables. */
   readonly title: string;
   readonly service: ServiceName;
-  /** The packages whose versions say what was measured. */
+  /** The packages whose versions are printed with the results. */
   readonly packages: readonly string[];
-  /** The service whose SDK it uses, which is measured without it as well. */
+  /** The service whose SDK it uses. The SDK is also measured without the library. */
   readonly sdk?: HeldServiceName;
   readonly load: () => Promise<Adapter>;
 }
 
-/** A library's documented use, in the form that all are measured in. */
+/** A library's documented use, in the form in which all libraries are measured. */
 export interface Adapter {
   /**
-   * Connects as one process does that takes part in any number of elections.
+   * Connects like one process that takes part in any number of elections.
    * @param host of the service, or of a proxy in front of it: `127.0.0.1:40123`
    */
   connect(host: string, leaseDurationMs: number): Promise<Competitor>;
@@ -24,16 +24,16 @@ export interface Adapter {
 
 export interface Competitor {
   /**
-   * Competes, and leads when it wins, until it is stopped; also again after it has lost.
-   * @param changed is called when `leads` may have changed, where the library tells of it
+   * Competes until it is stopped, also after a loss, and leads when it wins.
+   * @param changed is called when `leads` may have changed, if the library reports that
    */
   campaign(election: string, changed: () => void): Candidacy;
   close(): Promise<void>;
 }
 
 export interface Candidacy {
-  /** The most favourable answer that the library can give its user at once: whether this process leads now. */
+  /** Returns whether this process leads now, by the most favourable answer that the library gives its user at once. */
   leads(): boolean;
-  /** Gives up what it has as the library would have it; resolves once the library says so. */
+  /** Releases as the library recommends. Resolves once the library says that it is done. */
   stop(): Promise<void>;
 }

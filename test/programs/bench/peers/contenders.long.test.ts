@@ -5,7 +5,10 @@ import type { Candidacy, Competitor } from "./contender.ts";
 import { CONTENDER_NAMES, contenderOf } from "./contenders.ts";
 import { SERVICES, type ServiceName } from "./services.ts";
 
-/** Azure's shortest. Elsewhere no stall of 3 s costs a leader its lease, and `dynamodb-lock-client` waits for all of it. */
+/**
+ * Azure's shortest lease. On other services a stall of 3 s does not cost a leader this lease, and `dynamodb-lock-client` waits
+ * for all of it.
+ */
 const leaseMs = (service: ServiceName): number => (service === "azure" ? 15_000 : 6_000);
 
 describe.each(CONTENDER_NAMES)("the adapter of %s", async (name) => {

@@ -1,10 +1,10 @@
 import type { Contender } from "./contender.ts";
 
-// Each is loaded when it is asked for, and with it its client.
+// Each library is loaded at its first use, together with its client.
 const ours = async (...of: Parameters<(typeof import("./leasehold.ts"))["leaseholdOn"]>) =>
   (await import("./leasehold.ts")).leaseholdOn(...of);
 
-/** All that is measured side by side, in the order of the tables. */
+/** All libraries that are compared, in the order of the tables. */
 export const CONTENDERS = {
   "leasehold-dynamodb": {
     title: "Leasehold on DynamoDB",

@@ -10,7 +10,7 @@ import { SERVICES } from "./services.ts";
 
 const LOOK_MS = 20;
 
-/** One process that competes, and its own way to the service. */
+/** One process that competes, and its own connection to the service. */
 export class Member implements AsyncDisposable {
   readonly lines: CandidateLine[] = [];
   readonly proxy: TcpFaultProxy;
@@ -38,7 +38,7 @@ export class Member implements AsyncDisposable {
     return member;
   }
 
-  /** By its last word. */
+  /** True if it leads, by its last line. */
   get leads(): boolean {
     return this.endedMs === undefined && this.spells().at(-1)?.toMs === Number.POSITIVE_INFINITY;
   }
@@ -51,7 +51,7 @@ export class Member implements AsyncDisposable {
     this.#process?.send(command);
   }
 
-  /** Waits for its next word of an event. @throws if its process ends. */
+  /** Waits for its next line of an event. @throws if its process ends. */
   async said<Event extends CandidateLine["event"]>(event: Event, afterMs = 0): Promise<CandidateLine & { event: Event }> {
     for (;;) {
       const found = this.lines.find((line) => line.event === event && line.atMs > afterMs);
@@ -95,7 +95,7 @@ export class Crew implements AsyncDisposable {
     this.#start = () => Member.start(contender, port, election, leaseDurationMs);
   }
 
-  /** One more process that competes. */
+  /** Starts one more process that competes. */
   async join(): Promise<Member> {
     const member = await this.#start();
     this.members.push(member);
@@ -111,12 +111,12 @@ export class Crew implements AsyncDisposable {
     return this.members.filter(({ leads }) => leads);
   }
 
-  /** Waits until one alone leads. @returns nothing if that is not so within a time */
+  /** Waits until exactly one leads. @returns nothing if that does not happen in time */
   async oneLeader(withinMs: number): Promise<Member | undefined> {
     return await this.#sees(withinMs, () => (this.leaders.length === 1 ? this.leaders[0] : undefined));
   }
 
-  /** Waits for a leader other than one. @returns nothing if none has come within a time */
+  /** Waits for another leader. @returns nothing if none comes in time */
   async otherLeader(than: Member | undefined, withinMs: number): Promise<Member | undefined> {
     return await this.#sees(withinMs, () => this.leaders.find((member) => member !== than));
   }

@@ -1,5 +1,5 @@
 /**
- * A process that leads many elections by one library. It prints {@link CrowdLine}s as JSON, and is an entry point: import nothing
+ * A process that leads many elections by one library. It prints {@link CrowdLine}s as JSON. It is an entry point: import nothing
  * but types from here.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,16 +17,16 @@ export interface CrowdSettings {
 }
 
 export type CrowdLine =
-  /** What is counted begins. */
+  /** The counted time begins. */
   { readonly event: "steady" } | ({ readonly event: "report" } & CrowdReport);
 
 export interface CrowdReport {
-  /** From the start of all at once until each leads; absent if that took too long. */
+  /** The time from the start of all at once until each leads; absent if that took too long. */
   readonly allLeadMs?: number;
   /** In bytes. */
   readonly heapPerElection: number;
   readonly rssPerElection: number;
-  /** Of one processor. */
+  /** The share of one processor. */
   readonly cpuShare: number;
   /** How many still lead at the end. */
   readonly leading: number;
@@ -35,7 +35,7 @@ export interface CrowdReport {
 const LEAD_WITHIN_MS = 60_000;
 const STEADY_MS = 15_000;
 
-// A parent that dies takes this one with it.
+// If the parent dies, this process ends too.
 process.on("disconnect", () => process.exit());
 setFlagsFromString("--expose-gc");
 globalThis.gc = runInNewContext("gc") as NonNullable<typeof globalThis.gc>;
@@ -43,7 +43,7 @@ globalThis.gc = runInNewContext("gc") as NonNullable<typeof globalThis.gc>;
 const { contender, host, elections, leaseDurationMs } = JSON.parse(process.argv[2] ?? "{}") as CrowdSettings;
 const adapter = await contenderOf(contender).load();
 const competitor = await adapter.connect(host, leaseDurationMs);
-// What is loaded and compiled for the first election is nobody's.
+// Code that is loaded and compiled for the first election must not count for the others.
 const [first] = campaignIn(["warm-up"]);
 await first?.leads;
 await first?.candidacy.stop();

@@ -6,10 +6,10 @@ import { contenderOf, type ContenderName } from "./contenders.ts";
 import type { CrowdLine, CrowdReport } from "./crowd-process.ts";
 import { SERVICES } from "./services.ts";
 
-/** What many elections cost the process that leads them. */
+/** The costs of many elections for the process that leads them. */
 export interface Crowd extends CrowdReport {
   readonly cpuMsPerRequest: number;
-  /** As many leases by the service's SDK alone, renewed as often, right after it; absent where that is not measured. */
+  /** As many leases by the service's SDK alone, renewed as often, right after the elections; absent if that is not measured. */
   readonly bare?: HeldReport;
 }
 

@@ -5,13 +5,13 @@ import { FailOpen, type Lock } from "dynamodb-lock-client";
 import type { Adapter } from "./contender.ts";
 import { LOCK_KEY, LOCK_TABLE } from "./lock-table.ts";
 
-// Its SDK would say in every process that it is no longer supported.
+// Otherwise its SDK would warn in every process that it is no longer supported.
 Object.assign(endOfSupport, { suppress: true });
 
-/** Before it asks for the lock again, where that has failed. */
+/** The wait before it asks for the lock again after a failure. */
 const AGAIN_MS = 1_000;
 
-/** Its "fail open" locks with heartbeats. Its word is the lock's `error`, after which it sends no more heartbeats. */
+/** Its "fail open" locks with heartbeats. The lock's event `error` ends a term, because no heartbeats follow it. */
 export const dynamodbLockClient: Adapter = {
   connect(host, leaseDurationMs) {
     const credentials = { accessKeyId: "any", secretAccessKey: "any" };

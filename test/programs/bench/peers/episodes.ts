@@ -3,13 +3,13 @@ import type { ContenderName } from "./contenders.ts";
 import { Crew, type Member } from "./crew.ts";
 import { FAULT_NAMES, FAULTS, type Episode, type FaultName } from "./faults.ts";
 
-/** The requests of an hour, of one leader and one standby each. */
+/** The requests of an hour, of one leader and of one standby. */
 export interface Rates {
   readonly leader: number;
   readonly standby: number;
 }
 
-/** What one crew went through. */
+/** The results of one crew. */
 export interface CrewReport {
   readonly requestsPerHour: Rates;
   readonly episodes: Readonly<Record<FaultName, Episode>>;
@@ -17,10 +17,10 @@ export interface CrewReport {
 
 const COUNTED_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** After so many leases without one leader alone, a crew is started anew. */
+/** After so many leases without exactly one leader, a crew is started again. */
 const PATIENCE_LEASES = 2;
 
-/** Lets a crew stand by, and then go through every fault, one after the other. */
+/** Measures a crew at rest, and then applies every fault to it, one after the other. */
 export async function playFaults(contender: ContenderName, port: number, leaseMs: number): Promise<CrewReport> {
   await using crew = new Crew(contender, port, leaseMs);
   const first = await settled(crew, leaseMs);
@@ -33,7 +33,7 @@ export async function playFaults(contender: ContenderName, port: number, leaseMs
   return { requestsPerHour, episodes: episodes as Record<FaultName, Episode> };
 }
 
-/** Waits until one leads and one stands by, and on to some phase of their requests. */
+/** Waits until one leads and one stands by, and then until some phase of their requests. */
 async function settled(crew: Crew, leaseMs: number): Promise<Member> {
   for (;;) {
     while (crew.running.length < 2) await crew.join();

@@ -3,12 +3,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Etcd3, type Campaign } from "etcd3";
 import type { Adapter } from "./contender.ts";
 
-/** As in the documentation of its `Election`. */
+/** The value in the documentation of its `Election`. */
 const AGAIN_MS = 5_000;
 
 /**
- * npm's client of etcd: its own elections. Its documented example believes `elected` even of a campaign that has failed, of which it
- * then has several at a time; here only the last campaign counts.
+ * npm's client of etcd, with its own elections. Its documented example believes `elected` even of a failed campaign, and then has
+ * several campaigns at a time. Here only the last campaign counts.
  */
 export const etcd3: Adapter = {
   connect(host, leaseDurationMs) {
@@ -33,7 +33,7 @@ export const etcd3: Adapter = {
             changed();
             void delay(AGAIN_MS, undefined, { signal: stopping.signal }).then(begin, () => undefined);
           });
-          // It may go on to fail, which ends it no more than once.
+          // It may fail again later, but it ends only once.
           own.on("error", () => undefined);
         };
         begin();

@@ -2,31 +2,31 @@ import { setTimeout as delay } from "node:timers/promises";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import type { Crew, Member } from "./crew.ts";
 
-/** How a crew went through one fault. Times are in milliseconds. */
+/** The result of one fault for a crew. Times are in milliseconds. */
 export interface Episode {
-  /** From the fault to another leader, or from the end of an outage to any leader; absent if there was none in time. */
+  /** The time from the fault to another leader, or from the end of an outage to any leader; absent if there was none in time. */
   readonly takeoverMs?: number;
-  /** The same from the last request that the leader had sent before. */
+  /** The same time from the last request that the leader had sent before. */
   readonly sinceRenewalMs?: number;
-  /** For how long two processes that ran believed that they led. */
+  /** For how long two running processes believed that they led. */
   readonly overlapMs: number;
-  /** From the fault to the last time that the old leader believed that it led; absent if it never gave up. */
+  /** The time from the fault to the last time that the old leader believed that it led; absent if it never gave up. */
   readonly gaveUpMs?: number;
-  /** What the old leader believed in its first statement after it had stood still. */
+  /** True if the old leader's first answer after it had stood still was that it leads. */
   readonly believedFirst?: boolean;
 }
 
-/** How long a leader is away, in leases: longer than any library takes to replace it. */
+/** How long a leader is away, in leases. Each library replaces it sooner. */
 export const AWAY_LEASES = 2.5;
 const OUTAGE_LEASES = 2;
-/** A library that has found nobody in so many leases does not. */
+/** The longest wait for a new leader, in leases. A library that needs longer counts as one that finds none. */
 const PATIENCE_LEASES = 3;
-/** What is left to be said after a fault has ended, in leases. */
+/** The wait for the last lines after a fault has ended, in leases. */
 const AFTERWARDS_LEASES = 0.5;
 
 type Play = (crew: Crew, leader: Member, leaseMs: number) => Promise<Episode>;
 
-/** In the order in which they are played. */
+/** The faults, in the order in which they are applied. */
 export const FAULTS = {
   stop: {
     title: "polite stop",
@@ -103,7 +103,7 @@ export const FAULTS = {
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES: readonly FaultName[] = Object.keys(FAULTS) as FaultName[];
 
-/** Waits for the end of the leader's absence, and sees whether another one comes. */
+/** Waits for the end of the leader's absence. Returns the time until another leader came, if one came. */
 async function whileAway(crew: Crew, leader: Member, fromMs: number, leaseMs: number): Promise<Pick<Episode, "takeoverMs">> {
   const untilMs = fromMs + AWAY_LEASES * leaseMs;
   const episode = await replaced(crew, leader, fromMs, untilMs - hostMs());
@@ -111,7 +111,7 @@ async function whileAway(crew: Crew, leader: Member, fromMs: number, leaseMs: nu
   return episode;
 }
 
-/** @param leader whom somebody else replaces; without one, anybody may lead */
+/** @param leader the one to be replaced; without one, any process may lead */
 async function replaced(
   crew: Crew,
   leader: Member | undefined,
@@ -123,7 +123,7 @@ async function replaced(
   return spell === undefined ? {} : { takeoverMs: Math.max(0, spell.fromMs - fromMs) };
 }
 
-/** Its last spell that had begun before, if that is over. */
+/** Returns the end of the last spell that began before, if it is over. */
 function gaveUp(leader: Member, fromMs: number): Pick<Episode, "gaveUpMs"> {
   const spell = leader.spells().findLast((each) => each.fromMs <= fromMs);
   return spell === undefined || spell.toMs === Number.POSITIVE_INFINITY ? {} : { gaveUpMs: spell.toMs - fromMs };

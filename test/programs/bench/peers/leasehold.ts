@@ -3,7 +3,7 @@ import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { openStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import type { Adapter } from "./contender.ts";
 
-/** Ours, on the store whose service is at the address. It believes what a comparison with the clock says at each look. */
+/** Leasehold, on the store whose service is at the address. Its answer is a comparison with the clock at each question. */
 export function leaseholdOn(store: StoreName, urlOf: (host: string) => string): Adapter {
   return {
     async connect(host, leaseDurationMs) {

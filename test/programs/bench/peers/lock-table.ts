@@ -1,3 +1,3 @@
-/** dynamodb-lock-client's table, which its user makes. */
+/** The table of dynamodb-lock-client, which its user creates. */
 export const LOCK_TABLE = "locks";
 export const LOCK_KEY = "id";

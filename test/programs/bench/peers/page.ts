@@ -6,7 +6,7 @@ import { LEASE_MS, type Measured, type Report } from "./measured.ts";
 import { AWAY_S, cellOf, knownOf, ROWS, type Row } from "./rows.ts";
 
 export const COMMAND = "LEASEHOLD_WRITE_DOCS=1 npm run bench -- peers";
-/** Less of a difference is noise. */
+/** A smaller difference is noise. */
 const BETTER = 0.9;
 
 interface Column {
@@ -15,7 +15,7 @@ interface Column {
   readonly report: Report;
 }
 
-/** docs/benchmark.md, as the formatter leaves it. */
+/** Returns docs/benchmark.md in the form of the formatter. */
 export function pageOf(measured: Measured): string {
   const columns = CONTENDER_NAMES.flatMap((name): Column[] => {
     const report = measured.contenders[name];
@@ -86,19 +86,22 @@ function tableOf(columns: readonly Column[]): string {
   return markdownTable(["", "unit", ...columns.map(({ title }) => title)], rows);
 }
 
-/** Less is better, and worst is what does not come to pass, or was not measured. */
+/** Returns a score. Less is better. The worst score is for a result that did not happen or was not measured. */
 function scoreOf(row: Row, report: Report): number {
   const known = knownOf(row, report);
   return known.length === 0 || known.length < row.samples(report).length ? Number.POSITIVE_INFINITY : median(known);
 }
 
-/** That one is better than the other, and not by noise. */
+/** Returns whether one is better than the other by more than noise. */
 function isAhead(row: Row, one: Report, other: Report): boolean {
   const theirs = scoreOf(row, other);
   return scoreOf(row, one) < BETTER * theirs && !(row.isByChance && Math.max(...knownOf(row, one)) >= theirs);
 }
 
-/** Every figure in which some peer is ahead of all that Leasehold does, and those in which the peer on the same service is. */
+/**
+ * Returns every figure in which some peer is ahead of all of Leasehold's results. Also returns those in which the peer on the
+ * same service is ahead.
+ */
 function better(columns: readonly Column[]): string {
   const ours = columns.filter(({ name }) => name.startsWith("leasehold-"));
   const peers = columns.filter((column) => !ours.includes(column));
@@ -121,12 +124,12 @@ function better(columns: readonly Column[]): string {
   ].join("\n\n");
 }
 
-/** Lines of a length that people read. */
+/** Wraps a text at a readable length. */
 function wrap(text: string, indent = ""): string {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const line = lines.at(-1);
-    // A line that began with such a word would be a list's.
+    // A line that begins with such a word would become a list item.
     const isNumber = /^\d+[.)]$/.test(word);
     if (line !== undefined && (isNumber || line.length + 1 + word.length <= 120)) lines[lines.length - 1] = `${line} ${word}`;
     else lines.push(lines.length === 0 ? word : `${indent}${word}`);

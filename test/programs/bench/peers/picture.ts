@@ -9,7 +9,7 @@ import { AWAY_S } from "./rows.ts";
 const WIDTH = 430;
 const ROW_HEIGHT = 54;
 
-/** What a panel shows of one fault: a dot for each time that it was played. */
+/** The data of one fault in a panel: a dot for each time that it was applied. */
 interface Series {
   readonly fault: FaultName;
   readonly colour: string;
@@ -91,7 +91,7 @@ function panel({ contenders }: Measured, series: readonly Series[], title: strin
         scale: { domain: faults, range: series.map(({ colour }) => colour) },
         legend: { title: null, orient: "bottom" as const, direction: "horizontal" as const, labelLimit: 0, columns: 2 },
       },
-      // A triangle: it did not come to pass for as long as anybody waited.
+      // A triangle: it did not happen during the whole wait.
       shape: {
         field: "came",
         type: "nominal" as const,

@@ -4,7 +4,7 @@ import Redlock, { type Lock } from "redlock-4";
 import type { Adapter } from "./contender.ts";
 import { connected } from "./redis-connection.ts";
 
-/** It has no renewal of its own: the usual interval, three times in a lease. Its lock says until when it is good. */
+/** It has no renewal of its own, so it is renewed three times in a lease. Its lock has the time until which it is valid. */
 export const redlock4: Adapter = {
   async connect(host, leaseDurationMs) {
     const redis = await connected(new Redis(`redis://${host}`));

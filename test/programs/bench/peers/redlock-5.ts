@@ -3,7 +3,7 @@ import Redlock from "redlock-5";
 import type { Adapter } from "./contender.ts";
 import { connected } from "./redis-connection.ts";
 
-/** Its `using`, which renews by itself and tells by a signal. What it locks and extends by hand says as little as version 4's. */
+/** Its `using`, which renews by itself and reports by a signal. Manual locks and extensions report as little as version 4's. */
 export const redlock5: Adapter = {
   async connect(host, leaseDurationMs) {
     const redis = await connected(new Redis(`redis://${host}`));
@@ -32,7 +32,7 @@ export const redlock5: Adapter = {
           async stop() {
             const led = held !== undefined;
             stopping.abort();
-            // One that waits for its turn waits for ever: its library cannot be told to give up.
+            // A waiting lock request waits for ever, because the library cannot cancel it.
             if (led) await done;
           },
         };

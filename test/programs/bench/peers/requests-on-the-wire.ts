@@ -1,19 +1,19 @@
-/*
- * How many requests begin in a piece of data that a client has sent, by the protocol that it speaks. Each client sends the head
- * of a request in one piece.
+/**
+ * Functions that count how many requests begin in a piece of data from a client, by its protocol. Each client sends the head of a
+ * request in one piece.
  */
 
-/** HTTP/1.1. */
+/** Counts requests of HTTP/1.1. */
 export function httpRequests(bytes: Buffer): number {
   return /^[A-Z]+ \/\S* HTTP\/1/.test(bytes.toString("latin1")) ? 1 : 0;
 }
 
-/** Redis's RESP: commands are arrays, and may follow one another. */
+/** Counts commands of Redis's RESP. They are arrays, and may follow one another. */
 export function redisCommands(bytes: Buffer): number {
   return bytes.toString("latin1").match(/(?<=^|\r\n)\*\d+\r\n\$/g)?.length ?? 0;
 }
 
-/** PostgreSQL's extended queries, each of which ends with Sync. */
+/** Counts PostgreSQL's extended queries, each of which ends with Sync. */
 export function postgresQueries(bytes: Buffer): number {
   return bytes.toString("latin1").split("S\0\0\0\u0004").length - 1;
 }
@@ -21,7 +21,7 @@ export function postgresQueries(bytes: Buffer): number {
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const FRAME_HEAD = 9;
 
-/** gRPC: each message is a DATA frame of HTTP/2. */
+/** Counts messages of gRPC. Each is a DATA frame of HTTP/2. */
 export function dataFrames(bytes: Buffer): number {
   let frames = 0;
   let at = bytes.toString("latin1", 0, PREFACE.length) === PREFACE ? PREFACE.length : 0;

@@ -9,18 +9,18 @@ import { LEASE_MS, type Report } from "./measured.ts";
 export interface Row {
   readonly measure: string;
   readonly unit: string;
-  /** Compares with something that was measured in the same run, and so holds on other machines. */
+  /** True if it is a ratio to a measurement of the same run, and so is valid on other machines. */
   readonly isRatio?: boolean;
-  /** Depends on when, between two renewals, the fault comes. */
+  /** True if it depends on the fault's time between two renewals. */
   readonly isByChance?: boolean;
-  /** Undefined samples are of something that did not come to pass; see `never`. There are none of what was not measured. */
+  /** The samples. An undefined sample did not happen; see `never`. A figure that was not measured has no samples. */
   readonly samples: (report: Report) => ReadonlyArray<number | undefined>;
-  /** What it means that a sample is missing. */
+  /** The meaning of an undefined sample. */
   readonly never?: string;
 }
 
 const KB = 1_024;
-/** Shorter than this and nobody can tell it from none: candidates ask every 5 ms. */
+/** A shorter overlap cannot be detected, because candidates ask every 5 ms. */
 const OVERLAP_S = 0.005;
 
 const ofFault = (fault: FaultName, figure: (episode: Episode) => number | undefined): Row["samples"] => {
@@ -28,7 +28,7 @@ const ofFault = (fault: FaultName, figure: (episode: Episode) => number | undefi
 };
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1_000);
 
-/** Of those beside which the service's SDK was measured alone. */
+/** Returns samples only if the service's SDK was measured alone too. */
 const besideSdk = (figure: (crowd: Crowd, bare: HeldReport) => number): Row["samples"] => {
   return ({ crowd }) => (crowd.bare ? [figure(crowd, crowd.bare)] : []);
 };
@@ -111,7 +111,7 @@ export const ROWS: readonly Row[] = [
   },
 ];
 
-/** `median [worst]`, and how often it did not come to pass. */
+/** Returns `median [worst]`, and how often it did not happen. */
 export function cellOf(row: Row, report: Report): string {
   const all = row.samples(report);
   const known = knownOf(row, report);
@@ -122,12 +122,12 @@ export function cellOf(row: Row, report: Report): string {
   return [max === median ? short(median) : `${short(median)} [${short(max)}]`, ...told].join(", ");
 }
 
-/** Those samples that came to pass. */
+/** Returns the samples that happened. */
 export function knownOf({ samples }: Row, report: Report): number[] {
   return samples(report).filter((sample) => sample !== undefined);
 }
 
-/** Longer than anything that was waited for, in seconds. */
+/** Longer than any wait, in seconds. */
 export const AWAY_S: number = (AWAY_LEASES * LEASE_MS) / 1_000;
 
 function mean(samples: readonly number[]): number {

@@ -9,21 +9,21 @@ import { Client } from "pg";
 import { LOCK_KEY, LOCK_TABLE } from "./lock-table.ts";
 import { dataFrames, httpRequests, postgresQueries, redisCommands } from "./requests-on-the-wire.ts";
 
-/** A service on this machine; disposing of it ends it. */
+/** A service on this machine. Disposing of it ends it. */
 export interface RunningService extends AsyncDisposable {
   readonly port: number;
 }
 
-/** One write with a condition, by the service's own client and nothing else. */
+/** One conditional write by the service's own client, and nothing else. */
 export interface BareWriter extends AsyncDisposable {
   write(): Promise<void>;
 }
 
 export interface Service {
-  /** Why it cannot be started on this machine, and what to install; `undefined` if it can. */
+  /** Returns why it cannot be started on this machine, and what to install; `undefined` if it can. */
   readonly missing: () => Promise<string | undefined>;
   readonly start: () => Promise<RunningService>;
-  /** How many requests begin in a piece of what a client has sent. */
+  /** Returns how many requests begin in a piece of data from a client. */
   readonly requestsIn: (bytes: Buffer) => number;
   readonly writer: (host: string) => Promise<BareWriter>;
 }
@@ -34,7 +34,7 @@ export const SERVICES: Readonly<Record<ServiceName, Service>> = {
   dynamodb: {
     missing: () => Promise.resolve(undefined),
     async start() {
-      // Not moto, which the kit takes for its transactions: a thousand elections are too many for it.
+      // Not moto, which the kit uses for its transactions: a thousand elections are too many for it.
       const dynalite = await startDynalite();
       const client = dynamoDbAt(new URL(dynalite.url).host);
       await new DynamoDBLeaseStore({ client, tableName: "leases" }).createTable();
@@ -98,7 +98,7 @@ export const SERVICES: Readonly<Record<ServiceName, Service>> = {
   },
   etcd: {
     ...started("etcd"),
-    // Its gateway speaks HTTP, and its own protocol is gRPC.
+    // Its gateway speaks HTTP. Its own protocol is gRPC.
     requestsIn: (bytes) => httpRequests(bytes) || dataFrames(bytes),
     writer(host) {
       const key = Buffer.from("bare").toString("base64");
@@ -135,7 +135,7 @@ function writer(write: () => Promise<unknown>, close: () => unknown): BareWriter
   };
 }
 
-/** One that the kit starts. */
+/** Returns a service that the kit starts. */
 function started(name: "azure" | "postgres" | "etcd"): Pick<Service, "missing" | "start"> {
   return {
     missing: async () => await (await testStore(name)).missing(),

@@ -1,4 +1,4 @@
-// What the adapters use of peers that come without types, or whose types their exports hide.
+// The parts that the adapters use of peers without types, or with types that their exports hide.
 
 declare module "dynamodb-lock-client" {
   import type { EventEmitter } from "node:events";
