@@ -14,10 +14,10 @@ import type { Orphan } from "./orphans.ts";
 import type { StoreParts } from "./parts.ts";
 import { publishedGrid } from "./published-grid.ts";
 import { encodeTerm, type TermMetadata } from "./schema.ts";
-import { barOfFree, type Reading, type Sighting } from "./sighting.ts";
+import { barOfFree, type BlobReading, type ObservedBlob } from "./observed-blob.ts";
 
 /** A term that is written under its lease. */
-interface WrittenTerm extends Pick<Reading, "metadata" | "etag"> {
+interface WrittenTerm extends Pick<BlobReading, "metadata" | "etag"> {
   readonly term: TermMetadata;
   /** The term that it replaced. */
   readonly before: TermMetadata;
@@ -58,7 +58,7 @@ class Acquisition {
     this.#grantedAt = instantOf(parts.clock);
   }
 
-  async run(before: Sighting): Promise<AcquireOutcome> {
+  async run(before: ObservedBlob): Promise<AcquireOutcome> {
     const orphan = this.#orphan(before);
     if (!(await this.#takeLease(orphan))) return { acquired: false };
     try {
@@ -97,7 +97,7 @@ class Acquisition {
    * confirmed the write. Returns `undefined` if another candidate had a whole term between the read and the lease, with a
    * reservation for others.
    */
-  async #takeTerm(before: Sighting): Promise<Lease | undefined> {
+  async #takeTerm(before: ObservedBlob): Promise<Lease | undefined> {
     const { clock, requests, holdings } = this.#parts;
     const { election, candidateId, leaseDurationMs } = this.#request;
     const written = await this.#writeTerm(before);
@@ -124,7 +124,7 @@ class Acquisition {
     return lease;
   }
 
-  async #writeTerm(before: Sighting): Promise<WrittenTerm | undefined> {
+  async #writeTerm(before: ObservedBlob): Promise<WrittenTerm | undefined> {
     const term = this.#newTerm(before);
     try {
       return await this.#send(term, before);
@@ -141,14 +141,14 @@ class Acquisition {
     }
   }
 
-  async #send(term: TermMetadata, { term: before, metadata, etag: ifMatch }: Reading): Promise<WrittenTerm> {
+  async #send(term: TermMetadata, { term: before, metadata, etag: ifMatch }: BlobReading): Promise<WrittenTerm> {
     const { election } = this.#request;
     const encoded = encodeTerm(term, metadata);
     const etag = await this.#parts.requests.setMetadata("write-term", election, this.#leaseId, ifMatch, encoded, this.#request);
     return { term, before, metadata, etag };
   }
 
-  #newTerm(before: Reading): TermMetadata {
+  #newTerm(before: BlobReading): TermMetadata {
     const { candidateId, value, leaseDurationMs, renewIntervalMs, reservation } = this.#request;
     const termId = this.#parts.clock.randomUuid();
     this.#termIds.push(termId);
@@ -163,7 +163,7 @@ class Acquisition {
     };
   }
 
-  #orphan({ term: { term } }: Reading): Orphan {
+  #orphan({ term: { term } }: BlobReading): Orphan {
     const untilMs = this.#grantedAt.monotonicMs + this.#request.leaseDurationMs;
     return { leaseId: this.#leaseId, term, termIds: this.#termIds, untilMs };
   }
@@ -177,7 +177,7 @@ class Acquisition {
  * Returns the blob as this process last read it. Reads it again if that read is too old or missing. Creates the blob if it does
  * not exist.
  */
-async function sightingFor({ requests, reader }: StoreParts, request: AcquireRequest): Promise<Sighting> {
+async function sightingFor({ requests, reader }: StoreParts, request: AcquireRequest): Promise<ObservedBlob> {
   const { election, aboveTerm = 0 } = request;
   const last = reader.last(election);
   if (last && last.term.term >= aboveTerm) return last;
@@ -192,12 +192,12 @@ async function sightingFor({ requests, reader }: StoreParts, request: AcquireReq
 }
 
 /** Returns whether the candidate may lead if the lease is free. The service decides that when the lease is requested. */
-function isTurnOf({ clock }: StoreParts, { candidateId, reservation }: AcquireRequest, sighting: Sighting): boolean {
+function isTurnOf({ clock }: StoreParts, { candidateId, reservation }: AcquireRequest, sighting: ObservedBlob): boolean {
   return mayAcquire({ bar: barOfFree(sighting, clock.monotonicMs()) }, candidateId, reservation?.group);
 }
 
 /** Returns the next term. @throws {TermRegressedError} if that is not above the terms that this process has seen. */
-function nextTerm({ term: { term: last } }: Reading, { election, minTerm, aboveTerm = 0 }: AcquireRequest): number {
+function nextTerm({ term: { term: last } }: BlobReading, { election, minTerm, aboveTerm = 0 }: AcquireRequest): number {
   const term = Math.max(last + 1, minTerm ?? 1);
   if (term <= aboveTerm) throw new TermRegressedError(election, last, aboveTerm);
   checkTerm("the next term", term);

@@ -1,30 +1,30 @@
 import { ForeignRecordError } from "@leasehold/core";
-import type { Administered, Order, OrderLimits, Standing } from "@leasehold/core/provider";
+import type { AdminStore, Order, OrderLimits, ElectionState } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, lossOf, STORE_NAME } from "./azure-blob-errors.ts";
 import type { StoreParts } from "./parts.ts";
 import { BREAK_AT_EXPIRY_S, BREAK_NOW_S, type BlobRequests } from "./requests.ts";
 import { decodeNote, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type OrderNote } from "./schema.ts";
-import { isFree, orderOf, type Reading } from "./sighting.ts";
+import { isFree, orderOf, type BlobReading } from "./observed-blob.ts";
 
 /** An order for the term that a read has found. */
 interface OrderWrite {
   readonly requests: BlobRequests;
   readonly election: string;
-  readonly found: Reading;
+  readonly found: BlobReading;
   readonly order: Order;
   readonly limits: OrderLimits;
 }
 
 /** Returns the store in the form that core's `Administration` needs to give orders: breaks and transfers. */
-export function administered(parts: StoreParts): Administered {
-  return { name: STORE_NAME, clock: parts.clock, look: async (election, limits) => await standingOf(parts, election, limits) };
+export function administered(parts: StoreParts): AdminStore {
+  return { name: STORE_NAME, clock: parts.clock, read: async (election, limits) => await standingOf(parts, election, limits) };
 }
 
 async function standingOf(
   { requests, reader }: StoreParts,
   election: string,
   limits: OrderLimits,
-): Promise<Standing | undefined> {
+): Promise<ElectionState | undefined> {
   const found = await reader.read(election, limits);
   if (!found) return undefined;
   return {
@@ -40,7 +40,7 @@ async function standingOf(
 }
 
 /** Returns whether the blob that was found already has this order. */
-function isCarriedOut(found: Reading, order: Order): boolean {
+function isCarriedOut(found: BlobReading, order: Order): boolean {
   if (orderOf(found)?.id !== order.id) return false;
   // A note is written before its break.
   return found.term.order?.id === order.id || found.leaseState === "broken" || !endsAtOnce(found, order);
@@ -96,7 +96,7 @@ async function writeNote(requests: BlobRequests, election: string, note: BreakNo
  * Returns whether the order need not wait for the lease. A break need not wait for a lease that is only a hold, because it has no
  * leader.
  */
-function endsAtOnce({ term }: Reading, order: Order): boolean {
+function endsAtOnce({ term }: BlobReading, order: Order): boolean {
   return order.kind === "break" && (order.immediate || term.holdMs !== undefined);
 }
 

@@ -1,5 +1,5 @@
 import { isLeaseholdError, StoreError, type LossReason, type StoreErrorCode } from "@leasehold/core";
-import { discreet, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
+import { redact, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "azure-blob";
 
@@ -107,7 +107,7 @@ function readFailure(error: unknown): BlobFailure {
   const status = statusCode ?? 0;
   const requestId = header("x-ms-request-id");
   // The answer of another server may repeat the whole request, with its signature.
-  const text = status !== 0 && requestId === undefined ? "the answer does not come from the service" : discreet(message ?? "");
+  const text = status !== 0 && requestId === undefined ? "the answer does not come from the service" : redact(message ?? "");
   const cause = new Error(
     `${serviceCode}${status ? ` (HTTP ${status})` : ""}${text ? `: ${text}` : "."}${requestId ? ` [request ${requestId}]` : ""}`,
   );

@@ -56,7 +56,7 @@ import { BlobReader } from "./reader.ts";
 import { releaseLease } from "./release.ts";
 import { publishValue, renewLease } from "./renewal.ts";
 import { BlobRequests } from "./requests.ts";
-import { MAX_LEASE_MS } from "./sighting.ts";
+import { MAX_LEASE_MS } from "./observed-blob.ts";
 
 /** The shortest lease that the service gives: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
 const MIN_LEASE_MS = 15_000;

@@ -1,5 +1,5 @@
 import type { Clock, Leadership } from "@leasehold/core";
-import { Recent } from "@leasehold/core/provider";
+import { ExpiringMap } from "@leasehold/core/provider";
 import type { Metadata } from "./schema.ts";
 
 /** A blob as a fenced writer last saw it. */
@@ -16,12 +16,12 @@ const byLeadership = new WeakMap<Leadership, GuardedBlobs>();
 /** The blobs that one leadership guards, by URL. */
 export class GuardedBlobs {
   /** The blobs that the leadership has recently sealed or written. Their next write needs no read first. */
-  readonly #targets: Recent<Target>;
+  readonly #targets: ExpiringMap<Target>;
   /** The blobs that existed, in the order of their last use. If one is missing now, a newer term may have deleted it. */
   readonly #known = new Set<string>();
 
   private constructor(clock: Clock) {
-    this.#targets = new Recent(clock);
+    this.#targets = new ExpiringMap(clock);
   }
 
   static of(leadership: Leadership, clock: Clock): GuardedBlobs {

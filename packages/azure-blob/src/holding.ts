@@ -5,7 +5,7 @@ import { STORE_NAME } from "./azure-blob-errors.ts";
 import type { Metadata, TermMetadata } from "./schema.ts";
 
 /** A lease as its holder remembers it. */
-export interface Holding {
+export interface HeldBlobLease {
   readonly lease: Lease;
   /** The secret of the lease. It is sent to the service only. */
   readonly leaseId: string;
@@ -35,21 +35,21 @@ export interface Holding {
 /** The leases that one store has given out in this process. */
 export class Holdings {
   readonly #clock: Clock;
-  readonly #byLease = new WeakMap<Lease, Holding>();
+  readonly #byLease = new WeakMap<Lease, HeldBlobLease>();
   /** The leases whose term is not known to be over. */
-  readonly #byElection = new Map<string, Holding>();
+  readonly #byElection = new Map<string, HeldBlobLease>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  add(holding: Holding): void {
+  add(holding: HeldBlobLease): void {
     this.#byLease.set(holding.lease, holding);
     this.#byElection.set(holding.lease.election, holding);
   }
 
   /** @throws {ConfigurationError} if another store gave out the lease. */
-  of(lease: Lease): Holding {
+  of(lease: Lease): HeldBlobLease {
     const holding = this.#byLease.get(lease);
     if (holding) return holding;
     throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${STORE_NAME} store.`);
@@ -63,7 +63,7 @@ export class Holdings {
   }
 
   /** Records that the term is over, and ends its probe. */
-  drop(holding: Holding): void {
+  drop(holding: HeldBlobLease): void {
     const { election } = holding.lease;
     holding.probing?.abort();
     if (this.#byElection.get(election) === holding) this.#byElection.delete(election);

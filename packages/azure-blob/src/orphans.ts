@@ -1,7 +1,7 @@
 import type { Clock } from "@leasehold/core";
-import { Recent } from "@leasehold/core/provider";
+import { ExpiringMap } from "@leasehold/core/provider";
 import type { BlobRequests, CallLimits } from "./requests.ts";
-import type { Sighting } from "./sighting.ts";
+import type { ObservedBlob } from "./observed-blob.ts";
 
 /** A lease without a leader. A request that was given up may have been granted it, or may still be. */
 export interface Orphan {
@@ -21,12 +21,12 @@ export interface Orphan {
 export class Orphans {
   readonly #clock: Clock;
   readonly #requests: BlobRequests;
-  readonly #byElection: Recent<readonly Orphan[]>;
+  readonly #byElection: ExpiringMap<readonly Orphan[]>;
 
   constructor(clock: Clock, requests: BlobRequests) {
     this.#clock = clock;
     this.#requests = requests;
-    this.#byElection = new Recent(clock);
+    this.#byElection = new ExpiringMap(clock);
   }
 
   /** Remembers an orphan, so that it is freed when a read finds it. */
@@ -43,7 +43,7 @@ export class Orphans {
   }
 
   /** Frees the orphan whose lease this read may show. Returns whether one was freed. */
-  async freeSeen(election: string, { term, leasedSinceMs }: Sighting, limits: CallLimits): Promise<boolean> {
+  async freeSeen(election: string, { term, leasedSinceMs }: ObservedBlob, limits: CallLimits): Promise<boolean> {
     for (const orphan of this.#of(election)) {
       // If another candidate's newer term is written and not known to be over, the lease is that candidate's.
       const canBe = leasedSinceMs === undefined || term.term <= orphan.term || orphan.termIds.includes(term.termId ?? "");

@@ -1,7 +1,7 @@
 import type { Clock } from "@leasehold/core";
 import { shareLimits, type RequestLimits, type ServiceClock } from "@leasehold/core/provider";
 import { SHARP_MS } from "./grid-aim.ts";
-import type { Holding } from "./holding.ts";
+import type { HeldBlobLease } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
 import type { Grid } from "./schema.ts";
 import { rewriteTerm } from "./term-rewrite.ts";
@@ -29,7 +29,7 @@ export function publishedGrid(
  *
  * This runs beside the renewals. A publication waits for its write, which takes at most half the time of a call.
  */
-export function keepGridSharp(parts: StoreParts, holding: Holding, { timeoutMs }: RequestLimits): void {
+export function keepGridSharp(parts: StoreParts, holding: HeldBlobLease, { timeoutMs }: RequestLimits): void {
   const { grid } = holding.term;
   const nowMs = parts.clock.monotonicMs();
   if (!grid) return;

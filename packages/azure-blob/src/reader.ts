@@ -1,22 +1,22 @@
 import { ForeignRecordError, type Clock, type LeaseSnapshot } from "@leasehold/core";
-import { Recent } from "@leasehold/core/provider";
-import type { Holding, Holdings } from "./holding.ts";
+import { ExpiringMap } from "@leasehold/core/provider";
+import type { HeldBlobLease, Holdings } from "./holding.ts";
 import type { BlobRequests, CallLimits } from "./requests.ts";
 import { decodeNote, decodeTerm, type BreakNote } from "./schema.ts";
-import { sighted, snapshotOf, type Reading, type Sighting } from "./sighting.ts";
+import { sighted, snapshotOf, type BlobReading, type ObservedBlob } from "./observed-blob.ts";
 
 /** Reads the elections' blobs, and remembers what this process has observed of each. */
 export class BlobReader {
   readonly #clock: Clock;
   readonly #requests: BlobRequests;
   readonly #holdings: Holdings;
-  readonly #sightings: Recent<Sighting | "absent">;
+  readonly #sightings: ExpiringMap<ObservedBlob | "absent">;
 
   constructor(clock: Clock, requests: BlobRequests, holdings: Holdings) {
     this.#clock = clock;
     this.#requests = requests;
     this.#holdings = holdings;
-    this.#sightings = new Recent(clock);
+    this.#sightings = new ExpiringMap(clock);
   }
 
   /**
@@ -24,7 +24,7 @@ export class BlobReader {
    * @returns `undefined` if there is no blob.
    * @throws {ForeignRecordError} if the blob cannot be read as a lease.
    */
-  async read(election: string, limits: CallLimits): Promise<Sighting | undefined> {
+  async read(election: string, limits: CallLimits): Promise<ObservedBlob | undefined> {
     const properties = await this.#requests.head(election, limits);
     if (!properties) {
       this.#sightings.set(election, "absent");
@@ -44,7 +44,7 @@ export class BlobReader {
   }
 
   /** Returns what this process remembers of the blob. */
-  last(election: string): Sighting | undefined {
+  last(election: string): ObservedBlob | undefined {
     const seen = this.#sightings.get(election);
     return seen === "absent" ? undefined : seen;
   }
@@ -67,12 +67,12 @@ export class BlobReader {
    * Records the blob that this process has created, for an election that has never had a leader. Returns the same as a read
    * would.
    */
-  sawCreated(election: string, etag: string): Sighting {
+  sawCreated(election: string, etag: string): ObservedBlob {
     return this.#sawFree(election, { metadata: {}, etag, unchangedMs: 0, term: { term: 0 } });
   }
 
   /** Records the end of a term of this process. A lease that the next read finds then belongs to another term. */
-  sawEnd(holding: Holding): void {
+  sawEnd(holding: HeldBlobLease): void {
     this.#holdings.drop(holding);
     const { term, others: metadata, etag, writtenAt, lease } = holding;
     const unchangedMs = this.#clock.monotonicMs() - writtenAt.monotonicMs;
@@ -80,22 +80,22 @@ export class BlobReader {
   }
 
   /** Records that the service has released the lease of that term. {@link sawEnd} must have recorded the term's end before. */
-  sawReleased({ lease, term }: Holding): void {
+  sawReleased({ lease, term }: HeldBlobLease): void {
     const last = this.last(lease.election);
     if (last?.isAssumed && last.term.termId === term.termId) this.#sightings.set(lease.election, { ...last, isAssumed: false });
   }
 
   /** Returns the snapshot for readers at present. */
-  snapshot(election: string, sighting: Sighting): LeaseSnapshot {
+  snapshot(election: string, sighting: ObservedBlob): LeaseSnapshot {
     const isOurs = this.#holdings.holds(election, sighting.term);
     return snapshotOf(election, sighting, isOurs, this.#clock.monotonicMs());
   }
 
   #sawFree(
     election: string,
-    blob: Pick<Reading, "metadata" | "etag" | "unchangedMs" | "term">,
+    blob: Pick<BlobReading, "metadata" | "etag" | "unchangedMs" | "term">,
     isAssumed: boolean = false,
-  ): Sighting {
+  ): ObservedBlob {
     const free = { leaseState: "available", infinite: false, seenMs: this.#clock.monotonicMs() } as const;
     const sighting = { ...sighted(undefined, { ...free, ...blob }), isAssumed };
     this.#sightings.set(election, sighting);

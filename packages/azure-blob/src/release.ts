@@ -7,7 +7,7 @@ import {
   type RequestLimits,
 } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, lossOf } from "./azure-blob-errors.ts";
-import type { Holding } from "./holding.ts";
+import type { HeldBlobLease } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
 import { BREAK_AT_EXPIRY_S, type CallLimits } from "./requests.ts";
 import { rewriteTerm } from "./term-rewrite.ts";
@@ -23,7 +23,7 @@ const STALE_RESERVATION = 0.1;
  */
 export async function releaseLease(
   parts: StoreParts,
-  holding: Holding,
+  holding: HeldBlobLease,
   { holdMs = 0, ...given }: ReleaseOptions,
 ): Promise<ReleaseOutcome> {
   const limits = shareLimits(parts.clock, given);
@@ -33,7 +33,7 @@ export async function releaseLease(
   return await free(parts, holding, limits);
 }
 
-async function free(parts: StoreParts, holding: Holding, limits: RequestLimits): Promise<ReleaseOutcome> {
+async function free(parts: StoreParts, holding: HeldBlobLease, limits: RequestLimits): Promise<ReleaseOutcome> {
   const { requests, orphans } = parts;
   const { election, term, termId, leaseDurationMs } = holding.lease;
   try {
@@ -52,7 +52,7 @@ async function free(parts: StoreParts, holding: Holding, limits: RequestLimits):
 /** Ends the term, and blocks all candidates, also this process's, for so many seconds or for the rest of the lease. */
 async function breakForHold(
   parts: StoreParts,
-  holding: Holding,
+  holding: HeldBlobLease,
   seconds: number,
   limits: RequestLimits,
 ): Promise<ReleaseOutcome> {
@@ -76,7 +76,7 @@ async function breakForHold(
  * Makes a reservation count from the end of the term, if it has counted for a while. Only a write to the blob restarts it:
  * renewals and releases of the lease are not writes. The term ends even if this fails.
  */
-async function renewReservation(parts: StoreParts, holding: Holding, limits: RequestLimits): Promise<void> {
+async function renewReservation(parts: StoreParts, holding: HeldBlobLease, limits: RequestLimits): Promise<void> {
   const { reservation } = holding.term;
   if (!reservation) return;
   try {
@@ -97,7 +97,7 @@ async function renewReservation(parts: StoreParts, holding: Holding, limits: Req
  */
 async function reservationLeft(
   { reader }: StoreParts,
-  { lease, term: { reservation } }: Holding,
+  { lease, term: { reservation } }: HeldBlobLease,
   limits: CallLimits,
 ): Promise<Reservation | undefined> {
   const found = reservation && (await reader.read(lease.election, limits));

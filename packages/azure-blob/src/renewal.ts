@@ -1,12 +1,12 @@
 import { instantOf, shareLimits, type RenewOutcome, type RequestLimits } from "@leasehold/core/provider";
 import { failureOf, lossOf } from "./azure-blob-errors.ts";
-import type { Holding } from "./holding.ts";
+import type { HeldBlobLease } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
 import { keepGridSharp } from "./published-grid.ts";
 import { rewriteTerm } from "./term-rewrite.ts";
 
 /** Renews the lease in one request. Sends more requests only to explain a loss. */
-export async function renewLease(parts: StoreParts, holding: Holding, given: RequestLimits): Promise<RenewOutcome> {
+export async function renewLease(parts: StoreParts, holding: HeldBlobLease, given: RequestLimits): Promise<RenewOutcome> {
   const limits = shareLimits(parts.clock, given);
   const extendedAt = instantOf(parts.clock);
   try {
@@ -22,7 +22,7 @@ export async function renewLease(parts: StoreParts, holding: Holding, given: Req
 /** Changes the term's value. This does not extend the lease. */
 export async function publishValue(
   parts: StoreParts,
-  holding: Holding,
+  holding: HeldBlobLease,
   value: string,
   given: RequestLimits,
 ): Promise<RenewOutcome> {
@@ -38,7 +38,7 @@ export async function publishValue(
 /** Returns how the lease was lost. Throws the failure if the lease may still be held. */
 async function lossOrThrow(
   { requests, reader }: StoreParts,
-  holding: Holding,
+  holding: HeldBlobLease,
   error: unknown,
   limits: RequestLimits,
 ): Promise<RenewOutcome> {

@@ -1,6 +1,6 @@
 import { instantOf } from "@leasehold/core/provider";
 import { conditionFailed, failureOf } from "./azure-blob-errors.ts";
-import type { Holding } from "./holding.ts";
+import type { HeldBlobLease } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
 import type { CallLimits, VersionedMetadata } from "./requests.ts";
 import { encodeTerm, type TermMetadata } from "./schema.ts";
@@ -9,7 +9,7 @@ import { encodeTerm, type TermMetadata } from "./schema.ts";
 export async function rewriteTerm(
   { clock, requests, reader }: StoreParts,
   operation: "publish" | "leave",
-  holding: Holding,
+  holding: HeldBlobLease,
   changes: Partial<TermMetadata>,
   limits: CallLimits,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
-import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { GuardedText, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock } from "@leasehold/core";
 import { afterAll, beforeAll } from "vitest";
 import { BlobWorld } from "./blob-world.ts";
@@ -41,7 +41,7 @@ runConformance({
 });
 
 /** A container for one case, with the clock of a {@link BlobWorld}. */
-class BlobPlace implements Place {
+class BlobPlace implements TestEnvironment {
   readonly #world: BlobWorld;
   readonly #url: string;
   readonly #faults: HttpFaults;
@@ -76,14 +76,14 @@ class BlobPlace implements Place {
     return guardedText(await azure.open(azureSettings(this.#url, this.#world.container.containerName)));
   }
 
-  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+  async writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
     await this.#world.container.createIfNotExists();
     const blob = this.#world.container.getBlockBlobClient(election);
     if (what === "foreign") await blob.upload("do not touch", 12, { metadata: { owner: "somebody" } });
     else await blob.upload("", 0, { metadata: { leasehold_schema: "2", leasehold_term: "7" } });
   }
 
-  async dig(election: string): Promise<unknown> {
+  async readRaw(election: string): Promise<unknown> {
     const blob = this.#world.container.getBlobClient(election);
     const { etag, metadata, leaseState } = await blob.getProperties();
     return { etag, metadata, leaseState, content: (await blob.downloadToBuffer()).toString() };

@@ -6,7 +6,7 @@ import { toStoreError } from "../src/azure-blob-errors.ts";
 import type { StoreParts } from "../src/parts.ts";
 import type { NoteProperties } from "../src/requests.ts";
 import { encodeNote, encodeTerm, type TermMetadata } from "../src/schema.ts";
-import type { Sighting } from "../src/sighting.ts";
+import type { ObservedBlob } from "../src/observed-blob.ts";
 
 const LIMITS = { timeoutMs: 1_000 };
 const TERM: TermMetadata = { term: 7, termId: "t", candidateId: "a", value: "v", leaseDurationMs: 15_000 };
@@ -16,7 +16,7 @@ const TRANSFER: Order = { kind: "transfer", id: "1", candidateId: "b", timeoutMs
 const TO_B = { candidateId: "b", timeoutMs: 30_000 };
 
 describe("an administrator's order to a blob", () => {
-  let found: Sighting;
+  let found: ObservedBlob;
   /** The note beside the blob. */
   let present: Partial<NoteProperties> | undefined;
   let calls: unknown[][];
@@ -41,7 +41,7 @@ describe("an administrator's order to a blob", () => {
   });
 
   /** Returns what the store knows of the election. */
-  async function standing(): Promise<NonNullable<Awaited<ReturnType<ReturnType<typeof administered>["look"]>>>> {
+  async function standing(): Promise<NonNullable<Awaited<ReturnType<ReturnType<typeof administered>["read"]>>>> {
     const log =
       (name: string) =>
       async (...args: unknown[]): Promise<unknown> => {
@@ -63,12 +63,12 @@ describe("an administrator's order to a blob", () => {
         forget: (election: string) => calls.push(["forget", election]),
       },
     };
-    const looked = await administered(parts as unknown as StoreParts).look("e", LIMITS);
+    const looked = await administered(parts as unknown as StoreParts).read("e", LIMITS);
     if (!looked) throw new Error("It has found nothing.");
     return looked;
   }
 
-  it.each<readonly [string, Partial<Sighting>, Order, boolean]>([
+  it.each<readonly [string, Partial<ObservedBlob>, Order, boolean]>([
     ["nothing", {}, BREAK, false],
     [
       "another order in the metadata",

@@ -2,7 +2,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Orphans, type Orphan } from "../src/orphans.ts";
 import type { BlobRequests, CallLimits } from "../src/requests.ts";
-import type { Sighting } from "../src/sighting.ts";
+import type { ObservedBlob } from "../src/observed-blob.ts";
 
 const LIMITS = { timeoutMs: 1_000 };
 
@@ -36,7 +36,7 @@ describe("the leases that a process has orphaned", () => {
     term: number,
     { termId, leasedSinceMs }: { termId?: string; leasedSinceMs?: number } = {},
   ): Promise<boolean> {
-    return await orphans.freeSeen("e", { term: { term, termId }, leasedSinceMs } as Sighting, LIMITS);
+    return await orphans.freeSeen("e", { term: { term, termId }, leasedSinceMs } as ObservedBlob, LIMITS);
   }
 
   it("are freed at once, and then forgotten", async () => {

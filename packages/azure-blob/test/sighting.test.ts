@@ -8,16 +8,16 @@ import {
   reservationLeft,
   sighted,
   snapshotOf,
-  type Reading,
-  type Sighting,
-} from "../src/sighting.ts";
+  type BlobReading,
+  type ObservedBlob,
+} from "../src/observed-blob.ts";
 
 const SEEN_MS = 1_000_000;
 const LEASE_MS = 15_000;
 const TERM: TermMetadata = { term: 7, termId: "t", candidateId: "a", value: "v", leaseDurationMs: LEASE_MS };
 
 /** Returns the observation of a blob that is free and was just written, with changes. */
-function seen({ term, ...different }: Partial<Omit<Sighting, "term">> & { term?: Partial<TermMetadata> } = {}): Sighting {
+function seen({ term, ...different }: Partial<Omit<ObservedBlob, "term">> & { term?: Partial<TermMetadata> } = {}): ObservedBlob {
   return {
     leaseState: "available",
     infinite: false,
@@ -33,7 +33,7 @@ function seen({ term, ...different }: Partial<Omit<Sighting, "term">> & { term?:
 }
 
 describe("after one more read, an observation", () => {
-  const at = (leaseState: Reading["leaseState"], seenMs: number, term = 7): Reading => ({
+  const at = (leaseState: BlobReading["leaseState"], seenMs: number, term = 7): BlobReading => ({
     ...seen({ leaseState, seenMs, term: { term } }),
   });
 
@@ -58,7 +58,7 @@ describe("after one more read, an observation", () => {
 });
 
 describe("the snapshot of a blob", () => {
-  const shown = (sighting: Sighting, { isOurs = false, afterMs = 0 } = {}): object =>
+  const shown = (sighting: ObservedBlob, { isOurs = false, afterMs = 0 } = {}): object =>
     snapshotOf("e", sighting, isOurs, SEEN_MS + afterMs);
   const plain = { election: "e", term: 7, leaseDurationMs: LEASE_MS };
   const named = { ...plain, holder: "a", value: "v" };

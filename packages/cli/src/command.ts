@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import { EXIT, exitCodeOf } from "./exit-codes.ts";
 import { STORE_EXAMPLES } from "./store-url/store-from-url.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { ProcessEnvironment } from "./process-environment.ts";
 import { teller } from "./tell.ts";
 import { VERBS } from "./verbs.ts";
 
@@ -12,7 +12,7 @@ ${STORE_EXAMPLES.map((example) => `  ${example}`).join("\n")}
 ${manifest.homepage}`;
 
 /** Runs the command with the arguments after its name, and returns the exit code. A verb's error becomes a line on stderr. */
-export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<number> {
+export async function runCommand(args: readonly string[], surroundings: ProcessEnvironment): Promise<number> {
   let exitCode: number = EXIT.done;
   const program = await programFor(args, surroundings, (code) => (exitCode = code));
   try {
@@ -31,7 +31,7 @@ export async function runCommand(args: readonly string[], surroundings: Surround
 
 async function programFor(
   args: readonly string[],
-  surroundings: Surroundings,
+  surroundings: ProcessEnvironment,
   end: (exitCode: number) => void,
 ): Promise<Command> {
   const { stdout, stderr } = surroundings;

@@ -1,10 +1,10 @@
 import { isLeaseholdError, timing, type LeaseSnapshot, type LeaseStore, type TimingReport } from "@leasehold/core";
 import { asSentence, membersText } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
-import { barText, look } from "./standing.ts";
+import { barText, look } from "./snapshot-text.ts";
 import { creationOf, localWarningsOf } from "./store-url/store-from-url.ts";
 import { shownStoreUrl } from "./store-url/store-url.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { ProcessEnvironment } from "./process-environment.ts";
 import { oneLine, printable, withoutPasswords } from "./text.ts";
 
 /** The result of one check. */
@@ -21,14 +21,14 @@ export interface Finding {
 }
 
 /** The configuration that `doctor` checks. */
-export interface Patient {
+export interface DoctorTarget {
   readonly url: string;
   readonly election: string;
   readonly leaseDurationMs: number | undefined;
 }
 
 /** Yields one finding per check, and stops at the first failure. Checks without a request to the store come first. */
-export async function* diagnose(patient: Patient, surroundings: Surroundings): AsyncGenerator<Finding, void, undefined> {
+export async function* diagnose(patient: DoctorTarget, surroundings: ProcessEnvironment): AsyncGenerator<Finding, void, undefined> {
   const { url, election, leaseDurationMs } = patient;
   const opened = await tried("store", async () => await surroundings.openStore(url));
   if ("failure" in opened) return yield opened.failure;

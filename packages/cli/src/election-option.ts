@@ -1,8 +1,8 @@
 import { checkName } from "@leasehold/core/provider";
 import type { Command } from "commander";
 import { EXIT } from "./exit-codes.ts";
-import { Failure } from "./failure.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { CommandError } from "./command-error.ts";
+import type { ProcessEnvironment } from "./process-environment.ts";
 
 /** Adds the option `--election`, which names one election. */
 export function addElectionOption(command: Command): Command {
@@ -10,22 +10,22 @@ export function addElectionOption(command: Command): Command {
 }
 
 /** Reports whether `--election` or the environment names an election. */
-export function namesElection(command: Command, { env }: Surroundings): boolean {
+export function namesElection(command: Command, { env }: ProcessEnvironment): boolean {
   return command.opts<{ readonly election?: string }>().election !== undefined || Boolean(env["LEASEHOLD_ELECTION"]);
 }
 
 /**
  * Returns the election that the verb's argument, `--election` or the environment names.
- * @throws {Failure} if none of these names one, or if two of them do. {ConfigurationError} for an invalid name.
+ * @throws {CommandError} if none of these names one, or if two of them do. {ConfigurationError} for an invalid name.
  */
-export function electionOf(command: Command, { env }: Surroundings, argument?: string): string {
+export function electionOf(command: Command, { env }: ProcessEnvironment, argument?: string): string {
   const { election: option } = command.opts<{ readonly election?: string }>();
   if (argument !== undefined && option !== undefined) {
-    throw new Failure(EXIT.usage, `two elections are named, '${argument}' and --election '${option}'; give one of them.`);
+    throw new CommandError(EXIT.usage, `two elections are named, '${argument}' and --election '${option}'; give one of them.`);
   }
   const election = argument ?? option ?? env["LEASEHOLD_ELECTION"] ?? "";
   if (election === "" && argument === undefined && option === undefined) {
-    throw new Failure(EXIT.usage, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION.");
+    throw new CommandError(EXIT.usage, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION.");
   }
   checkName("election", election);
   return election;

@@ -1,5 +1,5 @@
 import { isLeaseholdError } from "@leasehold/core";
-import { Failure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 /** The exit codes of the command. `run` also ends with its child's exit code. sysexits.h names the codes from 64 to 78. */
 export const EXIT = {
@@ -28,7 +28,7 @@ export const EXIT = {
 
 /** Returns the exit code that stands for an error. */
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof Failure) return error.exitCode;
+  if (error instanceof CommandError) return error.exitCode;
   if (!isLeaseholdError(error)) return EXIT.leadershipEnded;
   switch (error.code) {
     case "CONFIGURATION":

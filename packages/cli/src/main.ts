@@ -5,7 +5,7 @@ import { EXIT } from "./exit-codes.ts";
 import { takeOverConsole } from "./output/console.ts";
 import { stderrSink } from "./output/output-sinks.ts";
 import { UnblockedOutput } from "./output/unblocked-output.ts";
-import { ownSurroundings } from "./own-surroundings.ts";
+import { ownSurroundings } from "./own-environment.ts";
 import { giveInitAway } from "./run/first-process.ts";
 
 /** How long the process waits at its end for the reader of its messages. */

@@ -3,9 +3,9 @@ import { ConfigurationError, type LeaseStore } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import type { Command } from "commander";
 import { EXIT } from "./exit-codes.ts";
-import { Failure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 import { checkStoreUrl } from "./store-url/store-from-url.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { ProcessEnvironment } from "./process-environment.ts";
 
 /** The longest wait for a store to close its connections. */
 const CLOSE_MS = 250;
@@ -23,7 +23,7 @@ export function addStoreOptions(command: Command): Command {
 }
 
 /** Reports whether an option or the environment names a store. */
-export function namesStore(command: Command, { env }: Surroundings): boolean {
+export function namesStore(command: Command, { env }: ProcessEnvironment): boolean {
   const { store, storeFile } = command.opts<StoreOptions>();
   return [store, storeFile, env["LEASEHOLD_STORE"]].some((given) => given !== undefined && given !== "");
 }
@@ -32,16 +32,16 @@ export function namesStore(command: Command, { env }: Surroundings): boolean {
  * Opens the store that the command line or the environment names. Sends no request to it yet.
  * @throws as {@link storeUrl} does. {ConfigurationError} if the store's package is not installed, or refuses its options.
  */
-export async function openStore(command: Command, surroundings: Surroundings): Promise<LeaseStore & AsyncDisposable> {
+export async function openStore(command: Command, surroundings: ProcessEnvironment): Promise<LeaseStore & AsyncDisposable> {
   return closedInTime(await surroundings.openStore(await storeUrl(command, surroundings)), surroundings);
 }
 
 /** Opens the store for a verb that only reads or gives orders. Unlike {@link openStore}, it creates nothing. */
-export async function openUsedStore(command: Command, surroundings: Surroundings): Promise<LeaseStore & AsyncDisposable> {
+export async function openUsedStore(command: Command, surroundings: ProcessEnvironment): Promise<LeaseStore & AsyncDisposable> {
   return closedInTime(await surroundings.openUsedStore(await storeUrl(command, surroundings)), surroundings);
 }
 
-function closedInTime(store: LeaseStore & AsyncDisposable, { clock }: Surroundings): LeaseStore & AsyncDisposable {
+function closedInTime(store: LeaseStore & AsyncDisposable, { clock }: ProcessEnvironment): LeaseStore & AsyncDisposable {
   const close = store[Symbol.asyncDispose].bind(store);
   // The process ends after this time, and the end of the process closes its connections.
   return Object.assign(store, {
@@ -51,18 +51,18 @@ function closedInTime(store: LeaseStore & AsyncDisposable, { clock }: Surroundin
 
 /**
  * Returns the URL of the store that the command line or the environment names. Checks it as far as that needs no package.
- * @throws {Failure} if no store is named, or if both options are given. {ConfigurationError} for an invalid URL or file.
+ * @throws {CommandError} if no store is named, or if both options are given. {ConfigurationError} for an invalid URL or file.
  */
-export async function storeUrl(command: Command, { env }: Surroundings): Promise<string> {
+export async function storeUrl(command: Command, { env }: ProcessEnvironment): Promise<string> {
   const { store, storeFile } = command.opts<StoreOptions>();
   if (store !== undefined && storeFile !== undefined) {
-    throw new Failure(EXIT.usage, "--store and --store-file both name a store; give one of them.");
+    throw new CommandError(EXIT.usage, "--store and --store-file both name a store; give one of them.");
   }
   if (store !== undefined) return checkStoreUrl(store, { isArgument: true });
   if (storeFile !== undefined) return checkStoreUrl(await contentOf(storeFile));
   const { LEASEHOLD_STORE: fromEnvironment } = env;
   if (fromEnvironment) return checkStoreUrl(fromEnvironment);
-  throw new Failure(EXIT.usage, "no store is named; give --store URL, --store-file PATH or the variable LEASEHOLD_STORE.");
+  throw new CommandError(EXIT.usage, "no store is named; give --store URL, --store-file PATH or the variable LEASEHOLD_STORE.");
 }
 
 async function contentOf(path: string): Promise<string> {

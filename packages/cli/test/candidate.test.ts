@@ -2,7 +2,7 @@ import { channel } from "node:diagnostics_channel";
 import { EVENT_CHANNEL, LOOK_CHANNEL, type Elector, type LeaseSnapshot } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Candidate, type Happening } from "../src/serve/candidate.ts";
+import { ServedElector, type Happening } from "../src/serve/candidate.ts";
 
 const LEASE_MS = 15_000;
 const TIMING = { leaseDurationMs: LEASE_MS, validForMs: 13_500, retryPeriodMs: 2_000, attemptTimeoutMs: 2_500 };
@@ -22,7 +22,7 @@ interface Told {
 describe("the state of an elector for HTTP", () => {
   let clock: VirtualClock;
   let told: Told;
-  let candidate: Candidate;
+  let candidate: ServedElector;
   let happenings: Happening[];
   let elector: object;
 
@@ -53,7 +53,7 @@ describe("the state of an elector for HTTP", () => {
         return told.lastSeen;
       },
     };
-    candidate = new Candidate(elector as Elector, clock);
+    candidate = new ServedElector(elector as Elector, clock);
     candidate.onHappening((happening) => happenings.push(happening));
   });
 
@@ -99,7 +99,7 @@ describe("the state of an elector for HTTP", () => {
     tells("renewed");
     expect(candidate.isAlive).toBe(true);
     const slow = { ...elector, timing: { ...TIMING, retryPeriodMs: 10_000 }, health: () => ({}) };
-    using other = new Candidate(slow as unknown as Elector, clock);
+    using other = new ServedElector(slow as unknown as Elector, clock);
     await clock.advance(37_500);
     expect(other.isAlive).toBe(true);
     await clock.advance(1);

@@ -4,7 +4,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import type { Ran } from "@leasehold/test-kit/processes/leasehold-command";
 import { vi } from "vitest";
 import { runCommand } from "../src/command.ts";
-import type { Surroundings } from "../src/surroundings.ts";
+import type { ProcessEnvironment } from "../src/process-environment.ts";
 
 /** The command in this process, on a store in memory and in virtual time. It captures all output. */
 export class CapturedCommand {
@@ -75,14 +75,14 @@ export class CapturedCommand {
     return await running;
   }
 
-  #surroundings(): Surroundings {
+  #surroundings(): ProcessEnvironment {
     const { isTerminal } = this;
     const ask = async (question: string): Promise<boolean> => {
       this.questions.push(question);
       await this.whileAsking();
       return this.answer === true;
     };
-    const open: Surroundings["openStore"] = async (url) => {
+    const open: ProcessEnvironment["openStore"] = async (url) => {
       this.opened.push(url);
       if (this.refusal) throw this.refusal;
       const dispose = async (): Promise<void> => await Promise.resolve();

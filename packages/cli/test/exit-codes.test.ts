@@ -1,7 +1,7 @@
 import { ConfigurationError, StoreError, UnsupportedError } from "@leasehold/core";
 import { expect, test } from "vitest";
 import { EXIT, exitCodeOf } from "../src/exit-codes.ts";
-import { Failure } from "../src/failure.ts";
+import { CommandError } from "../src/command-error.ts";
 
 test("supervisors and scripts rely on these exit codes", () => {
   expect(EXIT).toEqual({
@@ -22,7 +22,7 @@ test("supervisors and scripts rely on these exit codes", () => {
 test("an error's exit code tells whether a retry helps, or a person must correct something", () => {
   const failed = (code: ConstructorParameters<typeof StoreError>[0]): StoreError =>
     new StoreError(code, "It failed.", { store: "memory", operation: "get", mayHaveBeenApplied: false });
-  expect(exitCodeOf(new Failure(42, "of its own"))).toBe(42);
+  expect(exitCodeOf(new CommandError(42, "of its own"))).toBe(42);
   for (const error of [new ConfigurationError("x"), new UnsupportedError("x")])
     expect(exitCodeOf(error)).toBe(EXIT.configuration);
   for (const code of ["STORE_UNAVAILABLE", "STORE_DENIED"] as const) expect(exitCodeOf(failed(code))).toBe(EXIT.store);

@@ -1,15 +1,15 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import type { Output, Surroundings } from "../src/surroundings.ts";
+import type { Output, ProcessEnvironment } from "../src/process-environment.ts";
 
 const output = (isTerminal: boolean): Output => ({ isTerminal, write: () => {} });
 
-let own: Surroundings;
-let ownSurroundings: (stderr: Output) => Surroundings;
+let own: ProcessEnvironment;
+let ownSurroundings: (stderr: Output) => ProcessEnvironment;
 beforeEach(async () => {
   vi.resetModules();
-  ({ ownSurroundings } = await import("../src/own-surroundings.ts"));
+  ({ ownSurroundings } = await import("../src/own-environment.ts"));
   own = ownSurroundings(output(false));
 });
 

@@ -2,7 +2,7 @@ import { MemoryLeaseStore } from "@leasehold/core";
 import { MemoryRecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { Candidate } from "../src/serve/candidate.ts";
+import { ServedElector } from "../src/serve/candidate.ts";
 import { Connection } from "./polled-store.ts";
 import { ELECTION, Sidecar, TOKEN } from "./sidecar.ts";
 
@@ -41,7 +41,7 @@ async function pair(): Promise<
 test("an error of the server itself is answered with its message, and the server goes on", async () => {
   onTestFinished(() => void vi.restoreAllMocks());
   await using a = await new Sidecar("a", store, clock).start();
-  vi.spyOn(Candidate.prototype, "view").mockImplementationOnce(() => {
+  vi.spyOn(ServedElector.prototype, "view").mockImplementationOnce(() => {
     throw new Error("a fault");
   });
   const path = `/elections/${ELECTION}`;

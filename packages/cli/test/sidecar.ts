@@ -2,7 +2,7 @@ import { request, type IncomingHttpHeaders, type RequestOptions } from "node:htt
 import { text } from "node:stream/consumers";
 import { Elector, type ElectorOptions, type LeaseStore } from "@leasehold/core";
 import type { VirtualClock } from "@leasehold/core/testing";
-import { Candidate } from "../src/serve/candidate.ts";
+import { ServedElector } from "../src/serve/candidate.ts";
 import { Figures } from "../src/serve/figures.ts";
 import type { HttpAddress } from "../src/serve/http-address.ts";
 import { startHttp, type HttpServer } from "../src/serve/http-server.ts";
@@ -21,7 +21,7 @@ export interface Answered {
 /** A sidecar in this process, with electors in virtual time and a real server on a port of its own. */
 export class Sidecar implements AsyncDisposable {
   readonly clock: VirtualClock;
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly ServedElector[];
   readonly checkpoints: string[] = [];
   readonly #figures = new Figures();
   readonly #stop = new AbortController();
@@ -37,7 +37,7 @@ export class Sidecar implements AsyncDisposable {
   ) {
     this.clock = clock;
     this.candidates = elections.map(
-      (election) => new Candidate(new Elector({ ...options, store, election, candidateId: id, clock, logger: false }), clock),
+      (election) => new ServedElector(new Elector({ ...options, store, election, candidateId: id, clock, logger: false }), clock),
     );
   }
 

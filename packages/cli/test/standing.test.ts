@@ -1,6 +1,6 @@
 import type { LeaseSnapshot, LeaseStore, ReadOptions } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { ageOf, barText, look } from "../src/standing.ts";
+import { ageOf, barText, look } from "../src/snapshot-text.ts";
 
 const LEASE: LeaseSnapshot = { election: "e", state: "held", term: 1, leaseDurationMs: 15_000 };
 

@@ -1,5 +1,5 @@
 import type { Need } from "./need.ts";
-import type { Scene } from "./scene.ts";
+import type { Scenario } from "./scenario.ts";
 
 /** One behaviour that every store must show. */
 export interface CaseInfo {
@@ -13,5 +13,5 @@ export interface CaseInfo {
 /** A case that can be run. */
 export interface Case extends CaseInfo {
   /** Rejects if the store does not behave. */
-  readonly run: (scene: Scene) => Promise<void>;
+  readonly run: (scene: Scenario) => Promise<void>;
 }

@@ -2,8 +2,8 @@ import type { Case } from "./case.ts";
 import type { CaseResult } from "./case-result.ts";
 import { everyCase } from "./cases.ts";
 import type { Runner } from "./runner.ts";
-import { outageMsOf, Scene } from "./scene.ts";
-import type { Subject } from "./subject.ts";
+import { outageMsOf, Scenario } from "./scenario.ts";
+import type { StoreUnderTest } from "./store-under-test.ts";
 
 /**
  * Registers the whole suite for one store: one test for each case that is not skipped, all in one group.
@@ -19,7 +19,7 @@ import type { Subject } from "./subject.ts";
  * conformance({ describe, it }, subject);
  * ```
  */
-export function conformance(runner: Runner, subject: Subject, record?: (result: CaseResult) => void): void {
+export function conformance(runner: Runner, subject: StoreUnderTest, record?: (result: CaseResult) => void): void {
   const unknown = Object.keys(subject.skips ?? {}).filter((id) => everyCase.every((one) => one.id !== id));
   if (unknown.length > 0) throw new Error(`${subject.name} skips what is no case: ${unknown.join(", ")}.`);
   runner.describe(subject.name, () => {
@@ -31,12 +31,12 @@ export function conformance(runner: Runner, subject: Subject, record?: (result: 
   });
 }
 
-function whySkipped(subject: Subject, { id, needs = [] }: Case): string | undefined {
+function whySkipped(subject: StoreUnderTest, { id, needs = [] }: Case): string | undefined {
   const lacking = needs.map((need) => subject.lacks?.[need]).find((reason) => reason !== undefined);
   return subject.skips?.[id] ?? lacking;
 }
 
-function register(runner: Runner, subject: Subject, one: Case, record: ((result: CaseResult) => void) | undefined): void {
+function register(runner: Runner, subject: StoreUnderTest, one: Case, record: ((result: CaseResult) => void) | undefined): void {
   const { id, title } = one;
   const body = async (): Promise<void> => {
     try {
@@ -50,8 +50,8 @@ function register(runner: Runner, subject: Subject, one: Case, record: ((result:
   runner.it(`${id}: ${title}`, body, 60_000 + 20 * subject.leaseMs + outageMsOf(subject));
 }
 
-async function runCase(subject: Subject, one: Case): Promise<void> {
+async function runCase(subject: StoreUnderTest, one: Case): Promise<void> {
   await using place = await subject.open();
-  const scene = new Scene(subject, place, one.id);
+  const scene = new Scenario(subject, place, one.id);
   await one.run(scene);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Leadership, LeaseStore } from "@leasehold/core";
 import { Candidate, type Arena, type CandidateOptions } from "./candidate.ts";
-import { STEPS_PER_LEASE, type Scene } from "./scene.ts";
+import { STEPS_PER_LEASE, type Scenario } from "./scenario.ts";
 
 /**
  * Runs the candidates of one election, and checks that they lead one at a time. At most one of them may be valid by its own
@@ -9,13 +9,13 @@ import { STEPS_PER_LEASE, type Scene } from "./scene.ts";
  * before.
  */
 export class Contest implements AsyncDisposable {
-  readonly #scene: Scene;
+  readonly #scene: Scenario;
   readonly #arena: Arena;
   readonly #candidates: Candidate[] = [];
   /** The term of every leadership, in order. */
   readonly terms: number[] = [];
 
-  constructor(scene: Scene) {
+  constructor(scene: Scenario) {
     this.#scene = scene;
     const { election, leaseMs: leaseDurationMs, clock } = scene;
     this.#arena = {

@@ -1,7 +1,7 @@
-import { conformance, type CaseResult, type Subject } from "@leasehold/conformance";
+import { conformance, type CaseResult, type StoreUnderTest } from "@leasehold/conformance";
 
 /** Runs the suite without any test runner, all cases at once, and returns their results. */
-export async function runAlone(subject: Subject): Promise<readonly CaseResult[]> {
+export async function runAlone(subject: StoreUnderTest): Promise<readonly CaseResult[]> {
   const results: CaseResult[] = [];
   const bodies: Array<() => Promise<void>> = [];
   const runner = {

@@ -1,4 +1,4 @@
-import type { Faults, GuardedText, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { Faults, GuardedText, HeldRequests, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock, Leadership, LeaseStore, OccurrenceStore } from "@leasehold/core";
 import {
   RecordLeaseStore,
@@ -31,7 +31,7 @@ export interface RecordServiceOptions {
 const MAX_VALUE_BYTES = 1_024;
 
 /** A place with a record service in this process, on a virtual clock, and with a network that can fail. */
-export class RecordPlace implements Place {
+export class RecordPlace implements TestEnvironment {
   readonly clock: VirtualClock = new VirtualClock();
   readonly #service: RecordService;
   readonly #network: Network;
@@ -73,12 +73,12 @@ export class RecordPlace implements Place {
     });
   }
 
-  plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+  writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
     this.#service.overwrite(election, what === "foreign" ? { mine: "do not touch" } : { schema: 2, term: 7 });
     return Promise.resolve();
   }
 
-  dig(election: string): Promise<unknown> {
+  readRaw(election: string): Promise<unknown> {
     return this.#service.get(election);
   }
 

@@ -1,8 +1,8 @@
-import type { Subject } from "@leasehold/conformance";
+import type { StoreUnderTest } from "@leasehold/conformance";
 import { RecordPlace, type RecordServiceOptions } from "./record-place.ts";
 
 /** Returns the subject of a record service in this process. */
-export function recordSubject(name: string, options: RecordServiceOptions): Subject {
+export function recordSubject(name: string, options: RecordServiceOptions): StoreUnderTest {
   return {
     name,
     leaseMs: 15_000,

@@ -4,21 +4,21 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, it } from "vitest";
 import { Contest } from "../src/contest.ts";
 import { waitReally } from "../src/real-time.ts";
-import { assertLed, assertStoreError, Scene, storeClockLatenessMs } from "../src/scene.ts";
-import type { Place } from "../src/subject.ts";
+import { assertLed, assertStoreError, Scenario, storeClockLatenessMs } from "../src/scenario.ts";
+import type { TestEnvironment } from "../src/store-under-test.ts";
 import { RecordPlace } from "./record-place.ts";
 import { recordSubject } from "./record-subject.ts";
 
 const LEASE_MS = 15_000;
 const STEP_MS = LEASE_MS / 20;
 
-function sceneOf(place: Place): Scene {
-  return new Scene(recordSubject("some", {}), place, "some");
+function sceneOf(place: TestEnvironment): Scenario {
+  return new Scenario(recordSubject("some", {}), place, "some");
 }
 
 describe("a scene", () => {
   it("fails with the name of a feature that its place lacks", async () => {
-    const bare: Place = {
+    const bare: TestEnvironment = {
       connect: () => Promise.reject(new Error("not here")),
       pass: () => Promise.resolve(),
       [Symbol.asyncDispose]: () => Promise.resolve(),
@@ -36,7 +36,7 @@ describe("a scene", () => {
 
   it("has a unique election, and as many rounds as its subject says", () => {
     const place = new RecordPlace();
-    const [one, other] = [sceneOf(place), new Scene({ ...recordSubject("some", {}), rounds: 7 }, place, "some")];
+    const [one, other] = [sceneOf(place), new Scenario({ ...recordSubject("some", {}), rounds: 7 }, place, "some")];
 
     expect(one.election).not.toBe(other.election);
     expect([one.rounds, other.rounds]).toEqual([1_000, 7]);

@@ -1,4 +1,4 @@
-import { cases, conformance, renderTable, type CaseResult, type Need, type Subject } from "@leasehold/conformance";
+import { cases, conformance, renderTable, type CaseResult, type Need, type StoreUnderTest } from "@leasehold/conformance";
 import { describe, expect, it } from "vitest";
 import { runAlone } from "./own-runner.ts";
 import type { RecordServiceOptions } from "./record-place.ts";
@@ -35,7 +35,7 @@ describe("the suite", () => {
       describe: (_: string, body: () => void) => body(),
       it: (_: string, body: () => Promise<void>, timeoutMs: number) => void given.push({ body, timeoutMs }),
     };
-    const subject: Subject = { ...recordSubject("broken", {}), open: () => Promise.reject(new Error("no service")) };
+    const subject: StoreUnderTest = { ...recordSubject("broken", {}), open: () => Promise.reject(new Error("no service")) };
     const results: CaseResult[] = [];
     conformance(runner, subject, (result) => results.push(result));
 
@@ -45,7 +45,7 @@ describe("the suite", () => {
   });
 
   it("refuses to skip an unknown case", async () => {
-    const subject: Subject = { ...recordSubject("typo", {}), skips: { "aquire-on-nothing": "a typo" } };
+    const subject: StoreUnderTest = { ...recordSubject("typo", {}), skips: { "aquire-on-nothing": "a typo" } };
     await expect(runAlone(subject)).rejects.toThrow("typo skips what is no case: aquire-on-nothing");
   });
 

@@ -1,14 +1,14 @@
 // The entry point for users of an election. Authors of a store find the rest in provider.ts. Only one of the two exports each
 // name.
 
-import "./node-floor.ts";
+import "./node-version.ts";
 
 // The election.
 export { Elector } from "./election/elector.ts";
 export type { StopOptions, StopSignal, TryRunOutcome, RunOptions, WaitOptions } from "./election/calls.ts";
 export type { ElectorHealth } from "./election/elector-health.ts";
-export type { ContactHealth } from "./election/store-contact.ts";
-export type { LastSeen } from "./election/announcements.ts";
+export type { ContactHealth } from "./election/store-health.ts";
+export type { LastSeen } from "./election/elector-reporter.ts";
 export {
   EVENT_CHANNEL,
   LOOK_CHANNEL,
@@ -43,8 +43,8 @@ export type { OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/on
 export type { ClaimedOccurrence } from "./occurrences/occurrence.ts";
 export type { FenceOf } from "./occurrences/fence-of.ts";
 // Metrics.
-export { REQUEST_BOUNDS, TAKEOVER_BOUNDS } from "./figures/bounds.ts";
-export { measureElections, type ElectionMeters, type MeasuredElection, type Measurement } from "./figures/measure-elections.ts";
+export { REQUEST_BOUNDS, TAKEOVER_BOUNDS } from "./metrics/bounds.ts";
+export { electionMetrics, type ElectionMeters, type MeasuredElection, type Measurement } from "./metrics/election-metrics.ts";
 // The store, as a user sees it.
 export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
 export type { LeaseStoreCapabilities, StoreClock } from "./store/capabilities.ts";
@@ -104,6 +104,6 @@ export {
 export { pinoLogger, type LogAttributes, type Logger, type LogLevel, type PinoLike } from "./reporting/logger.ts";
 export type { LoggerOption, WarningCode } from "./reporting/journal.ts";
 export type { StoreWarnings } from "./reporting/store-warnings.ts";
-export type { ToldError } from "./reporting/told-error.ts";
+export type { ErrorSummary } from "./reporting/error-summary.ts";
 // Time.
 export { systemClock, type Clock, type Timer } from "./time/clock.ts";

@@ -1,6 +1,6 @@
 // The entry point for authors of a store: the contract, and the parts that every store needs in the same way.
 
-import "./node-floor.ts";
+import "./node-version.ts";
 
 // The contract of a store.
 export type {
@@ -18,7 +18,7 @@ export type { JoinOptions, Place } from "./store/place.ts";
 export { cannotPause } from "./store/cannot-pause.ts";
 export { blockerOf, mayAcquire, type Claims } from "./store/blocker.ts";
 export type { Blocker } from "./store/lease-snapshot.ts";
-export { Administration, type Administered, type Order, type OrderLimits, type Standing } from "./store/administration.ts";
+export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
 // A store of records: core manages its leases.
 export { membersText } from "./store/store-members.ts";
 export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
@@ -62,7 +62,7 @@ export { localStoreWarning, LocalStoreWarnings, type HostFacts } from "./store/l
 export { timedCheck } from "./store/check.ts";
 export { sendRequest, type RequestOptions } from "./store/request.ts";
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
-export { asSentence, discreet } from "./reporting/discreet.ts";
+export { asSentence, redact } from "./reporting/redact.ts";
 export { Journal } from "./reporting/journal.ts";
 export { StoreWarnings } from "./reporting/store-warnings.ts";
 export {
@@ -73,10 +73,10 @@ export {
   type Metric,
   type MetricLine,
 } from "./reporting/metric-line.ts";
-export { toldError } from "./reporting/told-error.ts";
+export { summarizeError } from "./reporting/error-summary.ts";
 // Time.
 export { holderElapsedMs, instantOf, sleep, type Instant } from "./time/clock.ts";
 export { isoOf } from "./time/iso.ts";
 export type { Interval } from "./time/interval.ts";
-export { Recent } from "./time/recent.ts";
+export { ExpiringMap } from "./time/expiring-map.ts";
 export { DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";

@@ -1,4 +1,4 @@
-import { asSentence, discreet } from "@leasehold/core/provider";
+import { asSentence, redact } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 
 describe("what others say is repeated without what may be secret", () => {
@@ -18,7 +18,7 @@ describe("what others say is repeated without what may be secret", () => {
     [`Unexpected token 'h', "hush-hush" is not valid JSON`, "Unexpected token … is not valid JSON"],
     [`"hush" is not valid JSON`, "… is not valid JSON"],
   ] as const)("%s", ([message, repeated]) => {
-    expect(discreet(message)).toBe(repeated);
+    expect(redact(message)).toBe(repeated);
   });
 
   test.for([
@@ -28,12 +28,12 @@ describe("what others say is repeated without what may be secret", () => {
     "https://acme.example answers no more; install @leasehold/sql",
     "getaddrinfo ENOTFOUND nowhere.invalid",
   ])("and with everything else: %s", (message) => {
-    expect(discreet(message)).toBe(message);
+    expect(redact(message)).toBe(message);
   });
 
   test("its first line, cut to 300 characters", () => {
-    expect(discreet("one\ntwo")).toBe("one");
-    expect(discreet("x".repeat(301))).toBe("x".repeat(300));
+    expect(redact("one\ntwo")).toBe("one");
+    expect(redact("x".repeat(301))).toBe("x".repeat(300));
   });
 });
 

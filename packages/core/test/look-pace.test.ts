@@ -3,7 +3,7 @@ import { fenceOfRecord, RecordLeaseStore, type LeaseRecord } from "@leasehold/co
 import { ProcessClock, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { LookPace } from "../src/election/look-pace.ts";
+import { PollRateLimit } from "../src/election/poll-rate-limit.ts";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
 import { PROOFS } from "./election-world.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
@@ -161,7 +161,7 @@ describe("the pace of polls", () => {
     "is kept by a caller that waits for waitMs, which is never longer than a retry period",
     (options, wantedMs) => {
       const clock = new VirtualClock();
-      const pace = new LookPace(clock, options);
+      const pace = new PollRateLimit(clock, options);
       const startMs = clock.monotonicMs();
       let looks = 0;
       for (const ms of wantedMs) {
@@ -177,7 +177,7 @@ describe("the pace of polls", () => {
 
   test("does not delay the polls that follow one another quickly after a quiet time", () => {
     const clock = new VirtualClock();
-    const pace = new LookPace(clock, { retryPeriodMs: 2_000, renewIntervalMs: 5_000 });
+    const pace = new PollRateLimit(clock, { retryPeriodMs: 2_000, renewIntervalMs: 5_000 });
     clock.freeze(60_000);
     for (let looks = 0; looks < BURST; looks += 1) {
       expect(pace.waitMs).toBe(0);

@@ -1,5 +1,5 @@
 import {
-  measureElections,
+  electionMetrics,
   MemoryLeaseStore,
   oncePerOccurrence,
   REQUEST_BOUNDS,
@@ -50,12 +50,12 @@ class Counted implements ElectionMeters {
 
 let world: ElectionWorld;
 let counted: Counted;
-let measurement: ReturnType<typeof measureElections>;
+let measurement: ReturnType<typeof electionMetrics>;
 
 beforeEach(() => {
   world = new ElectionWorld();
   counted = new Counted();
-  measurement = measureElections(counted);
+  measurement = electionMetrics(counted);
 });
 afterEach(() => measurement.stop());
 
@@ -178,7 +178,7 @@ describe("measurements", () => {
       }
     }
     vi.stubGlobal("Set", TrackedSet);
-    const another = measureElections(counted);
+    const another = electionMetrics(counted);
     vi.unstubAllGlobals();
     for (let at = 0; at < 500; at += 1) {
       const run = world.candidate("a", { election: `e${at}` }).run(() => undefined);

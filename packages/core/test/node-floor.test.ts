@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { objectionTo } from "../src/node-floor.ts";
+import { unsupportedNodeMessage } from "../src/node-version.ts";
 
 describe("the oldest Node", () => {
   test.each(["18.20.8", "20.20.2", "22.0.0", "22.12.0"])("%s is refused in one line, by its name and the floor's", (node) => {
-    expect(objectionTo({ node })).toBe(`Leasehold needs Node 22.13 or later, and this is Node ${node}.`);
+    expect(unsupportedNodeMessage({ node })).toBe(`Leasehold needs Node 22.13 or later, and this is Node ${node}.`);
   });
 
   test.each(["22.13.0", "22.14.0-nightly", "23.0.0", "24.21.0", "100.0.0"])("%s is accepted", (node) => {
-    expect(objectionTo({ node })).toBeUndefined();
+    expect(unsupportedNodeMessage({ node })).toBeUndefined();
   });
 
   test("another runtime is accepted, whatever Node version it states", () => {
-    expect(objectionTo({ node: "20.0.0", bun: "1.0.0" })).toBeUndefined();
-    expect(objectionTo({ node: "20.0.0", deno: "2.0.0" })).toBeUndefined();
-    expect(objectionTo({})).toBeUndefined();
+    expect(unsupportedNodeMessage({ node: "20.0.0", bun: "1.0.0" })).toBeUndefined();
+    expect(unsupportedNodeMessage({ node: "20.0.0", deno: "2.0.0" })).toBeUndefined();
+    expect(unsupportedNodeMessage({})).toBeUndefined();
   });
 
   test("is the engine that each package and the repository state", () => {
@@ -26,6 +26,6 @@ describe("the oldest Node", () => {
       return [folder, engines?.node];
     });
     expect(floors).toEqual(folders.map((folder) => [folder, ">=22.13"]));
-    expect(objectionTo({ node: "0.0.0" })).toContain("Node 22.13 or later");
+    expect(unsupportedNodeMessage({ node: "0.0.0" })).toContain("Node 22.13 or later");
   });
 });

@@ -1,5 +1,5 @@
 import { Elector } from "@leasehold/core";
-import { Recent } from "@leasehold/core/provider";
+import { ExpiringMap } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { ELECTION, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 
 test("new entries remove entries that were not read for an hour, and entries that are read stay", async () => {
   const clock = new VirtualClock();
-  const recent = new Recent<number>(clock);
+  const recent = new ExpiringMap<number>(clock);
   recent.set("asked for", 1);
   for (let second = 0; second < 6 * 3_600; second += 1) {
     recent.set(`name ${second}`, second);
@@ -24,7 +24,7 @@ test("new entries remove entries that were not read for an hour, and entries tha
 
 test("old entries are removed faster than new ones come", () => {
   const clock = new VirtualClock();
-  const recent = new Recent<number>(clock);
+  const recent = new ExpiringMap<number>(clock);
   for (let name = 0; name < 1_000; name += 1) recent.set(`crowd ${name}`, name);
   clock.freeze(HOUR_MS);
 
@@ -35,7 +35,7 @@ test("old entries are removed faster than new ones come", () => {
 
 test("an entry that is kept for longer stays exactly that long", () => {
   const clock = new VirtualClock();
-  const recent = new Recent<number>(clock);
+  const recent = new ExpiringMap<number>(clock);
   recent.set("kept", 1);
   recent.keep("kept", 3 * HOUR_MS);
   clock.freeze(3 * HOUR_MS - 1);

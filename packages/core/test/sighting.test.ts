@@ -1,15 +1,15 @@
 import { instantOf, type LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
-import { Sighting } from "../src/records/sighting.ts";
-import type { Reading } from "../src/records/store-age.ts";
+import { ObservedRecord } from "../src/records/observed-record.ts";
+import type { RecordReading } from "../src/records/store-age.ts";
 
 const record = { term: 1, termId: "t", nonce: "n", leaseDurationMs: 15_000, renewIntervalMs: 5_000 } as LeaseRecord;
 
 test("the last sixteen versions are known to have passed", () => {
   const clock = new VirtualClock();
   const sentAt = instantOf(clock);
-  const sighting = new Sighting(clock, undefined, { record, version: "0", sentAt });
+  const sighting = new ObservedRecord(clock, undefined, { record, version: "0", sentAt });
   for (let version = 1; version <= 17; version += 1) sighting.update({ record, version: String(version), sentAt });
   const isPast = (version: number): boolean => sighting.isPast({ data: record, version: String(version) });
 
@@ -18,13 +18,13 @@ test("the last sixteen versions are known to have passed", () => {
 
 test("a nonce counts from the time that the first read of it states, and from no later read", async () => {
   const clock = new VirtualClock();
-  const reading = (nonce: string, nonceKnownForMs?: number): Reading => ({
+  const reading = (nonce: string, nonceKnownForMs?: number): RecordReading => ({
     record: { ...record, nonce },
     version: nonce,
     sentAt: instantOf(clock),
     nonceKnownForMs,
   });
-  const sighting = new Sighting(clock, undefined, reading("first", 2_000));
+  const sighting = new ObservedRecord(clock, undefined, reading("first", 2_000));
   const leastMs = (): number => sighting.ageMs("observed")[0];
   expect(leastMs()).toBe(2_000);
   await clock.advance(1_000);

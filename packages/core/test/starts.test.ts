@@ -4,7 +4,7 @@ import { MemoryRecordStore } from "../src/records/memory-lease-store.ts";
 import { RecordLeaseStore } from "../src/records/record-lease-store.ts";
 import type { LeaseRecord, PutOptions, RecordStore } from "../src/records/record-store.ts";
 import { Elector } from "../src/election/elector.ts";
-import { Starts } from "../src/election/starts.ts";
+import { CampaignStartLimiter } from "../src/election/campaign-start-limiter.ts";
 import { VirtualClock } from "../src/testing/virtual-clock.ts";
 
 /** The time for which a request occupies the service, or the SDK in this process. */
@@ -67,7 +67,7 @@ test("a thousand elections that begin at once on a slow store all lead by their 
 });
 
 test("a campaign that waits to begin stops at once, and keeps no slot", async () => {
-  const starts = Starts.on(new RecordLeaseStore(new MemoryRecordStore()));
+  const starts = CampaignStartLimiter.on(new RecordLeaseStore(new MemoryRecordStore()));
   const { signal } = new AbortController();
   const firsts = Array.from({ length: 50 }, () => Promise.withResolvers<string>());
   const begun = firsts.map(({ promise }) => starts.take(() => promise, signal));

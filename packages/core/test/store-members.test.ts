@@ -1,4 +1,4 @@
-import { Elector, measureElections, MemoryLeaseStore, type StoreMember } from "@leasehold/core";
+import { Elector, electionMetrics, MemoryLeaseStore, type StoreMember } from "@leasehold/core";
 import { membersText } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 
@@ -13,7 +13,7 @@ test("the text names the members that do not count, and is undefined if all coun
 
 test("the health and the metrics of an elector show its store's members", async () => {
   const meters = { transition: () => {}, renewal: () => {}, takeover: () => {}, overrun: () => {}, request: () => {} };
-  const measurement = measureElections(meters);
+  const measurement = electionMetrics(meters);
   const store = Object.assign(new MemoryLeaseStore(), { members: () => MEMBERS });
   const elector = new Elector({ store, election: "e", logger: false });
   await using _ = await elector.campaign();

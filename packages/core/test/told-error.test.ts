@@ -1,6 +1,6 @@
 import { LeaseholdError } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { toldError } from "../src/reporting/told-error.ts";
+import { summarizeError } from "../src/reporting/error-summary.ts";
 
 test.each([
   ["an error of Leasehold's", new LeaseholdError("CONFIGURATION", "no store"), { code: "CONFIGURATION", message: "no store" }],
@@ -9,5 +9,5 @@ test.each([
   ["something with a name that is none", { name: 7, message: "seven" }, { code: "Error", message: "seven" }],
   ["nothing", undefined, { code: "Error", message: "something was thrown that is no error" }],
 ])("%s is told by its code, or its name, and what it says", (_, thrown, told) => {
-  expect(toldError(thrown)).toEqual(told);
+  expect(summarizeError(thrown)).toEqual(told);
 });

@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { asSentence, discreet, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
+import { asSentence, redact, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "dynamodb";
 
@@ -50,7 +50,7 @@ const KEY_ADVICE =
   " The table's partition key must be the string 'election', and its sort key the string 'entry'. Keys of a table cannot be changed: create another table.";
 
 /** The fields of an SDK's error that this module reads. */
-interface Failure {
+interface ServiceFailure {
   readonly name?: string;
   readonly code?: string;
   readonly message?: string;
@@ -61,7 +61,7 @@ interface Failure {
 /** Returns the SDK's error as a `StoreError`. Returns an error of Leasehold unchanged. */
 export function toStoreError(error: unknown, operation: string, election: string | undefined, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
-  const { name = "Error", code: socketCode, message = "", $metadata, $response } = (error ?? {}) as Failure;
+  const { name = "Error", code: socketCode, message = "", $metadata, $response } = (error ?? {}) as ServiceFailure;
   if (message === NO_REGION) return noRegion(error);
   const status = $metadata?.httpStatusCode ?? 0;
   const closed = socketCode !== undefined && CLOSED.has(socketCode);
@@ -74,7 +74,7 @@ export function toStoreError(error: unknown, operation: string, election: string
   const what = (closed || name === "Error") && socketCode !== undefined ? socketCode : name;
   return new StoreError(
     code,
-    `${STORE_NAME}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${asSentence(discreet(message))}${advice}`,
+    `${STORE_NAME}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${asSentence(redact(message))}${advice}`,
     {
       store: STORE_NAME,
       operation,
@@ -107,9 +107,9 @@ function byStatus(status: number, name: string): StoreErrorCode {
 
 /** Returns an error with the same meaning, but without the request and the response. Those contain signatures and nonces. */
 function withoutRequest(error: unknown): Error {
-  const { name = "Error", message = "", code, $metadata } = (error ?? {}) as Failure;
+  const { name = "Error", message = "", code, $metadata } = (error ?? {}) as ServiceFailure;
   const { httpStatusCode, requestId } = $metadata ?? {};
-  const cause = new Error(asSentence(discreet(message)));
+  const cause = new Error(asSentence(redact(message)));
   return Object.assign(cause, {
     name,
     ...(code === undefined ? {} : { code }),

@@ -51,7 +51,7 @@ export class DynamoDBLeaseStore extends RecordLeaseStore {
     const { election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
     await this.#table.fitness.wait(timeoutMs, signal);
     signal?.throwIfAborted();
-    this.#table.fitness.demand(election);
+    this.#table.fitness.assertUsable(election);
     return report;
   }
 

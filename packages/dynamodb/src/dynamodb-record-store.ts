@@ -12,7 +12,7 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_NAME } from "./dynamodb-errors.ts";
-import { keyAttributes, stored, updateOf, type ItemKey, type Stamps } from "./schema.ts";
+import { keyAttributes, stored, updateOf, type ItemKey, type Timestamps } from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
 import { isConditionFailed } from "./requests.ts";
 import { TOLERANCE_MS } from "./clock.ts";
@@ -31,7 +31,7 @@ const LATENESS_MS = 4_000;
 const SHOWN_WRITES = 3;
 
 /** The keys of records in a table, and the time for which they are kept. */
-export interface Place {
+export interface RecordLocation {
   /** Returns the key of the record with this name in the engine. */
   readonly keyOf: (election: string) => ItemKey;
   /** The least time for which a record is kept after its last write. `undefined`: it is kept for ever. */
@@ -48,10 +48,10 @@ export class DynamoDBRecordStore implements RecordStore {
   };
   readonly warnings: StoreWarnings;
   readonly #table: LeaseTable;
-  readonly #place: Place;
+  readonly #place: RecordLocation;
   #shown = 0;
 
-  constructor(table: LeaseTable, place: Place) {
+  constructor(table: LeaseTable, place: RecordLocation) {
     this.warnings = table.fitness.warnings;
     this.#table = table;
     this.#place = place;
@@ -71,8 +71,8 @@ export class DynamoDBRecordStore implements RecordStore {
     const { ifVersion, keepsNonce, signal } = options;
     const { name, clock, requests, time, fitness } = this.#table;
     // A probe does not wait for the control plane. The first real write does, so a probe must not use up that wait.
-    if (ifVersion === IMPOSSIBLE_VERSION) fitness.demand(election);
-    else await fitness.admit(election, record.leaseDurationMs);
+    if (ifVersion === IMPOSSIBLE_VERSION) fitness.assertUsable(election);
+    else await fitness.waitUntilChecked(election, record.leaseDurationMs);
     const stamps = await this.#stamps(election, record, keepsNonce, signal);
     const version = clock.randomUuid();
     const update = updateOf(record, version, ifVersion, stamps);
@@ -110,7 +110,7 @@ export class DynamoDBRecordStore implements RecordStore {
     return keyAttributes(this.#place.keyOf(election));
   }
 
-  async #stamps(election: string, record: LeaseRecord, keepsNonce: boolean, signal: AbortSignal): Promise<Stamps> {
+  async #stamps(election: string, record: LeaseRecord, keepsNonce: boolean, signal: AbortSignal): Promise<Timestamps> {
     const { retentionMs } = this.#place;
     if (keepsNonce && retentionMs === undefined) return {};
     const now = await this.#sendTime(election, record.leaseDurationMs, signal);

@@ -13,7 +13,7 @@ export interface ItemKey {
 }
 
 /** The attributes of an item besides the lease record. */
-interface Attributes extends Partial<Record<keyof Stamps, unknown>> {
+interface Attributes extends Partial<Record<keyof Timestamps, unknown>> {
   /** A random text, new at every write of any kind. */
   readonly version?: unknown;
 }
@@ -22,7 +22,7 @@ interface Attributes extends Partial<Record<keyof Stamps, unknown>> {
  * The attributes with the times of a write. `undefined` removes an attribute from the item. An attribute that is left out stays
  * unchanged.
  */
-export interface Stamps {
+export interface Timestamps {
   /** Bounds of the time at which the present nonce was sent, in milliseconds since the Unix epoch, by DynamoDB's clock. */
   readonly nonceNotBefore?: number | undefined;
   readonly nonceNotAfter?: number | undefined;
@@ -61,7 +61,7 @@ export function stored(item: Item, now: Interval | undefined): StoredRecord {
   if (typeof version !== "string") return { data: undefined, version: "" };
   const dated = [nonceNotBefore, nonceNotAfter, nonceWallMs].every((stamp) => typeof stamp === "number");
   if (!now) return { data, version };
-  if (!dated) return { data, version, undated: true };
+  if (!dated) return { data, version, ageUnknown: true };
   const nonceAgeMs = ageOf({ lo: nonceNotBefore as number, hi: nonceNotAfter as number }, now);
   return { data, version, ...(nonceAgeMs ? { nonceAgeMs, nonceWallMs: nonceWallMs as number } : {}) };
 }
@@ -101,7 +101,7 @@ const wordings = new Map<string, Wording>();
  * Returns the update of an item whose version is still `ifVersion`. With `undefined` it is the update of an item that does not
  * exist.
  */
-export function updateOf(record: LeaseRecord, version: string, ifVersion: string | undefined, stamps: Stamps): ItemUpdate {
+export function updateOf(record: LeaseRecord, version: string, ifVersion: string | undefined, stamps: Timestamps): ItemUpdate {
   const beside: Attributes = { version, ...stamps };
   const attributes: Record<string, unknown> = {};
   const condition = ifVersion === undefined ? IS_NEW : IS_OF_VERSION;
@@ -117,7 +117,7 @@ export function updateOf(record: LeaseRecord, version: string, ifVersion: string
     key += value === undefined ? `-${name}` : `+${name}`;
   }
   let wording = wordings.get(key);
-  if (!wording) wordings.set(key, (wording = worded(attributes, condition)));
+  if (!wording) wordings.set(key, (wording = compiled(attributes, condition)));
   const { set, ...expressions } = wording;
   const values: Item = {};
   for (const name of set) values[`:${name}`] = attributeOf(attributes[name]);
@@ -132,7 +132,7 @@ function attributeOf(value: unknown): AttributeValue {
   return convertToAttr(value);
 }
 
-function worded(attributes: Readonly<Record<string, unknown>>, condition: string): Wording {
+function compiled(attributes: Readonly<Record<string, unknown>>, condition: string): Wording {
   const names = Object.keys(attributes);
   const set = names.filter((name) => attributes[name] !== undefined);
   const remove = names.filter((name) => attributes[name] === undefined);

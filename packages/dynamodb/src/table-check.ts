@@ -67,15 +67,15 @@ export class TableCheck {
    * Must be called before each write.
    * @throws {ConfigurationError} if the table is known to be unfit for leases.
    */
-  async admit(election: string, leaseDurationMs: number): Promise<void> {
+  async waitUntilChecked(election: string, leaseDurationMs: number): Promise<void> {
     this.ask(election);
     if (this.#first) await this.#waitFor(this.#first, leaseDurationMs * PATIENCE);
     this.#first = undefined;
-    this.demand(election);
+    this.assertUsable(election);
   }
 
   /** Throws instead of waiting for an answer. @throws {ConfigurationError} if the table is known to be unfit for leases. */
-  demand(election: string): void {
+  assertUsable(election: string): void {
     this.#writes = true;
     this.#warn();
     if (this.#legacyRegion !== undefined) throw this.#unfit(election, ...this.#legacyTable(this.#legacyRegion));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Subject } from "@leasehold/conformance";
+import type { StoreUnderTest } from "@leasehold/conformance";
 import type { ServiceProcess } from "@leasehold/test-kit/backends/service-process";
 import { DynamoDBPlace, withProxy, type DynamoDB } from "@leasehold/test-kit/conformance/dynamodb-place";
 import { runConformance, SOME_ROUNDS, type RunOptions } from "@leasehold/test-kit/conformance/run-conformance";
@@ -25,7 +25,7 @@ export function describeDynamoDb(
     await dynamoDb[Symbol.asyncDispose]();
   });
 
-  const subject: Subject = {
+  const subject: StoreUnderTest = {
     name,
     leaseMs: LEASE_MS,
     rounds: SOME_ROUNDS,

@@ -1,9 +1,9 @@
 import { instantOf, type AcquireOutcome, type AcquireRequest } from "@leasehold/core/provider";
-import { checkTermOf, entering, highestTermBefore, holdingOf, newCandidate, ttlSeconds, type Candidate } from "./candidate.ts";
+import { checkTermOf, entering, highestTermBefore, holdingOf, newCandidate, ttlSeconds, type EtcdCandidate } from "./candidate.ts";
 import { isLeaseGone, mayHaveBeenApplied } from "./etcd-errors.ts";
 import type { StoreParts } from "./parts.ts";
 import type { TransactionReply } from "./requests.ts";
-import { electionData, lookingAt, sightingOf } from "./sighting.ts";
+import { electionData, lookingAt, sightingOf } from "./observed-election.ts";
 
 /**
  * Tries once to lead, without a place in the queue. It wins only if the election has no candidate. One transaction decides, on
@@ -33,7 +33,7 @@ export async function acquireLease(parts: StoreParts, request: AcquireRequest): 
 }
 
 /** Grants the lease, and enters the candidate if the election has none. */
-async function enter({ requests, reader }: StoreParts, candidate: Candidate): Promise<TransactionReply> {
+async function enter({ requests, reader }: StoreParts, candidate: EtcdCandidate): Promise<TransactionReply> {
   const { request, keys, hex, leaseNumber } = candidate;
   // If the grant had no reply, the transaction shows its outcome, because it needs the lease.
   const unanswered = await requests.grant(request.election, leaseNumber, ttlSeconds(candidate), request).then(

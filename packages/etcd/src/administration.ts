@@ -1,21 +1,21 @@
 import { UnsupportedError } from "@leasehold/core";
-import type { Administered, Order, OrderLimits, Standing } from "@leasehold/core/provider";
+import type { AdminStore, Order, OrderLimits, ElectionState } from "@leasehold/core/provider";
 import { STORE_NAME } from "./etcd-errors.ts";
 import type { ElectionKeys } from "./keys.ts";
 import type { StoreParts } from "./parts.ts";
 import type { Note } from "./schema.ts";
-import { namesOf, type Head } from "./sighting.ts";
+import { namesOf, type Head } from "./observed-election.ts";
 import type { Json } from "./transport.ts";
 import { createdAt, deleting, onLease, putting } from "./wire.ts";
 
 type Break = Extract<Order, { kind: "break" }>;
 
 /** Returns the store in the form that core's `Administration` needs to give orders. It supports breaks only. */
-export function administered(parts: StoreParts): Administered {
-  return { name: STORE_NAME, clock: parts.clock, look: async (election, limits) => await standingOf(parts, election, limits) };
+export function administered(parts: StoreParts): AdminStore {
+  return { name: STORE_NAME, clock: parts.clock, read: async (election, limits) => await standingOf(parts, election, limits) };
 }
 
-async function standingOf(parts: StoreParts, election: string, limits: OrderLimits): Promise<Standing | undefined> {
+async function standingOf(parts: StoreParts, election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
   const { reader } = parts;
   const keys = parts.keysOf(election);
   const sighting = await reader.read(keys, election, limits);

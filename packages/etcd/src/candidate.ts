@@ -1,14 +1,14 @@
 import { TermRegressedError, type Clock } from "@leasehold/core";
 import type { AcquireRequest, Instant, Lease } from "@leasehold/core/provider";
 import { NO_HIGHER_TERM } from "./cluster.ts";
-import type { Holding } from "./holding.ts";
+import type { HeldKey } from "./holding.ts";
 import { leaseNumber, randomLease, type ElectionKeys } from "./keys.ts";
 import type { CandidateInfo } from "./schema.ts";
 import type { Json } from "./transport.ts";
 import { putting } from "./wire.ts";
 
 /** A candidate that tries to get a term: a lease at etcd under a number of its own, and the keys on it. */
-export interface Candidate {
+export interface EtcdCandidate {
   readonly request: AcquireRequest;
   readonly keys: ElectionKeys;
   /** The lease at etcd, in hex. It is the last part of the key, and the termId. */
@@ -21,7 +21,7 @@ export interface Candidate {
  * Returns a new candidate. Its lease has a random number of our own, so that the outcome of a request without a reply can be
  * found out.
  */
-export function newCandidate(clock: Clock, keys: ElectionKeys, request: AcquireRequest): Candidate {
+export function newCandidate(clock: Clock, keys: ElectionKeys, request: AcquireRequest): EtcdCandidate {
   const { candidateId, leaseDurationMs, value } = request;
   const hex = randomLease(clock.randomUuid());
   const info = { schema: 1, candidateId, leaseDurationMs, published: value !== undefined } as const;
@@ -29,22 +29,22 @@ export function newCandidate(clock: Clock, keys: ElectionKeys, request: AcquireR
 }
 
 /** Returns the operations that enter the candidate into the election. */
-export function entering({ request, keys, hex, leaseNumber: lease, info }: Candidate): readonly Json[] {
+export function entering({ request, keys, hex, leaseNumber: lease, info }: EtcdCandidate): readonly Json[] {
   const { candidateId, value = candidateId } = request;
   return [putting(keys.candidate(hex), value, lease), putting(keys.info(hex), JSON.stringify(info), lease)];
 }
 
-export function ttlSeconds({ request }: Candidate): number {
+export function ttlSeconds({ request }: EtcdCandidate): number {
   return request.leaseDurationMs / 1_000;
 }
 
 /** Returns the holding of a candidate that has become the holder of a term. */
 export function holdingOf(
-  { request, keys, hex, leaseNumber: number, info }: Candidate,
+  { request, keys, hex, leaseNumber: number, info }: EtcdCandidate,
   term: number,
   revision: number,
   grantedAt: Instant,
-): Holding {
+): HeldKey {
   const { election, candidateId, leaseDurationMs } = request;
   const lease: Lease = { election, candidateId, term, termId: hex, leaseDurationMs, grantedAt };
   return { lease, keys, leaseNumber: number, info, revision, isOver: false };

@@ -1,11 +1,11 @@
-import type { Holding } from "./holding.ts";
+import type { HeldKey } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
 import { PlaceWatch } from "./place-watch.ts";
 
 /** Yields each time that a holder's key was deleted after the revision at which it was last seen. Ends when the signal aborts. */
 export async function* watchHolding(
   { clock, requests }: StoreParts,
-  holding: Holding,
+  holding: HeldKey,
   signal: AbortSignal,
 ): AsyncGenerator<void, void, undefined> {
   const { keys, lease } = holding;

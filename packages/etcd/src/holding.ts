@@ -5,7 +5,7 @@ import type { ElectionKeys } from "./keys.ts";
 import type { CandidateInfo } from "./schema.ts";
 
 /** A lease as its holder remembers it. Its termId is the hex of the lease at etcd. */
-export interface Holding {
+export interface HeldKey {
   readonly lease: Lease;
   readonly keys: ElectionKeys;
   /** The lease at etcd, as decimal digits. */
@@ -19,15 +19,15 @@ export interface Holding {
 
 /** The leases that one store has returned in this process. */
 export class Holdings {
-  readonly #byLease = new WeakMap<Lease, Holding>();
+  readonly #byLease = new WeakMap<Lease, HeldKey>();
 
-  add(holding: Holding): Lease {
+  add(holding: HeldKey): Lease {
     this.#byLease.set(holding.lease, holding);
     return holding.lease;
   }
 
   /** @throws {ConfigurationError} if the lease is another store's. */
-  of(lease: Lease): Holding {
+  of(lease: Lease): HeldKey {
     const holding = this.#byLease.get(lease);
     if (holding) return holding;
     throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${STORE_NAME} store.`);

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isLeaseholdError } from "@leasehold/core";
-import { discreet, wasNeverSent } from "@leasehold/core/provider";
+import { redact, wasNeverSent } from "@leasehold/core/provider";
 import type { EtcdTls } from "./options.ts";
 import {
   EtcdFailure,
@@ -147,7 +147,7 @@ function parsed(text: string, status: number): Json {
 function refusalOf(text: string, status: number): EtcdFailure {
   const { code, message, error } = jsonOf(text) ?? {};
   const said = [message, error].find((one): one is string => typeof one === "string");
-  if (typeof code === "number" && said !== undefined) return new EtcdFailure(discreet(said), { status, grpcCode: code });
+  if (typeof code === "number" && said !== undefined) return new EtcdFailure(redact(said), { status, grpcCode: code });
   // The only refusal in plain text: embed/serve.go.
   if (text.startsWith("CommonName of client")) return new EtcdFailure(NAMED_CLIENT, { status, grpcCode: UNAUTHENTICATED });
   return new EtcdFailure(`HTTP ${status}: the answer does not come from etcd's gateway`, { status });
@@ -164,7 +164,7 @@ function isUnwell({ grpcCode }: EtcdFailure, { aborted, reason }: AbortSignal): 
 function failureOf(error: unknown): EtcdFailure {
   if (error instanceof EtcdFailure) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  return new EtcdFailure(discreet(message), { status: 0, socketCode: code });
+  return new EtcdFailure(redact(message), { status: 0, socketCode: code });
 }
 
 /** Node sets `statusCode` for every response to a request. */

@@ -8,20 +8,20 @@ import {
   type Place,
   type RequestLimits,
 } from "@leasehold/core/provider";
-import { checkTermOf, entering, holdingOf, newCandidate, ttlSeconds, type Candidate } from "./candidate.ts";
+import { checkTermOf, entering, holdingOf, newCandidate, ttlSeconds, type EtcdCandidate } from "./candidate.ts";
 import { isLeaseGone, isLeaseThere } from "./etcd-errors.ts";
 import type { StoreParts } from "./parts.ts";
 import { PlaceKeeper } from "./place-keeper.ts";
 import { PlaceWatch } from "./place-watch.ts";
 import { checkSameLeader } from "./renewal.ts";
 import type { CallLimits, Transaction, TransactionReply } from "./requests.ts";
-import { candidateOf, electionData, lookingAt, lookingAtOne, sightingOf, type Sighting } from "./sighting.ts";
+import { candidateOf, electionData, lookingAt, lookingAtOne, sightingOf, type ObservedElection } from "./observed-election.ts";
 import type { Json } from "./transport.ts";
 import { createdAt, getting, ranging, type KeyValue } from "./wire.ts";
 
 /** The state of a place, as one read shows it. */
-interface Standing {
-  readonly sighting: Sighting;
+interface QueuePosition {
+  readonly sighting: ObservedElection;
   /** The key right before its own, for which alone it waits; absent if it is this place's turn. */
   readonly before: string | undefined;
   readonly reply: TransactionReply;
@@ -35,7 +35,7 @@ interface Standing {
 export class QueuePlace implements Place {
   readonly #parts: StoreParts;
   readonly #signal: AbortSignal;
-  readonly #candidate: Candidate;
+  readonly #candidate: EtcdCandidate;
   readonly #keeper: PlaceKeeper;
   readonly #watch: PlaceWatch;
   /** True once a grant was sent: a lease may exist. */
@@ -167,7 +167,7 @@ export class QueuePlace implements Place {
   }
 
   /** Reads the election and this place in it; `undefined` if the place is void. */
-  async #look(limits: CallLimits): Promise<Standing | undefined> {
+  async #look(limits: CallLimits): Promise<QueuePosition | undefined> {
     const { requests, reader } = this.#parts;
     const { request, keys, hex, leaseNumber } = this.#candidate;
     const { election } = request;

@@ -1,9 +1,9 @@
 import type { Clock, LeaseSnapshot } from "@leasehold/core";
-import { Recent } from "@leasehold/core/provider";
-import type { Candidate } from "./candidate.ts";
+import { ExpiringMap } from "@leasehold/core/provider";
+import type { EtcdCandidate } from "./candidate.ts";
 import type { ElectionKeys } from "./keys.ts";
 import type { CallLimits, EtcdRequests } from "./requests.ts";
-import { electionData, lookingFor, sightingOf, snapshotOf, type Head, type Sighting } from "./sighting.ts";
+import { electionData, lookingFor, sightingOf, snapshotOf, type Head, type ObservedElection } from "./observed-election.ts";
 
 /** The facts that this process remembers of an election. */
 interface Memory {
@@ -19,14 +19,14 @@ interface Memory {
 /** Reads elections. Remembers the last term of an election without a leader, which etcd does not keep. */
 export class ElectionReader {
   readonly #requests: EtcdRequests;
-  readonly #memories: Recent<Memory>;
+  readonly #memories: ExpiringMap<Memory>;
   /** The leases, in hex, of attempts whose outcome is unknown, until they have run out. */
-  readonly #abandoned: Recent<true>;
+  readonly #abandoned: ExpiringMap<true>;
 
   constructor(clock: Clock, requests: EtcdRequests) {
     this.#requests = requests;
-    this.#memories = new Recent(clock);
-    this.#abandoned = new Recent(clock);
+    this.#memories = new ExpiringMap(clock);
+    this.#abandoned = new ExpiringMap(clock);
   }
 
   /**
@@ -34,7 +34,7 @@ export class ElectionReader {
    * election again.
    * @throws {ForeignRecordError} if the oldest key is not a candidate's.
    */
-  async read(keys: ElectionKeys, election: string, limits: CallLimits): Promise<Sighting> {
+  async read(keys: ElectionKeys, election: string, limits: CallLimits): Promise<ObservedElection> {
     const sighting = await this.#readOnce(keys, election, limits);
     const { head } = sighting;
     if (!head || !this.#abandoned.get(head.hex)) return sighting;
@@ -42,7 +42,7 @@ export class ElectionReader {
     return await this.#readOnce(keys, election, limits);
   }
 
-  async snapshot(sighting: Sighting, limits: CallLimits): Promise<LeaseSnapshot | undefined> {
+  async snapshot(sighting: ObservedElection, limits: CallLimits): Promise<LeaseSnapshot | undefined> {
     const { election, head } = sighting;
     if (head?.note?.kind !== "hold") return snapshotOf(sighting, this.lastTerm(election));
     const leftS = await this.#requests.timeToLive(election, head.leaseNumber, limits);
@@ -51,7 +51,7 @@ export class ElectionReader {
   }
 
   /** Remembers an election as a read, a write or a watch has shown it. */
-  saw({ election, head }: Sighting): void {
+  saw({ election, head }: ObservedElection): void {
     const before = this.#memories.get(election);
     this.#memories.set(election, {
       term: Math.max(before?.term ?? 0, head?.term ?? 0),
@@ -62,7 +62,7 @@ export class ElectionReader {
   }
 
   /** Remembers a term that this process has won. */
-  sawOwn({ request: { election }, hex, leaseNumber, info }: Candidate, term: number): void {
+  sawOwn({ request: { election }, hex, leaseNumber, info }: EtcdCandidate, term: number): void {
     this.saw({ election, revision: term, head: { hex, term, leaseNumber, value: "", info, note: undefined } });
   }
 
@@ -104,7 +104,7 @@ export class ElectionReader {
     if (memory) this.#memories.set(election, { ...memory, isVacant: false });
   }
 
-  async #readOnce(keys: ElectionKeys, election: string, limits: CallLimits): Promise<Sighting> {
+  async #readOnce(keys: ElectionKeys, election: string, limits: CallLimits): Promise<ObservedElection> {
     const { header, ranges } = await this.#requests.read("read", election, lookingFor(keys, this.leader(election)), limits);
     const sighting = sightingOf(election, keys, header.revision, electionData(ranges));
     this.saw(sighting);

@@ -1,5 +1,5 @@
 import { shareLimits, type ReleaseOptions, type ReleaseOutcome } from "@leasehold/core/provider";
-import type { Holding } from "./holding.ts";
+import type { HeldKey } from "./holding.ts";
 import { leaseNumber, randomLease } from "./keys.ts";
 import type { StoreParts } from "./parts.ts";
 import type { CallLimits } from "./requests.ts";
@@ -16,7 +16,7 @@ import { createdAt, deleting, onLease, putting } from "./wire.ts";
  */
 export async function releaseLease(
   parts: StoreParts,
-  holding: Holding,
+  holding: HeldKey,
   { holdMs = 0, ...given }: ReleaseOptions,
 ): Promise<ReleaseOutcome> {
   const { clock, requests } = parts;
@@ -31,14 +31,14 @@ export async function releaseLease(
   return succeeded ? "released" : "not-held";
 }
 
-function going({ keys, lease: { termId } }: Holding): readonly Json[] {
+function going({ keys, lease: { termId } }: HeldKey): readonly Json[] {
   return [keys.candidate(termId), keys.info(termId), keys.note(termId)].map(deleting);
 }
 
 /** Grants a lease of this duration, and returns the operations that move the key to it. */
 async function staying(
   { clock, requests }: StoreParts,
-  { keys, lease: { election, candidateId, termId }, info }: Holding,
+  { keys, lease: { election, candidateId, termId }, info }: HeldKey,
   seconds: number,
   limits: CallLimits,
 ): Promise<readonly Json[]> {

@@ -2,11 +2,11 @@ import { StoreError } from "@leasehold/core";
 import { instantOf, shareLimits, type RenewOutcome, type RequestLimits } from "@leasehold/core/provider";
 import { STORE_NAME } from "./etcd-errors.ts";
 import { fenceOf } from "./fence.ts";
-import type { Holding } from "./holding.ts";
+import type { HeldKey } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
 import type { KeepAliveReply, Transaction, TransactionReply } from "./requests.ts";
 import { decodeNote } from "./schema.ts";
-import { electionData, lookingAt, namesOf, sightingOf } from "./sighting.ts";
+import { electionData, lookingAt, namesOf, sightingOf } from "./observed-election.ts";
 import type { Json } from "./transport.ts";
 import { createdAt, getting, putting } from "./wire.ts";
 
@@ -21,7 +21,7 @@ type LossOutcome = Extract<RenewOutcome, { held: false }>;
  * @throws {StoreError} also if the members elected another leader between the two requests: only under one leader is the renewal
  * sure to last.
  */
-export async function renewLease(parts: StoreParts, holding: Holding, given: RequestLimits): Promise<RenewOutcome> {
+export async function renewLease(parts: StoreParts, holding: HeldKey, given: RequestLimits): Promise<RenewOutcome> {
   const { clock, requests } = parts;
   const { election } = holding.lease;
   const limits = shareLimits(clock, given);
@@ -40,7 +40,7 @@ export async function renewLease(parts: StoreParts, holding: Holding, given: Req
 /** Changes the term's value in one transaction. This does not extend the lease. */
 export async function publishValue(
   parts: StoreParts,
-  holding: Holding,
+  holding: HeldKey,
   value: string,
   limits: RequestLimits,
 ): Promise<RenewOutcome> {
@@ -69,19 +69,19 @@ export function checkSameLeader(election: string, kept: KeepAliveReply | undefin
 }
 
 /** Returns the read of a renewal. While its own key exists, no other candidate's key is read. */
-function renewing(holding: Holding): Transaction {
+function renewing(holding: HeldKey): Transaction {
   const { keys, lease } = holding;
   const own = keys.candidate(lease.termId);
   const success = [getting(own), getting(keys.note(lease.termId))];
   return { compare: [createdAt(own, lease.term)], success, failure: lookingAtOwn(holding) };
 }
 
-function lookingAtOwn({ keys, lease: { termId } }: Holding): readonly Json[] {
+function lookingAtOwn({ keys, lease: { termId } }: HeldKey): readonly Json[] {
   return [getting(keys.candidate(termId)), getting(keys.note(termId)), ...lookingAt(keys)];
 }
 
 /** Returns how the lease was lost, from the replies to {@link lookingAtOwn}; `undefined` if it was not lost. */
-function lossIn({ reader }: StoreParts, holding: Holding, { header, ranges }: TransactionReply): LossOutcome | undefined {
+function lossIn({ reader }: StoreParts, holding: HeldKey, { header, ranges }: TransactionReply): LossOutcome | undefined {
   const [[own] = [], [noted] = [], ...rest] = ranges;
   const { keys, leaseNumber, lease } = holding;
   const { election, term } = lease;
@@ -96,7 +96,7 @@ function lossIn({ reader }: StoreParts, holding: Holding, { header, ranges }: Tr
   return lost(holding, "taken", `'${namesOf(found.head).holder}' has it, in term ${found.head.term}`);
 }
 
-function lost(holding: Holding, reason: LossOutcome["reason"], explanation: string, barredUntilExpiry = false): LossOutcome {
+function lost(holding: HeldKey, reason: LossOutcome["reason"], explanation: string, barredUntilExpiry = false): LossOutcome {
   holding.isOver = true;
   return { held: false, reason, barredUntilExpiry, explanation };
 }

@@ -56,7 +56,7 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
-interface Answer {
+interface CheckedReply {
   readonly body: Json;
   readonly header: Header;
   readonly endpoint: string;
@@ -167,7 +167,7 @@ export class EtcdRequests {
     await this.#ask(asking, "/v3/lease/grant", { ID: lease, TTL: String(ttlS) });
   }
 
-  async #send(label: Label, path: EtcdPath, body: Json, { timeoutMs, signal, endpoint }: CallLimits): Promise<Answer> {
+  async #send(label: Label, path: EtcdPath, body: Json, { timeoutMs, signal, endpoint }: CallLimits): Promise<CheckedReply> {
     const { operation, election, writes } = label;
     const request = { operation, election, writes, clock: this.#clock, store: STORE_NAME, timeoutMs, signal };
     return await sendRequest(
@@ -181,7 +181,7 @@ export class EtcdRequests {
     { operation, election, writes, linearizable, ...options }: Label & CallOptions,
     path: EtcdPath,
     body: Json,
-  ): Promise<Answer> {
+  ): Promise<CheckedReply> {
     const leastRevision = linearizable ? this.#cluster.revision : -Infinity;
     try {
       const answer = answerOf(await this.#transport.call(path, body, options));
@@ -197,7 +197,7 @@ function bodyOf({ compare = [], success, failure = [] }: Transaction): Json {
   return { compare, success, failure };
 }
 
-function transactionReply({ body, header }: Answer): TransactionReply {
+function transactionReply({ body, header }: CheckedReply): TransactionReply {
   return { succeeded: body["succeeded"] === true, header, ranges: rangesOf(body) };
 }
 
@@ -205,7 +205,7 @@ function transactionReply({ body, header }: Answer): TransactionReply {
  * Returns etcd's answer. A success without etcd's header is a failure, because proxies and captive portals answer any request
  * with success.
  */
-function answerOf({ body: given, endpoint }: EtcdReply): Answer {
+function answerOf({ body: given, endpoint }: EtcdReply): CheckedReply {
   if (given["error"] !== undefined) throw failureInStream(given, 200);
   const body = (given["result"] as Json | undefined) ?? given;
   const header = headerOf(body);

@@ -1,4 +1,4 @@
-import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { GuardedText, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock } from "@leasehold/core";
 import { EtcdLeaseStore, type EtcdTransport } from "@leasehold/etcd";
 import { etcdctl, type Etcd } from "@leasehold/test-kit/backends/etcd";
@@ -17,7 +17,7 @@ interface Network {
 }
 
 /** A place with its own prefix in etcd, and leases that end by its own clock. */
-export class EtcdPlace implements Place {
+export class EtcdPlace implements TestEnvironment {
   readonly #etcd: Etcd;
   readonly #moved: MovedEtcd;
   readonly #time: MovedTime;
@@ -63,11 +63,11 @@ export class EtcdPlace implements Place {
   }
 
   /** Writes a key that is no candidate's. A candidate of a later version, or one in Go, would still be a candidate. */
-  async plant(election: string): Promise<void> {
+  async writeRaw(election: string): Promise<void> {
     await etcdctl(this.#etcd, ["put", this.#foreign(election), "do not touch"]);
   }
 
-  async dig(election: string): Promise<unknown> {
+  async readRaw(election: string): Promise<unknown> {
     const found = await etcdctl(this.#etcd, ["get", "--write-out=json", this.#foreign(election)]);
     return (JSON.parse(found) as { readonly kvs?: unknown }).kvs;
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ElectionKeys, leaseNumber, OccurrenceKeys, randomLease } from "../src/keys.ts";
 import { decodeInfo, decodeNote, durationsOf } from "../src/schema.ts";
-import { namesOf, sightingOf, snapshotOf, type ElectionData } from "../src/sighting.ts";
+import { namesOf, sightingOf, snapshotOf, type ElectionData } from "../src/observed-election.ts";
 import { headerOf, keyValue, rangesOf, type KeyValue } from "../src/wire.ts";
 
 const KEYS = new ElectionKeys("p/", "e");

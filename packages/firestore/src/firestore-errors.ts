@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { asSentence, discreet } from "@leasehold/core/provider";
+import { asSentence, redact } from "@leasehold/core/provider";
 
 export const STORE_NAME = "firestore";
 
@@ -60,7 +60,7 @@ const STATE_ADVICE = " Another attempt does not help: change the database. It mu
 const NO_PROJECT = /^Unable to detect a Project Id/;
 const NO_CREDENTIALS = /^Could not load the default credentials/;
 
-interface Failure {
+interface ServiceFailure {
   readonly code?: unknown;
   readonly details?: string;
   readonly message?: string;
@@ -80,7 +80,7 @@ export function isConditionFailed(error: unknown): boolean {
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const known = codeOf(error);
-  const text = discreet(textOf(error));
+  const text = redact(textOf(error));
   if (NO_PROJECT.test(text)) return noProject(error);
   const hasNoCredentials = NO_CREDENTIALS.test(text);
   const storeCode = hasNoCredentials ? "STORE_UNAUTHENTICATED" : storeCodeOf(known);
@@ -100,12 +100,12 @@ export function toStoreError(error: unknown, operation: string, election: string
 
 /** Returns the gRPC code, which is a number. */
 function codeOf(error: unknown): number | undefined {
-  const { code } = (error ?? {}) as Failure;
+  const { code } = (error ?? {}) as ServiceFailure;
   return typeof code === "number" ? code : undefined;
 }
 
 function textOf(error: unknown): string {
-  const { details, message } = (error ?? {}) as Failure;
+  const { details, message } = (error ?? {}) as ServiceFailure;
   return details ?? message ?? String(error);
 }
 

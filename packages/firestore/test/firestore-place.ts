@@ -1,5 +1,5 @@
 import { Firestore } from "@google-cloud/firestore";
-import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { GuardedText, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
 import { isLeaseholdError, type Clock } from "@leasehold/core";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import type { PlaceTime } from "@leasehold/test-kit/conformance/moved-time";
@@ -29,7 +29,7 @@ export const FIRESTORE_FACTS = {
 let places = 0;
 
 /** A project for one test case. */
-export class FirestorePlace implements Place {
+export class FirestorePlace implements TestEnvironment {
   readonly #host: string;
   readonly #time: PlaceTime;
   readonly #projectId: string;
@@ -97,12 +97,12 @@ export class FirestorePlace implements Place {
     };
   }
 
-  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+  async writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
     const planted = what === "foreign" ? { owner: "somebody", note: "do not touch" } : { schema: 2, term: 7 };
     await this.#direct.doc(`leasehold/${election}`).set(planted);
   }
 
-  async dig(election: string): Promise<unknown> {
+  async readRaw(election: string): Promise<unknown> {
     const lease = await this.#direct.doc(`leasehold/${election}`).get();
     const fence = await this.#direct.doc(`leasehold/${election}/fence/current`).get();
     return lease.exists ? { data: lease.data(), updateTime: lease.updateTime?.toString(), fence: fence.data() } : undefined;

@@ -28,7 +28,7 @@ import { PASS_OCCURRENCE } from "./occurrence.ts";
 import { noteRun } from "./last-run.ts";
 import { lead, type LeadOptions } from "./lead.ts";
 import { checkGateOptions, leasesOf, occurrencesFor, reservationOf } from "./option-checks.ts";
-import { warnOfRate } from "./off-grid.ts";
+import { warnOfRate } from "./rate-schedule-warning.ts";
 import type { AnyOptions, NotElected, OncePerTickOptions, OnlyAsLeaderOptions } from "./options.ts";
 import type { Platform } from "./platform.ts";
 

@@ -9,7 +9,7 @@ interface Head {
 }
 
 /** An answer that is held back: the arguments of `end()`, and the head. */
-interface Answer {
+interface HeldEnd {
   readonly args: unknown[];
   readonly head: Head;
 }
@@ -29,7 +29,7 @@ export class HeldResponse {
   readonly #before: Head;
   readonly #waitingBefore: number;
   #streamed = false;
-  #held: Answer | undefined;
+  #held: HeldEnd | undefined;
 
   constructor(response: Response) {
     this.#response = response;
@@ -81,7 +81,7 @@ export class HeldResponse {
     return this.#response;
   }
 
-  #restore(): Answer | undefined {
+  #restore(): HeldEnd | undefined {
     const held = this.#held;
     this.#held = undefined;
     this.#response.end = this.#end;

@@ -1,5 +1,5 @@
 import type { Clock, LogAttributes, LoggerOption, LogLevel } from "@leasehold/core";
-import { Journal, toldError } from "@leasehold/core/provider";
+import { Journal, summarizeError } from "@leasehold/core/provider";
 import type { Invocation } from "./invocation.ts";
 import type { NotElected, SkipReason } from "./options.ts";
 import type { Platform } from "./platform.ts";
@@ -74,7 +74,7 @@ export class InvocationReport<Args extends readonly unknown[]> {
   }
 
   failed(error: unknown): void {
-    const { code } = toldError(error);
+    const { code } = summarizeError(error);
     this.#write("error", `Failed in '${this.#name}': ${code}.`, { outcome: "failed", error: code });
   }
 

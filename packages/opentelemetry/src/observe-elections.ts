@@ -1,5 +1,5 @@
 import * as api from "@opentelemetry/api";
-import { measureElections, REQUEST_BOUNDS, TAKEOVER_BOUNDS, type ElectionMeters } from "@leasehold/core";
+import { electionMetrics, REQUEST_BOUNDS, TAKEOVER_BOUNDS, type ElectionMeters } from "@leasehold/core";
 import { emitEvents } from "./events.ts";
 
 /** The name of the meter and of the logger. */
@@ -59,7 +59,7 @@ function observeMetrics(meter: api.Meter): () => void {
     description: "The servers or stores that the store is made of and that do not count at present.",
     unit: "{member}",
   });
-  const measurement = measureElections(metersOf(meter));
+  const measurement = electionMetrics(metersOf(meter));
   const observe: api.BatchObservableCallback = (result) => {
     for (const { election, isLeader, remainingMs, absentMembers } of measurement.elections()) {
       const attributes = { "leasehold.election": election };

@@ -1,5 +1,5 @@
 import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import type { Admission } from "./roster.ts";
+import type { MembershipRules } from "./roster.ts";
 
 /** The members' answers to one kind of request. */
 export interface Asked {
@@ -14,13 +14,13 @@ export interface Asked {
 
 const FORGOTTEN = "it has forgotten what it had promised, and counts again once the others have written it anew.";
 
-/** Says why members do not count for one election. The reasons go into errors, and to {@link Admission.report}. */
+/** Says why members do not count for one election. The reasons go into errors, and to {@link MembershipRules.report}. */
 export class Absences {
   readonly #election: string;
   readonly #names: readonly string[];
-  readonly #admission: Admission;
+  readonly #admission: MembershipRules;
 
-  constructor(election: string, names: readonly string[], admission: Admission) {
+  constructor(election: string, names: readonly string[], admission: MembershipRules) {
     this.#election = election;
     this.#names = names;
     this.#admission = admission;

@@ -1,5 +1,5 @@
 import { compareBallots } from "./ballot.ts";
-import type { Kept, Proposal } from "./kept.ts";
+import type { MemberState, Proposal } from "./member-state.ts";
 
 /** The chosen proposal, and the age of its nonce. */
 export interface Chosen {
@@ -10,8 +10,8 @@ export interface Chosen {
 }
 
 /** Returns the state that was accepted under the highest ballot; `undefined` if none was accepted. */
-export function topOf(kept: ReadonlyMap<string, Kept>): Kept | undefined {
-  let top: Kept | undefined;
+export function topOf(kept: ReadonlyMap<string, MemberState>): MemberState | undefined {
+  let top: MemberState | undefined;
   for (const one of kept.values()) if (compareBallots(one.accepted, top?.accepted) > 0) top = one;
   return top;
 }
@@ -21,7 +21,7 @@ export function topOf(kept: ReadonlyMap<string, Kept>): Kept | undefined {
  * member of some majority shows; the upper bound is the greatest of all. `undefined` if fewer members than a majority tell an age
  * of this nonce.
  */
-export function ageOf({ record }: Proposal, kept: ReadonlyMap<string, Kept>, majority: number): Chosen["ageMs"] {
+export function ageOf({ record }: Proposal, kept: ReadonlyMap<string, MemberState>, majority: number): Chosen["ageMs"] {
   const ages = [...kept.values()].flatMap(({ proposal, ageMs }) =>
     ageMs && proposal?.record.nonce === record.nonce ? [ageMs] : [],
   );

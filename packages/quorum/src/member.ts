@@ -10,7 +10,7 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { Health } from "./health.ts";
-import { keptOf, NOTHING, recordOf, type Kept, type Place, type State } from "./kept.ts";
+import { decodeMember, NOTHING, recordOf, type MemberState, type MemberIdentity, type State } from "./member-state.ts";
 import { CONNECT_TIMEOUT_MS, OverdueReads } from "./overdue-reads.ts";
 import type { Roster } from "./roster.ts";
 
@@ -24,7 +24,7 @@ export interface MemberLimits {
 export class Member {
   readonly name: string;
   readonly records: RecordStore;
-  readonly #place: Place;
+  readonly #place: MemberIdentity;
   readonly #clock: Clock;
   readonly #health: Health;
   readonly #reads: OverdueReads;
@@ -50,7 +50,7 @@ export class Member {
    * Returns the state that the member keeps. @throws {ConfigurationError} if another list of members wrote it; the member itself
    * is healthy.
    */
-  async get(election: string, consistent: boolean, { timeoutMs, signal }: MemberLimits): Promise<Kept> {
+  async get(election: string, consistent: boolean, { timeoutMs, signal }: MemberLimits): Promise<MemberState> {
     const store = this.#place.place;
     let refusal: unknown;
     const kept = await this.#watched(signal, async () => {
@@ -59,7 +59,7 @@ export class Member {
         (abandoned) => this.#named(() => this.#reads.send(abandoned, (own) => this.#read(election, consistent, timeoutMs, own))),
       );
       try {
-        return keptOf(election, this.#place, stored);
+        return decodeMember(election, this.#place, stored);
       } catch (error) {
         if (!isLeaseholdError(error, "CONFIGURATION")) throw error;
         refusal = error;
@@ -79,10 +79,10 @@ export class Member {
     election: string,
     state: State,
     roster: Roster,
-    present: Kept,
+    present: MemberState,
     redates: boolean,
     limits: MemberLimits,
-  ): Promise<Kept | undefined> {
+  ): Promise<MemberState | undefined> {
     // Compares with this member's own record: the age of a nonce here does not depend on the other members.
     const keepsNonce = !redates && present.proposal?.record.nonce === state.proposal?.record.nonce;
     const options = { ifVersion: present.version, keepsNonce, fence: fenceBetween(present, state) };
@@ -144,7 +144,7 @@ export class Member {
  * Returns the fence to write along with a state; `undefined` if it equals the fence of the state that this member keeps. So the
  * fence follows the ballots, which say what is later. Terms do not say that: a proposal that lost may have had a later one.
  */
-function fenceBetween(present: Kept, { proposal }: State): Fence | undefined {
+function fenceBetween(present: MemberState, { proposal }: State): Fence | undefined {
   if (!proposal) return undefined;
   const fence = fenceOfRecord(proposal.record);
   const before = present.proposal && fenceOfRecord(present.proposal.record);

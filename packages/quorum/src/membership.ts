@@ -3,15 +3,15 @@ import { Journal, sleep } from "@leasehold/core/provider";
 import { compareBallots } from "./ballot.ts";
 import { ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { topOf } from "./chosen.ts";
-import { NOTHING, UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
-import { Looks } from "./looks.ts";
+import { NOTHING, UNACCEPTED, type MemberState, type Proposal } from "./member-state.ts";
+import { LatestReads } from "./latest-reads.ts";
 import { CONNECT_TIMEOUT_MS } from "./overdue-reads.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { MemberStates } from "./member-states.ts";
 import { Register } from "./register.ts";
-import { MARKER, newestOf, replaced, ROSTER, rosterOf, rosterRecord, type Admission, type Roster } from "./roster.ts";
+import { MARKER, newestOf, replaced, ROSTER, rosterOf, rosterRecord, type MembershipRules, type Roster } from "./roster.ts";
 import type { Proposer } from "./rounds.ts";
-import { refuseTwins, Strangers } from "./strangers.ts";
+import { refuseTwins, WrongStoreCheck } from "./wrong-store-check.ts";
 
 /** How long one process keeps trying to take in emptied stores, in milliseconds. Its next write begins again. */
 const HEALING_MS = 10_000;
@@ -25,7 +25,7 @@ const REPEATED_PAUSES_MS = [200, 400, 1_000] as const;
  * which says whose markers count. So a majority of these stores can be distinguished from a majority of others. The markers are
  * written to all stores before anything else is. A store without a marker was emptied, or is new; the others take it in.
  */
-export class Membership implements Admission {
+export class Membership implements MembershipRules {
   /** The members that count, as far as this process knows. */
   readonly states: MemberStates;
   readonly #members: ReadonlyMap<string, Member>;
@@ -35,10 +35,10 @@ export class Membership implements Admission {
   readonly #nobody: Roster;
   #roster: Roster | undefined;
   /** The marker that each store showed last; null if it has none. */
-  readonly #shown = new Looks<string | null>();
+  readonly #shown = new LatestReads<string | null>();
   /** The roster that each store showed last. */
-  readonly #rosters = new Looks<Roster>();
-  readonly #strangers: Strangers;
+  readonly #rosters = new LatestReads<Roster>();
+  readonly #strangers: WrongStoreCheck;
   #isHealing = false;
   /** The founding of the quorum, while this process is busy with it. */
   #founding: Promise<void> | undefined;
@@ -49,7 +49,7 @@ export class Membership implements Admission {
     this.#clock = clock;
     const incarnations = Object.fromEntries(members.map(({ name }) => [name, ""]));
     this.#nobody = { number: 0, incarnations, later: [], past: [] };
-    this.#strangers = new Strangers(members, this.#shown, this.#rosters);
+    this.#strangers = new WrongStoreCheck(members, this.#shown, this.#rosters);
     this.states = new MemberStates(members, clock, journal);
     this.#register = new Register(ROSTER, members, proposer, clock, this.#ofRosters());
   }
@@ -95,7 +95,7 @@ export class Membership implements Admission {
     }
   }
 
-  async meet(name: string, answer: Promise<Kept>, limits: MemberLimits): Promise<Kept> {
+  async meet(name: string, answer: Promise<MemberState>, limits: MemberLimits): Promise<MemberState> {
     const kept = await answer;
     if (kept.accepted && this.#isIn(name)) return kept;
     // A store that was emptied has no marker, or another one. Its record may come from a delayed promise, and proves nothing.
@@ -118,7 +118,7 @@ export class Membership implements Admission {
    * A replacement store starts empty. Ignore its promises and its lack of an accepted value unless every member answers. An
    * accepted value counts if its writer's roster named this store.
    */
-  counting(answers: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept> {
+  counting(answers: ReadonlyMap<string, MemberState>): ReadonlyMap<string, MemberState> {
     const { number, incarnations, later } = this.roster;
     if (number === 0) return answers;
     const members = [...answers].filter(([name]) => this.#isIn(name));
@@ -275,7 +275,7 @@ export class Membership implements Admission {
   }
 
   /** Gives a store a new marker, in place of its present record. */
-  async #writeMarker(name: string, present: Kept, { memberMs, signal }: Pick<CallLimits, "memberMs" | "signal">): Promise<void> {
+  async #writeMarker(name: string, present: MemberState, { memberMs, signal }: Pick<CallLimits, "memberMs" | "signal">): Promise<void> {
     const incarnation = this.#clock.randomUuid();
     const ballot = { round: 1, proposer: incarnation };
     const proposal = { write: incarnation, base: null, record: UNACCEPTED };
@@ -285,12 +285,12 @@ export class Membership implements Admission {
   }
 
   /** Identifies a member's store, and finds out which roster that store has. Returns its marker's record. */
-  async #lookAt(name: string, limits: MemberLimits): Promise<Kept> {
+  async #lookAt(name: string, limits: MemberLimits): Promise<MemberState> {
     const roster = this.#noteRoster(name, (this.#members.get(name) as Member).get(ROSTER, true, limits));
     return (await Promise.all([this.#lookAtMarker(name, limits), roster]))[0];
   }
 
-  async #lookAtMarker(name: string, limits: MemberLimits): Promise<Kept> {
+  async #lookAtMarker(name: string, limits: MemberLimits): Promise<MemberState> {
     const note = this.#shown.begin(name);
     const kept = await (this.#members.get(name) as Member).get(MARKER, true, limits);
     note(kept.proposal?.write ?? null);
@@ -340,7 +340,7 @@ export class Membership implements Admission {
   }
 
   /** Records the roster of an answer. @param answer to a request that was sent just now. */
-  async #noteRoster(name: string, answer: Promise<Kept>): Promise<Kept> {
+  async #noteRoster(name: string, answer: Promise<MemberState>): Promise<MemberState> {
     const note = this.#rosters.begin(name);
     const kept = await answer;
     note(kept.proposal && rosterOf(kept.proposal));
@@ -367,7 +367,7 @@ export class Membership implements Admission {
    * this round's. A proposal for which it promised any other ballot may be chosen already, by a majority of other stores under
    * these names.
    */
-  #ofRosters(): Admission {
+  #ofRosters(): MembershipRules {
     return {
       roster: this.#nobody,
       meet: async (name, answer, limits) => {

@@ -12,7 +12,7 @@ import {
   duration,
   fenceOfRecord,
   IMPOSSIBLE_VERSION,
-  Recent,
+  ExpiringMap,
   type Fenced,
   type GetOptions,
   type Journal,
@@ -23,7 +23,7 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
-import type { Proposal } from "./kept.ts";
+import type { Proposal } from "./member-state.ts";
 import { Member } from "./member.ts";
 import type { Chosen } from "./chosen.ts";
 import { callLimits, ROUND_TRIPS } from "./call-limits.ts";
@@ -57,7 +57,7 @@ export class QuorumRecordStore implements RecordStore {
   readonly #proposer: Proposer;
   readonly #journal: Journal | undefined;
   readonly #membership: Membership;
-  readonly #registers: Recent<Register>;
+  readonly #registers: ExpiringMap<Register>;
 
   /**
    * @param members by name, checked by {@link checkMembers}.
@@ -71,7 +71,7 @@ export class QuorumRecordStore implements RecordStore {
     this.#journal = journal;
     this.#proposer = { id: clock.randomUuid(), lastRound: 0 };
     this.#membership = membership ?? new Membership(this.#members, this.#proposer, clock, journal);
-    this.#registers = new Recent(clock);
+    this.#registers = new ExpiringMap(clock);
     const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
     this.capabilities = {
       maxValueBytes: Math.max(Math.min(...fits) - NOTE_BYTES, 0),

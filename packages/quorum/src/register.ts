@@ -3,10 +3,10 @@ import { instantOf, sleep, type LeaseRecord } from "@leasehold/core/provider";
 import { compareBallots, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { topOf, type Chosen } from "./chosen.ts";
-import type { Proposal } from "./kept.ts";
+import type { Proposal } from "./member-state.ts";
 import type { Member } from "./member.ts";
-import type { Admission } from "./roster.ts";
-import { Rounds, type Proposer, type Reading } from "./rounds.ts";
+import type { MembershipRules } from "./roster.ts";
+import { Rounds, type Proposer, type MemberReplies } from "./rounds.ts";
 
 /**
  * The longest first pause, in milliseconds, before a round goes above a rival's promise, or before a split is read again. The
@@ -30,7 +30,7 @@ export class Register {
   readonly #undurable: ReadonlySet<string>;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: Admission) {
+  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: MembershipRules) {
     this.#clock = clock;
     this.#rounds = new Rounds(election, members, proposer, clock, admission);
     const undurable = members.filter(({ records }) => records.capabilities.showsUndurable);
@@ -85,8 +85,8 @@ export class Register {
       // Taken before the first of all sends, because others count from when they first find the nonce.
       const datedAt = redates ? instantOf(this.#clock) : undefined;
       const { leads } = rounds;
-      if (leads?.write === proposal.base && goesOn(leads.record, proposal.record)) {
-        const accepted = await rounds.acceptNext(dated(proposal, leads), datedAt, limits);
+      if (leads?.write === proposal.base && continues(leads.record, proposal.record)) {
+        const accepted = await rounds.acceptNext(withTimestamp(proposal, leads), datedAt, limits);
         if (accepted === "confirmed") return { stored: true };
         sent = accepted === "unknown";
       }
@@ -106,7 +106,7 @@ export class Register {
         if (prepared) {
           const found = topOf(prepared.kept)?.proposal;
           const isOurs = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
-          const value = isOurs ? dated(proposal, found) : found;
+          const value = isOurs ? withTimestamp(proposal, found) : found;
           const accepted = value && (await rounds.accept(prepared, value, isOurs ? datedAt : undefined, limits));
           if (isOurs && accepted === "confirmed") return { stored: true };
           sent ||= isOurs && accepted !== "refused";
@@ -158,7 +158,7 @@ export class Register {
   }
 
   /** Writes the newest write again, under a new ballot. Returns it if a majority has accepted it. */
-  async #repair(reading: Reading, limits: CallLimits): Promise<Proposal | undefined> {
+  async #repair(reading: MemberReplies, limits: CallLimits): Promise<Proposal | undefined> {
     const rounds = this.#rounds;
     const prepared = await rounds.prepare(reading, limits);
     const top = prepared && topOf(prepared.kept)?.proposal;
@@ -168,7 +168,7 @@ export class Register {
   }
 
   /** Reads the members. If that fails after a write was sent, the error says that the write may have been applied. */
-  async #readAfter(sent: boolean, limits: CallLimits): Promise<Reading> {
+  async #readAfter(sent: boolean, limits: CallLimits): Promise<MemberReplies> {
     try {
       const reading = await this.#rounds.read(limits, true, () => false);
       this.#rounds.demandMajority(reading, sent);
@@ -226,7 +226,7 @@ export class Register {
  * process takes over during the lease. A write that begins a term does need one. After this process's last write another one may
  * have followed; one member may have missed that, and another one may have forgotten it.
  */
-function goesOn(before: LeaseRecord, record: LeaseRecord): boolean {
+function continues(before: LeaseRecord, record: LeaseRecord): boolean {
   return before.termId !== null && before.term === record.term;
 }
 
@@ -234,6 +234,6 @@ function goesOn(before: LeaseRecord, record: LeaseRecord): boolean {
  * Completes a proposal that keeps the nonce of the replaced one: its wall-clock time is that of the replaced one, if that has
  * any.
  */
-function dated(proposal: Proposal, found: Proposal | undefined): Proposal {
+function withTimestamp(proposal: Proposal, found: Proposal | undefined): Proposal {
   return { ...proposal, wallMs: proposal.wallMs ?? found?.wallMs };
 }

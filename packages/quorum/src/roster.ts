@@ -2,7 +2,7 @@ import { ForeignRecordError } from "@leasehold/core";
 import type { LeaseRecord } from "@leasehold/core/provider";
 import type { Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
-import { UNACCEPTED, type Kept, type Proposal } from "./kept.ts";
+import { UNACCEPTED, type MemberState, type Proposal } from "./member-state.ts";
 import type { MemberLimits } from "./member.ts";
 
 /** The record that says which stores are the members. No election may have this name. */
@@ -76,11 +76,11 @@ export function rosterOf({ record }: Proposal): Roster {
 }
 
 /** Decides by a store's identity whether its answers count. Lost promises are checked separately. */
-export interface Admission {
+export interface MembershipRules {
   /** The roster that each write names. */
   readonly roster: Roster;
   /** Returns what a member keeps. Identifies its store if that is unknown, or if the kept state does not prove it. */
-  meet(name: string, kept: Promise<Kept>, limits: MemberLimits): Promise<Kept>;
+  meet(name: string, kept: Promise<MemberState>, limits: MemberLimits): Promise<MemberState>;
   /** Adopts the roster of this number, or a later one. */
   follow(number: number, limits: CallLimits): Promise<void>;
   /**
@@ -90,10 +90,10 @@ export interface Admission {
    * @param ballot that all of these members, which counted before, have just promised.
    */
   counting(
-    answers: ReadonlyMap<string, Kept>,
-    all: ReadonlyMap<string, Kept>,
+    answers: ReadonlyMap<string, MemberState>,
+    all: ReadonlyMap<string, MemberState>,
     ballot: Ballot | undefined,
-  ): ReadonlyMap<string, Kept>;
+  ): ReadonlyMap<string, MemberState>;
   /** Returns why a member that has answered does not count, as a sentence, if its store is the reason. */
   whyAbsent(name: string): string | undefined;
   /**

@@ -5,10 +5,10 @@ import { compareBallots, forward, highest, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { ageOf, topOf, type Chosen } from "./chosen.ts";
 import { gather } from "./gather.ts";
-import type { Kept, Proposal, State } from "./kept.ts";
-import { Link } from "./link.ts";
+import type { MemberState, Proposal, State } from "./member-state.ts";
+import { MemberSession } from "./member-session.ts";
 import type { Member } from "./member.ts";
-import type { Admission } from "./roster.ts";
+import type { MembershipRules } from "./roster.ts";
 
 /** The author of proposals: one per store instance. */
 export interface Proposer {
@@ -18,11 +18,11 @@ export interface Proposer {
 }
 
 /** The answers of the members to one read. */
-export interface Reading {
+export interface MemberReplies {
   /** The states of members that count. */
-  readonly kept: ReadonlyMap<string, Kept>;
+  readonly kept: ReadonlyMap<string, MemberState>;
   /** The states of all members that answered, also of those that do not count. */
-  readonly answers: ReadonlyMap<string, Kept>;
+  readonly answers: ReadonlyMap<string, MemberState>;
   readonly failures: ReadonlyMap<string, unknown>;
   /** The time that each member had for each request, in milliseconds. */
   readonly memberMs: number;
@@ -31,7 +31,7 @@ export interface Reading {
 /** A ballot that a majority has promised, with the state of each of these members. */
 export interface Prepared {
   readonly ballot: Ballot;
-  readonly kept: ReadonlyMap<string, Kept>;
+  readonly kept: ReadonlyMap<string, MemberState>;
 }
 
 /** The result of an accept: a majority has it, no member has it, or the outcome is unknown. */
@@ -58,9 +58,9 @@ export class Rounds {
   readonly #election: string;
   readonly #clock: Clock;
   readonly #proposer: Proposer;
-  readonly #links: ReadonlyMap<string, Link>;
+  readonly #links: ReadonlyMap<string, MemberSession>;
   readonly #majority: number;
-  readonly #admission: Admission;
+  readonly #admission: MembershipRules;
   /** The write that this process last saw chosen. It stays chosen, whichever members show it. */
   seen: string | undefined;
   /** The ballot of the last round. */
@@ -71,11 +71,11 @@ export class Rounds {
    */
   #leads: { readonly proposal: Proposal; readonly datedAt: Instant } | undefined;
 
-  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: Admission) {
+  constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: MembershipRules) {
     this.#election = election;
     this.#clock = clock;
     this.#proposer = proposer;
-    this.#links = new Map(members.map((member) => [member.name, new Link(member, clock)]));
+    this.#links = new Map(members.map((member) => [member.name, new MemberSession(member, clock)]));
     this.#majority = (members.length + 1) / 2;
     this.#admission = admission;
     this.absences = new Absences(election, [...this.#links.keys()], admission);
@@ -93,8 +93,8 @@ export class Rounds {
     return isValid ? proposal : undefined;
   }
 
-  async read(limits: CallLimits, consistent: boolean, isEnough: (kept: ReadonlyMap<string, Kept>) => boolean): Promise<Reading> {
-    const ask = (names: readonly string[], isConsistent: boolean): Map<string, Promise<Kept>> =>
+  async read(limits: CallLimits, consistent: boolean, isEnough: (kept: ReadonlyMap<string, MemberState>) => boolean): Promise<MemberReplies> {
+    const ask = (names: readonly string[], isConsistent: boolean): Map<string, Promise<MemberState>> =>
       this.#all((link) => this.#send(link, limits, (timeoutMs) => this.#get(link, isConsistent, limits, timeoutMs)), names);
     const knownBefore = new Map([...this.#links].map(([name, { known }]) => [name, known]));
     const requests = ask([...this.#links.keys()], consistent);
@@ -142,13 +142,13 @@ export class Rounds {
    * Makes all members of a read promise a ballot above every other. Returns `undefined` if one of them refuses, or if too few
    * promise; the caller then starts over.
    */
-  async prepare({ kept }: Reading, limits: CallLimits): Promise<Prepared | undefined> {
+  async prepare({ kept }: MemberReplies, limits: CallLimits): Promise<Prepared | undefined> {
     const ballot = this.#above(kept);
     this.#begin(ballot);
     const seen = this.#seen();
     const requests = this.#all(
       (link) => {
-        const present = kept.get(link.member.name) as Kept;
+        const present = kept.get(link.member.name) as MemberState;
         return this.#write(link, { ...present, promised: ballot, seen }, present, false, limits);
       },
       [...kept.keys()],
@@ -194,7 +194,7 @@ export class Rounds {
       throw failure;
     };
     const catchUp: CatchUp = { ballot, proposal, confirmed: confirmed.promise };
-    const bring = async (link: Link, target?: Kept): Promise<void> => {
+    const bring = async (link: MemberSession, target?: MemberState): Promise<void> => {
       let present = target ?? (await this.#toCatchUp(link, catchUp, limits));
       // Never let an accept create a record. A delayed one could re-create it on a store that was wiped meanwhile; that store
       // would look as if it had lost nothing.
@@ -263,7 +263,7 @@ export class Rounds {
    * Reports whether another process's round may be under way. Then a member has promised another proposer a ballot above the one
    * that goes with the newest accept.
    */
-  isUnderWay({ kept }: Reading): boolean {
+  isUnderWay({ kept }: MemberReplies): boolean {
     const accepted = topOf(kept)?.accepted;
     const promised = highest([...kept.values()].map((one) => one.promised));
     const isOwn = promised?.proposer === this.#proposer.id;
@@ -276,19 +276,19 @@ export class Rounds {
   }
 
   /** Returns the chosen proposal. Valid only if {@link isChosen} is true of the same states. */
-  chosen(kept: ReadonlyMap<string, Kept>): Chosen | undefined {
+  chosen(kept: ReadonlyMap<string, MemberState>): Chosen | undefined {
     const proposal = topOf(kept)?.proposal;
     if (!proposal) return undefined;
     return { proposal, ageMs: ageOf(proposal, kept, this.#majority), knownForMs: this.knownForMs(proposal) };
   }
 
   /** Reports whether a majority shows the highest ballot that any member shows. */
-  isChosen(kept: ReadonlyMap<string, Kept>): boolean {
+  isChosen(kept: ReadonlyMap<string, MemberState>): boolean {
     const top = topOf(kept)?.accepted;
     return [...kept.values()].filter(({ accepted }) => compareBallots(accepted, top) === 0).length >= this.#majority;
   }
 
-  demandMajority(reading: Reading, mayHaveBeenApplied: boolean): void {
+  demandMajority(reading: MemberReplies, mayHaveBeenApplied: boolean): void {
     if (reading.kept.size < this.#majority) throw this.absences.unavailable(reading, mayHaveBeenApplied);
   }
 
@@ -297,7 +297,7 @@ export class Rounds {
    * is taken back only once the other members have confirmed the round. Those are at least N - majority + 1, so they share a
    * member with every majority that this member was part of.
    */
-  async #toCatchUp(link: Link, { ballot, proposal, confirmed }: CatchUp, limits: CallLimits): Promise<Kept> {
+  async #toCatchUp(link: MemberSession, { ballot, proposal, confirmed }: CatchUp, limits: CallLimits): Promise<MemberState> {
     const { name } = link.member;
     // A slow member gets half of the time that is left.
     const nowMs = this.#clock.monotonicMs();
@@ -328,7 +328,7 @@ export class Rounds {
     throw PASSED_OVER;
   }
 
-  async #get(link: Link, consistent: boolean, { signal }: CallLimits, timeoutMs: number): Promise<Kept> {
+  async #get(link: MemberSession, consistent: boolean, { signal }: CallLimits, timeoutMs: number): Promise<MemberState> {
     const { member } = link;
     const kept = member.get(this.#election, consistent, { timeoutMs, signal }).then((shown) => {
       link.observe(shown);
@@ -338,22 +338,22 @@ export class Rounds {
   }
 
   /** Returns the answers that count: those of the quorum's stores that have not forgotten. */
-  #counting(answers: ReadonlyMap<string, Kept>, ballot?: Ballot): ReadonlyMap<string, Kept> {
+  #counting(answers: ReadonlyMap<string, MemberState>, ballot?: Ballot): ReadonlyMap<string, MemberState> {
     for (const [name, kept] of answers) this.#learn(name, kept);
     const remembering = [...answers].filter(([name, kept]) => this.#links.get(name)?.isBehind(kept) === false);
     return this.#admission.counting(new Map(remembering), answers, ballot);
   }
 
   /** Reports a member that counts. A late answer that shows less is ignored: it may be older than what is known by now. */
-  #hear(name: string, kept: Kept): void {
+  #hear(name: string, kept: MemberState): void {
     if (this.#counting(new Map([[name, kept]])).size > 0) this.absences.answered(name, true);
   }
 
-  #newestRoster(answers: ReadonlyMap<string, Kept>): number {
+  #newestRoster(answers: ReadonlyMap<string, MemberState>): number {
     return Math.max(0, ...[...answers.values()].map(({ roster }) => roster));
   }
 
-  async #write(link: Link, state: State, present: Kept, redates: boolean, limits: CallLimits): Promise<Kept> {
+  async #write(link: MemberSession, state: State, present: MemberState, redates: boolean, limits: CallLimits): Promise<MemberState> {
     const { signal } = limits;
     const kept = await this.#send(link, limits, (timeoutMs) =>
       link.member.put(this.#election, state, this.#admission.roster, present, redates, { timeoutMs, signal }),
@@ -363,13 +363,13 @@ export class Rounds {
     return kept;
   }
 
-  async #send<T>(link: Link, { signal, untilMs, memberMs }: CallLimits, request: (timeoutMs: number) => Promise<T>): Promise<T> {
+  async #send<T>(link: MemberSession, { signal, untilMs, memberMs }: CallLimits, request: (timeoutMs: number) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     return await link.send(this.#election, Math.min(untilMs, this.#clock.monotonicMs() + memberMs), request);
   }
 
-  #all<T>(request: (link: Link) => Promise<T>, names: readonly string[] = [...this.#links.keys()]): Map<string, Promise<T>> {
-    return new Map(names.map((name) => [name, request(this.#links.get(name) as Link)]));
+  #all<T>(request: (link: MemberSession) => Promise<T>, names: readonly string[] = [...this.#links.keys()]): Map<string, Promise<T>> {
+    return new Map(names.map((name) => [name, request(this.#links.get(name) as MemberSession)]));
   }
 
   /** Begins a new round. It may not use anything that the last one wrote, except for what its caller has already taken. */
@@ -379,7 +379,7 @@ export class Rounds {
     for (const link of this.#links.values()) link.own = undefined;
   }
 
-  #learn(name: string, { promised, seen }: Kept): void {
+  #learn(name: string, { promised, seen }: MemberState): void {
     this.#links.get(name)?.learn(promised);
     for (const [other, ballot] of Object.entries(seen)) this.#links.get(other)?.learn(ballot);
   }
@@ -388,7 +388,7 @@ export class Rounds {
     return Object.fromEntries([...this.#links].flatMap(([name, { known }]) => (known ? [[name, known]] : [])));
   }
 
-  #above(kept: ReadonlyMap<string, Kept>): Ballot {
+  #above(kept: ReadonlyMap<string, MemberState>): Ballot {
     const top = highest([
       ...[...kept.values()].map(({ promised }) => promised),
       ...[...this.#links.values()].map(({ known }) => known),

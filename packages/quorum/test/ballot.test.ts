@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compareBallots, forward, highest, type Ballot } from "../src/ballot.ts";
 import { ageOf, topOf } from "../src/chosen.ts";
-import { NOTHING, type Kept } from "../src/kept.ts";
+import { NOTHING, type MemberState } from "../src/member-state.ts";
 import { recordOf } from "./world.ts";
 
 const ballot = (round: number, proposer: string): Ballot => ({ round, proposer });
@@ -26,7 +26,7 @@ describe("ballots", () => {
 });
 
 describe("the newest state", () => {
-  const keptBy = (round: number, nonce: string, ageMs?: readonly [number, number]): Kept => ({
+  const keptBy = (round: number, nonce: string, ageMs?: readonly [number, number]): MemberState => ({
     ...NOTHING,
     accepted: ballot(round, "a"),
     proposal: { write: nonce, base: null, record: recordOf(nonce) },

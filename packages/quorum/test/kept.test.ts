@@ -1,7 +1,7 @@
 /** Tests the state in a member's record, and the records that are no quorum's. */
 import type { StoredRecord } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
-import { keptOf, NOTHING, recordOf as stateRecord, UNACCEPTED, type Kept, type State } from "../src/kept.ts";
+import { decodeMember, NOTHING, recordOf as stateRecord, UNACCEPTED, type MemberState, type State } from "../src/member-state.ts";
 import { replaced, rosterOf, type Roster } from "../src/roster.ts";
 import { recordOf } from "./world.ts";
 
@@ -9,8 +9,8 @@ const PLACE = { name: "b", place: "b (memory)", names: ["a", "b", "c"] };
 const ROSTER: Roster = { number: 3, incarnations: { a: "ia", b: "ib", c: "ic" }, later: [], past: [] };
 const BALLOT = { round: 4, proposer: "me" };
 
-function read(data: unknown): Kept {
-  return keptOf("e", PLACE, { data, version: "v" } as StoredRecord);
+function read(data: unknown): MemberState {
+  return decodeMember("e", PLACE, { data, version: "v" } as StoredRecord);
 }
 
 describe("a state", () => {
@@ -43,7 +43,7 @@ describe("a state", () => {
   });
 
   test("of a member without a record is NOTHING", () => {
-    expect(keptOf("e", PLACE, undefined)).toBe(NOTHING);
+    expect(decodeMember("e", PLACE, undefined)).toBe(NOTHING);
     expect(NOTHING).toMatchObject({ version: undefined, roster: 0, seen: {} });
   });
 });

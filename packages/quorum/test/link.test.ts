@@ -1,13 +1,13 @@
 import { MemoryRecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { NOTHING } from "../src/kept.ts";
-import { Link } from "../src/link.ts";
+import { NOTHING } from "../src/member-state.ts";
+import { MemberSession } from "../src/member-session.ts";
 import { Member } from "../src/member.ts";
 
 function world() {
   const clock = new VirtualClock();
-  const link = new Link(new Member("a", new MemoryRecordStore(clock), ["a", "b", "c"], clock), clock);
+  const link = new MemberSession(new Member("a", new MemoryRecordStore(clock), ["a", "b", "c"], clock), clock);
   return { clock, link, untilMs: clock.monotonicMs() + 100 };
 }
 

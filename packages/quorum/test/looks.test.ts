@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { Looks } from "../src/looks.ts";
+import { LatestReads } from "../src/latest-reads.ts";
 
 test("of overlapping reads the one that began last decides, for each member", () => {
-  const looks = new Looks<string | null>();
+  const looks = new LatestReads<string | null>();
   const [first, second] = [looks.begin("a"), looks.begin("a")];
   looks.begin("b")("of b");
   expect(looks.get("a")).toBeUndefined();
@@ -17,7 +17,7 @@ test("of overlapping reads the one that began last decides, for each member", ()
 });
 
 test("a read that began earlier and ends earlier counts until the later one ends", () => {
-  const looks = new Looks<string>();
+  const looks = new LatestReads<string>();
   const [first, second] = [looks.begin("a"), looks.begin("a")];
   first("older");
   expect(looks.get("a")).toBe("older");
@@ -27,7 +27,7 @@ test("a read that began earlier and ends earlier counts until the later one ends
 });
 
 test("a read that began before forget() does not bring its result back", () => {
-  const looks = new Looks<string>();
+  const looks = new LatestReads<string>();
   const before = looks.begin("a");
   looks.begin("a")("known");
   looks.forget("a");

@@ -3,7 +3,7 @@ import { StoreError, type Logger } from "@leasehold/core";
 import { IMPOSSIBLE_VERSION, Journal, MemoryRecordStore, type RecordStore, type StoredRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { NOTHING, recordOf as recordOfState, type State } from "../src/kept.ts";
+import { NOTHING, recordOf as recordOfState, type State } from "../src/member-state.ts";
 import { Member } from "../src/member.ts";
 import type { Roster } from "../src/roster.ts";
 import { recordOf } from "./world.ts";

@@ -1,5 +1,5 @@
 import { ConfigurationError, type ClaimedLeadership, type Clock, type LeaseStore, type Timer } from "@leasehold/core";
-import { asSentence, duration, Journal, sharedClock, toldError } from "@leasehold/core/provider";
+import { asSentence, duration, Journal, sharedClock, summarizeError } from "@leasehold/core/provider";
 import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 
 export type { Closable, TickOptions } from "./tick.ts";
@@ -104,6 +104,6 @@ function checkPeriod(periodMs: unknown): void {
 }
 
 function reportFailure(journal: Journal, name: string, error: unknown): void {
-  const { code, message } = toldError(error);
+  const { code, message } = summarizeError(error);
   journal.warn("LEASEHOLD_TICK_FAILED", "error", `A tick of '${name}' failed. ${asSentence(message)}`, { name, code });
 }

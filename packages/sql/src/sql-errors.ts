@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { asSentence, discreet, wasNeverSent } from "@leasehold/core/provider";
+import { asSentence, redact, wasNeverSent } from "@leasehold/core/provider";
 
 /** The meaning of a driver's error. */
 export interface Meaning {
@@ -71,7 +71,7 @@ export function acknowledgedWithWarning(
 ): StoreError {
   return new StoreError(
     "STORE_UNAVAILABLE",
-    `${store}: '${operation}' of '${election}' was acknowledged with a warning, so that a failover may lose it: ${asSentence(discreet(warning))} Check the server's synchronous standbys (pg_stat_replication).`,
+    `${store}: '${operation}' of '${election}' was acknowledged with a warning, so that a failover may lose it: ${asSentence(redact(warning))} Check the server's synchronous standbys (pg_stat_replication).`,
     { store, operation, election, mayHaveBeenApplied: true },
   );
 }
@@ -89,7 +89,7 @@ export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (er
   const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
   const { store, operation, election, writes, blockers } = label;
   const meaning = meaningOf(error) ?? { code: "STORE_UNAVAILABLE", notApplied: wasNeverSent(code) };
-  const line = discreet(message);
+  const line = redact(message);
   const what = typeof code === "string" && !line.includes(code) ? `${code}: ${line}` : line;
   const found = meaning.code === "STORE_CONFLICT" && blockers !== undefined ? ` ${blockers}` : undefined;
   // The driver's own error is not the cause, because drivers attach the statement and its values to it. The nonce is among them.

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { GuardedText, Place } from "@leasehold/conformance";
+import type { GuardedText, TestEnvironment } from "@leasehold/conformance";
 import type { Clock } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll } from "vitest";
@@ -46,7 +46,7 @@ runConformance(
  * Two files that each store opens for itself. To move the host's clock, this makes every stored time of it earlier, which is the
  * same for a store.
  */
-class SqlitePlace implements Place {
+class SqlitePlace implements TestEnvironment {
   readonly #path: string;
   readonly #time = new MovedTime({ advance: (ms) => Promise.resolve(this.#advance(ms)) });
   readonly #stores: SqlLeaseStore[] = [];
@@ -102,7 +102,7 @@ class SqlitePlace implements Place {
     return guardedText(this.#guarding);
   }
 
-  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+  async writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
     await using store = new SqlLeaseStore({ sqlite: this.#path });
     await store.migrate();
     const version = what === "foreign" ? null : 2;
@@ -115,7 +115,7 @@ class SqlitePlace implements Place {
     );
   }
 
-  dig(election: string): Promise<unknown> {
+  readRaw(election: string): Promise<unknown> {
     const lease = this.#inLeases((leases) => leases.prepare("SELECT * FROM leasehold_leases WHERE election = ?").get(election));
     const fence = inFile(this.#path, (fences) =>
       fences.prepare("SELECT * FROM leasehold_fences WHERE election = ?").get(election),

@@ -1,4 +1,4 @@
-import type { GuardedText, Place, Subject, UnreliableConnection } from "@leasehold/conformance";
+import type { GuardedText, TestEnvironment, StoreUnderTest, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock } from "@leasehold/core";
 import type { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll } from "vitest";
@@ -30,7 +30,7 @@ const TIMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** A database for one test case. To move its clock, this makes every stored time earlier, which is the same for a store. */
-export class SqlPlace implements Place {
+export class SqlPlace implements TestEnvironment {
   readonly #database: Database;
   readonly #time: MovedTime;
   readonly #stores: SqlLeaseStore[] = [];
@@ -71,14 +71,14 @@ export class SqlPlace implements Place {
     return guardedText(this.#guarding);
   }
 
-  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+  async writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
     await this.#database.run(
       "INSERT INTO leasehold_leases (election, version, schema_version, value) VALUES (?, 'theirs', ?, ?)",
       [election, what === "foreign" ? null : 2, Buffer.from("do not touch")],
     );
   }
 
-  async dig(election: string): Promise<unknown> {
+  async readRaw(election: string): Promise<unknown> {
     const [lease] = await this.#database.run("SELECT * FROM leasehold_leases WHERE election = ?", [election]);
     const [fence] = await this.#database.run("SELECT * FROM leasehold_fences WHERE election = ?", [election]);
     return lease && { lease, fence };
@@ -121,7 +121,7 @@ export interface SqlServer {
 export async function runOnServer(
   name: string,
   missing: Promise<string | undefined>,
-  { start, lacks }: { readonly start: () => Promise<SqlServer>; readonly lacks?: Subject["lacks"] },
+  { start, lacks }: { readonly start: () => Promise<SqlServer>; readonly lacks?: StoreUnderTest["lacks"] },
 ): Promise<void> {
   await runConformanceUnless(missing, name, () => {
     let server: SqlServer;

@@ -1,18 +1,18 @@
 import type { Clock, LeaseSnapshot } from "@leasehold/core";
-import { Administration, type Order, type OrderLimits, type Standing } from "@leasehold/core/provider";
+import { Administration, type Order, type OrderLimits, type ElectionState } from "@leasehold/core/provider";
 import { unanswered } from "./claim.ts";
-import type { Acknowledgement, Answer, Break, Sighted, Sign, Transfer } from "./messages.ts";
+import type { Acknowledgement, VoterReply, Break, LeaderReply, LeaderStatus, Transfer } from "./messages.ts";
 import { lastOrderOf } from "./orders.ts";
 import { poll, pollToKeep, type Electorate } from "./poll.ts";
-import { Sightings } from "./sightings.ts";
+import { LeaderStatuses } from "./leader-statuses.ts";
 
 /** The orders of an administrator to servers that vote: to break a term, or to transfer it. A majority keeps an order. */
 export function administrationOf(server: Electorate): Administration {
   const { clock } = server;
-  return new Administration({ name: "voting", clock, look: (election, limits) => look(server, clock, election, limits) });
+  return new Administration({ name: "voting", clock, read: (election, limits) => look(server, clock, election, limits) });
 }
 
-async function look(server: Electorate, clock: Clock, election: string, limits: OrderLimits): Promise<Standing | undefined> {
+async function look(server: Electorate, clock: Clock, election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
   const { signs, snapshot: sighted } = await sightedBy(server, clock, election, limits);
   if (!sighted) return undefined;
   const isBroken = signs.filter(({ broken }) => broken).length >= server.majority;
@@ -43,7 +43,7 @@ export async function sightedBy(
   { timeoutMs, signal }: OrderLimits,
 ): Promise<{
   /** The statuses of the latest term. */
-  readonly signs: readonly Sign[];
+  readonly signs: readonly LeaderStatus[];
   readonly snapshot: LeaseSnapshot | undefined;
 }> {
   const request = { kind: "READ", election } as const;
@@ -55,15 +55,15 @@ export async function sightedBy(
 }
 
 /** Merges the statuses of one term. Its last order and its last LEAD may be known to different servers. */
-function snapshotOf(clock: Clock, election: string, signs: readonly Sign[]): LeaseSnapshot | undefined {
-  const sightings = new Sightings(clock);
+function snapshotOf(clock: Clock, election: string, signs: readonly LeaderStatus[]): LeaseSnapshot | undefined {
+  const sightings = new LeaderStatuses(clock);
   const last = signs.toSorted((one, other) => lastOrderOf(other) - lastOrderOf(one) || leftOf(other) - leftOf(one))[0];
   for (const sign of signs) sightings.see(election, { ...sign, broken: last?.broken, handover: last?.handover });
   return sightings.snapshot(election);
 }
 
 /** The time for which the servers vote for one candidate only. */
-function leftOf({ handover }: Sign): number {
+function leftOf({ handover }: LeaderStatus): number {
   return handover?.leftMs ?? 0;
 }
 
@@ -79,12 +79,12 @@ function requestOf(election: string, term: number, number: number, order: Order)
 
 async function carryOut(server: Electorate, request: Break | Transfer, { timeoutMs }: OrderLimits): Promise<boolean> {
   const { kind, election } = request;
-  const isAnswer = (answer: Answer): answer is Acknowledgement => answer.kind === kind;
+  const isAnswer = (answer: VoterReply): answer is Acknowledgement => answer.kind === kind;
   const result = await pollToKeep(server, { request, timeoutMs, isAnswer, isYes: ({ taken }) => taken });
   if (result.outcome === "open") throw unanswered(election, kind, result, true);
   return result.outcome === "yes";
 }
 
-function isSighted(answer: Answer): answer is Sighted {
+function isSighted(answer: VoterReply): answer is LeaderReply {
   return answer.kind === "READ";
 }

@@ -5,13 +5,13 @@ import {
   instantOf,
   SAFETY_MARGIN,
   sendRequest,
-  toldError,
+  summarizeError,
   type AcquireRequest,
 } from "@leasehold/core/provider";
-import { LONGEST_CLAIM_MS } from "./admission.ts";
-import type { Answer, Elect, Vote } from "./messages.ts";
+import { LONGEST_CLAIM_MS } from "./startup-recovery.ts";
+import type { VoterReply, Elect, Vote } from "./messages.ts";
 import { poll, type PollResult } from "./poll.ts";
-import { Reign } from "./reign.ts";
+import { VotingTerm } from "./voting-term.ts";
 import type { Server } from "./server.ts";
 
 /**
@@ -25,7 +25,7 @@ const COUNTING_MS = LONGEST_CLAIM_MS * (1 - SAFETY_MARGIN);
  * `hasFailed` on.
  */
 export type ClaimOutcome =
-  | { readonly won: true; readonly reign: Reign }
+  | { readonly won: true; readonly reign: VotingTerm }
   | { readonly won: false; readonly hasFailed: boolean; readonly votes: ReadonlyMap<string, Vote> };
 
 /**
@@ -125,7 +125,7 @@ async function attempt(
     throw unanswered(election, "ELECT", ballot, false);
 
   await within("remember", () => server.remember());
-  const reign = new Reign(server, { election, term, termId, candidateId, leaseDurationMs }, value);
+  const reign = new VotingTerm(server, { election, term, termId, candidateId, leaseDurationMs }, value);
   const lead = await reign.lead(timeoutMs, graceMs);
   if (lead.outcome === "yes") return { won: true, reign };
   // Free the servers that have accepted the LEAD: this term has no leader.
@@ -135,7 +135,7 @@ async function attempt(
 }
 
 /** Reports whether a majority has answered and the poll is not won. The claim does not wait for the others: they may be down. */
-function isLost({ majority }: Server, { outcome, answers }: PollResult<Answer>): boolean {
+function isLost({ majority }: Server, { outcome, answers }: PollResult<VoterReply>): boolean {
   return outcome === "no" || (outcome === "open" && answers.size >= majority);
 }
 
@@ -143,19 +143,19 @@ function isLost({ majority }: Server, { outcome, answers }: PollResult<Answer>):
 export function unanswered(
   election: string,
   operation: string,
-  { failures }: Pick<PollResult<Answer>, "failures">,
+  { failures }: Pick<PollResult<VoterReply>, "failures">,
   mayHaveBeenApplied: boolean,
 ): LeaseholdError {
   // A wrong list of servers is a mistake rather than an outage.
   const misuse = failures.find((error) => isLeaseholdError(error, "CONFIGURATION"));
   if (misuse) return misuse;
-  const reasons = failures.map((error) => toldError(error).message).join(" ");
+  const reasons = failures.map((error) => summarizeError(error).message).join(" ");
   const message = asSentence(`No majority of the servers has answered ${operation} of '${election}' in time. ${reasons}`.trim());
   const details = { store: "voting", operation, election, mayHaveBeenApplied, cause: failures[0] };
   return new StoreError("STORE_UNAVAILABLE", message, details);
 }
 
-export function isVote(answer: Answer): answer is Vote {
+export function isVote(answer: VoterReply): answer is Vote {
   return answer.kind === "VOTE";
 }
 

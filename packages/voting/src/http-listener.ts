@@ -40,7 +40,7 @@ export interface Handlers {
 
 /** Begins to listen; resolves once others can connect. */
 export async function listen({ host, port, tls }: ListenOptions, handlers: Handlers): Promise<Server> {
-  const strangers = new Strangers();
+  const strangers = new UnsignedConnections();
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     respond(request, strangers, handlers).then(
       (given) => send(response, given),
@@ -70,7 +70,7 @@ export async function listen({ host, port, tls }: ListenOptions, handlers: Handl
  * The connections without a signed request. By TLS, a request has another socket with the same address, so the address is the
  * key.
  */
-class Strangers {
+class UnsignedConnections {
   readonly #sockets = new Map<string, Socket>();
 
   add(socket: Socket): void {
@@ -91,7 +91,7 @@ function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-async function respond(request: IncomingMessage, strangers: Strangers, { isPromised, answer }: Handlers): Promise<Response> {
+async function respond(request: IncomingMessage, strangers: UnsignedConnections, { isPromised, answer }: Handlers): Promise<Response> {
   if (request.method !== "POST" || request.url !== PATH) return await answer("elsewhere");
   const signature = request.headers[SIGNATURE];
   const length = Number(request.headers["content-length"] ?? NaN);

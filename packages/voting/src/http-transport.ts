@@ -1,17 +1,17 @@
 import type { Server as HttpServer } from "node:http";
 import { ConfigurationError, type Clock } from "@leasehold/core";
 import { listen, type ListenOptions, type Posted, type Response } from "./http-listener.ts";
-import { NoAnswer, Poster, secretsDiffer } from "./http-post.ts";
-import { LiveStarts } from "./live-starts.ts";
-import { OBSERVER, type Answer, type Envelope, type Request } from "./messages.ts";
+import { NoAnswer, HttpClient, secretsDiffer } from "./http-client.ts";
+import { PeerIncarnations } from "./peer-incarnations.ts";
+import { OBSERVER, type VoterReply, type Envelope, type Request } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 import { packetOf, replyOf, Seal, type Header, type Packet, type Refusal, type Reply, type Secret } from "./packet.ts";
 import { clusterOf, differenceOf, distanceOf, inWords } from "./roster.ts";
 import { TakenIds } from "./taken-ids.ts";
 import type { Transport } from "./transport.ts";
-import type { Troubles } from "./troubles.ts";
+import type { WarningLog } from "./warning-log.ts";
 
-type Receive = (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>;
+type Receive = (message: Envelope<Request>) => Promise<Envelope<VoterReply> | undefined>;
 
 /** The time that a server has to say which start it is. */
 const ASK_TIMEOUT_MS = 1_000;
@@ -23,7 +23,7 @@ export interface HttpTransportOptions {
   readonly listen: ListenOptions;
   readonly ca: string | Buffer | undefined;
   readonly clock: Clock;
-  readonly troubles: Troubles;
+  readonly troubles: WarningLog;
   /** Called when another server with the same list is met for the first time. */
   readonly onMet: (name: string) => void;
 }
@@ -36,9 +36,9 @@ export class HttpTransport implements Transport {
   readonly #names: readonly string[];
   readonly #cluster: string;
   readonly #seal: Seal;
-  readonly #poster: Poster;
+  readonly #poster: HttpClient;
   readonly #outboxes = new Map<string, Outbox>();
-  readonly #live = new LiveStarts((name) => this.#startAt(name));
+  readonly #live = new PeerIncarnations((name) => this.#startAt(name));
   readonly #observed = new TakenIds();
   readonly #met = new Set<string>();
   #isClosed = false;
@@ -55,14 +55,14 @@ export class HttpTransport implements Transport {
     this.#names = Object.keys(servers);
     this.#cluster = clusterOf(this.#names);
     this.#seal = new Seal(secret);
-    this.#poster = new Poster(ca);
+    this.#poster = new HttpClient(ca);
     for (const name of this.#names) {
       if (name === server) continue;
       this.#outboxes.set(name, new Outbox(clock, (messages, signal) => this.#sendPacket(messages, signal)));
     }
   }
 
-  async send(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+  async send(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<VoterReply>> {
     if (this.#stopped) throw this.#stopped;
     const outbox = this.#outboxes.get(message.to);
     if (!outbox) throw new Error(`There is no server ${message.to}.`);
@@ -143,7 +143,7 @@ export class HttpTransport implements Transport {
     }
   }
 
-  async #sendPacket(messages: readonly Envelope<Request>[], signal: AbortSignal): Promise<Array<Envelope<Answer> | undefined>> {
+  async #sendPacket(messages: readonly Envelope<Request>[], signal: AbortSignal): Promise<Array<Envelope<VoterReply> | undefined>> {
     const contents = messages.map(({ content }) => content);
     // The last message has the latest write counters.
     const { content: _, ...header } = messages.at(-1) as Envelope<Request>;

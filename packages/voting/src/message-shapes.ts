@@ -1,12 +1,12 @@
 import type {
   Acknowledgement,
-  Answer,
+  VoterReply,
   Break,
   Broken,
   Elect,
   Handover,
   HandoverLeft,
-  Heard,
+  HeardCounters,
   Lead,
   OrderNumber,
   PeerState,
@@ -14,9 +14,9 @@ import type {
   Read,
   Release,
   Request,
-  Sighted,
-  Sign,
-  Told,
+  LeaderReply,
+  LeaderStatus,
+  StateReply,
   Transfer,
   Vote,
 } from "./messages.ts";
@@ -42,7 +42,7 @@ export function isRecordOf(value: unknown, shape: Shape): boolean {
   return Object.entries(shape).every(([name, check]) => check((value as Record<string, unknown>)[name]));
 }
 
-const HEARD: ShapeOf<Heard> = { term: isCount, number: isCount };
+const HEARD: ShapeOf<HeardCounters> = { term: isCount, number: isCount };
 
 const ORDER: ShapeOf<OrderNumber> = { id: isText, number: isCount };
 const BROKEN: ShapeOf<Broken> = { ...ORDER, reason: isText, immediate: isFlag };
@@ -55,7 +55,7 @@ const isHandoverLeft: Check = (value) => isRecordOf(value, HANDOVER_LEFT);
 
 const ORDERED: ShapeOf<Ordered> = { broken: optional(isBroken), handover: optional(isHandover) };
 
-const SIGN: ShapeOf<Sign> = {
+const SIGN: ShapeOf<LeaderStatus> = {
   term: isCount,
   number: isCount,
   candidateId: isText,
@@ -109,9 +109,9 @@ const ACKNOWLEDGEMENT: ShapeOf<Acknowledgement> = {
 };
 const PEER: ShapeOf<PeerState> = { name: isText, why: isText, forMs: isNumber };
 const arePeers: Check = (value) => Array.isArray(value) && value.every((each) => isRecordOf(each, PEER));
-const SIGHTED: ShapeOf<Sighted> = { sign: optional(isSign), absent: arePeers };
+const SIGHTED: ShapeOf<LeaderReply> = { sign: optional(isSign), absent: arePeers };
 const PONG: ShapeOf<Pong> = { takesPart: isFlag, syncMs: isNumber, absent: arePeers };
-const TOLD: ShapeOf<Told> = {
+const TOLD: ShapeOf<StateReply> = {
   forgot: isFlag,
   isFresh: isFlag,
   floor: isCount,
@@ -120,7 +120,7 @@ const TOLD: ShapeOf<Told> = {
   orders: recordOf(isOrdered),
   longestLeaseMs: isNumber,
 };
-const ANSWERS: Readonly<Record<Answer["kind"], Shape>> = {
+const ANSWERS: Readonly<Record<VoterReply["kind"], Shape>> = {
   VOTE,
   LEAD: ACKNOWLEDGEMENT,
   RELEASE: ACKNOWLEDGEMENT,
@@ -136,7 +136,7 @@ export function isRequest(value: unknown): value is Request {
   return isOneOf(value, REQUESTS);
 }
 
-export function isAnswer(value: unknown): value is Answer {
+export function isAnswer(value: unknown): value is VoterReply {
   return isOneOf(value, ANSWERS);
 }
 

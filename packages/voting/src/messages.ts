@@ -10,7 +10,7 @@ export interface Elect {
   readonly candidateId: string;
   readonly leaseDurationMs: number;
   /** The latest LEAD that the claimant's own server knows. */
-  readonly heard: Heard;
+  readonly heard: HeardCounters;
   /** The claimant's own server sent that LEAD. */
   readonly hasLed: boolean;
   /**
@@ -28,7 +28,7 @@ export interface Elect {
 }
 
 /** Identifies the latest LEAD that a server knows. Both numbers are zero if it knows none. */
-export interface Heard {
+export interface HeardCounters {
   readonly term: number;
   readonly number: number;
 }
@@ -105,7 +105,7 @@ export interface Read {
 }
 
 /** Asks for all that a server must know to take part. A server asks after each start, and after a loss of its state. */
-export interface Tell {
+export interface StateRequest {
   readonly kind: "TELL";
 }
 
@@ -116,7 +116,7 @@ export interface Ping {
 
 /** A request about one election. */
 export type ElectionRequest = Elect | Lead | Release | Break | Transfer | Read;
-export type Request = ElectionRequest | Tell | Ping;
+export type Request = ElectionRequest | StateRequest | Ping;
 
 /** The answer to ELECT. */
 export interface Vote {
@@ -127,7 +127,7 @@ export interface Vote {
   /** The time for which the voter goes on refusing this candidate, as far as it knows, in milliseconds. */
   readonly waitMs: number;
   /** The status of the last leader that the voter knows. */
-  readonly sign?: Sign | undefined;
+  readonly sign?: LeaderStatus | undefined;
 }
 
 /** The answer to LEAD, RELEASE, BREAK and TRANSFER. */
@@ -142,15 +142,15 @@ export interface Acknowledgement {
 }
 
 /** The answer to READ. */
-export interface Sighted {
+export interface LeaderReply {
   readonly kind: "READ";
-  readonly sign?: Sign | undefined;
+  readonly sign?: LeaderStatus | undefined;
   /** The other servers that take no part, as this server knows them. */
   readonly absent: readonly PeerState[];
 }
 
 /** The answer to TELL. */
-export interface Told {
+export interface StateReply {
   readonly kind: "TELL";
   /** The server has not begun: it is new, or it has lost its state. */
   readonly forgot: boolean;
@@ -191,10 +191,10 @@ export interface Silent {
   readonly kind: "SILENT";
 }
 
-export type Answer = Vote | Acknowledgement | Sighted | Told | Pong | Silent;
+export type VoterReply = Vote | Acknowledgement | LeaderReply | StateReply | Pong | Silent;
 
 /** The status of an election's last leader, as one server knows it. */
-export interface Sign {
+export interface LeaderStatus {
   readonly term: number;
   readonly number: number;
   readonly candidateId: string;

@@ -8,11 +8,11 @@ import { resolveOptions, type VotingLeaseStoreOptions } from "./options.ts";
 import { clusterOf, rosterAtStart, type Roster } from "./roster.ts";
 import { Server } from "./server.ts";
 import { StateFile } from "./state-file.ts";
-import { Troubles } from "./troubles.ts";
+import { WarningLog } from "./warning-log.ts";
 
 export interface OpenServer {
   readonly server: Server;
-  readonly troubles: Troubles;
+  readonly troubles: WarningLog;
   /** Closes the server and unlocks its directory. */
   readonly close: () => Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface OpenServer {
 export async function openServer(options: VotingLeaseStoreOptions): Promise<OpenServer> {
   const { server: name, servers, secret, listen, ca, clock, stateDirectory } = resolveOptions(options);
   const names = Object.keys(servers);
-  const troubles = new Troubles(clock, name);
+  const troubles = new WarningLog(clock, name);
   const kept = await openDirectory(resolve(stateDirectory), name, names, troubles);
   try {
     const { disk, onMet, isMoved, onBegun } = kept;
@@ -51,7 +51,7 @@ export async function openServer(options: VotingLeaseStoreOptions): Promise<Open
 }
 
 /** The open directory of a server. */
-interface Kept {
+interface OpenedServer {
   readonly disk: Disk;
   /** Records that another server with the same list was met. */
   readonly onMet: (name: string) => void;
@@ -61,7 +61,7 @@ interface Kept {
   readonly close: () => Promise<void>;
 }
 
-async function openDirectory(directory: string, server: string, names: readonly string[], troubles: Troubles): Promise<Kept> {
+async function openDirectory(directory: string, server: string, names: readonly string[], troubles: WarningLog): Promise<OpenedServer> {
   const unlock = await ownDirectory(directory);
   const disk = new StateFile(directory, (message) => troubles.tell(message));
   const close = async (): Promise<void> => {

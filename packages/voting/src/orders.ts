@@ -13,7 +13,7 @@ export interface Ordered {
  * majority has accepted is in the result. A break that a majority has refused may be in it as well, if one server has accepted
  * it.
  */
-export function togetherOf(all: readonly Ordered[]): Ordered {
+export function mergeOrders(all: readonly Ordered[]): Ordered {
   let together: Ordered = {};
   for (const { broken, handover } of all) {
     if (handover && isLater(handover, together.handover)) together = { ...together, handover };

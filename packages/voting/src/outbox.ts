@@ -1,5 +1,5 @@
 import type { Clock } from "@leasehold/core";
-import type { Answer, Envelope, Request } from "./messages.ts";
+import type { VoterReply, Envelope, Request } from "./messages.ts";
 
 /** The most packets to one server that are under way at once. Later messages wait, and share one packet. */
 const PACKETS = 4;
@@ -11,7 +11,7 @@ const MOST_CHARACTERS = 1_000_000;
 
 interface Waiting {
   readonly message: Envelope<Request>;
-  readonly settle: (answer: Envelope<Answer> | Error) => void;
+  readonly settle: (answer: Envelope<VoterReply> | Error) => void;
   isOver: boolean;
 }
 
@@ -19,7 +19,7 @@ interface Waiting {
 export type SendPacket = (
   messages: readonly Envelope<Request>[],
   signal: AbortSignal,
-) => Promise<ReadonlyArray<Envelope<Answer> | undefined>>;
+) => Promise<ReadonlyArray<Envelope<VoterReply> | undefined>>;
 
 /**
  * The messages to one other server. The first ones are sent at once. Messages that come while `PACKETS` packets are under way
@@ -35,7 +35,7 @@ export class Outbox {
     this.#send = send;
   }
 
-  async send(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+  async send(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<VoterReply>> {
     const isTrial = message.content.kind === "ELECT" && message.content.trial;
     const lane = isTrial ? this.#lanes.trials : this.#lanes.others;
     return await new Promise((resolve, reject) => {

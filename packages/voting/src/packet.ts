@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { Answer, Envelope, Request } from "./messages.ts";
+import type { VoterReply, Envelope, Request } from "./messages.ts";
 import { isAnswer, isCount, isRecordOf, isRequest, isText } from "./message-shapes.ts";
 import { areNames } from "./roster.ts";
 
@@ -25,7 +25,7 @@ export type Refusal = "lists" | "start" | "replay" | "misdirected";
 const REFUSALS: ReadonlySet<unknown> = new Set<Refusal>(["lists", "start", "replay", "misdirected"]);
 
 /** The answer to a packet. */
-export interface Reply extends Packet<Answer | null | undefined> {
+export interface Reply extends Packet<VoterReply | null | undefined> {
   readonly isReply: true;
   readonly refused?: Refusal | undefined;
 }

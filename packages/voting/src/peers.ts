@@ -1,5 +1,5 @@
 import type { Clock, StoreMember } from "@leasehold/core";
-import type { Answer, PeerState } from "./messages.ts";
+import type { VoterReply, PeerState } from "./messages.ts";
 
 /** The reason of a server that answers, and does not vote yet or any more. */
 export const TAKES_NO_PART = "it takes no part.";
@@ -22,7 +22,7 @@ export class Peers {
   }
 
   /** Records an answer of a server, or that it gave none. */
-  heard(name: string, answer: Answer | undefined): void {
+  heard(name: string, answer: VoterReply | undefined): void {
     const takesPart = answer?.kind === "PING" ? answer.takesPart : answer !== undefined && answer.kind !== "SILENT";
     const why = takesPart ? undefined : answer ? TAKES_NO_PART : "it does not answer.";
     const known = this.#peers.get(name);

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "@leasehold/core";
 import { sendRequest } from "@leasehold/core/provider";
-import type { Answer, ElectionRequest, Request } from "./messages.ts";
+import type { VoterReply, ElectionRequest, Request } from "./messages.ts";
 
 /** All servers, for a server or an observer that asks them. */
 export interface Electorate {
@@ -10,13 +10,13 @@ export interface Electorate {
   readonly majority: number;
   readonly clock: Clock;
   /** Rejects if no answer comes in time. */
-  ask(to: string, request: Request, timeoutMs: number): Promise<Answer>;
+  ask(to: string, request: Request, timeoutMs: number): Promise<VoterReply>;
   /** Persists the highest write counter heard from each server. Does nothing without a disk. */
   remember(): Promise<void>;
 }
 
 /** One request to every server, and how the answers count. */
-export interface PollOptions<A extends Answer> {
+export interface PollOptions<A extends VoterReply> {
   readonly request: ElectionRequest;
   readonly timeoutMs: number;
   /** Milliseconds from the send. After them, the poll ends undecided once a majority has answered. @defaultValue `timeoutMs` */
@@ -24,7 +24,7 @@ export interface PollOptions<A extends Answer> {
   /** The poll rejects when this signal aborts. */
   readonly signal?: AbortSignal | undefined;
   /** Reports whether an answer counts. Any other answer counts as a failure. */
-  readonly isAnswer: (answer: Answer) => answer is A;
+  readonly isAnswer: (answer: VoterReply) => answer is A;
   readonly isYes: (answer: A) => boolean;
   /** Called at once for each answer that counts, also after the poll has ended. */
   readonly onAnswer?: ((server: string, answer: A) => void) | undefined;
@@ -44,7 +44,7 @@ export interface PollResult<A> {
 }
 
 /** `sendRequest` publishes a request to another server. A request to the own server is not published. */
-async function ask(server: Electorate, to: string, request: PollOptions<Answer>["request"], timeoutMs: number): Promise<Answer> {
+async function ask(server: Electorate, to: string, request: PollOptions<VoterReply>["request"], timeoutMs: number): Promise<VoterReply> {
   if (to === server.name) return await server.ask(to, request, timeoutMs);
   const { clock } = server;
   const { kind: operation, election } = request;
@@ -56,7 +56,7 @@ async function ask(server: Electorate, to: string, request: PollOptions<Answer>[
  * Asks every server to keep something on its disk. The own server keeps it before any other server hears of it. After a yes, the
  * write counters of the other servers are persisted. By its counter, a server that is given an older file is recognised later.
  */
-export async function pollToKeep<A extends Answer>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
+export async function pollToKeep<A extends VoterReply>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
   const { request, timeoutMs } = options;
   const { clock, everyone, name } = server;
   const { kind: operation, election } = request;
@@ -70,7 +70,7 @@ export async function pollToKeep<A extends Answer>(server: Electorate, options: 
 }
 
 /** Asks every server, and resolves as soon as the result is decided. Each server counts once, by its name. */
-export async function poll<A extends Answer>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
+export async function poll<A extends VoterReply>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
   const { request, timeoutMs, graceMs = timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
   signal?.throwIfAborted();
   const answers = new Map<string, A>();

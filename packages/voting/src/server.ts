@@ -1,12 +1,12 @@
 import type { Clock, StoreMember } from "@leasehold/core";
 import { membersText, sleep } from "@leasehold/core/provider";
-import { Admission, majorityOf } from "./admission.ts";
-import { Ballots } from "./ballots.ts";
+import { StartupRecovery, majorityOf } from "./startup-recovery.ts";
+import { VoterState } from "./voter-state.ts";
 import type { Disk } from "./disk.ts";
-import { keptOf, textOf } from "./memory-on-disk.ts";
+import { decodeStoredState, textOf } from "./voter-state-codec.ts";
 import type {
   Acknowledgement,
-  Answer,
+  VoterReply,
   Break,
   Elect,
   ElectionRequest,
@@ -15,7 +15,7 @@ import type {
   Pong,
   Release,
   Request,
-  Told,
+  StateReply,
   Transfer,
   Vote,
 } from "./messages.ts";
@@ -24,7 +24,7 @@ import { OBSERVER } from "./messages.ts";
 import { Pace } from "./pace.ts";
 import { Peers, TAKES_NO_PART } from "./peers.ts";
 import { PreVotes } from "./pre-votes.ts";
-import type { Troubles } from "./troubles.ts";
+import type { WarningLog } from "./warning-log.ts";
 
 /** The wait before a server that takes no part yet asks the others again. And the time that each has to answer. */
 const ASK_AGAIN_MS = 250;
@@ -51,11 +51,11 @@ export interface ServerOptions {
   /** Called once the server takes part with this list. All that it needs for that is on its disk by then. */
   readonly onBegun?: (() => void) | undefined;
   /** Receives warnings for a person. */
-  readonly troubles?: Pick<Troubles, "tell" | "lasts" | "ends"> | undefined;
+  readonly troubles?: Pick<WarningLog, "tell" | "lasts" | "ends"> | undefined;
 }
 
 /**
- * One server. It votes by the rules of {@link Ballots}, and asks the other servers. It answers once its changes are on its disk.
+ * One server. It votes by the rules of {@link VoterState}, and asks the other servers. It answers once its changes are on its disk.
  */
 export class Server {
   readonly name: string;
@@ -76,9 +76,9 @@ export class Server {
   readonly pace: Pace = new Pace();
   readonly #preVotes: PreVotes;
   readonly #peers: Peers;
-  #ballots: Ballots;
-  #admission: Admission;
-  /** The server may take part, as {@link Admission} has decided. */
+  #ballots: VoterState;
+  #admission: StartupRecovery;
+  /** The server may take part, as {@link StartupRecovery} has decided. */
   #takesPart = false;
   /** The counter of the latest write that has begun, and of the latest write that is certainly on the disk. */
   #writes = 0;
@@ -96,7 +96,7 @@ export class Server {
     this.majority = majorityOf(names.length);
     this.clock = clock;
     this.#start = clock.randomUuid();
-    this.#ballots = new Ballots(NOTHING, clock.monotonicMs());
+    this.#ballots = new VoterState(NOTHING, clock.monotonicMs());
     this.#admission = this.#admit({ forgot: true });
     this.#preVotes = new PreVotes(clock);
     this.#peers = new Peers(clock);
@@ -104,8 +104,8 @@ export class Server {
 
   /** Reads the disk and begins to listen. The server takes part as soon as it may; this does not wait for that. */
   async start(): Promise<void> {
-    const kept = keptOf(await this.#options.disk.read());
-    this.#ballots = new Ballots(kept ?? NOTHING, this.clock.monotonicMs());
+    const kept = decodeStoredState(await this.#options.disk.read());
+    this.#ballots = new VoterState(kept ?? NOTHING, this.clock.monotonicMs());
     this.#writes = kept?.writes ?? 0;
     this.#written = this.#writes;
     for (const [server, writes] of Object.entries(kept?.seen ?? {})) this.#seen.set(server, writes);
@@ -136,7 +136,7 @@ export class Server {
     return this.#isBroken || this.#closed.signal.aborted;
   }
 
-  get ballots(): Ballots {
+  get ballots(): VoterState {
     return this.#ballots;
   }
 
@@ -147,7 +147,7 @@ export class Server {
   }
 
   /** Asks one server, which may be this one. Rejects if no answer comes in time. */
-  async ask(to: string, request: Request, timeoutMs: number): Promise<Answer> {
+  async ask(to: string, request: Request, timeoutMs: number): Promise<VoterReply> {
     if (this.#closed.signal.aborted) throw new Error("This server is closed.");
     if (to === this.name) return await this.#answer(request, this.name);
     const answer = await this.#send(to, request, timeoutMs);
@@ -168,7 +168,7 @@ export class Server {
   }
 
   /** Returns the answer to another server's message; undefined if the message is not for this server. */
-  async receive(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+  async receive(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
     const { cluster, from, to, start, toStart, content } = message;
     if (from === OBSERVER) return this.#envelope(OBSERVER, start, await this.#answerObserver(content));
     if (cluster !== this.#options.cluster || to !== this.name || !this.others.includes(from)) return undefined;
@@ -186,7 +186,7 @@ export class Server {
   }
 
   /** Resolves with undefined if the receiver was started again, before the request arrived or while it was under way. */
-  async #send(to: string, content: Request, timeoutMs: number): Promise<Answer | undefined> {
+  async #send(to: string, content: Request, timeoutMs: number): Promise<VoterReply | undefined> {
     const toStart = this.#starts.get(to);
     const restarts = this.#restarts.get(to);
     const sentMs = this.clock.monotonicMs();
@@ -232,12 +232,12 @@ export class Server {
   }
 
   /** An observer has the secret and is not a server. It may read and give orders, and has no vote. */
-  async #answerObserver(content: Request): Promise<Answer> {
+  async #answerObserver(content: Request): Promise<VoterReply> {
     const mayAsk = content.kind === "READ" || content.kind === "BREAK" || content.kind === "TRANSFER";
     return mayAsk ? await this.#answer(content, OBSERVER) : { kind: "SILENT" };
   }
 
-  async #answer(request: Request, from: string): Promise<Answer> {
+  async #answer(request: Request, from: string): Promise<VoterReply> {
     if (request.kind === "TELL") return this.#told();
     if (request.kind === "PING") return this.#pong();
     if (!this.takesPart) return { kind: "SILENT" };
@@ -247,7 +247,7 @@ export class Server {
     return this.takesPart ? answer : { kind: "SILENT" };
   }
 
-  async #judge(request: ElectionRequest, from: string): Promise<Answer> {
+  async #judge(request: ElectionRequest, from: string): Promise<VoterReply> {
     const nowMs = this.clock.monotonicMs();
     const { election } = request;
     if (request.kind === "READ") {
@@ -286,7 +286,7 @@ export class Server {
     return this.#ballots.transfer(request, nowMs);
   }
 
-  #told(): Told {
+  #told(): StateReply {
     const { kept, orders } = this.#ballots;
     const longestLeaseMs = this.#ballots.longestLeaseMs(this.clock.monotonicMs());
     const { floor, clockFloor, isFresh, elections } = kept;
@@ -370,8 +370,8 @@ export class Server {
     return { kind: "PING", takesPart, syncMs: this.pace.syncMs(this.name), absent: this.#peers.absent };
   }
 
-  #admit({ forgot, isMoved }: { readonly forgot: boolean; readonly isMoved?: boolean | undefined }): Admission {
-    return new Admission({ servers: this.others.length + 1, startMs: this.clock.monotonicMs(), forgot, isMoved });
+  #admit({ forgot, isMoved }: { readonly forgot: boolean; readonly isMoved?: boolean | undefined }): StartupRecovery {
+    return new StartupRecovery({ servers: this.others.length + 1, startMs: this.clock.monotonicMs(), forgot, isMoved });
   }
 
   async #beTold(other: string): Promise<void> {
@@ -389,19 +389,19 @@ export class Server {
     const nowMs = this.clock.monotonicMs();
     if (this.#admission.isIntact(this.#ballots.longestLeaseMs(nowMs), nowMs)) {
       const movedOn = this.#admission.movedOn(this.#ballots.kept);
-      if (movedOn) await this.#beginWith(new Ballots(movedOn, nowMs));
+      if (movedOn) await this.#beginWith(new VoterState(movedOn, nowMs));
       else this.#takesPart = true;
     }
     const beginning = this.#admission.forgot ? this.#admission.beginning(nowMs, this.clock.wallMs()) : undefined;
     if (beginning) {
       this.#writes = beginning.writes;
-      await this.#beginWith(new Ballots(beginning.ballots, nowMs));
+      await this.#beginWith(new VoterState(beginning.ballots, nowMs));
     }
     if (this.#takesPart) this.#options.onBegun?.();
     return this.#takesPart;
   }
 
-  async #beginWith(ballots: Ballots): Promise<void> {
+  async #beginWith(ballots: VoterState): Promise<void> {
     const { version } = this.#ballots;
     this.#ballots = ballots;
     // A write of the former state may still be under way, and must not count for the new state.

@@ -2,6 +2,6 @@
 export { Server, type ServerOptions } from "./server.ts";
 export type { Disk } from "./disk.ts";
 export type { Transport } from "./transport.ts";
-export { OBSERVER, type Answer, type Envelope, type Request } from "./messages.ts";
+export { OBSERVER, type VoterReply, type Envelope, type Request } from "./messages.ts";
 export { administrationOf } from "./administration.ts";
 export { VotingLeaseStore } from "./voting-lease-store.ts";

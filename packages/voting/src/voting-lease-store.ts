@@ -36,17 +36,17 @@ import {
   type WatchOptions,
 } from "@leasehold/core/provider";
 import { administrationOf } from "./administration.ts";
-import { HIGHEST_DROPPED_TERM } from "./ballots.ts";
+import { HIGHEST_DROPPED_TERM } from "./voter-state.ts";
 import { CAPABILITIES, MAX_VALUE_BYTES, NAME } from "./capabilities.ts";
 import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
-import type { Answer, Sighted, Sign, Vote } from "./messages.ts";
+import type { VoterReply, LeaderReply, LeaderStatus, Vote } from "./messages.ts";
 import { openServer } from "./open-server.ts";
 import { LONGEST_LEASE_MS, type VotingLeaseStoreOptions } from "./options.ts";
 import { poll } from "./poll.ts";
-import type { Reign } from "./reign.ts";
+import type { VotingTerm } from "./voting-term.ts";
 import type { Server } from "./server.ts";
-import { Sightings } from "./sightings.ts";
-import type { DropReason, Troubles } from "./troubles.ts";
+import { LeaderStatuses } from "./leader-statuses.ts";
+import type { DropReason, WarningLog } from "./warning-log.ts";
 
 /**
  * With more elections than this, the outcomes of last claims are forgotten. They only tell when to claim again, and which
@@ -68,9 +68,9 @@ export class VotingLeaseStore implements LeaseStore {
   readonly capabilities: LeaseStoreCapabilities;
   readonly clock: Clock;
   readonly #server: Server;
-  readonly #sightings: Sightings;
+  readonly #sightings: LeaderStatuses;
   readonly #administration: Administration;
-  readonly #reigns = new WeakMap<Lease, Reign>();
+  readonly #reigns = new WeakMap<Lease, VotingTerm>();
   readonly #claiming = new Set<string>();
   /** The watchers of this process, which are woken when a claim of this process has won. */
   readonly #wakers = new Set<(election: string) => void>();
@@ -80,7 +80,7 @@ export class VotingLeaseStore implements LeaseStore {
   readonly #failed = new Set<string>();
   /** The earliest time for the next claim, by the votes of the last one. */
   readonly #nextClaimMs = new Map<string, number>();
-  #troubles: Troubles | undefined;
+  #troubles: WarningLog | undefined;
   #close: () => Promise<void>;
 
   /**
@@ -116,7 +116,7 @@ export class VotingLeaseStore implements LeaseStore {
     this.capabilities = { ...CAPABILITIES, maxLeaseMs: LONGEST_LEASE_MS };
     this.#server = server;
     this.clock = server.clock;
-    this.#sightings = new Sightings(server.clock);
+    this.#sightings = new LeaderStatuses(server.clock);
     this.#administration = administrationOf(server);
     this.#close = () => server.close();
   }
@@ -313,7 +313,7 @@ export class VotingLeaseStore implements LeaseStore {
     await this.#close();
   }
 
-  #reignOf(lease: Lease): Reign {
+  #reignOf(lease: Lease): VotingTerm {
     const reign = this.#reigns.get(lease);
     if (reign) return reign;
     throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${NAME} store.`);
@@ -371,7 +371,7 @@ export class VotingLeaseStore implements LeaseStore {
    * Reports whether a voter refuses for a leader that has released, as the own server knows. The RELEASE is on its way to that
    * voter.
    */
-  #isReleased(election: string, sign: Sign | undefined): boolean {
+  #isReleased(election: string, sign: LeaderStatus | undefined): boolean {
     const own = this.#server.ballots.sign(election, this.clock.monotonicMs());
     return own?.released === true && own.term === sign?.term && !sign.released;
   }
@@ -381,6 +381,6 @@ function taken(explanation: string): RenewOutcome {
   return { held: false, reason: "taken", barredUntilExpiry: false, explanation };
 }
 
-function isSighted(answer: Answer): answer is Sighted {
+function isSighted(answer: VoterReply): answer is LeaderReply {
   return answer.kind === "READ";
 }

@@ -19,10 +19,10 @@ import {
 } from "@leasehold/core";
 import { cannotPause, checkName, DEFAULT_REQUEST_TIMEOUT_MS, timedCheck, type Administration } from "@leasehold/core/provider";
 import { administrationOf, sightedBy } from "./administration.ts";
-import { majorityOf } from "./admission.ts";
+import { majorityOf } from "./startup-recovery.ts";
 import { CAPABILITIES, NAME } from "./capabilities.ts";
-import { Poster, secretsDiffer } from "./http-post.ts";
-import { OBSERVER, type Answer, type Request } from "./messages.ts";
+import { HttpClient, secretsDiffer } from "./http-client.ts";
+import { OBSERVER, type VoterReply, type Request } from "./messages.ts";
 import { checkAddress, checkSecret, LONGEST_LEASE_MS } from "./options.ts";
 import { replyOf, Seal, type Packet, type Reply, type Secret } from "./packet.ts";
 import { Peers } from "./peers.ts";
@@ -57,8 +57,8 @@ export class VotingObserver implements LeaseStore {
   readonly clock: Clock;
   readonly #electorate: Electorate;
   readonly #administration: Administration;
-  readonly #poster: Poster;
-  readonly #line: Line;
+  readonly #poster: HttpClient;
+  readonly #line: ObserverClient;
 
   constructor({ servers, secret, ca, clock = systemClock }: VotingObserverOptions) {
     checkSecret(secret);
@@ -68,8 +68,8 @@ export class VotingObserver implements LeaseStore {
     const urls = new Map(servers.map((address, index) => [address, checkAddress(`server number ${index + 1}`, address)]));
     if (urls.size < servers.length) throw new ConfigurationError("servers has an address twice.");
     this.clock = clock;
-    this.#poster = new Poster(ca);
-    const line = new Line(urls, new Seal(secret), this.#poster, clock);
+    this.#poster = new HttpClient(ca);
+    const line = new ObserverClient(urls, new Seal(secret), this.#poster, clock);
     this.#line = line;
     this.#electorate = {
       name: OBSERVER,
@@ -169,10 +169,10 @@ function notHere(): Promise<never> {
 }
 
 /** Carries an observer's requests to all servers. */
-class Line {
+class ObserverClient {
   readonly #urls: ReadonlyMap<string, URL>;
   readonly #seal: Seal;
-  readonly #poster: Poster;
+  readonly #poster: HttpClient;
   readonly #start: string;
   /** The server, and its start, that has answered at each address. */
   readonly #found = new Map<string, { readonly name: string; readonly start: string }>();
@@ -180,7 +180,7 @@ class Line {
   readonly peers: Peers;
   #id = 0;
 
-  constructor(urls: ReadonlyMap<string, URL>, seal: Seal, poster: Poster, clock: Clock) {
+  constructor(urls: ReadonlyMap<string, URL>, seal: Seal, poster: HttpClient, clock: Clock) {
     this.#urls = urls;
     this.#seal = seal;
     this.#poster = poster;
@@ -196,7 +196,7 @@ class Line {
     return [...names, ...unheard].slice(0, this.#urls.size).map((name) => this.peers.member(name));
   }
 
-  async ask(address: string, request: Request, timeoutMs: number): Promise<Answer> {
+  async ask(address: string, request: Request, timeoutMs: number): Promise<VoterReply> {
     const timeout = new AbortController();
     const timer = this.#clock.setTimer(() => timeout.abort(), timeoutMs);
     try {

@@ -1,9 +1,9 @@
 /** When a started server may take part, and with which state, by the reports of the others. */
 import { describe, expect, test } from "vitest";
-import { Admission, LONGEST_CLAIM_MS, majorityOf } from "../src/admission.ts";
-import type { Broken, Handover, Told } from "../src/messages.ts";
+import { StartupRecovery, LONGEST_CLAIM_MS, majorityOf } from "../src/startup-recovery.ts";
+import type { Broken, Handover, StateReply } from "../src/messages.ts";
 
-const TOLD: Told = {
+const TOLD: StateReply = {
   kind: "TELL",
   forgot: false,
   isFresh: false,
@@ -15,7 +15,7 @@ const TOLD: Told = {
 };
 const BROKEN: Broken = { id: "a break", number: 3, reason: "any", immediate: false };
 const HANDOVER: Handover = { id: "a hand-over", number: 4, candidateId: "x", timeoutMs: 1_000 };
-const start = (servers: number, forgot = true): Admission => new Admission({ servers, startMs: 1_000, forgot });
+const start = (servers: number, forgot = true): StartupRecovery => new StartupRecovery({ servers, startMs: 1_000, forgot });
 
 test.each([
   [1, 1],
@@ -29,7 +29,7 @@ test.each([
 });
 
 describe("a server whose file is from another list", () => {
-  const moved = (servers: number): Admission => new Admission({ servers, startMs: 1_000, forgot: false, isMoved: true });
+  const moved = (servers: number): StartupRecovery => new StartupRecovery({ servers, startMs: 1_000, forgot: false, isMoved: true });
   const OWN = { floor: 4, clockFloor: 1, isFresh: false, elections: { e: { term: 7, votedFor: "t", leaseDurationMs: 500 } } };
 
   test.each([
@@ -156,7 +156,7 @@ describe("a server that has lost its file", () => {
   });
 
   test("begins with all orders to the term that it begins with, and with no others", () => {
-    const begins = (...orders: ReadonlyArray<Told["orders"][string]>): unknown => {
+    const begins = (...orders: ReadonlyArray<StateReply["orders"][string]>): unknown => {
       const admission = start(3);
       for (const [at, name] of ["b", "c"].entries())
         admission.hears(

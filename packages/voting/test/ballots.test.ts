@@ -1,11 +1,11 @@
 /** The rules by which one server votes. */
 import { describe, expect, test } from "vitest";
-import { Ballots } from "../src/ballots.ts";
+import { VoterState } from "../src/voter-state.ts";
 import { again, breakOf, elect, EMPTY, lead, LEASE, release } from "./one-election.ts";
 
 describe("one vote in each term", () => {
   test("is for one claim, also after a start, and is repeated for that claim", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     expect(ballots.elect(elect(1, "x"), 0).granted).toBe(true);
     expect(ballots.elect(elect(1, "x"), 0).granted).toBe(true);
     expect(ballots.elect(elect(1, "y"), 0).granted).toBe(false);
@@ -17,7 +17,7 @@ describe("one vote in each term", () => {
   });
 
   test("is on the disk before the answer, and a trial changes nothing", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     expect(ballots.elect(elect(9, "x", true), 0).granted).toBe(true);
     expect(ballots.version).toBe(0);
     expect(ballots.termOf("e")).toBe(0);
@@ -26,7 +26,7 @@ describe("one vote in each term", () => {
   });
 
   test("is not a lease: it does not block a later term", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     ballots.elect(elect(1, "x"), 0);
     expect(ballots.elect(elect(2, "y"), 0).granted).toBe(true);
   });
@@ -34,7 +34,7 @@ describe("one vote in each term", () => {
 
 describe("a LEAD", () => {
   test("blocks other candidates for its lease, and tells them for how long", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     expect(ballots.lead(lead(1, 1), "a", 100).taken).toBe(true);
     expect(ballots.elect(elect(2, "y"), 500)).toMatchObject({ granted: false, waitMs: 600, term: 1 });
     expect(ballots.elect(elect(2, "y", true), 1_099).granted).toBe(false);
@@ -42,7 +42,7 @@ describe("a LEAD", () => {
   });
 
   test("with an older number extends nothing; one of a lower term is refused, one of a higher term accepted", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     ballots.lead(lead(2, 2), "a", 0);
     ballots.lead(lead(2, 1), "a", 900);
     expect(ballots.waitMs("e", 900)).toBe(100);
@@ -52,7 +52,7 @@ describe("a LEAD", () => {
   });
 
   test("of a term below a failed vote is refused but recorded, and so is its RELEASE", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     ballots.elect(elect(5, "x"), 0);
     expect(ballots.lead(lead(4, 1), "b", 10).taken).toBe(false);
     expect(ballots.sign("e", 20)).toMatchObject({ term: 4, ageMs: 10, released: false });
@@ -64,7 +64,7 @@ describe("a LEAD", () => {
   });
 
   test("blocks after a start as well, for the lease that was kept with its first acknowledgement", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     ballots.lead(lead(4, 1), "a", 0);
     expect(ballots.version).toBe(1);
     ballots.lead(lead(4, 2), "a", 300);
@@ -76,21 +76,21 @@ describe("a LEAD", () => {
   });
 
   test("with a shorter lease does not replace a longer lease that may still be valid", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     ballots.lead(lead(1, 1, 5_000), "a", 0);
     ballots.lead(lead(2, 1), "b", 10);
     expect(again(ballots, 20).waitMs("e", 20)).toBe(5_000);
   });
 
   test("of an election that an intact file lacks is new: nothing blocks a vote", () => {
-    const ballots = new Ballots({ ...EMPTY, elections: { other: { term: 3, votedFor: null, leaseDurationMs: 9_000 } } }, 0);
+    const ballots = new VoterState({ ...EMPTY, elections: { other: { term: 3, votedFor: null, leaseDurationMs: 9_000 } } }, 0);
     expect(ballots.elect(elect(1, "x"), 0).granted).toBe(true);
   });
 });
 
 describe("a RELEASE", () => {
   test("lifts the block of its own term, and later LEADs of that term block no candidate", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     ballots.lead(lead(1, 1), "a", 0);
     ballots.release(release(1, 2), "a", 10);
     expect(ballots.lead(lead(1, 2), "a", 20).taken).toBe(false);
@@ -98,14 +98,14 @@ describe("a RELEASE", () => {
   });
 
   test("does not lift the block of a later term", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     ballots.lead(lead(2, 1), "b", 0);
     ballots.release(release(1, 5), "a", 10);
     expect(ballots.waitMs("e", 10)).toBe(990);
   });
 
   test("blocks for its hold, once, also after a start", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     ballots.lead(lead(1, 1), "a", 0);
     ballots.release(release(1, 1, 3_000), "a", 10);
     ballots.release(release(1, 1, 3_000), "a", 900);
@@ -115,7 +115,7 @@ describe("a RELEASE", () => {
 });
 
 test("a released lease does not block after a start, and counts for others no longer than the next one may be valid", () => {
-  const ballots = new Ballots(EMPTY, 0);
+  const ballots = new VoterState(EMPTY, 0);
   ballots.lead(lead(1, 1), "a", 0);
   expect(ballots.longestLeaseMs(0)).toBe(LEASE);
   ballots.release(release(1, 1), "a", 100);
@@ -126,7 +126,7 @@ test("a released lease does not block after a start, and counts for others no lo
 });
 
 test("the term of the clock blocks votes up to it, and blocks no LEAD", () => {
-  const ballots = new Ballots({ ...EMPTY, clockFloor: 100, isFresh: true }, 0);
+  const ballots = new VoterState({ ...EMPTY, clockFloor: 100, isFresh: true }, 0);
   expect(ballots.elect(elect(100, "x"), 0)).toMatchObject({ granted: false, term: 100 });
   expect(ballots.lead(lead(7, 1), "a", 0).taken).toBe(true);
   expect(ballots.kept.isFresh).toBe(false);
@@ -134,7 +134,7 @@ test("the term of the clock blocks votes up to it, and blocks no LEAD", () => {
 
 describe("a BREAK", () => {
   test("ends only its own term: its LEADs are refused and not recorded, also after a start, and the block stays", () => {
-    const ballots = new Ballots(EMPTY, 0);
+    const ballots = new VoterState(EMPTY, 0);
     ballots.lead(lead(4, 1), "a", 0);
     expect(ballots.break(breakOf(3), 0).taken).toBe(false);
     expect(ballots.break(breakOf(5), 0).taken).toBe(false);
@@ -150,12 +150,12 @@ describe("a BREAK", () => {
   });
 
   test("lifts a hold; an immediate break lifts the block as well, also after a start", () => {
-    const held = new Ballots(EMPTY, 0);
+    const held = new VoterState(EMPTY, 0);
     held.lead(lead(4, 1), "a", 0);
     held.release(release(4, 1, 60_000), "a", 10);
     held.break(breakOf(4), 20);
     expect([held.waitMs("e", 20), again(held, 30).waitMs("e", 30)]).toEqual([0, 0]);
-    const led = new Ballots(EMPTY, 0);
+    const led = new VoterState(EMPTY, 0);
     led.lead(lead(4, 1), "a", 0);
     led.break(breakOf(4, true), 20);
     expect([led.waitMs("e", 20), again(led, 30).waitMs("e", 30)]).toEqual([0, 0]);

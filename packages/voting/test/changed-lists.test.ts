@@ -1,6 +1,6 @@
 /** A list of servers that gets shorter, one server at a time, while a server leads. */
 import { expect, test } from "vitest";
-import { textOf } from "../src/memory-on-disk.ts";
+import { textOf } from "../src/voter-state-codec.ts";
 import { clusterOf } from "../src/roster.ts";
 import { VotingLeaseStore } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";

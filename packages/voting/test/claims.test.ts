@@ -1,7 +1,7 @@
 /** The winner of several claims at once, and the time at which a loser claims again. */
 import { expect, test } from "vitest";
 import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
-import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
+import { VotingLeaseStore, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const LEASE_MS = 3_000;
@@ -142,7 +142,7 @@ test("a read without answers ends at once when it is cancelled", async () => {
 class Losing extends Cluster {
   readonly lost = new Set<string>();
 
-  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
     const { content } = message;
     const kind = content.kind === "ELECT" && content.trial ? "trial" : content.kind;
     return this.lost.has(kind) ? undefined : await super.carry(message);
@@ -230,7 +230,7 @@ test("a candidate refused for a broken term that only others know claims again o
 
 /** Only the own server grants a trial. */
 class Refusing extends Cluster {
-  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
     const answer = await super.carry(message);
     return answer?.content.kind === "VOTE" ? { ...answer, content: { ...answer.content, granted: false, waitMs: 0 } } : answer;
   }

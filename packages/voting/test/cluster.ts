@@ -3,7 +3,7 @@ import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import {
   Server,
-  type Answer,
+  type VoterReply,
   type Disk,
   type Envelope,
   type Request,
@@ -28,7 +28,7 @@ export class Cluster {
   latencyMs = 1;
   /** All requests from one server to another, without pings. */
   readonly sent: Envelope<Request>[] = [];
-  readonly #receivers = new Map<string, (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>>();
+  readonly #receivers = new Map<string, (message: Envelope<Request>) => Promise<Envelope<VoterReply> | undefined>>();
 
   constructor(count = 3) {
     this.names = Array.from({ length: count }, (_, index) => String.fromCharCode(97 + index));
@@ -72,12 +72,12 @@ export class Cluster {
   }
 
   /** Delivers a message, perhaps once more. */
-  async deliver(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+  async deliver(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
     return await this.#receivers.get(message.to)?.(message);
   }
 
   /** Carries a message to its receiver, and returns the answer; undefined if one of them is lost. */
-  protected async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+  protected async carry(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
     const { to, from } = message;
     if (this.away.has(to) || this.away.has(from)) return undefined;
     await sleep(this.clock, this.latencyMs);
@@ -86,7 +86,7 @@ export class Cluster {
     return this.deaf.has(from) ? undefined : answer;
   }
 
-  async #send(message: Envelope<Request>, clock: Clock, timeoutMs: number): Promise<Envelope<Answer>> {
+  async #send(message: Envelope<Request>, clock: Clock, timeoutMs: number): Promise<Envelope<VoterReply>> {
     if (message.content.kind !== "PING") this.sent.push(message);
     return await new Promise((resolve, reject) => {
       const timer = clock.setTimer(() => reject(new Error(`${message.to} does not answer.`)), timeoutMs);

@@ -1,21 +1,21 @@
 /** Finished elections. A voter keeps a thousand of them, and one number for all others. */
 import { expect, test } from "vitest";
-import { Admission } from "../src/admission.ts";
-import { Ballots } from "../src/ballots.ts";
-import { keptOf, textOf } from "../src/memory-on-disk.ts";
-import type { Told } from "../src/messages.ts";
+import { StartupRecovery } from "../src/startup-recovery.ts";
+import { VoterState } from "../src/voter-state.ts";
+import { decodeStoredState, textOf } from "../src/voter-state-codec.ts";
+import type { StateReply } from "../src/messages.ts";
 import { breakOf, elect, EMPTY, lead, LEASE, release, transfer } from "./one-election.ts";
 
 /** An election is finished after this time without a message about it. */
 const GRACE_MS = 60_000;
 
 /** Votes in `count` other elections, and once more when these are finished. */
-function crowd(ballots: Ballots, nowMs: number, term = 2, count = 1_000): void {
+function crowd(ballots: VoterState, nowMs: number, term = 2, count = 1_000): void {
   for (let index = 0; index < count; index += 1) ballots.elect({ ...elect(term, "y"), election: `next${index}` }, nowMs);
   ballots.elect({ ...elect(term, "y"), election: "last" }, nowMs + GRACE_MS);
 }
 
-function toldBy({ kept, orders }: Ballots): Told {
+function toldBy({ kept, orders }: VoterState): StateReply {
   const terms = Object.fromEntries(Object.entries(kept.elections).map(([name, { term }]) => [name, term]));
   return {
     kind: "TELL",
@@ -30,7 +30,7 @@ function toldBy({ kept, orders }: Ballots): Told {
 }
 
 test("finished elections above a thousand become one number", () => {
-  const ballots = new Ballots(EMPTY, 0);
+  const ballots = new VoterState(EMPTY, 0);
   for (let index = 1; index <= 1_200; index += 1) ballots.elect({ ...elect(index, "x"), election: `e${index}` }, index);
   expect(Object.keys(ballots.kept.elections).length).toBe(1_200);
   ballots.elect({ ...elect(1, "x"), election: "last" }, GRACE_MS + 1_200);
@@ -45,13 +45,13 @@ test("finished elections above a thousand become one number", () => {
 });
 
 test("an unfinished election displaces none, and no vote is answered before its displacement is on the disk", () => {
-  const ballots = new Ballots(EMPTY, 0);
+  const ballots = new VoterState(EMPTY, 0);
   ballots.elect({ ...elect(5, "x"), election: "voted" }, 0);
   for (let index = 0; index < 1_200; index += 1) ballots.lead({ ...lead(4, 1), election: `led${index}` }, "a", 1);
   ballots.elect({ ...elect(9, "y"), election: "one" }, GRACE_MS);
   expect(ballots.lead({ ...lead(5, 1), election: "voted" }, "a", GRACE_MS).taken).toBe(true);
 
-  const voted = new Ballots(EMPTY, 0);
+  const voted = new VoterState(EMPTY, 0);
   voted.elect({ ...elect(5, "x"), election: "voted" }, 0);
   crowd(voted, 0, 4);
   expect(voted.kept.elections["voted"]).toBeUndefined();
@@ -59,14 +59,14 @@ test("an unfinished election displaces none, and no vote is answered before its 
 });
 
 test("a claim stays under way for a while after its vote: its first LEAD is accepted despite many other votes", () => {
-  const ballots = new Ballots(EMPTY, 0);
+  const ballots = new VoterState(EMPTY, 0);
   ballots.elect(elect(2, "t2"), 0);
   for (let index = 0; index < 2_000; index += 1) ballots.elect({ ...elect(4, "y"), election: `next${index}` }, 1);
   expect(ballots.lead(lead(2, 1), "a", 10_000).taken).toBe(true);
 });
 
 test("a leader that was silent for its lease may be heard again: a voter that was cut off or frozen has not dropped it", () => {
-  const ballots = new Ballots(EMPTY, 0);
+  const ballots = new VoterState(EMPTY, 0);
   const nameOf = (index: number): string => `led${index}`;
   const termOf = (index: number): number => 1 + ((index * 7) % 10);
   const leads = (number: number, nowMs: number): boolean[] =>
@@ -81,7 +81,7 @@ test("a leader that was silent for its lease may be heard again: a voter that wa
 });
 
 test("elections that were heard of longest ago are dropped first, led or not", () => {
-  const ballots = new Ballots(EMPTY, 0);
+  const ballots = new VoterState(EMPTY, 0);
   ballots.lead(lead(1, 1), "a", 0);
   for (let index = 0; index < 1_000; index += 1) ballots.elect({ ...elect(4, "y"), election: `next${index}` }, 1);
   ballots.lead(lead(1, 2), "a", 2);
@@ -91,7 +91,7 @@ test("elections that were heard of longest ago are dropped first, led or not", (
 });
 
 test("a broken term stays broken after its election was dropped", () => {
-  const ballots = new Ballots(EMPTY, 0);
+  const ballots = new VoterState(EMPTY, 0);
   ballots.lead(lead(4, 1), "a", 0);
   ballots.break(breakOf(4, true), 0);
   crowd(ballots, LEASE);
@@ -100,7 +100,7 @@ test("a broken term stays broken after its election was dropped", () => {
 });
 
 test("an overtaken transfer does not return from a server that missed the later one, though that one was dropped", () => {
-  const [one, other] = [new Ballots(EMPTY, 0), new Ballots(EMPTY, 0)];
+  const [one, other] = [new VoterState(EMPTY, 0), new VoterState(EMPTY, 0)];
   for (const voter of [one, other]) {
     voter.lead(lead(7, 1), "a", 0);
     voter.transfer(transfer(7, "first", 1, 1_000_000), 0);
@@ -109,17 +109,17 @@ test("an overtaken transfer does not return from a server that missed the later 
   one.release(release(7, 1), "a", 0);
   crowd(one, LEASE + 10);
   expect(one.kept.elections).not.toHaveProperty("e");
-  const admission = new Admission({ servers: 3, startMs: 0, forgot: true });
+  const admission = new StartupRecovery({ servers: 3, startMs: 0, forgot: true });
   admission.hears("b", toldBy(one), 0, 0);
   admission.hears("c", toldBy(other), 0, 0);
   expect(admission.beginning(0, 0)?.ballots.elections["e"]).toEqual({ term: 8, votedFor: null, leaseDurationMs: 0 });
 });
 
 test("an election at the highest terms is never dropped, because every other one would have to exceed it", () => {
-  const ballots = new Ballots(EMPTY, 0);
+  const ballots = new VoterState(EMPTY, 0);
   ballots.lead(lead(Number.MAX_SAFE_INTEGER, 1), "a", 0);
   ballots.break(breakOf(Number.MAX_SAFE_INTEGER, true), 0);
   crowd(ballots, LEASE, 2, 1_100);
   expect(ballots.kept.floor).toBe(2);
-  expect(keptOf(textOf({ writes: 1, seen: {}, ...ballots.kept }))).toBeDefined();
+  expect(decodeStoredState(textOf({ writes: 1, seen: {}, ...ballots.kept }))).toBeDefined();
 });

@@ -1,19 +1,19 @@
 /** A voter with a transfer order votes for one candidate only, until the order has timed out. */
 import { expect, test } from "vitest";
-import { Ballots } from "../src/ballots.ts";
+import { VoterState } from "../src/voter-state.ts";
 import { again, breakOf, elect, EMPTY, lead, LEASE, release, transfer } from "./one-election.ts";
 
 const TIMEOUT = 10_000;
 
 /** A voter that knows of a leader of term 4, since time 0. */
-function led(): Ballots {
-  const ballots = new Ballots(EMPTY, 0);
+function led(): VoterState {
+  const ballots = new VoterState(EMPTY, 0);
   ballots.lead(lead(4, 1), "a", 0);
   return ballots;
 }
 
 /** Reports whether the voter would vote for each candidate in the next term. */
-function votesFor(ballots: Ballots, nowMs: number, ...candidates: readonly string[]): readonly boolean[] {
+function votesFor(ballots: VoterState, nowMs: number, ...candidates: readonly string[]): readonly boolean[] {
   return candidates.map((id) => ballots.elect(elect(5, id, true, id), nowMs).granted);
 }
 
@@ -52,8 +52,8 @@ test("without a leader the time counts from the order, and the same order again 
 
 test("an order to another term is refused, and a vote or a LEAD of a newer term ends an order", () => {
   for (const [end, at] of [
-    [(ballots: Ballots) => ballots.elect(elect(5, "n", false, "named"), LEASE), LEASE],
-    [(ballots: Ballots) => ballots.lead(lead(5, 1), "b", 500), 500 + LEASE],
+    [(ballots: VoterState) => ballots.elect(elect(5, "n", false, "named"), LEASE), LEASE],
+    [(ballots: VoterState) => ballots.lead(lead(5, 1), "b", 500), 500 + LEASE],
   ] as const) {
     const ballots = led();
     for (const term of [3, 5]) expect(ballots.transfer(transfer(term, "named"), 10).taken).toBe(false);
@@ -62,7 +62,7 @@ test("an order to another term is refused, and a vote or a LEAD of a newer term 
     expect(ballots.transfer(transfer(4, "named"), at).taken).toBe(false);
     expect(ballots.elect(elect(6, "o", true, "other"), at).granted).toBe(true);
   }
-  expect(new Ballots(EMPTY, 0).transfer(transfer(0, "named"), 0).taken).toBe(false);
+  expect(new VoterState(EMPTY, 0).transfer(transfer(0, "named"), 0).taken).toBe(false);
 });
 
 test("the latest order counts: an order that it has overtaken is refused whenever it arrives", () => {
@@ -103,8 +103,8 @@ test("a break that came before a transfer, and is given again after it, lifts th
 });
 
 test("of orders with the same number a break counts, an immediate one first; of two transfers the first to arrive", () => {
-  const handOver = (ballots: Ballots): unknown => ballots.transfer(transfer(4, "named"), 10);
-  const breakIt = (ballots: Ballots): unknown => ballots.break(breakOf(4), 10);
+  const handOver = (ballots: VoterState): unknown => ballots.transfer(transfer(4, "named"), 10);
+  const breakIt = (ballots: VoterState): unknown => ballots.break(breakOf(4), 10);
   for (const orders of [
     [handOver, breakIt],
     [breakIt, handOver],
@@ -116,7 +116,7 @@ test("of orders with the same number a break counts, an immediate one first; of 
     expect(votesFor(ballots, LEASE - 1, "other")).toEqual([false]);
     expect(votesFor(ballots, LEASE, "other")).toEqual([true]);
   }
-  const breakAtOnce = (ballots: Ballots): unknown => ballots.break({ ...breakOf(4, true), id: "at once" }, 10);
+  const breakAtOnce = (ballots: VoterState): unknown => ballots.break({ ...breakOf(4, true), id: "at once" }, 10);
   for (const orders of [
     [breakIt, breakAtOnce],
     [breakAtOnce, breakIt],
@@ -171,7 +171,7 @@ test("a RELEASE carries the order to a voter without it: the time counts from th
   expect(votesFor(ballots, 100 + TIMEOUT, "other")).toEqual([true]);
   expect(votesFor(again(ballots, 200), 200 + LEASE, "named", "other")).toEqual([true, false]);
 
-  const unheard = new Ballots(EMPTY, 0);
+  const unheard = new VoterState(EMPTY, 0);
   unheard.release(released, "a", 100);
   expect(votesFor(unheard, 100, "named", "other")).toEqual([true, false]);
 

@@ -1,6 +1,6 @@
 import type { VirtualClock } from "@leasehold/core/testing";
 import type { Transfer } from "../src/messages.ts";
-import type { Answer, Envelope, Request } from "../src/simulation.ts";
+import type { VoterReply, Envelope, Request } from "../src/simulation.ts";
 
 /** A transfer order, as it was sent for the first time. */
 interface Asked extends Pick<Transfer, "id" | "number" | "term" | "candidateId" | "timeoutMs"> {
@@ -69,7 +69,7 @@ export class HandoverPromise {
    *
    * @param ownKeeps the asking server keeps the order as well.
    */
-  answers({ to, content }: Envelope<Request>, answer: Answer, majority: number, ownKeeps: boolean): void {
+  answers({ to, content }: Envelope<Request>, answer: VoterReply, majority: number, ownKeeps: boolean): void {
     const asked = this.#asked;
     if (content.kind !== "TRANSFER" || content.id !== asked?.id || answer.kind !== "TRANSFER" || !answer.taken) return;
     const keepers = asked.keepers.add(to).size + (ownKeeps ? 1 : 0);

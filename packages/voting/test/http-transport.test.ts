@@ -9,7 +9,7 @@ import { HttpTransport } from "../src/http-transport.ts";
 import type { Request } from "../src/messages.ts";
 import { Seal, type Packet, type Reply } from "../src/packet.ts";
 import { clusterOf } from "../src/roster.ts";
-import { Troubles } from "../src/troubles.ts";
+import { WarningLog } from "../src/warning-log.ts";
 import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./servers.ts";
 
 const NAMES = ["a", "b"];
@@ -242,7 +242,7 @@ test("a server has met each server with its list that it answers, though it has 
   const metBefore: string[][] = [];
   const transport = new HttpTransport({
     ...{ server: "a", servers: urls, secret: SECRET, listen: { host, port: Number(port), tls: undefined }, ca: undefined },
-    ...{ clock: systemClock, troubles: new Troubles(systemClock, "a"), onMet: (name) => void met.push(name) },
+    ...{ clock: systemClock, troubles: new WarningLog(systemClock, "a"), onMet: (name) => void met.push(name) },
   });
   onTestFinished(() => transport.close());
   await transport.listen((message) => {

@@ -1,11 +1,11 @@
 /** The start of another server that counts, and its packets that count. */
 import { expect, test } from "vitest";
-import { LiveStarts } from "../src/live-starts.ts";
+import { PeerIncarnations } from "../src/peer-incarnations.ts";
 
 /** The start at each server's address, and the number of requests for it. */
 function world(present: Record<string, string | undefined>) {
   const asked: string[] = [];
-  const starts = new LiveStarts(async (name) => {
+  const starts = new PeerIncarnations(async (name) => {
     asked.push(name);
     return present[name];
   });

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Faults, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { Faults, HeldRequests, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock, LeaseStore } from "@leasehold/core";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
@@ -19,7 +19,7 @@ const LOOK_MS = 2;
  * Three servers on ports of loopback, with directories of their own, in moved time. All messages between one of them and the
  * others pass a network that can fail.
  */
-export class LoopbackPlace implements Place {
+export class LoopbackPlace implements TestEnvironment {
   readonly #folder: string;
   readonly #ports: Readonly<Record<Name, number>>;
   /** The networks to a and b, and to the unreliable server. */

@@ -1,7 +1,7 @@
 /** A server loses its state while its vote still counts, or while its acknowledgement of a LEAD does. */
 import { expect, test } from "vitest";
 import type { AcquireOutcome } from "@leasehold/core/provider";
-import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
+import { VotingLeaseStore, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
 import { Cluster, shifted } from "./cluster.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 20_000 };
@@ -15,7 +15,7 @@ class Delayed extends Cluster {
     this.#letGo.resolve();
   }
 
-  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
     const fate = this.fate(message);
     if (fate === "is lost") return undefined;
     if (fate === "waits") await this.#letGo.promise;

@@ -1,18 +1,18 @@
 /** The state that a server has written, and texts that count as lost. */
 import { expect, test } from "vitest";
-import { keptOf, textOf, type Kept } from "../src/memory-on-disk.ts";
+import { decodeStoredState, textOf, type StoredState } from "../src/voter-state-codec.ts";
 
 const BALLOT = { term: 3, votedFor: "a", leaseDurationMs: 15_000 };
-const KEPT: Kept = { writes: 2, floor: 1, clockFloor: 0, isFresh: false, elections: { e: BALLOT }, seen: { b: 7 } };
+const KEPT: StoredState = { writes: 2, floor: 1, clockFloor: 0, isFresh: false, elections: { e: BALLOT }, seen: { b: 7 } };
 
 test("a written state is read unchanged", () => {
-  expect(keptOf(textOf(KEPT))).toEqual(KEPT);
+  expect(decodeStoredState(textOf(KEPT))).toEqual(KEPT);
   const broken = { id: "one", number: 1, reason: "why not", immediate: false };
   const handover = { id: "another", number: 2, candidateId: "c", timeoutMs: 30_000 };
   const ordered = { ...KEPT, elections: { e: { ...BALLOT, broken, handover } } };
-  expect(keptOf(textOf(ordered))).toEqual(ordered);
+  expect(decodeStoredState(textOf(ordered))).toEqual(ordered);
   const unvoted = { ...KEPT, elections: { e: { ...BALLOT, votedFor: null } } };
-  expect(keptOf(textOf(unvoted))).toEqual(unvoted);
+  expect(decodeStoredState(textOf(unvoted))).toEqual(unvoted);
 });
 
 test.for<readonly [string, object]>([
@@ -25,5 +25,5 @@ test.for<readonly [string, object]>([
   ["a transfer order without a candidate", { handover: { id: "i", number: 1, timeoutMs: 30_000 } }],
 ])("a file that has an election with %s counts as lost", ([, wrong]) => {
   const text = JSON.stringify({ schema: 1, ...KEPT, elections: { e: { ...BALLOT, ...wrong } } });
-  expect(keptOf(text)).toBeUndefined();
+  expect(decodeStoredState(text)).toBeUndefined();
 });

@@ -1,8 +1,8 @@
-import { Ballots, type KeptBallots } from "../src/ballots.ts";
+import { VoterState, type StoredVoterState } from "../src/voter-state.ts";
 import type { Break, Elect, Lead, Release, Transfer } from "../src/messages.ts";
 
 export const LEASE = 1_000;
-export const EMPTY: KeptBallots = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
+export const EMPTY: StoredVoterState = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
 export const elect = (term: number, termId: string, trial = false, candidateId = "c"): Elect => ({
   kind: "ELECT",
   election: "e",
@@ -54,4 +54,4 @@ export const transfer = (term: number, candidateId: string, number = 1, timeoutM
   timeoutMs,
 });
 /** The same voter, started again with the state that it has kept. */
-export const again = (ballots: Ballots, nowMs: number): Ballots => new Ballots(structuredClone(ballots.kept), nowMs);
+export const again = (ballots: VoterState, nowMs: number): VoterState => new VoterState(structuredClone(ballots.kept), nowMs);

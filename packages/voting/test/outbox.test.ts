@@ -1,7 +1,7 @@
 /** Messages to one server share packets. */
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import type { Answer, Elect, Envelope, Request } from "../src/messages.ts";
+import type { VoterReply, Elect, Envelope, Request } from "../src/messages.ts";
 import { Outbox } from "../src/outbox.ts";
 
 const TRIAL: Elect = {
@@ -23,14 +23,14 @@ const read = (election: string): Request => ({ kind: "READ", election });
 interface Sent {
   readonly messages: readonly Envelope<Request>[];
   readonly signal: AbortSignal;
-  readonly reply: PromiseWithResolvers<ReadonlyArray<Envelope<Answer> | undefined>>;
+  readonly reply: PromiseWithResolvers<ReadonlyArray<Envelope<VoterReply> | undefined>>;
 }
 
 function world() {
   const clock = new VirtualClock();
   const sent: Sent[] = [];
   const outbox = new Outbox(clock, async (messages, signal) => {
-    const reply = Promise.withResolvers<ReadonlyArray<Envelope<Answer> | undefined>>();
+    const reply = Promise.withResolvers<ReadonlyArray<Envelope<VoterReply> | undefined>>();
     sent.push({ messages, signal, reply });
     return await reply.promise;
   });

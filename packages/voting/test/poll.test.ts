@@ -2,7 +2,7 @@
 import { getEventListeners } from "node:events";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import type { Answer, Sighted } from "../src/messages.ts";
+import type { VoterReply, LeaderReply } from "../src/messages.ts";
 import { poll, pollToKeep, type PollResult } from "../src/poll.ts";
 
 const YES = { kind: "READ", sign: undefined, absent: [] } as const;
@@ -19,7 +19,7 @@ const NO = { kind: "READ", sign: SIGN, absent: [] } as const;
 
 function world(everyone: readonly string[], signal?: AbortSignal, graceMs?: number) {
   const clock = new VirtualClock();
-  const asked = new Map<string, PromiseWithResolvers<Answer>>();
+  const asked = new Map<string, PromiseWithResolvers<VoterReply>>();
   const heard: string[] = [];
   const electorate = {
     name: everyone[0]!,
@@ -28,18 +28,18 @@ function world(everyone: readonly string[], signal?: AbortSignal, graceMs?: numb
     clock,
     remember: () => Promise.resolve(),
     ask: (to: string) => {
-      const one = Promise.withResolvers<Answer>();
+      const one = Promise.withResolvers<VoterReply>();
       asked.set(to, one);
       return one.promise;
     },
   };
-  const state: { result?: PollResult<Sighted> } = {};
+  const state: { result?: PollResult<LeaderReply> } = {};
   const polling = poll(electorate, {
     request: { kind: "READ", election: "e" },
     timeoutMs: 1_000,
     graceMs,
     signal,
-    isAnswer: (answer): answer is Sighted => answer.kind === "READ",
+    isAnswer: (answer): answer is LeaderReply => answer.kind === "READ",
     isYes: ({ sign }) => sign === undefined,
     onAnswer: (name) => void heard.push(name),
   });
@@ -47,7 +47,7 @@ function world(everyone: readonly string[], signal?: AbortSignal, graceMs?: numb
     (result) => (state.result = result),
     () => undefined,
   );
-  const say = async (name: string, answer: Answer | Error): Promise<void> => {
+  const say = async (name: string, answer: VoterReply | Error): Promise<void> => {
     if (answer instanceof Error) asked.get(name)!.reject(answer);
     else asked.get(name)!.resolve(answer);
     await clock.advance(0);
@@ -163,13 +163,13 @@ test("a request to all servers is kept once the own server has persisted the oth
     },
     ask: (to: string) => {
       done.push(to);
-      return Promise.resolve<Answer>(YES);
+      return Promise.resolve<VoterReply>(YES);
     },
   };
   const kept = pollToKeep(electorate, {
     request: { kind: "READ", election: "e" },
     timeoutMs: 1_000,
-    isAnswer: (answer): answer is Sighted => answer.kind === "READ",
+    isAnswer: (answer): answer is LeaderReply => answer.kind === "READ",
     isYes: () => true,
   }).then(({ outcome }) => done.push(outcome));
   await clock.advance(500);

@@ -3,7 +3,7 @@ import { ProcessClock, SeededRandom } from "@leasehold/core/testing";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
 import { Broken, violationIn, type RandomRun } from "@leasehold/test-kit/simulated/random-run";
 import { clusterOf } from "../src/roster.ts";
-import { Server, VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
+import { Server, VotingLeaseStore, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
 import { CAPABILITIES } from "../src/capabilities.ts";
 
 const NAMES = ["a", "b", "c", "d", "e"];
@@ -20,7 +20,7 @@ interface Process {
   readonly name: string;
   readonly clock: ProcessClock;
   readonly electors: Elector[];
-  receive?: (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>;
+  receive?: (message: Envelope<Request>) => Promise<Envelope<VoterReply> | undefined>;
 }
 
 interface Leading {
@@ -212,7 +212,7 @@ class RandomFailover {
     this.#disks.set(name, text);
   }
 
-  #carry({ name, clock }: Process, message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+  #carry({ name, clock }: Process, message: Envelope<Request>, timeoutMs: number): Promise<Envelope<VoterReply>> {
     this.#requests += 1;
     const { to } = message;
     return new Promise((resolve, reject) => {

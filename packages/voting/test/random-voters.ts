@@ -2,8 +2,8 @@ import { SeededRandom } from "@leasehold/core/testing";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
 import { Broken, violationIn, type RandomRun } from "@leasehold/test-kit/simulated/random-run";
 import { ELECTION, VotersClaimants } from "./voters-claimants.ts";
-import { majorityOf } from "../src/admission.ts";
-import type { Answer, Envelope, Request } from "../src/simulation.ts";
+import { majorityOf } from "../src/startup-recovery.ts";
+import type { VoterReply, Envelope, Request } from "../src/simulation.ts";
 import { VotersJudge, type Reign } from "./voters-judge.ts";
 import { ALL_SPLITS, cutBy, type Split } from "./voters-splits.ts";
 import { VotersWorld } from "./voters-world.ts";
@@ -143,7 +143,7 @@ class RandomVoters {
     this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
   }
 
-  #answers(message: Envelope<Request>, answer: Answer): void {
+  #answers(message: Envelope<Request>, answer: VoterReply): void {
     const { from, content } = message;
     const { server } = this.#world.host(from) ?? {};
     // A server with a full disk has not kept the order.

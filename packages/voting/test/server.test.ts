@@ -3,10 +3,10 @@ import { getEventListeners } from "node:events";
 import { expect, test, vi } from "vitest";
 import { StoreError, type StoreMember } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
-import { Server, VotingLeaseStore, type Answer, type Disk, type Envelope, type Request } from "../src/simulation.ts";
-import { Admission } from "../src/admission.ts";
-import { keptOf } from "../src/memory-on-disk.ts";
-import type { Elect, Told, Vote } from "../src/messages.ts";
+import { Server, VotingLeaseStore, type VoterReply, type Disk, type Envelope, type Request } from "../src/simulation.ts";
+import { StartupRecovery } from "../src/startup-recovery.ts";
+import { decodeStoredState } from "../src/voter-state-codec.ts";
+import type { Elect, StateReply, Vote } from "../src/messages.ts";
 import { Cluster, shifted } from "./cluster.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 3_000, renewIntervalMs: 1_000, timeoutMs: 300 };
@@ -64,9 +64,9 @@ test("a leader counts from the send that a majority has acknowledged, and stops 
 
 /** Changes all answers. */
 class Changed extends Cluster {
-  changed: (answer: Envelope<Answer>) => Envelope<Answer> = (answer) => answer;
+  changed: (answer: Envelope<VoterReply>) => Envelope<VoterReply> = (answer) => answer;
 
-  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
     const answer = await super.carry(message);
     return answer && this.changed(answer);
   }
@@ -296,7 +296,7 @@ test("a server says what it waits for: an answer, or, if two of three have lost 
   expect((await won(cluster, "a")).lease.term).toBeGreaterThan(lease.term);
 });
 
-const told = (how: "full" | "fresh" | "forgot"): Told => ({
+const told = (how: "full" | "fresh" | "forgot"): StateReply => ({
   kind: "TELL",
   forgot: how === "forgot",
   isFresh: how === "fresh",
@@ -308,7 +308,7 @@ const told = (how: "full" | "fresh" | "forgot"): Told => ({
 });
 
 test("one report gives no floor, nor do servers without state beside one that has voted, nor reports before the longest lease ends", () => {
-  const admission = new Admission({ servers: 3, startMs: 0, forgot: true });
+  const admission = new StartupRecovery({ servers: 3, startMs: 0, forgot: true });
   admission.hears("b", told("full"), 3, 0);
   expect(admission.beginning(1_000, 0)).toBeUndefined();
   admission.hears("c", told("forgot"), 0, 0);
@@ -319,8 +319,8 @@ test("one report gives no floor, nor do servers without state beside one that ha
 });
 
 test("of five servers, early reports count once all have reported, and an intact file needs all reports too", () => {
-  const admission = new Admission({ servers: 5, startMs: 0, forgot: true });
-  const intact = new Admission({ servers: 5, startMs: 0, forgot: false });
+  const admission = new StartupRecovery({ servers: 5, startMs: 0, forgot: true });
+  const intact = new StartupRecovery({ servers: 5, startMs: 0, forgot: false });
   for (const name of ["a", "b", "c"]) for (const each of [admission, intact]) each.hears(name, told("full"), 0, 9_999);
   expect(admission.beginning(20_000, 0)).toBeUndefined();
   expect([intact.isIntact(0, 99), intact.isIntact(0, 100)]).toEqual([false, true]);
@@ -328,7 +328,7 @@ test("of five servers, early reports count once all have reported, and an intact
   expect(intact.isIntact(0, 50)).toBe(true);
   for (const name of ["a", "b"]) admission.hears(name, told("full"), 0, 10_000);
   expect(admission.beginning(20_000, 0)).toBeUndefined();
-  const late = new Admission({ servers: 5, startMs: 0, forgot: true });
+  const late = new StartupRecovery({ servers: 5, startMs: 0, forgot: true });
   for (const name of ["a", "b", "c"]) late.hears(name, told("full"), 0, 10_000);
   expect(late.beginning(10_000, 0)).toBeDefined();
   admission.hears("d", told("full"), 0, 50);
@@ -336,11 +336,11 @@ test("of five servers, early reports count once all have reported, and an intact
 });
 
 test("servers that have begun and not voted report as others do, and make a first start among themselves", () => {
-  const beside = new Admission({ servers: 3, startMs: 0, forgot: true });
+  const beside = new StartupRecovery({ servers: 3, startMs: 0, forgot: true });
   beside.hears("b", told("full"), 3, 0);
   beside.hears("c", told("fresh"), 0, 0);
   expect(beside.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: false, clockFloor: 0 } });
-  const among = new Admission({ servers: 3, startMs: 0, forgot: true });
+  const among = new StartupRecovery({ servers: 3, startMs: 0, forgot: true });
   among.hears("b", told("forgot"), 0, 0);
   among.hears("c", told("fresh"), 0, 0);
   expect(among.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: true, clockFloor: 9_000 } });
@@ -419,7 +419,7 @@ test("a server that begins again has its new state on the disk, even after a slo
   const server = cluster.startOne("b");
   await cluster.clock.advance(4_000);
   // Three elections wait for one write when the server finds that its file is older.
-  const vote = (election: string): Promise<Answer> => server.ask("b", electOf(election, lease.term + 1), 100);
+  const vote = (election: string): Promise<VoterReply> => server.ask("b", electOf(election, lease.term + 1), 100);
   const votes = ["f", "g", "h"].map(vote);
   await cluster.clock.advance(10);
   expect(disk.isFull()).toBe(true);
@@ -565,7 +565,7 @@ test("a server that has lost its file goes on above the highest write counter th
   const written: string[] = [];
   const disk: Disk = { read: () => Promise.resolve(undefined), write: (text) => Promise.resolve(void written.push(text)) };
   const asked = Promise.withResolvers<Envelope<Request>>();
-  const answered = Promise.withResolvers<Envelope<Answer>>();
+  const answered = Promise.withResolvers<Envelope<VoterReply>>();
   let receive: (message: Envelope<Request>) => Promise<unknown> = () => Promise.resolve();
   const transport = {
     send: (message: Envelope<Request>) => {
@@ -585,6 +585,6 @@ test("a server that has lost its file goes on above the highest write counter th
   await clock.advance(1);
 
   expect(server.takesPart).toBe(true);
-  expect(keptOf(written.at(-1))?.writes).toBeGreaterThan(7);
+  expect(decodeStoredState(written.at(-1))?.writes).toBeGreaterThan(7);
   await server.close();
 });

@@ -1,10 +1,10 @@
 /** Snapshots made of the statuses that were heard. */
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import type { Sign } from "../src/messages.ts";
-import { Sightings } from "../src/sightings.ts";
+import type { LeaderStatus } from "../src/messages.ts";
+import { LeaderStatuses } from "../src/leader-statuses.ts";
 
-const SIGN: Sign = {
+const SIGN: LeaderStatus = {
   term: 3,
   number: 5,
   candidateId: "x",
@@ -17,9 +17,9 @@ const SIGN: Sign = {
 const BROKEN = { id: "i", number: 1, reason: "why", immediate: false };
 const HANDOVER = { id: "j", number: 2, candidateId: "y", timeoutMs: 500, leftMs: 500 };
 
-function world(...signs: Array<Sign | undefined>) {
+function world(...signs: Array<LeaderStatus | undefined>) {
   const clock = new VirtualClock();
-  const sightings = new Sightings(clock);
+  const sightings = new LeaderStatuses(clock);
   for (const sign of signs) sightings.see("e", sign);
   return { clock, sightings, snapshot: () => sightings.snapshot("e") };
 }
@@ -47,7 +47,7 @@ test("a leader is held until its lease has passed since any server heard it", as
   expect(snapshot()).toMatchObject({ state: "expired", ageMs: [1_000, Infinity] });
 });
 
-test.each<[string, Partial<Sign>, object, readonly string[]]>([
+test.each<[string, Partial<LeaderStatus>, object, readonly string[]]>([
   ["released", { released: true }, { state: "vacant" }, ["holder", "value", "ageMs", "leaseDurationMs", "endingReason", "bar"]],
   [
     "released with a hold",
@@ -102,7 +102,7 @@ test("a hold runs out with time", async () => {
 });
 
 describe("of two statuses the later one counts, in either order: the one", () => {
-  test.each<[string, Partial<Sign>, Partial<Sign>]>([
+  test.each<[string, Partial<LeaderStatus>, Partial<LeaderStatus>]>([
     ["of a later term", { term: 4, number: 1 }, { released: true, number: 9 }],
     ["with a release", { released: true, number: 5 }, { number: 6 }],
     ["with a later number", { number: 6 }, { broken: BROKEN }],

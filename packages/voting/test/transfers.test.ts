@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { TransferOutcome } from "@leasehold/core";
 import { sleep, type AcquireOutcome, type Lease } from "@leasehold/core/provider";
-import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
+import { VotingLeaseStore, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const TIMEOUT = { timeoutMs: 300 };
@@ -14,7 +14,7 @@ type Fate = "arrives" | "is lost" | "is not answered" | "comes again";
 class Unreliable extends Cluster {
   fateOf: (message: Envelope<Request>) => Fate = () => "arrives";
 
-  protected override async carry(message: Envelope<Request>): Promise<Envelope<Answer> | undefined> {
+  protected override async carry(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
     const fate = this.fateOf(message);
     if (fate === "is lost") return undefined;
     if (fate === "comes again") void sleep(this.clock, LEASE_MS / 2).then(() => super.carry(message));
@@ -390,7 +390,7 @@ test("servers without a disk transfer as well, and forget the order when all are
 
 test("an overtaken transfer does not return when a server loses its file, because the later one is reported after its end", async () => {
   const { elected, cluster, lease } = await led();
-  const order = (at: string, candidateId: string, number: number, timeoutMs: number): Promise<Answer> => {
+  const order = (at: string, candidateId: string, number: number, timeoutMs: number): Promise<VoterReply> => {
     const request = {
       kind: "TRANSFER",
       election: "e",

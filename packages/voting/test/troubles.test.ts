@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, expect, test, vi, type MockInstance } from "vitest";
-import { DROPPED_CHANNEL, Troubles } from "../src/troubles.ts";
+import { DROPPED_CHANNEL, WarningLog } from "../src/warning-log.ts";
 
 let warned: MockInstance<typeof process.emitWarning>;
 beforeEach(() => void (warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)));
@@ -12,7 +12,7 @@ const told = (): unknown[] => warned.mock.calls.map(([message]) => message);
 
 test("the same warning is given once a minute, and others at once", async () => {
   const clock = new VirtualClock();
-  const troubles = new Troubles(clock, "a");
+  const troubles = new WarningLog(clock, "a");
   troubles.tell("one");
   troubles.tell("one");
   troubles.tell("other");
@@ -26,7 +26,7 @@ test("the same warning is given once a minute, and others at once", async () => 
 });
 
 test("of very many different warnings, a hundred at most are remembered", () => {
-  const troubles = new Troubles(new VirtualClock(), "a");
+  const troubles = new WarningLog(new VirtualClock(), "a");
   for (let at = 0; at < 100; at += 1) troubles.tell(`${at}`);
   troubles.tell("0");
   expect(told()).toHaveLength(100);
@@ -37,7 +37,7 @@ test("of very many different warnings, a hundred at most are remembered", () => 
 
 test("a missing answer is warned about after five seconds, and counts anew once it has ended", async () => {
   const clock = new VirtualClock();
-  const troubles = new Troubles(clock, "a");
+  const troubles = new WarningLog(clock, "a");
   troubles.lasts("b", "b is silent");
   await clock.advance(4_999);
   troubles.lasts("b", "b is silent");
@@ -58,7 +58,7 @@ test("dropped packets are counted by reason, and published", () => {
   const published: unknown[] = [];
   const hear = (message: unknown): void => void published.push(message);
   subscribe(DROPPED_CHANNEL, hear);
-  const troubles = new Troubles(new VirtualClock(), "a");
+  const troubles = new WarningLog(new VirtualClock(), "a");
   expect(troubles.dropped).toEqual({});
   troubles.drops("signature");
   troubles.drops("replay", "b");

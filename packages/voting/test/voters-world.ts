@@ -4,7 +4,7 @@ import { clusterOf, rosterAtStart, type Roster } from "../src/roster.ts";
 import {
   Server,
   VotingLeaseStore,
-  type Answer,
+  type VoterReply,
   type Disk,
   type Envelope,
   type Request,
@@ -36,7 +36,7 @@ export interface Weather {
   readonly twice: number;
 }
 
-type Receive = (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>;
+type Receive = (message: Envelope<Request>) => Promise<Envelope<VoterReply> | undefined>;
 
 interface Contents {
   readonly roster: Roster | undefined;
@@ -60,7 +60,7 @@ export interface VotersWorldOptions {
   readonly note: (who: string, what: string) => void;
   readonly sends: (request: Request) => void;
   /** A server has answered another one, even if the answer is lost. */
-  readonly answers: (message: Envelope<Request>, answer: Answer) => void;
+  readonly answers: (message: Envelope<Request>, answer: VoterReply) => void;
 }
 
 /** Servers, each in a process with clocks of its own, their disks, and the messages between them. */
@@ -217,7 +217,7 @@ export class VotersWorld {
   }
 
   /** Carries a message to another server, and its answer back. The receiver carries it out even if the sender is dead by then. */
-  #carry(clock: ProcessClock, sent: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+  #carry(clock: ProcessClock, sent: Envelope<Request>, timeoutMs: number): Promise<Envelope<VoterReply>> {
     const message = this.#options.claimsAtOnce ? atOnce(sent) : sent;
     const { to, from, content } = message;
     this.#options.sends(content);
@@ -228,7 +228,7 @@ export class VotersWorld {
       this.#hosts.get(from)?.clock === clock && clock.running && !this.cut.has(to + from) && !this.cut.has(from + to);
     return new Promise((resolve, reject) => {
       const timer = clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
-      const answered = (answer: Envelope<Answer>): void => {
+      const answered = (answer: Envelope<VoterReply>): void => {
         timer.cancel();
         if (this.#hosts.get(from)?.clock === clock) this.#meets(from, to);
         resolve(answer);

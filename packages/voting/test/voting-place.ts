@@ -1,15 +1,15 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Faults, HeldRequests, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { Faults, HeldRequests, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock, LeaseStore } from "@leasehold/core";
 import type { VirtualClock } from "@leasehold/core/testing";
-import { VotingLeaseStore, type Answer, type Envelope, type Request } from "../src/simulation.ts";
+import { VotingLeaseStore, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const STEP_MS = 5;
 /** Longer than voters hold their answers to a trial. */
 const HOLD_MS = 60;
 
-type Answered = Envelope<Answer> | undefined;
+type Answered = Envelope<VoterReply> | undefined;
 
 /** Servers whose messages take no time, one of them with a network that may fail. */
 class FallibleCluster extends Cluster {
@@ -29,7 +29,7 @@ class FallibleCluster extends Cluster {
  * Servers in one process and in virtual time. Time advances while claims are under way, because voters hold their answers to
  * trials. Each connection has a server to itself while there are unused ones. After that, it shares a process with others.
  */
-export class VotingPlace implements Place {
+export class VotingPlace implements TestEnvironment {
   readonly clock: VirtualClock;
   readonly #cluster: FallibleCluster;
   readonly #unused: string[];

@@ -1,10 +1,10 @@
-import type { Subject } from "@leasehold/conformance";
+import type { StoreUnderTest } from "@leasehold/conformance";
 
 const NO_RECORD = "nothing but the servers is in the place of a lease";
 const BY_ITSELF = "a server that has heard a leader answers for the rest of the lease by itself";
 
 /** The properties of a store of so many servers that vote. */
-export function votingSubject(servers: number): Required<Pick<Subject, "requests" | "lacks" | "skips">> {
+export function votingSubject(servers: number): Required<Pick<StoreUnderTest, "requests" | "lacks" | "skips">> {
   const others = servers - 1;
   return {
     // Acquiring: a trial, ELECT and LEAD to each other server, the own vote, and a write of the counters. A standby knows the

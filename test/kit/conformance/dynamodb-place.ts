@@ -10,7 +10,7 @@ import {
   type AttributeValue,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
-import type { GuardedText, Place, UnreliableConnection } from "@leasehold/conformance";
+import type { GuardedText, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { startFaultProxy, type FaultProxy } from "../faults/fault-proxy.ts";
@@ -43,7 +43,7 @@ export async function withProxy(service: ServiceProcess, { transacts }: Pick<Dyn
 }
 
 /** A place with its own table, and the time of the service. */
-export class DynamoDBPlace implements Place {
+export class DynamoDBPlace implements TestEnvironment {
   readonly #dynamoDb: DynamoDB;
   readonly #time: MovedTime;
   readonly #tableName = `leases-${randomUUID()}`;
@@ -96,13 +96,13 @@ export class DynamoDBPlace implements Place {
     return this.#store(this.#dynamoDb.proxy.url, options);
   }
 
-  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+  async writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
     const foreign = { owner: { S: "somebody" }, note: { S: "do not touch" }, version: { N: "3" } };
     const item = what === "foreign" ? foreign : { schema: { N: "2" }, term: { N: "7" }, version: { S: "later" } };
     await this.#direct.send(new PutItemCommand({ TableName: this.#tableName, Item: { ...keyOf(election), ...item } }));
   }
 
-  async dig(election: string): Promise<unknown> {
+  async readRaw(election: string): Promise<unknown> {
     return await this.#itemOf(election);
   }
 

@@ -1,4 +1,4 @@
-import { cases, conformance, type CaseResult, type Subject } from "@leasehold/conformance";
+import { cases, conformance, type CaseResult, type StoreUnderTest } from "@leasehold/conformance";
 import { afterAll, describe, it } from "vitest";
 import { isMissing } from "../backends/missing-backend.ts";
 import { keepResults } from "./table.ts";
@@ -38,7 +38,7 @@ export interface RunOptions {
 }
 
 /** Registers the suite for one store in Vitest, and keeps its results for the table. */
-export function runConformance(subject: Subject, options: RunOptions = {}): void {
+export function runConformance(subject: StoreUnderTest, options: RunOptions = {}): void {
   const { concurrently = false, onlyEachKindOfRequest = process.env["LEASEHOLD_OLDEST_PEERS"] === "1" } = options;
   const results: CaseResult[] = [];
   const leftOut =

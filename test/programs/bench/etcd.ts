@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { etcdMissing, requestsAt, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
 import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
-import type { Candidacy, Competitor } from "./peers/contender.ts";
+import type { CandidateRequests, Competitor } from "./peers/contender.ts";
 import { contenderOf, type ContenderName } from "./peers/contenders.ts";
 import type { Result, Section } from "./section.ts";
 import { summarize } from "./statistics.ts";
@@ -98,7 +98,7 @@ class Waiting {
   readonly proxy: TcpFaultProxy | undefined;
   /** Resolves when it starts to lead, with the time of `performance.now()`. */
   readonly leads: Promise<number>;
-  readonly #candidacy: Candidacy;
+  readonly #candidacy: CandidateRequests;
 
   constructor(competitor: Competitor, election: string, proxy?: TcpFaultProxy) {
     const { promise, resolve } = Promise.withResolvers<number>();

@@ -5,7 +5,7 @@ import { crowd } from "./crowd.ts";
 import { etcd } from "./etcd.ts";
 import { functions } from "./functions.ts";
 import { latency } from "./latency.ts";
-import { merit } from "./merit.ts";
+import { merit } from "./score.ts";
 import { peers } from "./peers.ts";
 import { quorum } from "./quorum.ts";
 import { requests } from "./requests.ts";

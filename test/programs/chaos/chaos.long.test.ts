@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import { figuresOf, judge, problemsOf } from "./check.ts";
-import { CREW_SIZE } from "./crew.ts";
+import { CREW_SIZE } from "./processes.ts";
 import { playEpisode } from "./episode.ts";
 import { keepHistory } from "./keep-history.ts";
 

@@ -4,7 +4,7 @@ import { timing } from "@leasehold/core";
 import { testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import type { StoreService } from "@leasehold/test-kit/stores/test-store";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
-import { Crew, isRunning } from "./crew.ts";
+import { Crew, isRunning } from "./processes.ts";
 import { SeededRandom } from "@leasehold/core/testing";
 import type { EpisodeLog } from "./episode-log.ts";
 import { Injector } from "./inject.ts";

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { StoreService } from "@leasehold/test-kit/stores/test-store";
 import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
-import { isRunning, type Crew, type Post } from "./crew.ts";
+import { isRunning, type Crew, type Post } from "./processes.ts";
 import type { Injected } from "./episode-log.ts";
 import { SEVERED, type FaultKind, type LinkFault, type MemberFault, type ProcessFault, type StoreFault } from "./faults.ts";
 import type { PlannedFault, PlannedRound } from "./plan.ts";

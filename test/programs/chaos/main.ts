@@ -5,7 +5,7 @@ import { figuresOf, judge, problemsOf } from "./check.ts";
 import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { SeededRandom } from "@leasehold/core/testing";
-import { CREW_SIZE } from "./crew.ts";
+import { CREW_SIZE } from "./processes.ts";
 import { playEpisode } from "./episode.ts";
 import { keepHistory } from "./keep-history.ts";
 import { Tally } from "./tally.ts";

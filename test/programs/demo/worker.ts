@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Elector, type Leadership } from "@leasehold/core";
 import { openStore } from "@leasehold/test-kit/stores/stores";
 import { entriesOf, type Entry } from "./ledger.ts";
-import { StillPoint } from "./still-point.ts";
+import { StillPoint } from "./quiescence.ts";
 import { logOf, type Watch } from "./worker-log.ts";
 import { workerSettings } from "./worker-settings.ts";
 

@@ -99,7 +99,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     ["scenes += 1;", "scenes += 2;"],
     ["scenes += 1;", "scenes -= 1;"],
   ].map(([from = "", to = ""]) => ({
-    file: "packages/conformance/src/scene.ts",
+    file: "packages/conformance/src/scenario.ts",
     from,
     to,
     why: "Any numbers will do that differ.",
@@ -332,7 +332,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Either is past: the origin of the clock is no moment at which anybody asks.",
   },
   {
-    file: "packages/voting/src/reign.ts",
+    file: "packages/voting/src/voting-term.ts",
     from: "const REMEMBERED = 32;",
     to: "const REMEMBERED = 64;",
     why: "Any number will do of more than are under way.",

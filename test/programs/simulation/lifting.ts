@@ -1,4 +1,4 @@
-import { barsForMs, fail, tellToStop } from "./aftermath.ts";
+import { barsForMs, fail, tellToStop } from "./after-faults.ts";
 import { NOBODY } from "./orders.ts";
 import { SLOWEST_RATE } from "./stores/simulated-store.ts";
 import type { World } from "./world.ts";

@@ -1,11 +1,11 @@
 import { SeededRandom } from "@leasehold/core/testing";
 import { drawCandidates, SHORTEST_LEASE_MS, type CandidatePlan } from "./candidate-plan.ts";
 import { drawControlPlane, type ControlPlane } from "./control-plane.ts";
-import { drawMishaps, type Mishap } from "./mishaps/mishaps.ts";
+import { drawMishaps, type Mishap } from "./faults/faults.ts";
 import { drawReplacement } from "./mishaps/replacement.ts";
 import { isQuorum, STORE_KINDS, type StoreKind } from "./stores/stores.ts";
 import { drawCustoms } from "./turns.ts";
-import { drawWeather, type Weather } from "./weather.ts";
+import { drawNetworkFaults, type NetworkFaults } from "./network-faults.ts";
 import { drawStoreRate, drawWrongClocks, type WrongClocks } from "./wrong-clocks.ts";
 
 /** Everything that is decided before a run begins. The whole run follows from it. */
@@ -20,7 +20,7 @@ export interface Plan {
   readonly candidates: readonly CandidatePlan[];
   /** True if the first two candidates have the same id. It is a label and proves nothing. */
   readonly twins: boolean;
-  readonly weather: Weather;
+  readonly weather: NetworkFaults;
   readonly mishaps: readonly Mishap[];
   /** The time at which the last fault is over, all tasks obey, and the network is good again. */
   readonly calmAtMs: number;
@@ -79,7 +79,7 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
     timing,
     candidates,
     twins: random.chance(0.2),
-    weather: drawWeather(random),
+    weather: drawNetworkFaults(random),
     mishaps: drawMishaps(random, scope),
     calmAtMs,
     asks: random.chance(0.7),

@@ -1,4 +1,4 @@
-import { Bystanders } from "./bystanders.ts";
+import { Bystanders } from "./other-processes.ts";
 import type { CandidatePlan } from "./candidate-plan.ts";
 import { Line } from "./line.ts";
 import type { World } from "./world.ts";

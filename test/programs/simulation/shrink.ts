@@ -1,10 +1,10 @@
 import type { CandidatePlan } from "./candidate-plan.ts";
 import { NO_EXTREMES } from "./extreme-options.ts";
-import type { Mishap } from "./mishaps/mishaps.ts";
+import type { Mishap } from "./faults/faults.ts";
 import type { Plan } from "./plan.ts";
 import { simulate } from "./simulation.ts";
 import { NO_TURNS } from "./turns.ts";
-import type { Weather } from "./weather.ts";
+import type { NetworkFaults } from "./network-faults.ts";
 
 /** Returns a smaller plan that breaks the same invariant. Nothing that is tried here can be left out of it. */
 export async function shrink(plan: Plan): Promise<Plan> {
@@ -32,7 +32,7 @@ function* smallerPlans(plan: Plan): Generator<Step> {
     yield ({ mishaps, ...rest }) => ({ ...rest, mishaps: mishaps.filter((other) => other !== mishap) });
   }
   for (let index = plan.candidates.length - 1; index >= 1; index -= 1) yield (now) => withoutCandidate(now, index);
-  for (const name of Object.keys(plan.weather) as Array<keyof Weather>) {
+  for (const name of Object.keys(plan.weather) as Array<keyof NetworkFaults>) {
     yield ({ weather, ...rest }) => (weather[name] === 0 ? undefined : { ...rest, weather: { ...weather, [name]: 0 } });
   }
   const { leaseDurationMs } = plan.timing;

@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { warmUp } from "@leasehold/test-kit/simulated/dynamodb-service";
 import { readCommandLine } from "./command-line.ts";
-import type { Mishap } from "./mishaps/mishaps.ts";
+import type { Mishap } from "./faults/faults.ts";
 import { drawPlan, type Plan } from "./plan.ts";
 import { runSeeds } from "./seeds.ts";
 import { shrink } from "./shrink.ts";

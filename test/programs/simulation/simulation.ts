@@ -1,4 +1,4 @@
-import { seeEnd, seeRecovery, seeSuccession } from "./aftermath.ts";
+import { seeEnd, seeRecovery, seeSuccession } from "./after-faults.ts";
 import { seeLifting } from "./lifting.ts";
 import type { FaultCounts } from "./network.ts";
 import type { Plan } from "./plan.ts";

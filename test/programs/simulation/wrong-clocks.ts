@@ -1,5 +1,5 @@
 import type { SeededRandom } from "@leasehold/core/testing";
-import { HOUR_MS } from "./mishaps/mishap.ts";
+import { HOUR_MS } from "./faults/fault.ts";
 import { FASTEST_RATE, SLOWEST_RATE } from "./stores/simulated-store.ts";
 import { clockMayStep, type StoreKind } from "./stores/stores.ts";
 

@@ -6,7 +6,7 @@ import type { FaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { azure, azureSettings } from "@leasehold/test-kit/stores/azure";
 import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate";
-import { Cast } from "./cast.ts";
+import { Cast } from "./roles.ts";
 import { LEASE_MS } from "./timing.ts";
 
 /** A candidate's process, and the proxy through which it reaches the store. It has no other way. */

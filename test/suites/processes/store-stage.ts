@@ -4,7 +4,7 @@ import { testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import type { GuardedDocument, OpenStore, Seat, StoreService } from "@leasehold/test-kit/stores/test-store";
 import type { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate";
-import { Cast } from "./cast.ts";
+import { Cast } from "./roles.ts";
 
 /**
  * A leader renews every third of the lease, and steps down after two thirds without a renewal. So a leader that has just renewed

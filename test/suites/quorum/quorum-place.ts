@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { Firestore } from "@google-cloud/firestore";
-import type { Place, UnreliableConnection } from "@leasehold/conformance";
+import type { TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock } from "@leasehold/core";
 import { RecordLeaseStore, type LeaseRecord } from "@leasehold/core/provider";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
@@ -24,7 +24,7 @@ export interface Services {
 }
 
 /** A file, a table and a project of its own, and the time of the services. */
-export class QuorumPlace implements Place {
+export class QuorumPlace implements TestEnvironment {
   readonly #services: Services;
   readonly #name = randomUUID();
   readonly #time: MovedTime;
@@ -82,7 +82,7 @@ export class QuorumPlace implements Place {
     await this.#time.pass(ms);
   }
 
-  async plant(election: string, what: "foreign" | "newer-schema"): Promise<void> {
+  async writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
     const planted = what === "foreign" ? { schema: 1, term: 7 } : { schema: 5, term: 7 };
     const record = { ...NOBODYS, ...planted } as unknown as LeaseRecord;
     const signal = AbortSignal.timeout(10_000);
@@ -91,7 +91,7 @@ export class QuorumPlace implements Place {
     await Promise.all(Object.values(this.#members(this.clock)).map(put));
   }
 
-  async dig(election: string): Promise<unknown> {
+  async readRaw(election: string): Promise<unknown> {
     const options = { consistent: true, signal: AbortSignal.timeout(10_000) };
     const members = Object.values(this.#members(this.clock));
     const kept = await Promise.all(members.map(({ records }) => records.get(election, options)));

@@ -7,7 +7,7 @@ import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
 import { commandEnvironment } from "@leasehold/test-kit/processes/leasehold-command";
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../../packages/cli/src/command.ts";
-import { ownSurroundings } from "../../../packages/cli/src/own-surroundings.ts";
+import { ownSurroundings } from "../../../packages/cli/src/own-environment.ts";
 import {
   ACCOUNT,
   allowReading,

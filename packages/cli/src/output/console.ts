@@ -1,6 +1,6 @@
 import { Console } from "node:console";
 import { Writable } from "node:stream";
-import type { Output } from "../surroundings.ts";
+import type { Output } from "../process-environment.ts";
 import { teller } from "../tell.ts";
 
 /**

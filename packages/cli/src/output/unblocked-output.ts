@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "@leasehold/core";
-import type { Output } from "../surroundings.ts";
+import type { Output } from "../process-environment.ts";
 
 /** The most bytes in the queue for the reader. A single line may be longer. */
 const MOST_WAITING_BYTES = 65_536;

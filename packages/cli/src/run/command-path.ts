@@ -1,11 +1,11 @@
 import { constants, accessSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { CommandError } from "../command-error.ts";
 
 /**
  * Finds a program as a shell does, and returns its path.
- * @throws {Failure} with a shell's exit codes: 127 if there is no such file, 126 if the file cannot be executed.
+ * @throws {CommandError} with a shell's exit codes: 127 if there is no such file, 126 if the file cannot be executed.
  */
 export function commandPath(name: string, searched: string | undefined = process.env["PATH"]): string {
   const folders = (searched ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
@@ -16,8 +16,8 @@ export function commandPath(name: string, searched: string | undefined = process
     if (kind === "program") return path.includes("/") ? path : `./${path}`;
     if (kind === "other") found ??= path;
   }
-  if (found !== undefined) throw new Failure(EXIT.notExecutable, `${found} cannot be executed.`);
-  throw new Failure(EXIT.notFound, `${name === "" ? "the command is empty" : `${name} was not found`}.`);
+  if (found !== undefined) throw new CommandError(EXIT.notExecutable, `${found} cannot be executed.`);
+  throw new CommandError(EXIT.notFound, `${name === "" ? "the command is empty" : `${name} was not found`}.`);
 }
 
 /** Reports whether there is a file at a path that this process may execute. */

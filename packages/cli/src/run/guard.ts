@@ -3,13 +3,13 @@
 // dependencies, so that it is small and starts fast. It ignores the signals that are meant for the wrapper or its terminal.
 
 import { BackupOrders } from "./backup-orders.ts";
-import { Countdown } from "./countdown.ts";
+import { GuardTimer } from "./guard-timer.ts";
 import * as group from "./group.ts";
 import { ASKED, DONE, type GuardOrder } from "./guard-order.ts";
 import type { Mark } from "./process-table.ts";
 
 const backup = new BackupOrders();
-const countdown = new Countdown({ ...group, endGroup: ask }, leave);
+const countdown = new GuardTimer({ ...group, endGroup: ask }, leave);
 
 for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => {});
 // Ignore a broken pipe: the wrapper may be gone before the guard writes an answer.

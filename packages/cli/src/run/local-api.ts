@@ -32,7 +32,7 @@ export async function serveLeadership(leadership: Leadership, resign: () => void
   return { url: `http://127.0.0.1:${port}`, token, [Symbol.asyncDispose]: async () => closeServer(server) };
 }
 
-interface Answer {
+interface ApiReply {
   readonly status: number;
   readonly body?: Readonly<Record<string, unknown>>;
 }
@@ -42,7 +42,7 @@ interface Term {
   readonly resign: () => void;
 }
 
-async function answer(request: IncomingMessage, token: string, { leadership, resign }: Term): Promise<Answer> {
+async function answer(request: IncomingMessage, token: string, { leadership, resign }: Term): Promise<ApiReply> {
   const { authorization, origin } = request.headers;
   // Refuse the requests of web pages in a browser on this machine, even with the right token.
   if (origin !== undefined) return { status: 403, body: { error: "requests of web pages are refused" } };
@@ -72,7 +72,7 @@ async function answer(request: IncomingMessage, token: string, { leadership, res
   }
 }
 
-async function publish(request: IncomingMessage, leadership: Leadership): Promise<Answer> {
+async function publish(request: IncomingMessage, leadership: Leadership): Promise<ApiReply> {
   try {
     const value = await bodyOf(request);
     if (value === undefined) return { status: 413, body: { error: `the value is longer than ${MAX_VALUE_BYTES} bytes` } };
@@ -95,7 +95,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function send(response: ServerResponse, status: number, body: Answer["body"]): void {
+function send(response: ServerResponse, status: number, body: ApiReply["body"]): void {
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
   response.end(body === undefined ? undefined : `${JSON.stringify(body)}\n`);
 }

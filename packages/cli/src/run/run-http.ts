@@ -1,5 +1,5 @@
 import { systemClock, type Elector } from "@leasehold/core";
-import { Candidate } from "../serve/candidate.ts";
+import { ServedElector } from "../serve/candidate.ts";
 import { Figures } from "../serve/figures.ts";
 import { parseHttpAddress } from "../serve/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
@@ -11,7 +11,7 @@ export async function serveElector(
   { address, hosts, stopped }: { readonly address: string; readonly hosts: readonly string[]; readonly stopped: AbortSignal },
 ): Promise<AsyncDisposable> {
   const figures = new Figures();
-  const candidate = new Candidate(elector, systemClock);
+  const candidate = new ServedElector(elector, systemClock);
   const served = {
     candidates: [candidate],
     figures,

@@ -2,7 +2,7 @@ import { Elector, isLeaseholdError, systemClock, type OccurrenceLeadership } fro
 import { attempt, completeWhileClaimed, DEFAULT_RETENTION_MS, occurrencesOf, sleep } from "@leasehold/core/provider";
 import { EXIT } from "../exit-codes.ts";
 import { commandPath } from "./command-path.ts";
-import { checkPlan } from "./plan.ts";
+import { checkPlan } from "./kill-deadlines.ts";
 import { candidacyOf, type RunOptions } from "./run-options.ts";
 import { waitUnlessStopped } from "./stop-limit.ts";
 import { StopRequest, StopSignals } from "./stop-signals.ts";

@@ -2,7 +2,7 @@ import { Elector, systemClock, type HeldLeadership, type Leader } from "@leaseho
 import { sleep } from "@leasehold/core/provider";
 import { printable } from "../text.ts";
 import { commandPath } from "./command-path.ts";
-import { checkPlan } from "./plan.ts";
+import { checkPlan } from "./kill-deadlines.ts";
 import { RestartWait } from "./restart-wait.ts";
 import { candidacyOf, type RunOptions } from "./run-options.ts";
 import { CANDIDATE_MS, waitUnlessStopped } from "./stop-limit.ts";

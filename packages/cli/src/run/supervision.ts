@@ -6,7 +6,7 @@ import { endGroup, isGone, signalGroup } from "./group.ts";
 import { killInstant } from "./guard-order.ts";
 import { GuardProcess } from "./guard-process.ts";
 import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
-import { planOf, type PlanTiming } from "./plan.ts";
+import { planOf, type PlanTiming } from "./kill-deadlines.ts";
 import type { Mark } from "./process-table.ts";
 import { isStopping, StopRequest, type StopSignals } from "./stop-signals.ts";
 import type { TermOutcome } from "./term-outcome.ts";

@@ -2,7 +2,7 @@ import type { Clock, Elector, Leadership } from "@leasehold/core";
 import { isInBackground } from "./background.ts";
 import type { Program } from "./child.ts";
 import { serveLeadership } from "./local-api.ts";
-import { describePlan, type PlanTiming } from "./plan.ts";
+import { describePlan, type PlanTiming } from "./kill-deadlines.ts";
 import type { RunOptions } from "./run-options.ts";
 import type { StopSignals } from "./stop-signals.ts";
 import { supervise } from "./supervision.ts";

@@ -1,6 +1,6 @@
 import { systemClock, type Elector, type Timer } from "@leasehold/core";
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { CommandError } from "../command-error.ts";
 
 /** Limits the wait to lead, and keeps the store's last failure during the wait. */
 export class TimeUp {
@@ -17,7 +17,7 @@ export class TimeUp {
     if (waitMs === undefined) return;
     this.#timer = systemClock.setTimer(() => {
       const { lastContactAgeMs, lastError } = elector.health();
-      if (lastContactAgeMs === undefined) this.#failure ??= new Failure(EXIT.store, "the store has not answered in time.");
+      if (lastContactAgeMs === undefined) this.#failure ??= new CommandError(EXIT.store, "the store has not answered in time.");
       // If the store has answered since, its failure is no longer the reason.
       else if (lastError === undefined) this.#failure = undefined;
       this.#controller.abort();

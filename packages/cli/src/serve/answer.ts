@@ -1,5 +1,5 @@
 /** The answer to an HTTP request. */
-export interface Answer {
+export interface HttpReply {
   readonly status: number;
   readonly type: string;
   readonly body: string;
@@ -10,11 +10,11 @@ export interface Answer {
 const JSON_TYPE = "application/json";
 
 /** Returns an answer whose body is one line of JSON. */
-export function json(status: number, body: object): Answer {
+export function json(status: number, body: object): HttpReply {
   return { status, type: JSON_TYPE, body: `${JSON.stringify(body)}\n` };
 }
 
 /** Returns an answer whose body describes an error. */
-export function mistake(status: number, error: string): Answer {
+export function mistake(status: number, error: string): HttpReply {
   return json(status, { error });
 }

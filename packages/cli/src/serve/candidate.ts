@@ -43,7 +43,7 @@ export type Happening = "change" | "look";
 const ROUTINE: ReadonlySet<PublishedEvent["name"]> = new Set(["renewed", "renewFailed", "listenerFailed"]);
 
 /** One elector and its observed state, for the answers over HTTP. */
-export class Candidate implements Disposable {
+export class ServedElector implements Disposable {
   readonly elector: Elector;
   readonly #clock: Clock;
   readonly #terms = new SeenTerms();

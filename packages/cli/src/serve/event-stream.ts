@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "@leasehold/core";
-import type { Candidate, Happening } from "./candidate.ts";
+import type { ServedElector, Happening } from "./candidate.ts";
 
 /** The time between two heartbeats. A proxy may end a connection that is silent for longer. */
 const HEARTBEAT_MS = 15_000;
@@ -9,13 +9,13 @@ const MOST_UNREAD_BYTES = 1_000_000;
 
 /** The readers of `GET /events`. A new reader gets every election at once, and later each election after an event. */
 export class EventStreams implements Disposable {
-  readonly #candidates: readonly Candidate[];
+  readonly #candidates: readonly ServedElector[];
   readonly #clock: Clock;
   readonly #readers = new Set<ServerResponse>();
   readonly #stops: ReadonlyArray<() => void>;
   #heartbeat: Timer | undefined;
 
-  constructor(candidates: readonly Candidate[], clock: Clock) {
+  constructor(candidates: readonly ServedElector[], clock: Clock) {
     this.#candidates = candidates;
     this.#clock = clock;
     this.#stops = candidates.map((candidate) =>
@@ -62,6 +62,6 @@ export class EventStreams implements Disposable {
   }
 }
 
-function messageOf(happening: Happening, candidate: Candidate): string {
+function messageOf(happening: Happening, candidate: ServedElector): string {
   return `event: ${happening}\ndata: ${JSON.stringify(candidate.view())}\n\n`;
 }

@@ -1,5 +1,5 @@
 import {
-  measureElections,
+  electionMetrics,
   REQUEST_BOUNDS,
   TAKEOVER_BOUNDS,
   type ElectionMeters,
@@ -25,7 +25,7 @@ export class Figures implements ElectionMeters, Disposable {
   readonly #renewals = new Family(() => new Histogram(REQUEST_BOUNDS));
   readonly #takeovers = new Family(() => new Histogram(TAKEOVER_BOUNDS));
   readonly #requests = new Family(() => new Histogram(REQUEST_BOUNDS));
-  readonly #measurement = measureElections(this);
+  readonly #measurement = electionMetrics(this);
 
   [Symbol.dispose](): void {
     this.#measurement.stop();

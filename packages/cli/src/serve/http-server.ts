@@ -5,7 +5,7 @@ import { ConfigurationError, type Clock } from "@leasehold/core";
 import { boundedServer, mostConnections } from "../http/bounded-server.ts";
 import { closeServer } from "../http/close-server.ts";
 import { refusal, type AccessRules } from "./access.ts";
-import { mistake, type Answer } from "./answer.ts";
+import { mistake, type HttpReply } from "./answer.ts";
 import { EventStreams } from "./event-stream.ts";
 import type { HttpAddress } from "./http-address.ts";
 import { answerTo, type Served } from "./routes.ts";
@@ -93,7 +93,7 @@ function stream(response: ServerResponse, method: string, streams: EventStreams)
   else response.end();
 }
 
-function send(response: ServerResponse, method: string, { status, type, body, allow }: Answer): void {
+function send(response: ServerResponse, method: string, { status, type, body, allow }: HttpReply): void {
   const methods = allow ?? (method === "OPTIONS" ? "GET, HEAD, OPTIONS" : undefined);
   response.writeHead(status, {
     ...HEADERS,

@@ -1,11 +1,11 @@
-import { json, mistake, type Answer } from "./answer.ts";
-import type { Candidate } from "./candidate.ts";
+import { json, mistake, type HttpReply } from "./answer.ts";
+import type { ServedElector } from "./candidate.ts";
 import { METRICS_TYPE, type Figures } from "./figures.ts";
 import type { PageFile } from "./page.ts";
 
 /** The parts of this process that the server reports on. */
 export interface Served {
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly ServedElector[];
   readonly figures: Figures;
   readonly page: ReadonlyMap<string, PageFile>;
   /** Reports whether this process has begun to stop, and gives its leaderships up. */
@@ -24,7 +24,7 @@ export interface Question {
 }
 
 /** Answers a path of one election. The path is below `/elections/NAME`, or below `/` if there is only one election. */
-type About = (candidate: Candidate, served: Served) => Answer | Promise<Answer>;
+type About = (candidate: ServedElector, served: Served) => HttpReply | Promise<HttpReply>;
 
 const READ: Readonly<Record<string, About>> = {
   "/leader": (candidate) => json(candidate.leads ? 200 : 503, { leading: candidate.leads }),
@@ -46,7 +46,7 @@ const CHANGE: Readonly<Record<string, About>> = {
 };
 
 /** Returns the answer to a request. Only `POST /resign` waits for the store. */
-export async function answerTo({ method, path, wantsHtml }: Question, served: Served): Promise<Answer> {
+export async function answerTo({ method, path, wantsHtml }: Question, served: Served): Promise<HttpReply> {
   const { candidates, page } = served;
   const [only] = candidates;
   if (method === "GET") {
@@ -71,7 +71,7 @@ export async function answerTo({ method, path, wantsHtml }: Question, served: Se
 }
 
 /** Returns the answer for a path of the whole process. Undefined for a path of one election. */
-function wholeAnswer(path: string, { candidates, figures, isStopping }: Served): Answer | undefined {
+function wholeAnswer(path: string, { candidates, figures, isStopping }: Served): HttpReply | undefined {
   const isAlive = candidates.every((candidate) => candidate.isAlive);
   switch (path) {
     case "/livez":
@@ -94,7 +94,7 @@ function wholeAnswer(path: string, { candidates, figures, isStopping }: Served):
 /**
  * Answers as the Kubernetes leader-elector does. Its clients compare the name with their own, so an outdated name is never sent.
  */
-function leaderName({ leader }: Candidate): Answer {
+function leaderName({ leader }: ServedElector): HttpReply {
   if (leader === undefined) return mistake(503, "who leads is not known here");
   return json(200, { name: leader?.candidateId ?? "" });
 }

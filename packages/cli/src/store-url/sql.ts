@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { ConfigurationError, type LeaseStore } from "@leasehold/core";
 import type { SqlLeaseStore, SqlLeaseStoreOptions } from "@leasehold/sql";
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { CommandError } from "../command-error.ts";
 import { oneLine } from "../text.ts";
 import { loadProvider } from "./provider.ts";
 import type { StoreKind, StorePlace } from "./store-kind.ts";
@@ -23,10 +23,10 @@ export const sqlite: StoreKind = {
     const { module } = await loadProvider<SqlModule>("@leasehold/sql", place);
     const file = fileOf(path);
     if (!existsSync(file)) {
-      throw new Failure(EXIT.configuration, `there is no SQLite file ${file}; is that its path? run and serve make it.`);
+      throw new CommandError(EXIT.configuration, `there is no SQLite file ${file}; is that its path? run and serve make it.`);
     }
     if (existsSync(`${realpathSync(file)}${module.LEASE_FILE_SUFFIX}`)) return;
-    throw new Failure(EXIT.nobodyLeads, `nobody has ever led with the SQLite file ${file}; is that its path?`);
+    throw new CommandError(EXIT.nobodyLeads, `nobody has ever led with the SQLite file ${file}; is that its path?`);
   },
   async localWarnings({ path }, place) {
     const { module } = await loadProvider<SqlModule>("@leasehold/sql", place);

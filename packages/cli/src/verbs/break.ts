@@ -1,6 +1,6 @@
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
-import { addOrderOptions, giveOrder } from "../order.ts";
+import { CommandError } from "../command-error.ts";
+import { addOrderOptions, giveOrder } from "../admin-command.ts";
 import { teller } from "../tell.ts";
 import type { Verb } from "../verb.ts";
 import { printable } from "../text.ts";
@@ -27,7 +27,7 @@ export const verb: Verb = {
         question,
         check({ election, state, bar }) {
           if (state !== "vacant" || bar !== undefined) return;
-          throw new Failure(
+          throw new CommandError(
             EXIT.nobodyLeads,
             `nobody leads '${election}', and nothing keeps candidates out: there is nothing to break.`,
           );
@@ -37,13 +37,13 @@ export const verb: Verb = {
     );
     const paused = outcome.broken ? undefined : outcome.current?.bar;
     if (paused?.kind === "pause") {
-      throw new Failure(
+      throw new CommandError(
         EXIT.notElected,
         `the election is paused (${printable(paused.reason)}), and a break lifts no pause: call store.resume().`,
       );
     }
     if (!outcome.broken) {
-      throw new Failure(EXIT.notElected, "that term is over by itself: nothing was broken. Look again with status.");
+      throw new CommandError(EXIT.notElected, "that term is over by itself: nothing was broken. Look again with status.");
     }
     const next = immediate ? "anyone may lead now" : "anyone may lead once its lease has run out";
     teller(surroundings)(`term ${outcome.term} is broken; ${next}.`);

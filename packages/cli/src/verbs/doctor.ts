@@ -4,7 +4,7 @@ import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionOf, namesElection } from "../election-option.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { addStoreOptions, storeUrl } from "../store-option.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { ProcessEnvironment } from "../process-environment.ts";
 import type { Verb } from "../verb.ts";
 
 /** The election for the checks if none is named. `doctor` reads it and never leads it. */
@@ -38,7 +38,7 @@ export const verb: Verb = {
   },
 };
 
-function linesOf({ check, outcome, message, advice = [] }: Finding, surroundings: Surroundings): string {
+function linesOf({ check, outcome, message, advice = [] }: Finding, surroundings: ProcessEnvironment): string {
   const paint = painter(surroundings, surroundings.stdout);
   const [first, ...rest] = [`${check.padEnd(8)}  ${message}`, ...advice];
   const margin = " ".repeat("warning".length);

@@ -1,5 +1,5 @@
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { CommandError } from "../command-error.ts";
 import { addStoreOptions, openStore } from "../store-option.ts";
 import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
@@ -15,7 +15,7 @@ export const verb: Verb = {
   async act(command, surroundings) {
     const [member, elections] = command.processedArgs as [string, string[]];
     await using store = await openStore(command, surroundings);
-    if (!store.heal) throw new Failure(EXIT.usage, `the store ${store.name} is not made of members: nothing is to be taken in.`);
+    if (!store.heal) throw new CommandError(EXIT.usage, `the store ${store.name} is not made of members: nothing is to be taken in.`);
     await store.heal(member, elections);
     teller(surroundings)(
       `the member ${printable(member)} is taken in${elections.length > 0 ? ", and has these elections" : ""}.`,

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { CommandError } from "../command-error.ts";
 import { loggerTo } from "../line-logger.ts";
 import { ignoresHangup } from "../run/hangup.ts";
 import { run } from "../run/run.ts";
@@ -68,12 +68,12 @@ export const verb: Verb = {
   },
   async act(command, surroundings) {
     if (process.platform === "win32") {
-      throw new Failure(EXIT.configuration, "run needs process groups and signals, which Windows has not; use serve there.");
+      throw new CommandError(EXIT.configuration, "run needs process groups and signals, which Windows has not; use serve there.");
     }
     const { wait, once, grace, signal, lease, id, stall, minimumHold, occurrence, quiet, http, httpHost, ...rest } =
       command.opts<Options>();
     const election = electionOf(command, surroundings);
-    if (occurrence === "") throw new Failure(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
+    if (occurrence === "") throw new CommandError(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
     const tell = teller(surroundings);
     using _watch = surroundings.watchNpx(tell);
     await using store = await openStore(command, surroundings);

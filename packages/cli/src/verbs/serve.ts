@@ -3,16 +3,16 @@ import { hostname } from "node:os";
 import { ConfigurationError, Elector, type Leadership } from "@leasehold/core";
 import { parseDuration } from "../duration.ts";
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { CommandError } from "../command-error.ts";
 import { loggerTo } from "../line-logger.ts";
 import { waitUnlessStopped } from "../run/stop-limit.ts";
-import { Candidate } from "../serve/candidate.ts";
+import { ServedElector } from "../serve/candidate.ts";
 import { Figures } from "../serve/figures.ts";
 import { DEFAULT_ADDRESS, parseHttpAddress } from "../serve/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
 import { pageFiles } from "../serve/page.ts";
 import { addStoreOptions, openStore } from "../store-option.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { ProcessEnvironment } from "../process-environment.ts";
 import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
@@ -63,7 +63,7 @@ export const verb: Verb = {
     const ended = new AbortController();
     const signal = AbortSignal.any([surroundings.untilStopped(), ended.signal]);
     using figures = new Figures();
-    const candidates = elections.map((election) => new Candidate(new Elector({ ...common, election }), clock));
+    const candidates = elections.map((election) => new ServedElector(new Elector({ ...common, election }), clock));
     for (const candidate of candidates) sayWhoLeads(candidate, tell);
     const served = {
       candidates,
@@ -91,7 +91,7 @@ export const verb: Verb = {
 };
 
 /** Prints a line for each change of the leader, and when the store answers again. */
-function sayWhoLeads(candidate: Candidate, tell: (line: string) => void): void {
+function sayWhoLeads(candidate: ServedElector, tell: (line: string) => void): void {
   const { elector, election } = candidate;
   elector.on("startedLeading", ({ term }) => tell(`leading '${election}' in term ${term}.`));
   elector.on("newLeader", ({ leader }) => {
@@ -112,23 +112,23 @@ function collect(name: string, others: readonly string[] | undefined): readonly 
   return [...(others ?? []), name];
 }
 
-function electionsOf({ election }: Options, { env }: Surroundings): readonly string[] {
+function electionsOf({ election }: Options, { env }: ProcessEnvironment): readonly string[] {
   const { LEASEHOLD_ELECTION: fromEnvironment } = env;
   const elections = [...new Set(election ?? (fromEnvironment ? [fromEnvironment] : []))];
   if (elections.length > 0) return elections;
-  throw new Failure(EXIT.usage, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION.");
+  throw new CommandError(EXIT.usage, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION.");
 }
 
 /**
  * Returns the token that changes need. The token is no option, because every user of a machine can read a process's arguments.
  */
-async function tokenOf({ tokenFile, stall }: Options, { env }: Surroundings): Promise<string | undefined> {
+async function tokenOf({ tokenFile, stall }: Options, { env }: ProcessEnvironment): Promise<string | undefined> {
   const token = (tokenFile === undefined ? env["LEASEHOLD_TOKEN"] : await contentOf(tokenFile))?.trim();
   if (token && !/\s/.test(token)) return token;
-  if (token) throw new Failure(EXIT.configuration, "the token has white space inside, which no header can carry; make another.");
+  if (token) throw new CommandError(EXIT.configuration, "the token has white space inside, which no header can carry; make another.");
   if (stall === undefined && tokenFile === undefined) return undefined;
   const why = tokenFile === undefined ? "--stall needs a token for POST /checkpoint" : `--token-file ${tokenFile} is empty`;
-  throw new Failure(EXIT.configuration, `${why}; put one into a file for --token-file, or into LEASEHOLD_TOKEN.`);
+  throw new CommandError(EXIT.configuration, `${why}; put one into a file for --token-file, or into LEASEHOLD_TOKEN.`);
 }
 
 async function contentOf(path: string): Promise<string> {

@@ -4,9 +4,9 @@ import { painter, type Colour } from "../colour.ts";
 import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
-import { ageOf, barText, look } from "../standing.ts";
+import { ageOf, barText, look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { ProcessEnvironment } from "../process-environment.ts";
 import { table } from "../table.ts";
 import { teller } from "../tell.ts";
 import { clipped, printable } from "../text.ts";
@@ -46,7 +46,7 @@ async function standingOf(
   store: LeaseStore,
   election: string,
   waitMs: number,
-  surroundings: Surroundings,
+  surroundings: ProcessEnvironment,
 ): Promise<LeaseSnapshot> {
   const { clock, untilStopped } = surroundings;
   const begunMs = clock.monotonicMs();
@@ -75,7 +75,7 @@ const COLOURS: Readonly<Record<LeaseState, Colour>> = {
   vacant: "red",
 };
 
-function tableOf(found: readonly LeaseSnapshot[], surroundings: Surroundings): string {
+function tableOf(found: readonly LeaseSnapshot[], surroundings: ProcessEnvironment): string {
   const paint = painter(surroundings, surroundings.stdout);
   const rows = found.map((snapshot) => [
     printable(snapshot.election),

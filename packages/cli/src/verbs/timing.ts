@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { parseDuration } from "../duration.ts";
 import { EXIT } from "../exit-codes.ts";
 import { addStoreOptions, namesStore, openStore } from "../store-option.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { ProcessEnvironment } from "../process-environment.ts";
 import type { Verb } from "../verb.ts";
 
 interface Options {
@@ -26,7 +26,7 @@ export const verb: Verb = {
   },
 };
 
-async function capabilitiesOf(command: Command, surroundings: Surroundings): Promise<LeaseStoreCapabilities | undefined> {
+async function capabilitiesOf(command: Command, surroundings: ProcessEnvironment): Promise<LeaseStoreCapabilities | undefined> {
   if (!namesStore(command, surroundings)) return undefined;
   await using store = await openStore(command, surroundings);
   return store.capabilities;

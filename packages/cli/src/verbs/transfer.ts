@@ -1,9 +1,9 @@
 import { checkName } from "@leasehold/core/provider";
 import type { TransferOutcome } from "@leasehold/core";
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
-import { addOrderOptions, giveOrder, type Order } from "../order.ts";
-import type { Surroundings } from "../surroundings.ts";
+import { CommandError } from "../command-error.ts";
+import { addOrderOptions, giveOrder, type Order } from "../admin-command.ts";
+import type { ProcessEnvironment } from "../process-environment.ts";
 import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
@@ -23,14 +23,14 @@ export const verb: Verb = {
         question: `Hand it over to ${printable(to)}?`,
         check({ election, state, holder }) {
           if (state === "vacant" || state === "expired") {
-            throw new Failure(EXIT.nobodyLeads, `nobody leads '${election}': there is nothing to hand over.`);
+            throw new CommandError(EXIT.nobodyLeads, `nobody leads '${election}': there is nothing to hand over.`);
           }
-          if (holder === to) throw new Failure(EXIT.usage, `'${to}' leads '${election}' already.`);
+          if (holder === to) throw new CommandError(EXIT.usage, `'${to}' leads '${election}' already.`);
         },
       },
       async (order) => await transferTo(order, to, surroundings),
     );
-    if (outcome !== "accepted") throw new Failure(EXIT.notElected, FAILURES[outcome](printable(to)));
+    if (outcome !== "accepted") throw new CommandError(EXIT.notElected, FAILURES[outcome](printable(to)));
     teller(surroundings)(`${printable(to)} leads.`);
     return EXIT.done;
   },
@@ -41,13 +41,13 @@ const FAILURES: Readonly<Record<Exclude<TransferOutcome, "accepted">, (to: strin
   lost: (to) => `the term was over, or somebody other than ${to} leads. Look again with status.`,
 };
 
-async function transferTo({ store, election, ifTerm }: Order, to: string, surroundings: Surroundings): Promise<TransferOutcome> {
+async function transferTo({ store, election, ifTerm }: Order, to: string, surroundings: ProcessEnvironment): Promise<TransferOutcome> {
   const signal = surroundings.untilStopped();
   teller(surroundings)("the leader is asked to drain and to hand over; waiting for it.");
   try {
     return await store.transfer(election, to, { ifTerm, signal });
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new Failure(EXIT.notElected, "no longer waiting; the hand-over goes on without this command.");
+    throw new CommandError(EXIT.notElected, "no longer waiting; the hand-over goes on without this command.");
   }
 }

@@ -1,6 +1,6 @@
 import { sleep } from "@leasehold/core/provider";
 import { EXIT } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { CommandError } from "../command-error.ts";
 import { addStoreOptions, openStore, storeUrl } from "../store-option.ts";
 import { teller } from "../tell.ts";
 import type { Verb } from "../verb.ts";
@@ -20,7 +20,7 @@ export const verb: Verb = {
   async act(command, surroundings) {
     const url = await storeUrl(command, surroundings);
     if (!/^votings?:.*[?&]server=/.test(url)) {
-      throw new Failure(
+      throw new CommandError(
         EXIT.usage,
         "vote takes a store of voting: with 'server' and 'state': the name of this server and its directory.",
       );

@@ -2,7 +2,7 @@ import { isLeaseholdError, Observer, type Leader, type LeaseStore } from "@lease
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
 import { loggerTo } from "../line-logger.ts";
-import { look } from "../standing.ts";
+import { look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import { teller } from "../tell.ts";
 import { printable } from "../text.ts";

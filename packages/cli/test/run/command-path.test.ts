@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Failure } from "../../src/failure.ts";
+import type { CommandError } from "../../src/command-error.ts";
 import { commandPath } from "../../src/run/command-path.ts";
 
 let folder = "";
@@ -24,7 +24,7 @@ function exitCodeFor(name: string): number | undefined {
     commandPath(name, searched());
     return undefined;
   } catch (error) {
-    return (error as Failure).exitCode;
+    return (error as CommandError).exitCode;
   }
 }
 

@@ -1,6 +1,6 @@
 /** The steps of the guard and their times, in virtual time. */
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { Countdown } from "../../src/run/countdown.ts";
+import { GuardTimer } from "../../src/run/guard-timer.ts";
 import type { GuardOrder } from "../../src/run/guard-order.ts";
 import { after, machineNow } from "../../src/run/machine-clock.ts";
 
@@ -12,7 +12,7 @@ let done: Array<readonly [ms: number, what: string]>;
 let isGone: boolean;
 /** How long `endGroup` takes to find the processes. */
 let askingMs: number;
-let countdown: Countdown;
+let countdown: GuardTimer;
 let startMs: number;
 
 beforeEach(() => {
@@ -28,7 +28,7 @@ beforeEach(() => {
   isGone = false;
   askingMs = 0;
   const note = (what: string): void => void done.push([machineNow().monotonicMs - startMs, what]);
-  countdown = new Countdown(
+  countdown = new GuardTimer(
     {
       endGroup: (_mark, signal) => {
         note(`asked by ${signal}`);

@@ -1,7 +1,7 @@
 import { ConfigurationError, timing } from "@leasehold/core";
 import { describe, expect, test } from "vitest";
 import { after, earlier, hasLasted, isDue, untilMs } from "../../src/run/machine-clock.ts";
-import { checkPlan, describePlan, killMarginMs, planOf } from "../../src/run/plan.ts";
+import { checkPlan, describePlan, killMarginMs, planOf } from "../../src/run/kill-deadlines.ts";
 
 const NOW = { monotonicMs: 1_000, wallMs: 50_000 };
 const lease = (leaseDurationMs: number) => ({ ...timing({ leaseDurationMs }), graceMs: 8_000 });

@@ -3,7 +3,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import { appendFileSync, existsSync } from "node:fs";
 import { systemClock, type PublishedEvent } from "@leasehold/core";
-import { uptimeMs } from "./crew.ts";
+import { uptimeMs } from "./processes.ts";
 
 const { VALIDITY = "", FAULT = "none", FAULT_NOW = "", FAULT_OVER = "", SKEW_MS = "0" } = process.env;
 const LOOK_FOR_FAULT_MS = 50;

@@ -8,7 +8,7 @@ import { testStore } from "@leasehold/test-kit/stores/stores";
 import type { TestStore } from "@leasehold/test-kit/stores/test-store";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { livingMembers } from "../../src/run/process-table.ts";
-import { BEATING, beatsIn, CREW, uptimeMs, type Beat } from "./crew.ts";
+import { BEATING, beatsIn, CREW, uptimeMs, type Beat } from "./processes.ts";
 import { Stage, type Wrapper } from "./wrapper.ts";
 
 /**

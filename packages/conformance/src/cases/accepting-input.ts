@@ -243,8 +243,8 @@ export const acceptingInput: readonly Case[] = [
       for (const what of ["foreign", "newer-schema"] as const) {
         const [a, b] = await scene.connect(2);
         const planted = `${election}-${what}`;
-        await place.plant?.(planted, what);
-        const before = await place.dig?.(planted);
+        await place.writeRaw?.(planted, what);
+        const before = await place.readRaw?.(planted);
         assert.ok(before !== undefined, "nothing was planted: the place needs plant and dig, or lacks.foreign");
         const calls: ReadonlyArray<readonly [string, () => Promise<unknown>]> = [
           ["read", () => scene.look(a, {}, planted)],
@@ -262,7 +262,7 @@ export const acceptingInput: readonly Case[] = [
           );
           assert.equal(ending.error.election, planted, "the error must name the election");
         }
-        assert.deepEqual(await place.dig?.(planted), before, `a ${what} record was changed`);
+        assert.deepEqual(await place.readRaw?.(planted), before, `a ${what} record was changed`);
       }
     },
   },

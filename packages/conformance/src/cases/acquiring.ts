@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isLeaseholdError } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import { assertLed } from "../scene.ts";
+import { assertLed } from "../scenario.ts";
 
 /** Cases: a candidate acquires a free lease, and does not acquire one that is held. */
 export const acquiring: readonly Case[] = [

@@ -3,7 +3,7 @@ import { isLeaseholdError, type LeaseStore, type PauseOutcome, type TransferOutc
 import type { Lease, RenewOutcome } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { waitReally } from "../real-time.ts";
-import type { Scene } from "../scene.ts";
+import type { Scenario } from "../scenario.ts";
 
 const REASON = "maintenance – bitte warten 🔧";
 
@@ -329,7 +329,7 @@ export const administering: readonly Case[] = [
 ];
 
 /** Checks that no process may acquire, with a memory or without one, and that a read gives the reason. */
-async function isPaused(scene: Scene, store: LeaseStore, pause: Omit<PauseOutcome, "isNew">): Promise<void> {
+async function isPaused(scene: Scenario, store: LeaseStore, pause: Omit<PauseOutcome, "isNew">): Promise<void> {
   assert.deepEqual((await scene.look(store))?.bar, { kind: "pause", ...pause });
   for (const one of [store, await scene.place.connect()]) await scene.lose(one, "c");
 }
@@ -341,7 +341,7 @@ export function begin(call: Promise<TransferOutcome>): Promise<TransferOutcome> 
 }
 
 /** Waits until a renewal tells the leader of the transfer. */
-export async function isTold(scene: Scene, store: LeaseStore, lease: Lease): Promise<RenewOutcome> {
+export async function isTold(scene: Scenario, store: LeaseStore, lease: Lease): Promise<RenewOutcome> {
   // The pauses grow, because constant renewals make an administrator's conditional write fail.
   for (let pauseMs = 20; pauseMs <= 2_000; pauseMs *= 4) {
     await waitReally(pauseMs);
@@ -352,7 +352,7 @@ export async function isTold(scene: Scene, store: LeaseStore, lease: Lease): Pro
 }
 
 /** Checks that the leader learns of the transfer, drains and ends, as the store's capabilities say. */
-async function drains(scene: Scene, store: LeaseStore, lease: Lease, named: string): Promise<void> {
+async function drains(scene: Scenario, store: LeaseStore, lease: Lease, named: string): Promise<void> {
   const outcome = await isTold(scene, store, lease);
   if (store.capabilities.transfer?.drain === "full") {
     assert.ok(outcome.held, "a leader that may drain in full still holds its lease");

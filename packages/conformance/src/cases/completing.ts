@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { OccurrenceStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import { storeClockLatenessMs, type Scene } from "../scene.ts";
+import { storeClockLatenessMs, type Scenario } from "../scenario.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -94,7 +94,7 @@ export const completing: readonly Case[] = [
  * Returns the store of a schedule's occurrences, in one more process. In it the scene's election name is the name of one
  * occurrence.
  */
-async function occurrences(scene: Scene, election: string = scene.election): Promise<OccurrenceStore> {
+async function occurrences(scene: Scenario, election: string = scene.election): Promise<OccurrenceStore> {
   const store = await scene.place.connect();
   const kept = store.occurrences?.(election, { retentionMs: DAY_MS });
   assert.ok(kept, "the store keeps no occurrences, and lacks.occurrences does not say why");

@@ -3,7 +3,7 @@ import type { LeaseStore } from "@leasehold/core";
 import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { SeededRandom } from "@leasehold/core/testing";
-import { assertStoreError, type Scene } from "../scene.ts";
+import { assertStoreError, type Scenario } from "../scenario.ts";
 
 /**
  * The operations between two moves of the clock. A moved service may run ahead of other processes by the real time of these
@@ -61,7 +61,7 @@ export const countingTerms: readonly Case[] = [
 
 /** Runs random operations one after another, checks each result, and records the terms. */
 class TermLedger {
-  readonly #scene: Scene;
+  readonly #scene: Scenario;
   readonly #stores: readonly LeaseStore[];
   readonly #random = new SeededRandom(SEED);
   readonly #termIds = new Map<number, string>();
@@ -70,7 +70,7 @@ class TermLedger {
   #lastTerm = 0;
   #expiries = 0;
 
-  constructor(scene: Scene, stores: readonly LeaseStore[]) {
+  constructor(scene: Scenario, stores: readonly LeaseStore[]) {
     this.#scene = scene;
     this.#stores = stores;
   }

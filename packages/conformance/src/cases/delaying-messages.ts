@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { LeaseStore } from "@leasehold/core";
 import type { Lease, RenewOutcome } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
-import { assertLed, isTaken, type Ending, type Scene } from "../scene.ts";
-import type { Faults } from "../subject.ts";
+import { assertLed, isTaken, type Ending, type Scenario } from "../scenario.ts";
+import type { Faults } from "../store-under-test.ts";
 import { heldLease, sendLate, vacantLease, wonOrFree } from "./unreliable-network.ts";
 
 /** Cases: requests arrive late, or are delivered twice. */
@@ -167,7 +167,7 @@ export const delayingMessages: readonly Case[] = [
 
 /** Sends a request that arrives only after another candidate has won the lease. */
 async function outlastedBy<T>(
-  scene: Scene,
+  scene: Scenario,
   other: LeaseStore,
   faults: Faults,
   send: () => Promise<T>,

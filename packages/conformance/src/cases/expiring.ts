@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LeaseStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import { assertLed, storeClockLatenessMs, type Scene } from "../scene.ts";
+import { assertLed, storeClockLatenessMs, type Scenario } from "../scenario.ts";
 
 /** Cases: a lease that is not renewed expires. */
 export const expiring: readonly Case[] = [
@@ -127,7 +127,7 @@ export const expiring: readonly Case[] = [
   },
 ];
 
-async function coldMayNot(scene: Scene): Promise<void> {
+async function coldMayNot(scene: Scenario): Promise<void> {
   const cold: LeaseStore = await scene.place.connect();
   assertLed(await scene.look(cold, { expiry: "store-clock" }), "a first look by the store's clock");
   await scene.lose(cold, "cold", { expiry: "store-clock" });

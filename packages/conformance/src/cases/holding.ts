@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isLeaseholdError } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import { assertLed } from "../scene.ts";
+import { assertLed } from "../scenario.ts";
 
 /** Cases: renewals, publications and releases. */
 export const holding: readonly Case[] = [

@@ -3,7 +3,7 @@ import type { Case } from "../case.ts";
 import type { Candidate } from "../candidate.ts";
 import { Contest } from "../contest.ts";
 import { ProcessClock } from "@leasehold/core/testing";
-import type { Scene } from "../scene.ts";
+import type { Scenario } from "../scenario.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -89,7 +89,7 @@ export const leadingByOddClocks: readonly Case[] = [
  * Starts a leader and a standby. The leader has a clock of its own that can be suspended, and has renewed. The standby has read.
  */
 async function leaderAndStandby(
-  scene: Scene,
+  scene: Scenario,
 ): Promise<{ readonly contest: Contest; readonly a: Candidate; readonly b: Candidate }> {
   const clock = new ProcessClock(scene.clock);
   const [other] = await scene.connect(1);

@@ -4,7 +4,7 @@ import type { Place } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import type { Candidate } from "../candidate.ts";
 import { Contest } from "../contest.ts";
-import { isTaken, STEPS_PER_LEASE, type Scene } from "../scene.ts";
+import { isTaken, STEPS_PER_LEASE, type Scenario } from "../scenario.ts";
 
 /** The number of leases for which a renewal hangs: a minute at 15 seconds. */
 const HANG_LEASES = 4;
@@ -112,7 +112,7 @@ export const leadingThroughFaults: readonly Case[] = [
  * Checks a leader whose renewals no longer arrive. Its signal aborts by the renew deadline, and `isValid()` ends before the lease
  * does.
  */
-async function stepsDownInTime(scene: Scene, contest: Contest, leader: Candidate): Promise<void> {
+async function stepsDownInTime(scene: Scenario, contest: Contest, leader: Candidate): Promise<void> {
   const { leadership } = leader;
   const { renewDeadlineMs, validForMs } = timing({ leaseDurationMs: scene.leaseMs });
   // No candidate is asked whether it leads, because the question would tell the leader the time.

@@ -3,7 +3,7 @@ import { Elector, isLeaseholdError, type Leadership, type LeaseStore } from "@le
 import type { Case } from "../case.ts";
 import { Contest } from "../contest.ts";
 import { eventLoopTurn } from "../real-time.ts";
-import { storeClockLatenessMs, type Scene } from "../scene.ts";
+import { storeClockLatenessMs, type Scenario } from "../scenario.ts";
 
 /** One of this many leaderships is broken. */
 const BROKEN_EVERY = 10;
@@ -158,12 +158,12 @@ export const leading: readonly Case[] = [
 ];
 
 /** Runs a process that tries to lead once, and ends. */
-async function tryOnce(scene: Scene, store: LeaseStore, candidateId: string): Promise<{ readonly elected: boolean }> {
+async function tryOnce(scene: Scenario, store: LeaseStore, candidateId: string): Promise<{ readonly elected: boolean }> {
   return await electorOf(scene, store, candidateId, unhurried(scene)).tryRun(() => undefined);
 }
 
 function electorOf(
-  { election, clock, leaseMs: leaseDurationMs }: Scene,
+  { election, clock, leaseMs: leaseDurationMs }: Scenario,
   store: LeaseStore,
   candidateId: string,
   options: Partial<ConstructorParameters<typeof Elector>[0]> = {},
@@ -172,11 +172,11 @@ function electorOf(
 }
 
 /** Returns timings that give each request much time, above all the first one of a process. `tryRun` does not try again. */
-function unhurried({ leaseMs }: Scene): Partial<ConstructorParameters<typeof Elector>[0]> {
+function unhurried({ leaseMs }: Scenario): Partial<ConstructorParameters<typeof Elector>[0]> {
   return { renewIntervalMs: leaseMs / 10, renewDeadlineMs: 0.85 * leaseMs, attemptTimeoutMs: 0.37 * leaseMs };
 }
 
-async function breakTerm({ election, limits }: Scene, store: LeaseStore, ifTerm: number): Promise<void> {
+async function breakTerm({ election, limits }: Scenario, store: LeaseStore, ifTerm: number): Promise<void> {
   const outcome = await store.break(election, { reason: "why not", ifTerm, immediate: true, ...limits });
   assert.deepEqual(outcome, { broken: true, term: ifTerm });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LeaseStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import type { Scene } from "../scene.ts";
+import type { Scenario } from "../scenario.ts";
 import { begin, isTold } from "./administering.ts";
 
 const REASON = "nobody came";
@@ -119,7 +119,7 @@ export const lifting: readonly Case[] = [
 ];
 
 /** Orders a transfer of a lease without a holder, and stops waiting for its outcome. */
-export async function handOver(scene: Scene, admin: LeaseStore, candidateId: string): Promise<void> {
+export async function handOver(scene: Scenario, admin: LeaseStore, candidateId: string): Promise<void> {
   const asked = new AbortController();
   const options = { transferTimeoutMs: TEN_MINUTES_MS, signal: asked.signal, ...scene.limits };
   void begin(admin.transfer(scene.election, candidateId, options));
@@ -132,7 +132,7 @@ export async function handOver(scene: Scene, admin: LeaseStore, candidateId: str
 }
 
 /** Checks that a break reports `broken`. After it any candidate may acquire, also one that has not seen the block. */
-async function isLifted(scene: Scene, admin: LeaseStore, other: LeaseStore, term: number): Promise<void> {
+async function isLifted(scene: Scenario, admin: LeaseStore, other: LeaseStore, term: number): Promise<void> {
   assert.deepEqual(await admin.break(scene.election, { reason: REASON, ...scene.limits }), { broken: true, term });
   const next = await scene.win(other, "other");
   assert.ok(next.term > term, `term ${next.term} follows term ${term}`);

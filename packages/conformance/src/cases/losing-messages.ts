@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { AcquireOutcome } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { whileNoting } from "../request-counter.ts";
-import { assertStoreError, isTaken, type Ending, type Scene } from "../scene.ts";
-import type { Faults } from "../subject.ts";
+import { assertStoreError, isTaken, type Ending, type Scenario } from "../scenario.ts";
+import type { Faults } from "../store-under-test.ts";
 import { begin, isTold } from "./administering.ts";
 import { heldLease, vacantLease, wonOrFree } from "./unreliable-network.ts";
 
@@ -242,7 +242,7 @@ export const losingMessages: readonly Case[] = [
 
 /** Lets `passing` requests of a call pass, then loses requests or replies until one has failed. Returns how the call ended. */
 async function onceLost<T>(
-  scene: Scene,
+  scene: Scenario,
   passing: number,
   lose: () => Promise<void>,
   faults: Faults,
@@ -268,6 +268,6 @@ async function onceLost<T>(
   return { ending, isLost };
 }
 
-async function carriedOut(scene: Scene, what: string, seen: () => Promise<boolean>): Promise<void> {
+async function carriedOut(scene: Scenario, what: string, seen: () => Promise<boolean>): Promise<void> {
   await scene.eventually(`${what} is carried out by the service (else faults.loseReplies() loses more than replies)`, seen);
 }

@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import type { LeaseStore } from "@leasehold/core";
 import type { Case } from "../case.ts";
 import { eventLoopTurn } from "../real-time.ts";
-import { assertLed } from "../scene.ts";
+import { assertLed } from "../scenario.ts";
 
 /** The number of publications, and of renewals. They must not wake a watcher once each. */
 const QUIET_WRITES = 8;
@@ -35,7 +35,7 @@ export const reading: readonly Case[] = [
         clocks: scene.place.connectWith !== undefined,
         fence: scene.place.guard !== undefined,
         duplicates: unreliable?.faults.duplicate !== undefined,
-        foreign: scene.place.plant !== undefined && scene.place.dig !== undefined,
+        foreign: scene.place.writeRaw !== undefined && scene.place.readRaw !== undefined,
         removal: scene.place.remove !== undefined,
       };
       const lacks = Object.fromEntries(Object.keys(has).map((need) => [need, need in (scene.subject.lacks ?? {})]));

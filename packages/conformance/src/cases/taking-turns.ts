@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LeaseStore, Reservation } from "@leasehold/core";
 import type { Case } from "../case.ts";
-import type { Scene } from "../scene.ts";
+import type { Scenario } from "../scenario.ts";
 
 /** Cases: minimum holds and reservations keep candidates from a lease without a holder. */
 export const takingTurns: readonly Case[] = [
@@ -86,12 +86,12 @@ export const takingTurns: readonly Case[] = [
   },
 ];
 
-function turnOf(scene: Scene, group: string): { readonly reservation: Reservation; readonly expiry: "store-clock" } {
+function turnOf(scene: Scenario, group: string): { readonly reservation: Reservation; readonly expiry: "store-clock" } {
   return { reservation: { group, durationMs: 2 * scene.leaseMs }, expiry: "store-clock" };
 }
 
 /** Lets a candidate of the group lead and release, which leaves a reservation. */
-async function reserveFor(scene: Scene, store: LeaseStore, group: string): Promise<Reservation> {
+async function reserveFor(scene: Scenario, store: LeaseStore, group: string): Promise<Reservation> {
   assert.ok(
     store.capabilities.reservation,
     "the store has no clock to judge a reservation by, and lacks.reservation does not say why",

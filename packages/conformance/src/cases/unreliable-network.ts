@@ -1,7 +1,7 @@
 import type { AcquireOutcome, AcquireRequest, Lease } from "@leasehold/core/provider";
 import type { LeaseStore } from "@leasehold/core";
-import { assertStoreError, type Ending, type Scene } from "../scene.ts";
-import type { Faults, HeldRequests, UnreliableConnection } from "../subject.ts";
+import { assertStoreError, type Ending, type Scenario } from "../scenario.ts";
+import type { Faults, HeldRequests, UnreliableConnection } from "../store-under-test.ts";
 
 /** A store whose network can fail, and one whose network works. */
 export interface UnequalPair extends UnreliableConnection {
@@ -9,7 +9,7 @@ export interface UnequalPair extends UnreliableConnection {
 }
 
 /** Returns a pair of stores, both of which have seen that a leader has released. */
-export async function vacantLease(scene: Scene): Promise<UnequalPair> {
+export async function vacantLease(scene: Scenario): Promise<UnequalPair> {
   const pair = await unequalPair(scene);
   await scene.leadOnce(pair.other);
   await scene.look(pair.store);
@@ -18,7 +18,7 @@ export async function vacantLease(scene: Scene): Promise<UnequalPair> {
 
 /** Returns a pair of stores. The one whose network can fail has the lease, and the other one has seen that. */
 export async function heldLease(
-  scene: Scene,
+  scene: Scenario,
   options?: Partial<AcquireRequest>,
 ): Promise<UnequalPair & { readonly lease: Lease }> {
   const pair = await unequalPair(scene);
@@ -27,7 +27,7 @@ export async function heldLease(
   return { ...pair, lease };
 }
 
-async function unequalPair(scene: Scene): Promise<UnequalPair> {
+async function unequalPair(scene: Scenario): Promise<UnequalPair> {
   const { store, faults } = await scene.connectUnreliably();
   const [other] = await scene.connect(1);
   return { store, faults, other };
@@ -51,7 +51,7 @@ export async function sendLate<T>(
  * one of them has it.
  */
 export async function wonOrFree(
-  scene: Scene,
+  scene: Scenario,
   store: LeaseStore,
   other: LeaseStore,
   ending: Ending<AcquireOutcome>,

@@ -1,16 +1,16 @@
-import type { Candidacy } from "./candidacy.ts";
+import type { CandidateRequests } from "./candidate-requests.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, Lease } from "../store/lease-store.ts";
 import { AcquireOrder } from "./acquire-order.ts";
-import { LookPace } from "./look-pace.ts";
+import { PollRateLimit } from "./poll-rate-limit.ts";
 import { PollTimer } from "./poll-timer.ts";
-import { Setbacks, type SetbackOptions } from "./setbacks.ts";
-import type { StandingBack } from "./standing-back.ts";
-import { Starts } from "./starts.ts";
+import { CampaignBackoff, type CampaignBackoffOptions } from "./campaign-backoff.ts";
+import type { Cooldown } from "./cooldown.ts";
+import { CampaignStartLimiter } from "./campaign-start-limiter.ts";
 
-export interface CampaignOptions extends SetbackOptions {
-  readonly candidacy: Candidacy;
-  readonly standingBack: StandingBack;
+export interface CampaignOptions extends CampaignBackoffOptions {
+  readonly candidacy: CandidateRequests;
+  readonly standingBack: Cooldown;
   readonly election: string;
   readonly expiry: Expiry | undefined;
 }
@@ -48,11 +48,11 @@ export class Campaign {
   readonly #options: CampaignOptions;
   readonly #signal: AbortSignal;
   readonly #polls: PollTimer;
-  readonly #pollPace: LookPace;
+  readonly #pollPace: PollRateLimit;
   /** Separate from the polls' pace, so that no attempt is delayed by the polls before it. */
-  readonly #attemptPace: LookPace;
+  readonly #attemptPace: PollRateLimit;
   readonly #order: AcquireOrder;
-  readonly #setbacks: Setbacks;
+  readonly #setbacks: CampaignBackoff;
   /** The first poll is acted on at once. Only standbys that have waited learn of something at the same instant. */
   #isFirst = true;
   /** The last poll; undefined after a failure, or after an attempt that used it. */
@@ -64,10 +64,10 @@ export class Campaign {
     this.#options = options;
     this.#signal = signal;
     this.#polls = new PollTimer({ store, election, clock, journal, retryPeriodMs, renewIntervalMs }, signal);
-    this.#pollPace = new LookPace(clock, timing);
-    this.#attemptPace = new LookPace(clock, timing);
+    this.#pollPace = new PollRateLimit(clock, timing);
+    this.#attemptPace = new PollRateLimit(clock, timing);
     this.#order = new AcquireOrder(clock);
-    this.#setbacks = new Setbacks(options);
+    this.#setbacks = new CampaignBackoff(options);
   }
 
   /**
@@ -94,7 +94,7 @@ export class Campaign {
   /** Takes the next step. The first one waits for its turn, because a process may begin a thousand campaigns at once. */
   #nextStep(): Promise<Step> {
     if (!this.#isFirst) return this.#step();
-    return Starts.on(this.#options.store).take(() => this.#step(), this.#signal);
+    return CampaignStartLimiter.on(this.#options.store).take(() => this.#step(), this.#signal);
   }
 
   async #step(): Promise<Step> {
@@ -155,7 +155,7 @@ export class Campaign {
     const sentMs = clock.monotonicMs();
     const { wokenMs } = this.#polls;
     this.#polls.polling();
-    const snapshot = await candidacy.look(expiry, this.#signal);
+    const snapshot = await candidacy.read(expiry, this.#signal);
     const tookMs = clock.monotonicMs() - sentMs;
     this.#order.tookMs(tookMs);
     this.#polls.polled(snapshot);
@@ -167,7 +167,7 @@ export class Campaign {
    * Returns the wait that a pace asks for, lengthened at random. Otherwise candidates with equal options would poll and attempt
    * at the same instants.
    */
-  #paceMs({ waitMs }: LookPace): number {
+  #paceMs({ waitMs }: PollRateLimit): number {
     return waitMs * (1 + this.#options.clock.random() / 2);
   }
 
@@ -195,6 +195,6 @@ export class Campaign {
   #failed(error: unknown): Step {
     if (this.#signal.aborted) throw error;
     this.#last = undefined;
-    return { pauseMs: this.#setbacks.met(error) };
+    return { pauseMs: this.#setbacks.next(error) };
   }
 }

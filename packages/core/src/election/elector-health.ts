@@ -1,6 +1,6 @@
 import type { ElectorState } from "../reporting/diagnostics.ts";
 import type { StoreMember } from "../store/store-members.ts";
-import type { ContactHealth } from "./store-contact.ts";
+import type { ContactHealth } from "./store-health.ts";
 
 /** The health of an elector. It is computed from the clocks at each call, and so is correct after a freeze. */
 export interface ElectorHealth extends ContactHealth {

@@ -5,11 +5,11 @@ import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import { checkCallOptions, checkKnown } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import { sleep, type Clock } from "../time/clock.ts";
-import { Announcements, type LastSeen } from "./announcements.ts";
-import { CallClaim } from "./call-claim.ts";
+import { ElectorReporter, type LastSeen } from "./elector-reporter.ts";
+import { ActiveCall } from "./active-call.ts";
 import { RUN_OPTIONS, STOP_OPTIONS, type RunOptions, type StopOptions, type TryRunOutcome, type WaitOptions } from "./calls.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
-import { Candidacy } from "./candidacy.ts";
+import { CandidateRequests } from "./candidate-requests.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
 import type { ElectorHealth } from "./elector-health.ts";
 import { EVENT_NAMES, type ElectorEvents } from "./elector-events.ts";
@@ -21,9 +21,9 @@ import { plannedEndMs } from "./planned-end.ts";
 import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
 import { QuickReturns, untilEnded } from "./quick-returns.ts";
 import { reportSettings } from "./store-settings.ts";
-import { StandingBack } from "./standing-back.ts";
+import { Cooldown } from "./cooldown.ts";
 import { checkStopOn, onStopSignal } from "./stop-signals.ts";
-import { StoreContact } from "./store-contact.ts";
+import { StoreHealth } from "./store-health.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
 
 /**
@@ -51,12 +51,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   #report: TimingReport | undefined;
   readonly #options: ElectorOptions;
   readonly #clock: Clock;
-  readonly #claim: CallClaim;
-  readonly #contact: StoreContact;
+  readonly #claim: ActiveCall;
+  readonly #contact: StoreHealth;
   readonly #journal: Journal;
-  readonly #announcements: Announcements;
-  readonly #candidacy: Candidacy;
-  readonly #standingBack: StandingBack;
+  readonly #announcements: ElectorReporter;
+  readonly #candidacy: CandidateRequests;
+  readonly #standingBack: Cooldown;
   readonly #termOptions: LeaderTermOptions;
   /** The present term, until its task has settled and its lease is given up. */
   #term: LeaderTerm<LeadershipOf<Store>> | undefined;
@@ -72,8 +72,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.election = options.election;
     this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
     const { election, candidateId } = this;
-    this.#claim = new CallClaim(election);
-    this.#contact = new StoreContact(this.#store, election, this.#clock);
+    this.#claim = new ActiveCall(election);
+    this.#contact = new StoreHealth(this.#store, election, this.#clock);
     const common = {
       clock: this.#clock,
       store: this.#store,
@@ -85,10 +85,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.#journal = journal;
     journal.keptFor(this);
     this.#store.warnings?.join(journal);
-    const announcements = new Announcements({ elector: this, clock: this.#clock, journal });
+    const announcements = new ElectorReporter({ elector: this, clock: this.#clock, journal });
     this.#announcements = announcements;
-    this.#standingBack = new StandingBack(this.#clock, this.#timing.cooldownMs);
-    this.#candidacy = new Candidacy({
+    this.#standingBack = new Cooldown(this.#clock, this.#timing.cooldownMs);
+    this.#candidacy = new CandidateRequests({
       ...common,
       election,
       candidateId,
@@ -366,7 +366,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Polls once and, if the reply shows a chance, makes one attempt. */
   async #try(signal: AbortSignal): Promise<Lease | undefined> {
-    const snapshot = await this.#candidacy.look("store-clock", signal);
+    const snapshot = await this.#candidacy.read("store-clock", signal);
     const mayTry = this.#candidacy.mayTry(snapshot) && !signal.aborted;
     return mayTry ? await this.#candidacy.attempt("store-clock") : undefined;
   }

@@ -1,7 +1,7 @@
 import { isLeaseholdError } from "../reporting/errors.ts";
 import type { WarningCode } from "../reporting/journal.ts";
 import type { LogAttributes, LogLevel } from "../reporting/logger.ts";
-import { toldError } from "../reporting/told-error.ts";
+import { summarizeError } from "../reporting/error-summary.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 
 /** The log line of an event. */
@@ -23,7 +23,7 @@ const LINES: Lines = {
     attributes: { term },
   }),
   ending: ({ election, term, reason }) => {
-    const { code, message } = toldError(reason);
+    const { code, message } = summarizeError(reason);
     const level = isLeaseholdError(reason, "LEASE_LOST") ? "warn" : "info";
     // The caller's own reason may say only "This operation was aborted", so the line names the election and the term.
     const text = isLeaseholdError(reason) ? message : `Ending '${election}', term ${term}: ${message}`;
@@ -40,7 +40,7 @@ const LINES: Lines = {
     attributes: leader ? { leader: leader.candidateId, term: leader.term } : {},
   }),
   renewed: ({ election, term }) => ({ level: "debug", message: `Renewed '${election}', term ${term}.`, attributes: { term } }),
-  // `StoreContact` warns people of failing renewals and polls, so their lines are `debug`.
+  // `StoreHealth` warns people of failing renewals and polls, so their lines are `debug`.
   renewFailed: ({ term, error }) => failureLine("debug", error, { term }),
   storeFailed: ({ error }) =>
     isLeaseholdError(error, "TERM_REGRESSED") || isLeaseholdError(error, "FOREIGN_RECORD")
@@ -57,7 +57,7 @@ const LINES: Lines = {
     warning: "LEASEHOLD_OVERRUN",
   }),
   listenerFailed: ({ election, event, error }) => {
-    const { code, message } = toldError(error);
+    const { code, message } = summarizeError(error);
     const text = `A listener for '${event}' of '${election}' threw, and was ignored: ${message}`;
     return { level: "error", message: text, attributes: { listensTo: event, code }, warning: "LEASEHOLD_LISTENER_FAILED" };
   },
@@ -69,6 +69,6 @@ export function lineOf<Name extends keyof ElectorEvents>(name: Name, event: Elec
 }
 
 function failureLine(level: LogLevel, error: unknown, attributes: LogAttributes = {}): Line {
-  const { code, message } = toldError(error);
+  const { code, message } = summarizeError(error);
   return { level, message, attributes: { ...attributes, code } };
 }

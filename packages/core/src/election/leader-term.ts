@@ -2,12 +2,12 @@ import { DrainTimeoutError, isLeaseholdError, LeaseLostError } from "../reportin
 import type { Lease, LeaseStore, OccurrenceStore, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, type Clock, type Instant, type Timer } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
-import { Expected } from "./expected.ts";
+import { LazyDeferred } from "./lazy-deferred.ts";
 import { callTask, isInsideTask } from "./inside-task.ts";
 import type { HeldLeadership, Leadership, LeaderTask } from "./leadership.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { isLastTryDue, mayRenew, requestLimitMs, validForMs } from "./renewal-timing.ts";
-import type { StandingBack } from "./standing-back.ts";
+import type { Cooldown } from "./cooldown.ts";
 import { countsAsReturn } from "./task-outcome.ts";
 import { TermAnnouncements, type TermAnnouncementsOptions } from "./term-announcements.ts";
 import { beginTerm, isOverdue, nextTickMs, step } from "./term-machine.ts";
@@ -22,7 +22,7 @@ export interface LeaderTermOptions extends TermAnnouncementsOptions {
   readonly store: LeaseStore;
   readonly wishes: TermAnnouncementsOptions["wishes"] &
     Pick<ElectorOptions, "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs">;
-  readonly standingBack: StandingBack;
+  readonly standingBack: Cooldown;
   /** The elector, whose tasks are recognized by it. */
   readonly owner: object;
   /** Called when the task has settled and the lease is given up. */
@@ -45,9 +45,9 @@ export class LeaderTerm<Led extends Leadership> {
   readonly #leaseWatch: LeaseWatch;
   readonly #controller = new AbortController();
   readonly #ended = Promise.withResolvers<Error>();
-  readonly #disposed = new Expected<void>();
-  readonly #finished = new Expected<void>();
-  readonly #settled = new Expected<void>();
+  readonly #disposed = new LazyDeferred<void>();
+  readonly #finished = new LazyDeferred<void>();
+  readonly #settled = new LazyDeferred<void>();
   #state: TermState;
   #timer: Timer | undefined;
   /** The instant for which the timer is set, by the monotonic clock. */

@@ -4,10 +4,10 @@ import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import { checkCallOptions, checkOptions, checkSignal } from "../store/options.ts";
 import { WAIT_OPTIONS } from "./calls.ts";
 import type { Leader } from "./leadership.ts";
-import { StoreContact, type ContactHealth } from "./store-contact.ts";
+import { StoreHealth, type ContactHealth } from "./store-health.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
-import { LookPace } from "./look-pace.ts";
+import { PollRateLimit } from "./poll-rate-limit.ts";
 import { PollTimer } from "./poll-timer.ts";
 import { checkName } from "../store/names.ts";
 import { sharedClock } from "../store/shared-clock.ts";
@@ -54,7 +54,7 @@ export class Observer {
   readonly #timeoutMs: number;
   readonly #clock: Clock;
   readonly #journal: Journal;
-  readonly #contact: StoreContact;
+  readonly #contact: StoreHealth;
 
   /** @throws {ConfigurationError} for an unknown option, or a bad name, duration or store. */
   constructor(options: ObserverOptions) {
@@ -68,7 +68,7 @@ export class Observer {
     this.#clock = sharedClock(options.store, options.clock);
     this.#journal = Journal.to(options.logger);
     this.#store.warnings?.join(this.#journal);
-    this.#contact = new StoreContact(this.#store, this.#election, this.#clock);
+    this.#contact = new StoreHealth(this.#store, this.#election, this.#clock);
   }
 
   /** The contact with the store at this moment, for health checks. */
@@ -93,7 +93,7 @@ export class Observer {
     const retryPeriodMs = this.#retryPeriodMs;
     const common = { store: this.#store, election: this.#election, clock: this.#clock, journal: this.#journal };
     const polls = new PollTimer({ ...common, retryPeriodMs, renewIntervalMs: retryPeriodMs }, signal);
-    const pace = new LookPace(this.#clock, { retryPeriodMs, renewIntervalMs: retryPeriodMs });
+    const pace = new PollRateLimit(this.#clock, { retryPeriodMs, renewIntervalMs: retryPeriodMs });
     let yielded: string | undefined;
     try {
       for (;;) {

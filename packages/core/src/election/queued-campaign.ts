@@ -3,10 +3,10 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import type { Place } from "../store/place.ts";
 import { sleep } from "../time/clock.ts";
-import type { Queue } from "./candidacy.ts";
+import type { Queue } from "./candidate-requests.ts";
 import type { CampaignOptions } from "./campaign.ts";
-import { LookPace } from "./look-pace.ts";
-import { Setbacks } from "./setbacks.ts";
+import { PollRateLimit } from "./poll-rate-limit.ts";
+import { CampaignBackoff } from "./campaign-backoff.ts";
 
 /**
  * Gets the lease for one candidate by a position in the store's queue. The candidate keeps a position only while it would lead at
@@ -16,9 +16,9 @@ export class QueuedCampaign {
   readonly #options: CampaignOptions;
   readonly #queue: Queue;
   readonly #signal: AbortSignal;
-  readonly #setbacks: Setbacks;
+  readonly #setbacks: CampaignBackoff;
   /** Limits how often positions are taken and attempts are made, whatever the store returns. */
-  readonly #pace: LookPace;
+  readonly #pace: PollRateLimit;
   #place: Place | undefined;
   /** The last instant at which the position was known to make nobody wait, by the monotonic clock. */
   #harmlessMs = 0;
@@ -29,8 +29,8 @@ export class QueuedCampaign {
     this.#options = options;
     this.#queue = queue;
     this.#signal = signal;
-    this.#setbacks = new Setbacks(options);
-    this.#pace = new LookPace(options.clock, options.timing);
+    this.#setbacks = new CampaignBackoff(options);
+    this.#pace = new PollRateLimit(options.clock, options.timing);
   }
 
   /**
@@ -60,7 +60,7 @@ export class QueuedCampaign {
       await this.#keepPace();
       // Taking a position is a write, which all candidates observe. After a refusal, read first: a read that is refused, too,
       // saves it.
-      if (this.#isRefused) await candidacy.look(expiry, this.#signal);
+      if (this.#isRefused) await candidacy.read(expiry, this.#signal);
       this.#isRefused = false;
       this.#place = candidacy.join(this.#queue, this.#signal);
       this.#harmlessMs = clock.monotonicMs();
@@ -83,7 +83,7 @@ export class QueuedCampaign {
     const { candidacy, standingBack, clock, expiry } = this.#options;
     let snapshot: LeaseSnapshot | undefined;
     while (standingBack.leftMs(snapshot) > 0) {
-      snapshot = await candidacy.look(expiry, this.#signal);
+      snapshot = await candidacy.read(expiry, this.#signal);
       await sleep(clock, Math.min(standingBack.leftMs(snapshot), this.#setbacks.periodMs), this.#signal);
     }
   }
@@ -97,7 +97,7 @@ export class QueuedCampaign {
   async #failed(failure: unknown): Promise<undefined> {
     if (this.#signal.aborted) return;
     const { clock, timing } = this.#options;
-    const waitMs = this.#setbacks.met(failure);
+    const waitMs = this.#setbacks.next(failure);
     // An outage costs no candidate its position. But a candidate that can neither lead nor be passed blocks the others, so it
     // leaves after a whole lease.
     const isStuck = clock.monotonicMs() - this.#harmlessMs >= timing.leaseDurationMs;

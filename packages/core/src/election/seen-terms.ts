@@ -1,6 +1,6 @@
 import { systemClock } from "../time/clock.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
-import { Recent } from "../time/recent.ts";
+import { ExpiringMap } from "../time/expiring-map.ts";
 
 /** The highest terms of one election that this process knows. */
 interface Terms {
@@ -11,7 +11,7 @@ interface Terms {
 }
 
 const NONE: Terms = { seen: 0, led: 0 };
-const known = new WeakMap<LeaseStore, Recent<Terms>>();
+const known = new WeakMap<LeaseStore, ExpiringMap<Terms>>();
 
 /** Returns the highest term of an election that this process has lately observed in a store; 0 if none. */
 export function highestTermSeen(store: LeaseStore, election: string): number {
@@ -35,7 +35,7 @@ export function noteTermLed(store: LeaseStore, election: string, term: number): 
 
 function note(store: LeaseStore, election: string, { seen, led }: Terms): void {
   let terms = known.get(store);
-  if (!terms) known.set(store, (terms = new Recent(store.clock ?? systemClock)));
+  if (!terms) known.set(store, (terms = new ExpiringMap(store.clock ?? systemClock)));
   const before = terms.get(election) ?? NONE;
   if (seen > before.seen || led > before.led) {
     terms.set(election, { seen: Math.max(seen, before.seen), led: Math.max(led, before.led) });

@@ -1,17 +1,17 @@
 import { isStoreFailure } from "../reporting/errors.ts";
 import type { Journal } from "../reporting/journal.ts";
 import type { Lease } from "../store/lease-store.ts";
-import type { Announcements } from "./announcements.ts";
+import type { ElectorReporter } from "./elector-reporter.ts";
 import type { ElectorOptions } from "./elector-options.ts";
-import type { StoreContact } from "./store-contact.ts";
+import type { StoreHealth } from "./store-health.ts";
 import type { Timing } from "./timing.ts";
 
 /** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
 export const OVERRUN_EXIT_CODE = 70;
 
 export interface TermAnnouncementsOptions {
-  readonly announcements: Announcements;
-  readonly contact: StoreContact;
+  readonly announcements: ElectorReporter;
+  readonly contact: StoreHealth;
   readonly journal: Journal;
   readonly timing: Timing;
   readonly wishes: Pick<ElectorOptions, "value" | "onOverrun">;

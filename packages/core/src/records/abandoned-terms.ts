@@ -1,5 +1,5 @@
 import type { Clock } from "../time/clock.ts";
-import { Recent } from "../time/recent.ts";
+import { ExpiringMap } from "../time/expiring-map.ts";
 import type { StoredRecord, LeaseRecord } from "./record-store.ts";
 
 /** The time after which no failover brings an earlier version back, in milliseconds. */
@@ -24,13 +24,13 @@ export class AbandonedTerms {
   readonly #clock: Clock;
   readonly #versionsReturn: boolean;
   /** By election, then by `termId`. */
-  readonly #terms: Recent<Map<string, Abandoned>>;
+  readonly #terms: ExpiringMap<Map<string, Abandoned>>;
 
   /** @param versionsReturn true where a failover may bring a version back that had passed. */
   constructor(clock: Clock, versionsReturn = false) {
     this.#clock = clock;
     this.#versionsReturn = versionsReturn;
-    this.#terms = new Recent(clock);
+    this.#terms = new ExpiringMap(clock);
   }
 
   /** Adds a term whose last write had that condition. No candidate may acquire for `holdMs` more. */

@@ -9,8 +9,8 @@ import type { HeldLeases } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
 import { heldLostRecord } from "./lost-record.ts";
 import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
-import type { SeenRecords } from "./seen-records.ts";
-import type { Sighting } from "./sighting.ts";
+import type { RecordCache } from "./record-cache.ts";
+import type { ObservedRecord } from "./observed-record.ts";
 
 /** A write that is to make its candidate the leader. */
 interface Attempt {
@@ -23,10 +23,10 @@ interface Attempt {
 
 /** Acquires leases. Each attempt is one conditional write that replaces a record on which nobody leads. */
 export class Acquisitions {
-  readonly #seen: SeenRecords;
+  readonly #seen: RecordCache;
   readonly #leases: HeldLeases;
 
-  constructor(seen: SeenRecords, leases: HeldLeases) {
+  constructor(seen: RecordCache, leases: HeldLeases) {
     this.#seen = seen;
     this.#leases = leases;
   }
@@ -37,11 +37,11 @@ export class Acquisitions {
     const current = sighting && this.#seen.snapshot(election, sighting, expiry);
     if (sighting?.isMissing) {
       const record = heldLostRecord(sighting.record, request.leaseDurationMs);
-      await this.#seen.redate(election, { record, version: sighting.version }, request);
+      await this.#seen.restartAge(election, { record, version: sighting.version }, request);
       return { acquired: false, current };
     }
     if (current && !mayAcquire(current, candidateId, reservation?.group)) {
-      if (current.undated) await this.#seen.redate(election, sighting, request);
+      if (current.undated) await this.#seen.restartAge(election, sighting, request);
       return { acquired: false, current };
     }
 
@@ -68,7 +68,7 @@ export class Acquisitions {
    * Returns the record to write on. The last observed one is good enough unless it is known to be old, because the write is
    * conditional on its version.
    */
-  async #basis(request: AcquireRequest): Promise<Sighting | undefined> {
+  async #basis(request: AcquireRequest): Promise<ObservedRecord | undefined> {
     const { election, aboveTerm = 0 } = request;
     const last = this.#seen.last(election);
     const isUsable = last && !last.outdated && last.record.term >= aboveTerm;
@@ -76,7 +76,7 @@ export class Acquisitions {
     return isUsable || isAbsent ? last : await this.#seen.read(election, request);
   }
 
-  #recordOf(sighting: Sighting | undefined, request: AcquireRequest): LeaseRecord {
+  #recordOf(sighting: ObservedRecord | undefined, request: AcquireRequest): LeaseRecord {
     const { election, candidateId, value, leaseDurationMs, renewIntervalMs, reservation, aboveTerm = 0 } = request;
     const { clock } = this.#seen;
     const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);

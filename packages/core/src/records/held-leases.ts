@@ -7,7 +7,7 @@ import { Holding, type Found } from "./holding.ts";
 import { isLost } from "./lost-record.ts";
 import { vacate } from "./record-orders.ts";
 import type { LeaseRecord } from "./record-store.ts";
-import type { SeenRecords } from "./seen-records.ts";
+import type { RecordCache } from "./record-cache.ts";
 
 /** The number of tries of a conditional write, against other writers of the same term. */
 const CONFLICT_TRIES = 4;
@@ -22,10 +22,10 @@ export interface Vacating extends ReleaseOptions {
 
 /** The leases that this process holds. It renews, changes and vacates them by conditional writes of its own records. */
 export class HeldLeases {
-  readonly #seen: SeenRecords;
+  readonly #seen: RecordCache;
   readonly #holdings = new WeakMap<Lease, Holding>();
 
-  constructor(seen: SeenRecords) {
+  constructor(seen: RecordCache) {
     this.#seen = seen;
   }
 

@@ -1,8 +1,8 @@
 import { isUnknown, StoreError } from "../reporting/errors.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS } from "../store/lease-limits.ts";
 import type { LeaseRecord } from "./record-store.ts";
-import type { SeenRecords } from "./seen-records.ts";
-import type { Sighting } from "./sighting.ts";
+import type { RecordCache } from "./record-cache.ts";
+import type { ObservedRecord } from "./observed-record.ts";
 
 /** The number of tries of a change, against other writers and lost replies. */
 const TRIES = 4;
@@ -24,7 +24,7 @@ export interface ChangeRequest<Outcome> {
   readonly advice: string;
   readonly timeoutMs: number | undefined;
   /** @param isSent true once a write of this request may have arrived. */
-  readonly change: (found: Sighting | undefined, isSent: boolean) => Change<Outcome>;
+  readonly change: (found: ObservedRecord | undefined, isSent: boolean) => Change<Outcome>;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface ChangeRequest<Outcome> {
  * by reading. Where a failover may undo what a read shows, it counts only once it is written again.
  */
 export async function changeRecord<Outcome>(
-  seen: SeenRecords,
+  seen: RecordCache,
   election: string,
   { operation, advice, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, change }: ChangeRequest<Outcome>,
 ): Promise<Outcome> {

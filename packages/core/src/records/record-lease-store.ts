@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import type { StoreWarnings } from "../reporting/store-warnings.ts";
-import { Administration, type OrderLimits, type Standing } from "../store/administration.ts";
+import { Administration, type OrderLimits, type ElectionState } from "../store/administration.ts";
 import { timedCheck } from "../store/check.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
@@ -40,7 +40,7 @@ import { pauseRecord, resumeRecord } from "./record-pause.ts";
 import { snapshotOf } from "./record-snapshot.ts";
 import { repairRecord } from "./record-repair.ts";
 import type { RecordStore } from "./record-store.ts";
-import { SeenRecords } from "./seen-records.ts";
+import { RecordCache } from "./record-cache.ts";
 
 export interface RecordLeaseStoreOptions {
   /** @defaultValue the system's clock */
@@ -62,7 +62,7 @@ export class RecordLeaseStore implements LeaseStore {
   /** The records that hold the leases. */
   readonly records: RecordStore;
   readonly watch?: NonNullable<LeaseStore["watch"]>;
-  readonly #seen: SeenRecords;
+  readonly #seen: RecordCache;
   readonly #leases: HeldLeases;
   readonly #acquisitions: Acquisitions;
   readonly #administration: Administration;
@@ -77,13 +77,13 @@ export class RecordLeaseStore implements LeaseStore {
     this.warnings = records.warnings;
     this.clock = options.clock ?? systemClock;
     this.capabilities = capabilitiesOf(records);
-    this.#seen = new SeenRecords(records, this.clock);
+    this.#seen = new RecordCache(records, this.clock);
     this.#leases = new HeldLeases(this.#seen);
     this.#acquisitions = new Acquisitions(this.#seen, this.#leases);
     this.#administration = new Administration({
       name: this.name,
       clock: this.clock,
-      look: (election, limits) => this.#standing(election, limits),
+      read: (election, limits) => this.#standing(election, limits),
     });
     if (records.watch) this.watch = (election, watching) => watchOf(records, election, watching);
   }
@@ -174,7 +174,7 @@ export class RecordLeaseStore implements LeaseStore {
   /**
    * Returns the election as an administrator finds it. Only the record counts, and not the terms that this process has abandoned.
    */
-  async #standing(election: string, limits: OrderLimits): Promise<Standing | undefined> {
+  async #standing(election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
     const sighting = await this.#seen.read(election, limits);
     if (!sighting) return undefined;
     const { record, version } = sighting;

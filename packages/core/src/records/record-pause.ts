@@ -4,11 +4,11 @@ import { barOf, withBars, type Bar } from "./bars.ts";
 import { leaseToWaitMs } from "./lost-record.ts";
 import { changeRecord, type Change } from "./record-change.ts";
 import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
-import type { SeenRecords } from "./seen-records.ts";
-import type { Sighting } from "./sighting.ts";
+import type { RecordCache } from "./record-cache.ts";
+import type { ObservedRecord } from "./observed-record.ts";
 
 /** Blocks every candidate until the election is resumed. The nonce does not change, so a present leader goes on. */
-export async function pauseRecord(seen: SeenRecords, election: string, options: PauseOptions): Promise<PauseOutcome> {
+export async function pauseRecord(seen: RecordCache, election: string, options: PauseOptions): Promise<PauseOutcome> {
   checkName("election", election);
   const { reason, timeoutMs } = options;
   checkReason(reason, "say why the election is paused");
@@ -29,7 +29,7 @@ export async function pauseRecord(seen: SeenRecords, election: string, options: 
 }
 
 /** Lifts a pause, and changes nothing else. */
-export async function resumeRecord(seen: SeenRecords, election: string, options: ResumeOptions = {}): Promise<ResumeOutcome> {
+export async function resumeRecord(seen: RecordCache, election: string, options: ResumeOptions = {}): Promise<ResumeOutcome> {
   checkName("election", election);
   return await changeRecord(seen, election, {
     operation: "resume",
@@ -44,7 +44,7 @@ export async function resumeRecord(seen: SeenRecords, election: string, options:
   });
 }
 
-function there({ record }: Sighting): Pick<Change<unknown>, "record" | "isThere"> {
+function there({ record }: ObservedRecord): Pick<Change<unknown>, "record" | "isThere"> {
   return { record, isThere: true };
 }
 

@@ -5,8 +5,8 @@ import { barOf, holdFor, withBars } from "./bars.ts";
 import { leaseToWaitMs } from "./lost-record.ts";
 import { changeRecord } from "./record-change.ts";
 import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
-import type { SeenRecords } from "./seen-records.ts";
-import type { Sighting } from "./sighting.ts";
+import type { RecordCache } from "./record-cache.ts";
+import type { ObservedRecord } from "./observed-record.ts";
 
 /** The default of `minTerm` is this far above the highest known term, because other processes may have seen a higher one. */
 const ROOM = 1_000;
@@ -17,7 +17,7 @@ const TERMS_LEFT = 2 ** 32;
  * Mends the record of an election that was deleted or restored. A record with a nonce of this repair was written by this repair.
  * Each try has its own nonce, because its hold counts from the send of that try.
  */
-export async function repairRecord(seen: SeenRecords, election: string, options: RepairOptions = {}): Promise<RepairOutcome> {
+export async function repairRecord(seen: RecordCache, election: string, options: RepairOptions = {}): Promise<RepairOutcome> {
   checkName("election", election);
   checkTerm("minTerm", options.minTerm);
   const nonces = new Set<string>();
@@ -42,7 +42,7 @@ export async function repairRecord(seen: SeenRecords, election: string, options:
 /**
  * Reports whether a candidate holds the lease. A broken term is no longer renewed, and any candidate may acquire an expired one.
  */
-function isHeld(found: Sighting): boolean {
+function isHeld(found: ObservedRecord): boolean {
   const { termId, broken, leaseDurationMs } = found.record;
   return termId !== null && !broken && found.ageMs("observed")[0] < leaseDurationMs;
 }

@@ -3,7 +3,7 @@ import type { LeaseSnapshot, LeaseState } from "../store/lease-snapshot.ts";
 import type { Expiry } from "../store/lease-store.ts";
 import { barOf, type Bar } from "./bars.ts";
 import type { LeaseRecord } from "./record-store.ts";
-import type { Sighting } from "./sighting.ts";
+import type { ObservedRecord } from "./observed-record.ts";
 
 /** The input of a snapshot beside the record. */
 export interface SnapshotView {
@@ -18,7 +18,7 @@ export interface SnapshotView {
 }
 
 /** Returns the election as an observed record shows it. */
-export function snapshotOf(election: string, sighting: Sighting, view: SnapshotView): LeaseSnapshot {
+export function snapshotOf(election: string, sighting: ObservedRecord, view: SnapshotView): LeaseSnapshot {
   const { expiry, abandonedHoldMs } = view;
   const { record } = sighting;
   const ageMs = sighting.ageMs(expiry);
@@ -34,7 +34,7 @@ export function snapshotOf(election: string, sighting: Sighting, view: SnapshotV
     ...(view.ignoresPause ? { pause: undefined } : {}),
   });
   const isUndated =
-    sighting.isMissing || (sighting.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && sighting.isUndated);
+    sighting.isMissing || (sighting.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && sighting.isAgeUnknown);
   return {
     election,
     state,

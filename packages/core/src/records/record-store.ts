@@ -104,7 +104,7 @@ export interface StoredRecord {
   /**
    * The service tells the time, but the writer of the nonce did not know it. A candidate that needs the age has to restart it.
    */
-  readonly undated?: true | undefined;
+  readonly ageUnknown?: true | undefined;
   /**
    * Set where the record is gone, but the fence, which is a record of its own, remembers this term. `data` is ignored. A write on
    * the condition of `version` makes a new record. No candidate acquires it before the former lease must have run out.

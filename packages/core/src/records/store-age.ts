@@ -3,9 +3,9 @@ import type { StoreClock } from "../store/capabilities.ts";
 import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 
 /** One reading of a record. */
-export interface Reading extends Pick<
+export interface RecordReading extends Pick<
   StoredRecord,
-  "version" | "nonceAgeMs" | "nonceKnownForMs" | "nonceWallMs" | "undated" | "lostTerm"
+  "version" | "nonceAgeMs" | "nonceKnownForMs" | "nonceWallMs" | "ageUnknown" | "lostTerm"
 > {
   readonly record: LeaseRecord;
   /** The instant at which the read was sent. */
@@ -55,11 +55,11 @@ export class StoreAge {
     this.#confirmed = trust?.exact === true;
   }
 
-  note(reading: Reading): void {
+  note(reading: RecordReading): void {
     const trust = this.#trust;
     if (!trust) return;
     const inAt = instantOf(this.#clock);
-    if (!trust.mayStep) this.#saidMs = reading.undated ? Infinity : undefined;
+    if (!trust.mayStep) this.#saidMs = reading.ageUnknown ? Infinity : undefined;
     if (trust.mayStep && reading.nonceWallMs !== undefined) {
       this.#wallMs = reading.nonceWallMs;
       const wallAgeMs = inAt.wallMs - reading.nonceWallMs;
@@ -96,7 +96,7 @@ export class StoreAge {
    * Reports whether somebody has restarted the age of the nonce: the reading shows another time of the writer than those before
    * it.
    */
-  isBefore({ nonceWallMs }: Reading): boolean {
+  isBefore({ nonceWallMs }: RecordReading): boolean {
     return this.#wallMs !== undefined && nonceWallMs !== undefined && nonceWallMs !== this.#wallMs;
   }
 

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "./errors.ts";
 import type { LogAttributes, Logger, LogLevel } from "./logger.ts";
-import { toldError } from "./told-error.ts";
+import { summarizeError } from "./error-summary.ts";
 
 /** The codes of the process warnings that are emitted where no logger was given. */
 export type WarningCode =
@@ -80,7 +80,7 @@ export class Journal {
   write(level: LogLevel, message: string, attributes: LogAttributes): void {
     if (!this.#logger) return;
     const failed = (error: unknown): void => {
-      const text = `The logger threw, and was ignored: ${toldError(error).message}`;
+      const text = `The logger threw, and was ignored: ${summarizeError(error).message}`;
       if (text !== this.#loggerFailed) emitWarning("LEASEHOLD_LOGGER_FAILED", text);
       this.#loggerFailed = text;
     };

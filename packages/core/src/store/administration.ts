@@ -35,7 +35,7 @@ export interface OrderLimits extends RequestLimits {
 }
 
 /** An election as an administrator's read has found it. */
-export interface Standing {
+export interface ElectionState {
   readonly snapshot: LeaseSnapshot;
   /**
    * The snapshot as it would be without the pause; present where the election is paused. A break is judged by it, because a break
@@ -61,14 +61,14 @@ export interface Standing {
 }
 
 /** The parts of a store that administration needs. */
-export interface Administered {
+export interface AdminStore {
   readonly name: string;
   readonly clock: Clock;
   /** Reads the election once. Returns `undefined` if there never was a record. */
-  look(election: string, limits: OrderLimits): Promise<Standing | undefined>;
+  read(election: string, limits: OrderLimits): Promise<ElectionState | undefined>;
 }
 
-interface Given {
+interface OrderResult {
   /**
    * True if the order is in the store. After a lost reply also true if the term has ended since, or if another order has broken
    * it.
@@ -80,9 +80,9 @@ interface Given {
 
 /** Breaks and transfers on any store. Each is an order to one term, and never affects the term after it. */
 export class Administration {
-  readonly #store: Administered;
+  readonly #store: AdminStore;
 
-  constructor(store: Administered) {
+  constructor(store: AdminStore) {
     this.#store = store;
   }
 
@@ -93,7 +93,7 @@ export class Administration {
     const { reason, ifTerm, immediate = false } = options;
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
     const order = { kind: "break", id: this.#store.clock.randomUuid(), reason, immediate } as const;
-    const { carriedOut, term, current } = await this.#give(election, order, ifTerm, limits);
+    const { carriedOut, term, current } = await this.#execute(election, order, ifTerm, limits);
     return carriedOut ? { broken: true, term } : { broken: false, current };
   }
 
@@ -105,19 +105,19 @@ export class Administration {
     const timeoutMs = transferTimeout(options.transferTimeoutMs ?? DEFAULT_TRANSFER_TIMEOUT_MS);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
     const order = { kind: "transfer", id: this.#store.clock.randomUuid(), candidateId, timeoutMs } as const;
-    const { carriedOut, term, current } = await this.#give(election, order, options.ifTerm, limits);
+    const { carriedOut, term, current } = await this.#execute(election, order, options.ifTerm, limits);
     if (!carriedOut) return "lost";
     return await this.#awaitSuccessor(election, term, order, current, limits);
   }
 
   /** Gives an order to one term only. After a lost reply it reads, and repeats the order with the same id. */
-  async #give(election: string, order: Order, ifTerm: number | undefined, limits: OrderLimits): Promise<Given> {
+  async #execute(election: string, order: Order, ifTerm: number | undefined, limits: OrderLimits): Promise<OrderResult> {
     let term = ifTerm;
     let unanswered: unknown;
     for (let tries = 0; tries < TRIES; tries += 1) {
       let isSent = false;
       try {
-        const standing = await this.#store.look(election, limits);
+        const standing = await this.#store.read(election, limits);
         const current = standing?.snapshot;
         term ??= current?.term;
         if (standing?.isCarriedOut(order)) {
@@ -166,9 +166,9 @@ export class Administration {
     let patienceMs = timeoutMs + remainsMs(found);
     for (;;) {
       await sleep(clock, LOOK_MS, limits.signal);
-      let standing: Standing | undefined;
+      let standing: ElectionState | undefined;
       try {
-        standing = await this.#store.look(election, limits);
+        standing = await this.#store.read(election, limits);
         lookedMs = clock.monotonicMs();
       } catch (error) {
         // While the transfer may still be under way, a later read may show its outcome.
@@ -205,7 +205,7 @@ export class Administration {
 }
 
 /** Reports whether the result of a read is final. Where a failover may undo it, it is written again first. */
-async function isConfirmed(standing: Standing): Promise<boolean> {
+async function isConfirmed(standing: ElectionState): Promise<boolean> {
   return (await standing.confirm?.()) ?? true;
 }
 

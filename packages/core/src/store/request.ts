@@ -1,4 +1,4 @@
-import { toldError } from "../reporting/told-error.ts";
+import { summarizeError } from "../reporting/error-summary.ts";
 import type { Clock } from "../time/clock.ts";
 import { publishRequest, type StoreRequest } from "../reporting/diagnostics.ts";
 import { isLeaseholdError, StoreError } from "../reporting/errors.ts";
@@ -75,7 +75,7 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
 
 function failed(error: unknown, signal: AbortSignal | undefined): Pick<StoreRequest, "outcome" | "message"> {
   const outcome = isLeaseholdError(error) ? error.code : signal?.aborted ? "ABORTED" : "ERROR";
-  return { outcome, message: toldError(error).message };
+  return { outcome, message: summarizeError(error).message };
 }
 
 function timedOut({ store, operation, election, timeoutMs, writes }: RequestOptions): StoreError {

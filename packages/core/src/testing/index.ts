@@ -1,4 +1,4 @@
-import "../node-floor.ts";
+import "../node-version.ts";
 
 export * from "./process-clock.ts";
 export * from "./seeded-random.ts";

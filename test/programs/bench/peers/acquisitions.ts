@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
-import type { Candidacy, Competitor } from "./contender.ts";
+import type { CandidateRequests, Competitor } from "./contender.ts";
 import { contenderOf, type ContenderName } from "./contenders.ts";
 import { SERVICES } from "./services.ts";
 
@@ -38,7 +38,7 @@ export async function measureAcquisitions(contender: ContenderName, port: number
     const election = `bench-${randomUUID()}`;
     await time("write", () => writer.write());
     for (const what of ["fresh", "vacant"] as const) {
-      let candidacy: Candidacy | undefined;
+      let candidacy: CandidateRequests | undefined;
       await time(what, async () => void (candidacy = await won(competitor, election)));
       await candidacy?.stop();
     }
@@ -49,7 +49,7 @@ export async function measureAcquisitions(contender: ContenderName, port: number
 }
 
 /** Resolves once it leads. */
-async function won(competitor: Competitor, election: string): Promise<Candidacy> {
+async function won(competitor: Competitor, election: string): Promise<CandidateRequests> {
   const leads = Promise.withResolvers<void>();
   const candidacy = competitor.campaign(election, () => {
     if (candidacy.leads()) leads.resolve();

@@ -3,7 +3,7 @@
  * standard output. It obeys the {@link Command}s of its parent. It is an entry point: import nothing but types from here.
  */
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
-import type { Candidacy } from "./contender.ts";
+import type { CandidateRequests } from "./contender.ts";
 import { contenderOf, type ContenderName } from "./contenders.ts";
 
 export interface CandidateSettings {
@@ -42,7 +42,7 @@ if (!process.connected) process.exit();
 const { contender, host, election, leaseDurationMs } = JSON.parse(process.argv[2] ?? "{}") as CandidateSettings;
 const adapter = await contenderOf(contender).load();
 const competitor = await adapter.connect(host, leaseDurationMs);
-let candidacy: Candidacy | undefined;
+let candidacy: CandidateRequests | undefined;
 /** The last time at which it led. */
 let lastMs: number | undefined;
 

@@ -27,11 +27,11 @@ export interface Competitor {
    * Competes until it is stopped, also after a loss, and leads when it wins.
    * @param changed is called when `leads` may have changed, if the library reports that
    */
-  campaign(election: string, changed: () => void): Candidacy;
+  campaign(election: string, changed: () => void): CandidateRequests;
   close(): Promise<void>;
 }
 
-export interface Candidacy {
+export interface CandidateRequests {
   /** Returns whether this process leads now, by the most favourable answer that the library gives its user at once. */
   leads(): boolean;
   /** Releases as the library recommends. Resolves once the library says that it is done. */

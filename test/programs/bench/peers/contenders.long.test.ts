@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { describe, expect, test } from "vitest";
-import type { Candidacy, Competitor } from "./contender.ts";
+import type { CandidateRequests, Competitor } from "./contender.ts";
 import { CONTENDER_NAMES, contenderOf } from "./contenders.ts";
 import { SERVICES, type ServiceName } from "./services.ts";
 
@@ -39,7 +39,7 @@ describe.each(CONTENDER_NAMES)("the adapter of %s", async (name) => {
 });
 
 class Campaign {
-  readonly candidacy: Candidacy;
+  readonly candidacy: CandidateRequests;
   readonly leads: Promise<void>;
 
   constructor(competitor: Competitor, election: string) {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { heapAfterGc } from "../heap.ts";
-import type { Candidacy } from "./contender.ts";
+import type { CandidateRequests } from "./contender.ts";
 import { contenderOf, type ContenderName } from "./contenders.ts";
 
 export interface CrowdSettings {
@@ -64,7 +64,7 @@ const cpuShare = (user + system) / 1_000 / STEADY_MS;
 say({ event: "report", ...(allLeadMs === undefined ? {} : { allLeadMs }), heapPerElection, rssPerElection, cpuShare, leading });
 
 interface Running {
-  readonly candidacy: Candidacy;
+  readonly candidacy: CandidateRequests;
   /** Resolves once it has led. */
   readonly leads: Promise<void>;
 }
@@ -73,7 +73,7 @@ interface Running {
 function campaignIn(names: readonly string[]): Running[] {
   return names.map((name) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const candidacy: Candidacy = competitor.campaign(name, () => candidacy.leads() && resolve());
+    const candidacy: CandidateRequests = competitor.campaign(name, () => candidacy.leads() && resolve());
     return { candidacy, leads: promise };
   });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ContenderName } from "./contenders.ts";
-import { Crew, type Member } from "./crew.ts";
+import { Crew, type Member } from "./processes.ts";
 import { FAULT_NAMES, FAULTS, type Episode, type FaultName } from "./faults.ts";
 
 /** The requests of an hour, of one leader and of one standby. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
-import type { Crew, Member } from "./crew.ts";
+import type { Crew, Member } from "./processes.ts";
 
 /** The result of one fault for a crew. Times are in milliseconds. */
 export interface Episode {

@@ -1,4 +1,4 @@
-import type { MishapKind } from "./mishap.ts";
+import type { MishapKind } from "../faults/fault.ts";
 import { afterResignation, drawAfterResignation, type AfterResignation } from "./resign.ts";
 
 /** An administrator forces a new election. */

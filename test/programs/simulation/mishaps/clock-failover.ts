@@ -1,4 +1,4 @@
-import { drawStepMs, storeClockIsWrong, type MishapKind } from "./mishap.ts";
+import { drawStepMs, storeClockIsWrong, type MishapKind } from "../faults/fault.ts";
 
 /** Another server takes over the service, with all data, and with a clock of its own. */
 export interface ClockFailover {

@@ -1,6 +1,6 @@
 import type { CandidatePlan } from "../candidate-plan.ts";
 import { NO_EXTREMES } from "../extreme-options.ts";
-import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+import { drawVictim, type MishapKind, type Victim } from "../faults/fault.ts";
 
 /** An elector tries once: in a process without a memory, or in a candidate's process, on its store object. */
 export interface ColdCall {

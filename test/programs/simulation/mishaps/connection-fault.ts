@@ -1,5 +1,5 @@
 import type { ConnectionFault } from "../stores/simulated-store.ts";
-import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+import { drawVictim, type MishapKind, type Victim } from "../faults/fault.ts";
 
 /** The open connections of a process, or of all, fail until they are closed. New connections work. */
 export interface ConnectionLoss {

@@ -1,4 +1,4 @@
-import { drawSpanMs, type MishapKind } from "./mishap.ts";
+import { drawSpanMs, type MishapKind } from "../faults/fault.ts";
 
 /** The record is corrupted for a while, in a visible way, and then restored. */
 export interface Corruption {

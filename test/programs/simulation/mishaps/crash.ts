@@ -1,4 +1,4 @@
-import { drawRestartMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+import { drawRestartMs, drawVictim, type MishapKind, type Victim } from "../faults/fault.ts";
 
 /** A process is killed, and may be started again, with all candidates in it. */
 export interface Crash {

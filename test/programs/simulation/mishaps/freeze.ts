@@ -1,6 +1,6 @@
 import type { SimulatedProcess } from "../process.ts";
 import type { World } from "../world.ts";
-import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "../faults/fault.ts";
 
 /** Nothing of a process runs. On a machine that sleeps, its monotonic clock stops as well. */
 export interface Freeze {

@@ -1,4 +1,4 @@
-import type { MishapKind } from "./mishap.ts";
+import type { MishapKind } from "../faults/fault.ts";
 
 /** A program in Go joins the queue. */
 export interface GoCandidate {

@@ -1,4 +1,4 @@
-import { drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+import { drawVictim, type MishapKind, type Victim } from "../faults/fault.ts";
 
 /** A process's next renewal is its last for a while, because it is cut off then. Until then the others' requests are slow. */
 export interface LastRenewal {

@@ -1,4 +1,4 @@
-import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "../faults/fault.ts";
 
 /** The members of the service elect another leader of theirs, which restarts every lease. */
 export interface LeaderElection {

@@ -1,6 +1,6 @@
 import type { MemberFault as How } from "../stores/simulated-store.ts";
 import { isQuorum } from "../stores/stores.ts";
-import { drawSpanMs, type MishapKind } from "./mishap.ts";
+import { drawSpanMs, type MishapKind } from "../faults/fault.ts";
 
 /** One of the members fails, or forgets. */
 export interface MemberFault {

@@ -1,4 +1,4 @@
-import { drawSpanMs, type MishapKind } from "./mishap.ts";
+import { drawSpanMs, type MishapKind } from "../faults/fault.ts";
 
 /** The service is away for all processes. */
 export interface Outage {

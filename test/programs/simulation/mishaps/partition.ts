@@ -1,4 +1,4 @@
-import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+import { drawSpanMs, drawVictim, type MishapKind, type Victim } from "../faults/fault.ts";
 
 /** A process is cut off from the service, in one direction or in both. */
 export interface Partition {

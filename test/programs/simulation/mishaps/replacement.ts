@@ -1,7 +1,7 @@
 import type { SeededRandom } from "@leasehold/core/testing";
 import { isQuorum } from "../stores/stores.ts";
 import type { World } from "../world.ts";
-import type { MishapKind, Scope } from "./mishap.ts";
+import type { MishapKind, Scope } from "../faults/fault.ts";
 
 /**
  * A member of a quorum gets an empty store. Some processes are started again with it, and others continue with the former one.

@@ -1,4 +1,4 @@
-import { drawSpanMs, drawStepMs, type MishapKind } from "./mishap.ts";
+import { drawSpanMs, drawStepMs, type MishapKind } from "../faults/fault.ts";
 
 /** The replica is cut off: writes are shown, but not acknowledged. Then it takes over without them, or has caught up. */
 export interface ReplicaLoss {

@@ -1,6 +1,6 @@
 import type { SeededRandom } from "@leasehold/core/testing";
 import type { World } from "../world.ts";
-import { drawVictim, type MishapKind, type Scope, type Victim } from "./mishap.ts";
+import { drawVictim, type MishapKind, type Scope, type Victim } from "../faults/fault.ts";
 
 /** A candidate has to end its term, if it leads. */
 export interface Resign {

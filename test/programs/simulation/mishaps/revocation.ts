@@ -1,5 +1,5 @@
 import { SLOWEST_RATE } from "../stores/simulated-store.ts";
-import type { MishapKind } from "./mishap.ts";
+import type { MishapKind } from "../faults/fault.ts";
 
 /** An administrator ends the session of a candidate in the queue, which does not learn of it. */
 export interface Revocation {

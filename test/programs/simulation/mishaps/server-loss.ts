@@ -1,5 +1,5 @@
 import { SimulatedVoting, type Loss } from "../stores/voting-store.ts";
-import { drawSpanMs, type MishapKind } from "./mishap.ts";
+import { drawSpanMs, type MishapKind } from "../faults/fault.ts";
 
 /** One of the voting servers is started again, perhaps without its disk or with an older one; or they are split. */
 export interface ServerLoss {

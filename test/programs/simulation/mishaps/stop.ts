@@ -1,4 +1,4 @@
-import { drawRestartMs, drawVictim, type MishapKind, type Victim } from "./mishap.ts";
+import { drawRestartMs, drawVictim, type MishapKind, type Victim } from "../faults/fault.ts";
 
 /** A candidate has to stop, as by SIGTERM to its process, and may be started again. */
 export interface Stop {

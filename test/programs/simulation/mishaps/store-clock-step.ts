@@ -1,4 +1,4 @@
-import { drawStepMs, storeClockIsWrong, type MishapKind } from "./mishap.ts";
+import { drawStepMs, storeClockIsWrong, type MishapKind } from "../faults/fault.ts";
 
 /** The service's own clock is set. */
 export interface StoreClockStep {

@@ -2,7 +2,7 @@ import type { SeededRandom } from "@leasehold/core/testing";
 import { SHORTEST_LEASE_MS } from "../candidate-plan.ts";
 import { clockMayStep } from "../stores/stores.ts";
 import { drawClock, type PlannedClock } from "../wrong-clocks.ts";
-import type { MishapKind, Scope } from "./mishap.ts";
+import type { MishapKind, Scope } from "../faults/fault.ts";
 
 /** An occurrence of a schedule is due, and is delivered more than once. */
 export interface Tick {

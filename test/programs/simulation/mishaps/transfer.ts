@@ -1,5 +1,5 @@
 import { NOBODY } from "../orders.ts";
-import type { MishapKind } from "./mishap.ts";
+import type { MishapKind } from "../faults/fault.ts";
 import { afterResignation, drawAfterResignation, type AfterResignation } from "./resign.ts";
 
 /** An administrator transfers the leadership to one candidate, or to one that never comes. */

@@ -1,4 +1,4 @@
-import { drawVictim, HOUR_MS, type MishapKind, type Victim } from "./mishap.ts";
+import { drawVictim, HOUR_MS, type MishapKind, type Victim } from "../faults/fault.ts";
 
 /** A process's wall clock is set. */
 export interface WallClockJump {

@@ -1,5 +1,5 @@
 import type { StoreKind } from "../stores/stores.ts";
-import type { MishapKind } from "./mishap.ts";
+import type { MishapKind } from "../faults/fault.ts";
 
 /** All watches stop without an error, or lose the history from which they continue. */
 export interface WatchTrouble {

@@ -15,14 +15,14 @@ const RECORDS: readonly StoreKind[] = ["records", "records with a push", "record
 
 const BAR = "packages/core/src/store/blocker.ts";
 const CLOCK = "packages/core/src/time/clock.ts";
-const CANDIDACY = "packages/core/src/election/candidacy.ts";
+const CANDIDACY = "packages/core/src/election/candidate-requests.ts";
 const ELECTOR = "packages/core/src/election/elector.ts";
 const ACQUISITIONS = "packages/core/src/records/acquisitions.ts";
 const HELD_LEASES = "packages/core/src/records/held-leases.ts";
-const SEEN_RECORDS = "packages/core/src/records/seen-records.ts";
+const SEEN_RECORDS = "packages/core/src/records/record-cache.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
 const REQUEST = "packages/core/src/store/request.ts";
-const SIGHTING = "packages/core/src/records/sighting.ts";
+const SIGHTING = "packages/core/src/records/observed-record.ts";
 const LEADER_TERM = "packages/core/src/election/leader-term.ts";
 const TERM_MACHINE = "packages/core/src/election/term-machine.ts";
 const TERM_REQUESTS = "packages/core/src/election/term-requests.ts";

@@ -11,7 +11,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: "packages/core/src/election/look-pace.ts",
+        file: "packages/core/src/election/poll-rate-limit.ts",
         find: "    return Math.max(this.#evenMs - (BURST - 1)",
         replace: "    return 0 * Math.max(this.#evenMs - (BURST - 1)",
       },
@@ -25,7 +25,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     within: 5_000,
     patches: [
       {
-        file: "packages/core/src/election/setbacks.ts",
+        file: "packages/core/src/election/campaign-backoff.ts",
         find: "return store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;",
         replace: 'return store.name === "" ? 0 : timing.retryPeriodMs;',
       },
@@ -39,7 +39,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     within: 3_000,
     patches: [
       {
-        file: "packages/core/src/election/setbacks.ts",
+        file: "packages/core/src/election/campaign-backoff.ts",
         find: "    return Math.max(askedMs, this.periodMs * (0.5 + clock.random() / 2));",
         replace: `    const failures = this as { failures?: number };
     failures.failures = (failures.failures ?? 0) + 1;
@@ -55,7 +55,7 @@ export const OPTION_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: "packages/core/src/election/standing-back.ts",
+        file: "packages/core/src/election/cooldown.ts",
         find: "    if (leftMs > 0) await sleep(",
         replace: "    if (leftMs > 1_000_000) await sleep(",
       },

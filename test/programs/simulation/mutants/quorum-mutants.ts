@@ -5,7 +5,7 @@ const QUORUM: readonly StoreKind[] = ["quorum"];
 
 const REGISTER = "packages/quorum/src/register.ts";
 const ROUNDS = "packages/quorum/src/rounds.ts";
-const LINK = "packages/quorum/src/link.ts";
+const LINK = "packages/quorum/src/member-session.ts";
 const MEMBER = "packages/quorum/src/member.ts";
 const MEMBERSHIP = "packages/quorum/src/membership.ts";
 

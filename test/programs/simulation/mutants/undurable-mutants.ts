@@ -69,7 +69,7 @@ export const UNDURABLE_MUTANTS: readonly Mutant[] = [
     within: 2_000,
     patches: [
       {
-        file: "packages/core/src/election/candidacy.ts",
+        file: "packages/core/src/election/candidate-requests.ts",
         find: "if (this.#mayBeRolledBack(term)) return snapshot;",
         replace: "",
       },

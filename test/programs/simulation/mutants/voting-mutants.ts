@@ -1,10 +1,10 @@
 import type { Mutant } from "./mutant.ts";
 
-const BALLOTS = "packages/voting/src/ballots.ts";
+const BALLOTS = "packages/voting/src/voter-state.ts";
 const SERVER = "packages/voting/src/server.ts";
 const PRE_VOTES = "packages/voting/src/pre-votes.ts";
 const PACE = "packages/voting/src/pace.ts";
-const REIGN = "packages/voting/src/reign.ts";
+const REIGN = "packages/voting/src/voting-term.ts";
 
 const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
   {

@@ -7,7 +7,7 @@ import {
   OBSERVER,
   Server,
   VotingLeaseStore,
-  type Answer,
+  type VoterReply,
   type Disk,
   type Envelope,
   type Request,
@@ -30,7 +30,7 @@ interface Host {
   /** True if it has no candidate. */
   readonly isAlone: boolean;
   server?: Server;
-  receive?: (message: Envelope<Request>) => Promise<Envelope<Answer> | undefined>;
+  receive?: (message: Envelope<Request>) => Promise<Envelope<VoterReply> | undefined>;
 }
 
 const UNGUARDED: Omit<StoreAccess, "store"> = {
@@ -270,7 +270,7 @@ export class SimulatedVoting implements SimulatedStore {
   /**
    * Carries a message to another server, and its answer back. The effect of the message stays, whatever happens to the sender.
    */
-  #carry(host: Host, message: Envelope<Request>, timeoutMs: number): Promise<Envelope<Answer>> {
+  #carry(host: Host, message: Envelope<Request>, timeoutMs: number): Promise<Envelope<VoterReply>> {
     const { to, from, content } = message;
     this.#handover.sends(content);
     const asks = content.kind === "TELL" && (this.#asksUntilMs.get(from) ?? -Infinity) > this.#world.monotonicMs();
@@ -278,7 +278,7 @@ export class SimulatedVoting implements SimulatedStore {
     const passage = asks ? fair : host.network({ operation: content.kind });
     return new Promise((resolve, reject) => {
       const timer = host.clock.setTimer(() => reject(new Error(`${to} does not answer.`)), timeoutMs);
-      const answered = (answer: Envelope<Answer>): void => {
+      const answered = (answer: Envelope<VoterReply>): void => {
         timer.cancel();
         resolve(answer);
       };

@@ -1,0 +1,67 @@
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import type { Command } from "commander";
+import { addElectionOption, electionOf } from "./election-option.ts";
+import { EXIT } from "./exit-codes.ts";
+import { CommandError } from "./command-error.ts";
+import { ageOf, barText, look } from "./snapshot-text.ts";
+import { addStoreOptions, openUsedStore } from "./store-option.ts";
+import type { ProcessEnvironment } from "./process-environment.ts";
+import { printable } from "./text.ts";
+
+/** An order to one term of an election, with the store that carries it out. */
+export interface Order {
+  readonly store: LeaseStore;
+  readonly election: string;
+  /** The term that the user has seen. The order may end this term only. */
+  readonly ifTerm: number;
+}
+
+/** The parts in which the orders of the verbs differ. */
+export interface OrderText {
+  /** The question to the user, such as `Break it?` */
+  readonly question: string;
+  /** Refuses an order that makes no sense for this election. @throws {CommandError} */
+  readonly check: (snapshot: LeaseSnapshot) => void;
+}
+
+/** Adds the arguments and options that every order has. */
+export function addOrderOptions(command: Command): Command {
+  const withElection = command.argument("[election]", "the election (default: LEASEHOLD_ELECTION)");
+  return addElectionOption(addStoreOptions(withElection)).option("--yes", "do not ask");
+}
+
+/**
+ * Shows the term that is about to end, asks the user unless `--yes` is given, and gives the order. The order names this term, so
+ * it cannot end the term of a successor.
+ * @throws {CommandError} if no candidate has ever led, there is no terminal for the question, or the answer is not yes.
+ */
+export async function giveOrder<Outcome>(
+  command: Command,
+  surroundings: ProcessEnvironment,
+  { question, check }: OrderText,
+  give: (order: Order) => Promise<Outcome>,
+): Promise<Outcome> {
+  const [name] = command.processedArgs as [string | undefined];
+  const election = electionOf(command, surroundings, name);
+  const { ask, stderr } = surroundings;
+  const isSure = command.opts<{ readonly yes?: true }>().yes === true;
+  if (!isSure && ask === undefined) {
+    throw new CommandError(EXIT.usage, "nobody is here to ask; give --yes if it is to be done without a question.");
+  }
+  await using store = await openUsedStore(command, surroundings);
+  const snapshot = await look(store, election);
+  if (snapshot === undefined) {
+    throw new CommandError(EXIT.nobodyLeads, `nobody has ever led '${election}' in this store; is that its name?`);
+  }
+  check(snapshot);
+  stderr.write(`${shown(snapshot)}\n`);
+  if (!isSure && !(await ask?.(`${question} [yes/no] `))) throw new CommandError(EXIT.notElected, "nothing was changed.");
+  return await give({ store, election, ifTerm: snapshot.term });
+}
+
+/** Returns a line that describes the term that is about to end. */
+function shown(snapshot: LeaseSnapshot): string {
+  const { election, state, term, holder } = snapshot;
+  const facts = [`term ${term}`, state, holder === undefined ? "" : printable(holder), ageOf(snapshot), barText(snapshot)];
+  return `${printable(election)}: ${facts.filter((fact) => fact !== "").join(", ")}`;
+}

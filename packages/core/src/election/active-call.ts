@@ -1,0 +1,87 @@
+import { AlreadyAbortedError, ElectorBusyError } from "../reporting/errors.ts";
+import { checkCallOptions, checkSignal } from "../store/options.ts";
+import { WAIT_OPTIONS, type WaitOptions } from "./calls.ts";
+import { LazyDeferred } from "./lazy-deferred.ts";
+
+/**
+ * The call that an elector is busy with.
+ *
+ * One listener links its signal to the caller's signal, and the call itself is that listener. Many electors may share one signal.
+ * Each additional listener on it makes it slower to add and remove others.
+ */
+export class Call {
+  readonly name: string;
+  readonly #given: AbortSignal | undefined;
+  readonly #linked = new AbortController();
+  readonly #over = new LazyDeferred<void>();
+
+  constructor(name: string, given: AbortSignal | undefined) {
+    this.name = name;
+    this.#given = given;
+    given?.addEventListener("abort", this, { once: true });
+  }
+
+  /** Aborts with the caller's signal, and by `stop`. */
+  get signal(): AbortSignal {
+    return this.#linked.signal;
+  }
+
+  /** Resolves once the elector is free again. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  /** Called when the caller's signal aborts. */
+  handleEvent(): void {
+    this.#linked.abort(this.#given?.reason);
+  }
+
+  /** Ends the call, as an abort of the caller's signal does. */
+  stop(election: string): void {
+    this.#linked.abort(new DOMException(`The elector of '${election}' was stopped.`, "AbortError"));
+  }
+
+  free(): void {
+    this.#given?.removeEventListener("abort", this);
+    this.#over.resolve();
+  }
+}
+
+/** Limits an elector to one call at a time. */
+export class ActiveCall {
+  readonly #election: string;
+  #call: Call | undefined;
+
+  constructor(election: string) {
+    this.#election = election;
+  }
+
+  /** The call that is under way. */
+  get call(): Call | undefined {
+    return this.#call;
+  }
+
+  /**
+   * Claims the elector for a call.
+   * @throws {ElectorBusyError} while another call is under way.
+   * @throws {ConfigurationError} for an unknown option, or for a `signal` that is not an AbortSignal.
+   * @throws {AlreadyAbortedError} if the signal has already aborted.
+   */
+  begin(name: string, options: WaitOptions, known: Readonly<Record<string, true>> = WAIT_OPTIONS): Call {
+    const election = this.#election;
+    if (this.#call) throw new ElectorBusyError(election, name, this.#call.name);
+    checkCallOptions(name, options, known);
+    const { signal: given } = options;
+    checkSignal(name, given, election);
+    if (given?.aborted) throw new AlreadyAbortedError(name, given, election);
+    this.#call = new Call(name, given);
+    return this.#call;
+  }
+
+  /** Ends the claim. */
+  free(): void {
+    const call = this.#call;
+    this.#call = undefined;
+    call?.free();
+  }
+}

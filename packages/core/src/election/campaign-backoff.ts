@@ -1,0 +1,60 @@
+import { isMisuse, isStoreFailure, type StoreError } from "../reporting/errors.ts";
+import type { Journal } from "../reporting/journal.ts";
+import type { LeaseStore } from "../store/lease-store.ts";
+import type { Clock } from "../time/clock.ts";
+import type { StoreHealth } from "./store-health.ts";
+import type { Timing } from "./timing.ts";
+
+export interface CampaignBackoffOptions {
+  readonly contact: StoreHealth;
+  readonly store: LeaseStore;
+  readonly clock: Clock;
+  readonly timing: Timing;
+  /** True if a whole lease of refusals ends the campaign. This applies until the store has accepted a write of this process. */
+  readonly failsFast: boolean;
+  readonly journal: Journal;
+  readonly onStoreFailed: (error: unknown) => void;
+}
+
+/** Handles campaign failures: reports, backs off, and rethrows those that a retry cannot fix. */
+export class CampaignBackoff {
+  readonly #options: CampaignBackoffOptions;
+
+  constructor(options: CampaignBackoffOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The time between two polls of a standby that gets no pushes. On a store that can push, `retryPeriodMs` may be longer than a
+   * lease. Polls are aimed at renewals there, even while no push arrives.
+   */
+  get periodMs(): number {
+    const { store, timing } = this.#options;
+    return store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;
+  }
+
+  /**
+   * Reports a failure, and returns the milliseconds to wait before the next request.
+   * @throws the failure itself if a retry cannot help.
+   */
+  next(error: unknown): number {
+    if (isMisuse(error)) throw error;
+    const { clock, timing, onStoreFailed } = this.#options;
+    onStoreFailed(error);
+    if (isStoreFailure(error)) this.#report(error);
+    const askedMs = Math.min((error as Partial<StoreError>)?.retryAfterMs ?? 0, timing.leaseDurationMs);
+    return Math.max(askedMs, this.periodMs * (0.5 + clock.random() / 2));
+  }
+
+  /** Reports that the store fails. Throws the failure if the store has only refused for a whole lease. */
+  #report(error: unknown): void {
+    const { contact, timing, journal, failsFast } = this.#options;
+    const { leaseDurationMs } = timing;
+    const { refusedMs } = contact;
+    const givesUpInMs = failsFast && refusedMs !== undefined ? leaseDurationMs - refusedMs : Infinity;
+    if (givesUpInMs <= 0) throw error;
+    const leftS = Math.ceil(givesUpInMs / 1_000);
+    const consequence = leftS < Infinity ? `If nothing else comes of it, this campaign is given up in ${leftS} s.` : undefined;
+    contact.report({ journal, leaseDurationMs, consequence });
+  }
+}

@@ -1,0 +1,54 @@
+import type { LeaseStore } from "../store/lease-store.ts";
+
+/**
+ * The number of campaigns of a process that may begin at the same time on one store: SDKs have about as many connections. If a
+ * thousand began at once, each request would wait longer than it may take, and all would be sent again.
+ */
+const AT_ONCE = 50;
+
+const startsBy = new WeakMap<LeaseStore, CampaignStartLimiter>();
+
+/** Limits how many campaigns begin at a time on one store. The others wait, in order. */
+export class CampaignStartLimiter {
+  #begun = 0;
+  readonly #waiting = new Set<() => void>();
+
+  static on(store: LeaseStore): CampaignStartLimiter {
+    const known = startsBy.get(store) ?? new CampaignStartLimiter();
+    startsBy.set(store, known);
+    return known;
+  }
+
+  /** Runs a step when its turn comes. @throws the signal's reason if that aborts while the step waits. */
+  async take<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (this.#begun < AT_ONCE) this.#begun += 1;
+    else await this.#turn(signal);
+    try {
+      return await step();
+    } finally {
+      const [next] = this.#waiting;
+      if (next) next();
+      else this.#begun -= 1;
+    }
+  }
+
+  /** Waits until a running step ends and gives its slot away. */
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        this.#waiting.delete(onTurn);
+        signal.removeEventListener("abort", onAbort);
+      };
+      const onTurn = (): void => {
+        settle();
+        resolve();
+      };
+      const onAbort = (): void => {
+        settle();
+        reject(signal.reason as Error);
+      };
+      this.#waiting.add(onTurn);
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+}

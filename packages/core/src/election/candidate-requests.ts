@@ -1,0 +1,240 @@
+import { mayAcquire } from "../store/blocker.ts";
+import { holderElapsedMs, type Clock } from "../time/clock.ts";
+import type { ElectorOptions } from "./elector-options.ts";
+import { isStoreFailure, TermRegressedError } from "../reporting/errors.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { AcquireOutcome, AcquireRequest, Expiry, Lease, LeaseStore, RequestLimits } from "../store/lease-store.ts";
+import type { Place } from "../store/place.ts";
+import { RolledBackTerms } from "./rolled-back-terms.ts";
+import { highestTermLed, highestTermSeen, noteTerm, noteTermLed } from "./seen-terms.ts";
+import { releaseInTime } from "./release.ts";
+import type { RequestKind, StoreHealth } from "./store-health.ts";
+import type { Timing } from "./timing.ts";
+
+export interface CandidateRequestsOptions {
+  readonly clock: Clock;
+  readonly store: LeaseStore;
+  readonly contact: StoreHealth;
+  readonly election: string;
+  readonly candidateId: string;
+  readonly wishes: Pick<ElectorOptions, "value" | "minTerm" | "reservation">;
+  readonly timing: Timing;
+  /** Called with the snapshot of each poll, of each push, and of each failed attempt that returned one. */
+  readonly onSeen: (snapshot: LeaseSnapshot | undefined) => void;
+  readonly onReleaseFailed: (term: number, error: unknown) => void;
+}
+
+/** A store that has a queue. */
+export type Queue = Required<Pick<LeaseStore, "join">>;
+
+/** The requests of one candidate to its store. Each call polls once, tries once, or gives back a lease that was won too late. */
+export class CandidateRequests {
+  readonly contact: StoreHealth;
+  readonly #options: CandidateRequestsOptions;
+  /** The highest term that this candidate has observed. The candidate keeps it for its whole life. */
+  #highest = 0;
+  /** The highest term that it has led. */
+  #led = 0;
+  /** The term that the store returned last. */
+  #shown = 0;
+  readonly #rolledBack: RolledBackTerms;
+
+  constructor(options: CandidateRequestsOptions) {
+    this.#options = options;
+    this.contact = options.contact;
+    this.#rolledBack = new RolledBackTerms(options.clock, options.timing.leaseDurationMs);
+  }
+
+  /**
+   * Polls once.
+   * @throws {TermRegressedError} for a term below one that this process has observed.
+   */
+  async read(expiry: Expiry | undefined, signal: AbortSignal): Promise<LeaseSnapshot | undefined> {
+    const { store, election, timing } = this.#options;
+    // The reply need not show terms observed after the request was sent, because polls can overtake one another.
+    const highest = this.#highestSeen();
+    const reading = { timeoutMs: timing.attemptTimeoutMs, signal, expiry, knownTerm: highest };
+    return this.#checked(await this.#ask("read", () => store.read(election, reading), signal), highest);
+  }
+
+  /** Processes the state that a poll or a push has returned. */
+  learn(snapshot: LeaseSnapshot | undefined): LeaseSnapshot | undefined {
+    this.#shown = snapshot?.term ?? 0;
+    this.#rolledBack.saw(snapshot, this.#shown < this.#highestSeen());
+    this.#note(snapshot?.term ?? 0);
+    this.#options.onSeen(snapshot);
+    return snapshot;
+  }
+
+  /**
+   * Reports whether an attempt may succeed. Also true if the age is unknown: the attempt fails, but makes the store count the age
+   * for later candidates.
+   */
+  mayTry(snapshot: LeaseSnapshot | undefined): boolean {
+    const { candidateId, wishes } = this.#options;
+    if (this.#mayBeRolledBack(snapshot?.term ?? 0) && !this.#rolledBack.isOver) return false;
+    return snapshot?.undated ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);
+  }
+
+  /** Makes one attempt to acquire. A win that comes too late is released at once. */
+  async attempt(expiry: Expiry | undefined): Promise<Lease | undefined> {
+    // The request gets no signal. Once it is sent, only its reply tells if there is a lease to release.
+    return await this.#acquire(() => this.#options.store.acquire(this.#request(expiry)));
+  }
+
+  /** Returns a position in the store's queue. Nothing is sent before its `turns` are read. */
+  join(queue: Queue, signal: AbortSignal): Place {
+    return queue.join(this.#request(undefined), { signal });
+  }
+
+  /**
+   * Yields the states that a position returns. Each one proves the right to write, because the store has written the position.
+   */
+  async *turns(place: Place, signal: AbortSignal): AsyncGenerator<LeaseSnapshot, void, undefined> {
+    try {
+      for await (const snapshot of place.turns()) {
+        this.contact.answered("write");
+        this.learn(snapshot);
+        yield snapshot;
+      }
+    } catch (error) {
+      this.#failed("write", error, signal);
+      throw error;
+    }
+  }
+
+  /** Makes one attempt to acquire by a position, as `attempt` does. */
+  async acquire(place: Place): Promise<Lease | undefined> {
+    return await this.#acquire(() => place.acquire());
+  }
+
+  /** Gives a position up. Never rejects: a position that may not be gone expires by itself. */
+  async leave(place: Place, onFailed: (error: unknown) => void): Promise<void> {
+    const { clock, timing } = this.#options;
+    const send = async (limits: RequestLimits): Promise<"released"> => {
+      await place.leave(limits);
+      return "released";
+    };
+    await releaseInTime({ clock, timeoutMs: () => timing.attemptTimeoutMs, send }).catch((error: unknown) => {
+      this.#failed("write", error);
+      onFailed(error);
+    });
+  }
+
+  /** Proves that this process may write. Otherwise a standby would learn of missing rights only at a takeover. */
+  async prove(signal: AbortSignal): Promise<void> {
+    const { store, election, timing } = this.#options;
+    const check = { election, timeoutMs: timing.attemptTimeoutMs, signal };
+    await this.contact.prove(() => this.#ask("write", () => store.check(check), signal));
+  }
+
+  /** Releases a lease on which this candidate must not lead: it was won too late, or after the signal aborted. */
+  async giveBack(lease: Lease): Promise<void> {
+    const { clock, store, timing } = this.#options;
+    const { attemptTimeoutMs, validForMs } = timing;
+    const timeoutMs = (): number => Math.min(attemptTimeoutMs, validForMs - holderElapsedMs(clock, lease.grantedAt));
+    const isReleased = await releaseInTime({ clock, timeoutMs, send: (limits) => store.release(lease, limits) }).catch(
+      (error: unknown) => {
+        this.#options.onReleaseFailed(lease.term, error);
+        return false;
+      },
+    );
+    if (!isReleased) store.forget?.(lease);
+  }
+
+  #request(expiry: Expiry | undefined): AcquireRequest {
+    const { election, candidateId, wishes, timing } = this.#options;
+    const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs } = timing;
+    const highest = this.#highestSeen();
+    const isWaitedOut = this.#mayBeRolledBack(this.#shown) && this.#rolledBack.isWaitedOut;
+    return {
+      election,
+      candidateId,
+      value: wishes.value,
+      leaseDurationMs,
+      renewIntervalMs,
+      minTerm: isWaitedOut ? Math.max(highest + 1, wishes.minTerm ?? 0) : wishes.minTerm,
+      aboveTerm: highest,
+      expiry,
+      reservation: wishes.reservation,
+      timeoutMs: attemptTimeoutMs,
+    };
+  }
+
+  async #acquire(attempt: () => Promise<AcquireOutcome>): Promise<Lease | undefined> {
+    const outcome = await this.#ask("write", attempt);
+    if (!outcome.acquired) {
+      if (outcome.current) this.learn(outcome.current);
+      return undefined;
+    }
+    return await this.#inTime(outcome.lease);
+  }
+
+  /** Processes a won lease. Returns it, unless it was won too late. */
+  async #inTime(lease: Lease): Promise<Lease | undefined> {
+    const { clock, timing } = this.#options;
+    this.contact.answered("write");
+    // A later term may have begun since the request was sent. The won term itself may have been observed: some stores show whose
+    // turn it is.
+    const isPassedOver = lease.term < this.#highestSeen();
+    this.#note(lease.term);
+    this.#led = Math.max(this.#led, lease.term);
+    noteTermLed(this.#options.store, this.#options.election, lease.term);
+    if (!isPassedOver && holderElapsedMs(clock, lease.grantedAt) < timing.renewDeadlineMs) return lease;
+    await this.giveBack(lease);
+    return undefined;
+  }
+
+  /** Processes a poll's reply. Its term must not be below `highest`, the highest term observed before the request. */
+  #checked(snapshot: LeaseSnapshot | undefined, highest: number): LeaseSnapshot | undefined {
+    const { election, wishes } = this.#options;
+    this.learn(snapshot);
+    const term = snapshot?.term ?? 0;
+    if (this.#mayBeRolledBack(term)) return snapshot;
+    if (term < highest && (wishes.minTerm ?? 0) <= highest) throw new TermRegressedError(election, term, highest);
+    return snapshot;
+  }
+
+  /**
+   * Sends a request, and records its outcome. An answer proves only the right to read, because a failed attempt may not have
+   * written.
+   */
+  async #ask<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const answer = await this.#send(kind, request, signal);
+    this.contact.answered("read");
+    return answer;
+  }
+
+  async #send<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      return await request();
+    } catch (error) {
+      this.#failed(kind, error, signal);
+      throw error;
+    }
+  }
+
+  #failed(kind: RequestKind, error: unknown, signal?: AbortSignal): void {
+    if (isStoreFailure(error) && !signal?.aborted) this.contact.failed(kind, error);
+  }
+
+  /**
+   * Reports whether a failover may have undone the terms above this one. It may have if the store may show writes that are not
+   * durable. But a term that an elector of this process has led was durable.
+   */
+  #mayBeRolledBack(term: number): boolean {
+    const { store, election } = this.#options;
+    const led = Math.max(this.#led, highestTermLed(store, election));
+    return store.capabilities.showsUndurable === true && term < this.#highestSeen() && led <= term;
+  }
+
+  /** Other electors of this process may have observed a higher term lately. */
+  #highestSeen(): number {
+    return Math.max(this.#highest, highestTermSeen(this.#options.store, this.#options.election));
+  }
+
+  #note(term: number): void {
+    this.#highest = Math.max(this.#highest, term);
+    noteTerm(this.#options.store, this.#options.election, term);
+  }
+}

@@ -1,0 +1,50 @@
+import { sleep, type Clock } from "../time/clock.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+
+/**
+ * The shortest wait between two terms of one `run`, whatever its options. On a store in this process's memory, a task that
+ * returns at once would otherwise run for ever in microtasks. No timer and no reply would then be processed.
+ */
+const SHORTEST_PAUSE_MS = 100;
+
+/** The cooldown: the time for which an elector that gave up a term leaves the election to others. A lost lease causes none. */
+export class Cooldown {
+  readonly #clock: Clock;
+  readonly #cooldownMs: number;
+  /** The last term of this elector. */
+  #term = 0;
+  /** The end of that term, and the end of the last term that was given up. By the monotonic clock. */
+  #endedMs = -Infinity;
+  #gaveUpMs = -Infinity;
+
+  constructor(clock: Clock, cooldownMs: number) {
+    this.#clock = clock;
+    this.#cooldownMs = cooldownMs;
+  }
+
+  /**
+   * Records that a term of this elector has ended.
+   * @param gaveUp true if the term was given up, false if it was lost.
+   */
+  ended(term: number, gaveUp: boolean): void {
+    this.#term = term;
+    this.#endedMs = this.#clock.monotonicMs();
+    if (gaveUp) this.#gaveUpMs = this.#endedMs;
+  }
+
+  /** Returns the rest of the cooldown; 0 once this candidate observes a newer term. */
+  leftMs(snapshot: LeaseSnapshot | undefined): number {
+    if ((snapshot?.term ?? 0) > this.#term) return 0;
+    return Math.max(this.#gaveUpMs + this.#cooldownMs - this.#clock.monotonicMs(), 0);
+  }
+
+  /**
+   * Waits until the shortest pause after the last term is over, even if others have led since. An abort of the signal ends the
+   * wait.
+   * @param leastMs a longer pause that the caller asks for.
+   */
+  async pause(signal: AbortSignal, leastMs = 0): Promise<void> {
+    const leftMs = this.#endedMs + Math.max(SHORTEST_PAUSE_MS, leastMs) - this.#clock.monotonicMs();
+    if (leftMs > 0) await sleep(this.#clock, leftMs, signal).catch(() => undefined);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Clock } from "../time/clock.ts";
+
+/**
+ * The number of requests that may follow one another at once after a quiet time. To learn the phase of a holder's renewals takes
+ * eight polls.
+ */
+const BURST = 10;
+
+/** The standby's own options that bound how often it polls. */
+export interface PaceOptions {
+  readonly retryPeriodMs: number;
+  readonly renewIntervalMs: number;
+}
+
+/**
+ * Limits a standby's polls to the rate that its own options allow, whatever a holder publishes. A standby aims its polls by the
+ * holder's data: its renewals, its lease, its releases.
+ *
+ * A holder with this standby's own options would cause at least one poll every `retryPeriodMs`, and one after each renewal. This
+ * is `ceil(renewIntervalMs / retryPeriodMs)` in each `renewIntervalMs`. The pace allows one more in that time.
+ */
+export class PollRateLimit {
+  readonly #clock: Clock;
+  readonly #spacingMs: number;
+  /** The instant at which the next poll would be due if polls were spaced evenly. */
+  #evenMs = -Infinity;
+
+  constructor(clock: Clock, { retryPeriodMs, renewIntervalMs }: PaceOptions) {
+    this.#clock = clock;
+    this.#spacingMs = renewIntervalMs / (Math.ceil(renewIntervalMs / retryPeriodMs) + 1);
+  }
+
+  /** Returns the time until the next poll may be sent; 0 if it may be sent now. */
+  get waitMs(): number {
+    return Math.max(this.#evenMs - (BURST - 1) * this.#spacingMs - this.#clock.monotonicMs(), 0);
+  }
+
+  /** Records that a poll is sent now. */
+  spend(): void {
+    this.#evenMs = Math.max(this.#evenMs, this.#clock.monotonicMs()) + this.#spacingMs;
+  }
+}

@@ -1,0 +1,157 @@
+import { isRefusal } from "../reporting/errors.ts";
+import { summarizeError, type ErrorSummary } from "../reporting/error-summary.ts";
+import type { LeaseStore } from "../store/lease-store.ts";
+import type { Clock } from "../time/clock.ts";
+import { ExpiringMap } from "../time/expiring-map.ts";
+import { OutageReporter, type Reporter } from "./outage-reporter.ts";
+
+/** The kind of a request: a write is to change something. Some credentials may read and not write. */
+export type RequestKind = "read" | "write";
+
+/** The contact of an elector or an observer with its store. */
+export interface ContactHealth {
+  /** The milliseconds since the store last answered as it should; absent before its first such answer. */
+  readonly lastContactAgeMs?: number | undefined;
+  /** The last failure; absent if the store has answered since. After a failed write only a write counts as an answer. */
+  readonly lastError?: ErrorSummary | undefined;
+}
+
+/** The state that all electors and observers of this process share on one store. */
+interface Shared {
+  readonly outages: OutageReporter;
+  /** Separate from outages. Rights may be missing for one election for a long time, and must not hide an outage. */
+  readonly refusals: OutageReporter;
+  /**
+   * The elections for which the store accepts writes of this process. It has carried one out, or refused one only for its
+   * condition.
+   */
+  readonly proven: ExpiringMap<true>;
+  /** The elections for which a proof of the right to write is under way. */
+  readonly proving: Set<string>;
+  /** True if the last request of any elector or observer was answered. */
+  isWell: boolean;
+}
+
+const sharedBy = new WeakMap<LeaseStore, Shared>();
+
+function sharedOn(store: LeaseStore, clock: Clock): Shared {
+  const known = sharedBy.get(store);
+  if (known) return known;
+  const shared = {
+    outages: new OutageReporter(store.name, clock),
+    refusals: new OutageReporter(store.name, clock),
+    proven: new ExpiringMap<true>(clock),
+    proving: new Set<string>(),
+    isWell: false,
+  };
+  sharedBy.set(store, shared);
+  return shared;
+}
+
+/**
+ * The contact of one elector or observer with its store. It knows when the store last answered, and how the store fails. It also
+ * knows if the store accepts this process's writes of that election. A failure is reported once for all electors and observers on
+ * the store.
+ */
+export class StoreHealth {
+  readonly #election: string;
+  readonly #clock: Clock;
+  readonly #shared: Shared;
+  #answeredMs: number | undefined;
+  #failure: { readonly kind: RequestKind; readonly error: unknown } | undefined;
+  #refusedSinceMs: number | undefined;
+
+  constructor(store: LeaseStore, election: string, clock: Clock) {
+    this.#election = election;
+    this.#clock = clock;
+    this.#shared = sharedOn(store, clock);
+  }
+
+  /** The time for which this call has met only refusals, if no write was ever proven; else `undefined`. */
+  get refusedMs(): number | undefined {
+    return this.#refusedSinceMs === undefined ? undefined : this.#clock.monotonicMs() - this.#refusedSinceMs;
+  }
+
+  /** Reports whether the store answered the last request of this process. If so, a connection may be kept open. */
+  get isWell(): boolean {
+    return this.#shared.isWell;
+  }
+
+  get health(): ContactHealth {
+    return {
+      ...(this.#answeredMs === undefined ? {} : { lastContactAgeMs: this.#clock.monotonicMs() - this.#answeredMs }),
+      ...(this.#failure === undefined ? {} : { lastError: summarizeError(this.#failure.error) }),
+    };
+  }
+
+  /**
+   * Reports whether this process must prove now that it may write. It must if it has no proof or a write has failed, and if no
+   * proof is under way. A candidate that only reads would not notice that writes succeed again.
+   */
+  get needsProof(): boolean {
+    const { proving } = this.#shared;
+    return (!this.#isProven || this.#failure?.kind === "write") && !proving.has(this.#election);
+  }
+
+  /** Runs a proof of the right to write. Rejects as the proof does. */
+  async prove(proof: () => Promise<unknown>): Promise<void> {
+    const { proving } = this.#shared;
+    proving.add(this.#election);
+    try {
+      await proof();
+      this.answered("write");
+    } finally {
+      proving.delete(this.#election);
+    }
+  }
+
+  answered(kind: RequestKind): void {
+    const { outages, refusals, proven } = this.#shared;
+    this.#answeredMs = this.#clock.monotonicMs();
+    this.#shared.isWell = true;
+    if (kind === "write") {
+      proven.set(this.#election, true);
+      this.#refusedSinceMs = undefined;
+    }
+    // A successful read does not clear a write failure, because credentials may be read-only.
+    if (kind === "read" && this.#failure?.kind === "write") return;
+    this.#failure = undefined;
+    outages.recovered(this);
+    refusals.recovered(this);
+  }
+
+  failed(kind: RequestKind, error: unknown): void {
+    const { outages, refusals } = this.#shared;
+    this.#shared.isWell = false;
+    this.#failure = { kind: this.#failure?.kind === "write" ? "write" : kind, error };
+    const isRefused = isRefusal(error);
+    if (isRefused) {
+      refusals.began(this);
+      // A refusal is an answer, so it ends an outage.
+      outages.recovered(this);
+    } else outages.began(this);
+    if (this.#isProven || !isRefused) this.#refusedSinceMs = undefined;
+    else this.#refusedSinceMs ??= this.#clock.monotonicMs();
+  }
+
+  /** Reports what is new about the last failure. */
+  report(reporter: Omit<Reporter, "election">): void {
+    if (!this.#failure) return;
+    const { error } = this.#failure;
+    const { outages, refusals } = this.#shared;
+    const failure = isRefusal(error) ? refusals : outages;
+    failure.report(error, { ...reporter, election: this.#election });
+  }
+
+  /** Called when the call is over: this elector or observer asks the store no more. */
+  end(): void {
+    const { outages, refusals } = this.#shared;
+    outages.dropped(this);
+    refusals.dropped(this);
+    this.#refusedSinceMs = undefined;
+  }
+
+  get #isProven(): boolean {
+    return this.#shared.proven.get(this.#election) === true;
+  }
+}

@@ -1,0 +1,131 @@
+import {
+  EVENT_CHANNEL,
+  LOOK_CHANNEL,
+  RENEWAL_CHANNEL,
+  type ElectorHandle,
+  type PublishedEvent,
+  type PublishedLook,
+  type PublishedRenewal,
+} from "../election/elector-channels.ts";
+import { withoutOccurrence } from "../occurrences/occurrence.ts";
+import { listen, REQUEST_CHANNEL, type StoreRequest } from "../reporting/diagnostics.ts";
+import { isLeaseholdError } from "../reporting/errors.ts";
+import { Leaderless } from "./leaderless.ts";
+
+/** The receiver of metrics. Occurrences of a schedule come under the name of the schedule. */
+export interface ElectionMeters {
+  /**
+   * A candidate of this process began to lead (`elected`), or its leadership began to end. At an end, `reason` is the `reason` of
+   * the error with which its signal aborted. It is `settled` if the task ended by itself, and `stopped` for any other reason of
+   * the caller.
+   */
+  transition(election: string, reason: string): void;
+  /** A renewal ended. `outcome` is as in {@link PublishedRenewal}. */
+  renewal(election: string, durationMs: number, outcome: string): void;
+  /**
+   * A candidate of this process took over. `durationMs` is the time for which it observed no leader. It begins with the last
+   * observed renewal of a leader that died. After a release it begins with the last poll that still showed the leader.
+   */
+  takeover(election: string, durationMs: number): void;
+  /** A task was still pending when its time was up. */
+  overrun(election: string): void;
+  /** A request to a store ended. */
+  request(request: StoreRequest): void;
+}
+
+/** One election in which this process has candidates, at this moment. */
+export interface MeasuredElection {
+  readonly election: string;
+  /** True if one of them leads. */
+  readonly isLeader: boolean;
+  /** The milliseconds for which that leadership stays valid without another renewal; 0 if none leads. */
+  readonly remainingMs: number;
+  /** The number of members of the store that do not count; undefined if the store is not made of several. */
+  readonly absentMembers?: number | undefined;
+}
+
+/** A measurement that goes on until it is stopped. */
+export interface Measurement {
+  /** Returns every election of which anything was published since the start. It is computed from the clocks. */
+  elections(): readonly MeasuredElection[];
+  stop(): void;
+}
+
+/**
+ * Measures every elector of this process from now on, by the diagnostics channels. Metrics of any kind can be made of it. It
+ * keeps no elector alive. It has no label for a candidate or a term, because such labels have no bound.
+ */
+export function electionMetrics(meters: ElectionMeters): Measurement {
+  const electors = new Set<WeakRef<ElectorHandle>>();
+  const gone = new FinalizationRegistry<WeakRef<ElectorHandle>>((elector) => void electors.delete(elector));
+  const leaderless = new WeakMap<WeakRef<ElectorHandle>, Leaderless>();
+  const of = (elector: WeakRef<ElectorHandle>): Leaderless => {
+    const known = leaderless.get(elector);
+    if (known) return known;
+    const handle = elector.deref();
+    if (handle) gone.register(handle, elector);
+    const made = new Leaderless();
+    electors.add(elector);
+    leaderless.set(elector, made);
+    return made;
+  };
+  const onEvent = (published: PublishedEvent): void => {
+    const { name, event, elector, monotonicMs } = published;
+    const election = withoutOccurrence(event.election);
+    const gap = of(elector);
+    if (name === "startedLeading") {
+      const lastedMs = gap.lastedMs(monotonicMs);
+      gap.leads(monotonicMs);
+      meters.transition(election, "elected");
+      if (lastedMs !== undefined) meters.takeover(election, lastedMs);
+    } else if (name === "renewed") gap.leads(monotonicMs);
+    else if (name === "ending") meters.transition(election, reasonOf(event.reason));
+    else if (name === "stoppedLeading") {
+      if (event.reason === undefined) meters.transition(election, "settled");
+      if (event.released) gap.released(monotonicMs);
+    } else if (name === "overrun") meters.overrun(election);
+  };
+  const onLook = ({ elector, snapshot, monotonicMs }: PublishedLook): void => of(elector).saw(snapshot, monotonicMs);
+  const onRenewal = ({ election, durationMs, outcome }: PublishedRenewal): void =>
+    meters.renewal(withoutOccurrence(election), durationMs, outcome);
+  const onRequest = (request: StoreRequest): void =>
+    meters.request({ ...request, election: withoutOccurrence(request.election) });
+  const stops = [
+    listen(EVENT_CHANNEL, onEvent),
+    listen(LOOK_CHANNEL, onLook),
+    listen(RENEWAL_CHANNEL, onRenewal),
+    listen(REQUEST_CHANNEL, onRequest),
+  ];
+  return {
+    elections: () => measured(electors),
+    stop: () => {
+      for (const stop of stops) stop();
+      electors.clear();
+    },
+  };
+}
+
+function measured(electors: Iterable<WeakRef<ElectorHandle>>): MeasuredElection[] {
+  const remaining = new Map<string, number>();
+  const absent = new Map<string, number | undefined>();
+  for (const reference of electors) {
+    const elector = reference.deref();
+    if (!elector) continue;
+    const election = withoutOccurrence(elector.election);
+    const { validForMs, members } = elector.health();
+    remaining.set(election, Math.max(remaining.get(election) ?? 0, validForMs));
+    absent.set(election, members?.filter(({ counts }) => !counts).length ?? absent.get(election));
+  }
+  return [...remaining].map(([election, remainingMs]) => {
+    const absentMembers = absent.get(election);
+    const figures = { election, isLeader: remainingMs > 0, remainingMs };
+    return absentMembers === undefined ? figures : { ...figures, absentMembers };
+  });
+}
+
+function reasonOf(error: Error): string {
+  const { reason } = error as { readonly reason?: unknown };
+  return (isLeaseholdError(error, "LEASE_LOST") || isLeaseholdError(error, "LEADERSHIP_ENDED")) && typeof reason === "string"
+    ? reason
+    : "stopped";
+}

@@ -1,0 +1,166 @@
+import { holderElapsedMs, type Clock, type Instant } from "../time/clock.ts";
+import type { StoreClock } from "../store/capabilities.ts";
+import type { Expiry } from "../store/lease-store.ts";
+import type { LeaseRecord, StoredRecord } from "./record-store.ts";
+import { RenewalPhase } from "./renewal-phase.ts";
+import { StoreAge, type RecordReading } from "./store-age.ts";
+
+/** The number of earlier versions that are remembered. A reply that shows one of them comes from a replica that lags. */
+const PAST_VERSIONS = 16;
+
+/**
+ * One election's record as this process has observed it, and when. *Observed* expiry is judged by it. The lower bound of the age
+ * counts by the monotonic clock alone, from the return of the read that first showed the nonce.
+ */
+export class ObservedRecord {
+  readonly #clock: Clock;
+  readonly #storeClock: StoreClock | undefined;
+  #record: LeaseRecord;
+  #version: string;
+  #firstSeenMs: number;
+  /** The nonce was written after this: the instant at which the last read was sent that showed another nonce. */
+  #writtenAfter: Instant | undefined;
+  #lastReadAt: Instant | undefined;
+  /** The age of the present nonce by the store's clock. */
+  #storeAge: StoreAge;
+  #phase: RenewalPhase;
+  #outdated = false;
+  #isMissing = false;
+  /** The versions before the present one, the latest last. */
+  #pastVersions: readonly string[] = [];
+
+  constructor(clock: Clock, storeClock: StoreClock | undefined, reading: RecordReading) {
+    this.#clock = clock;
+    this.#storeClock = storeClock;
+    this.#storeAge = new StoreAge(clock, storeClock);
+    this.#record = reading.record;
+    this.#version = reading.version;
+    this.#firstSeenMs = firstSeenMs(clock, reading);
+    this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
+    this.update(reading);
+  }
+
+  get record(): LeaseRecord {
+    return this.#record;
+  }
+
+  get version(): string {
+    return this.#version;
+  }
+
+  /** True where the store has no record: {@link record} stands for one that is gone. */
+  get isMissing(): boolean {
+    return this.#isMissing;
+  }
+
+  /**
+   * True where this is not the latest record: a conditional write on `version` was refused, and the answer did not show the
+   * present one. Another write has arrived since, though perhaps no renewal.
+   */
+  get outdated(): boolean {
+    return this.#outdated;
+  }
+
+  outdate(): void {
+    this.#outdated = true;
+  }
+
+  /** Reports whether a reply, of any replica, shows less than this process has observed already. */
+  isPast(stored: StoredRecord | undefined): boolean {
+    if (!stored) return true;
+    const { term } = (stored.data ?? {}) as Partial<LeaseRecord>;
+    return this.#pastVersions.includes(stored.version) || (typeof term === "number" && term < this.#record.term);
+  }
+
+  /** Reports whether the store's clock counts: if `expiry` asks for it, and always if it is exact. */
+  countsStoreClock(expiry: Expiry | undefined): boolean {
+    return expiry === "store-clock" || this.#storeClock?.exact === true;
+  }
+
+  /**
+   * Reports whether a second read would help. It helps if the age by the store's clock is not confirmed yet, and would end a wait
+   * or is the only upper bound.
+   */
+  get wantsConfirmation(): boolean {
+    const unconfirmedMs = this.#storeAge.unconfirmedMs;
+    if (unconfirmedMs === undefined) return false;
+    const waitsMs = waitsOf(this.#record);
+    return waitsMs.length > 0 && (!this.#writtenAfter || unconfirmedMs >= Math.min(...waitsMs));
+  }
+
+  /**
+   * Reports whether a candidate needs this record's age, but no trusted clock can tell it to a process that has not observed the
+   * record before. It happens after a failover that took the holder with it. The age must then be restarted, or candidates would
+   * wait for ever.
+   */
+  get isAgeUnknown(): boolean {
+    const waitsMs = waitsOf(this.#record);
+    return waitsMs.length > 0 && this.#storeAge.isUndated(Math.min(...waitsMs));
+  }
+
+  /** Reports whether a read that was sent later than `sentAt` has returned already. */
+  overtook(sentAt: Instant): boolean {
+    return this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
+  }
+
+  /** Takes in a reading that was not overtaken. */
+  update(reading: RecordReading): void {
+    const nowMs = this.#clock.monotonicMs();
+    const changed = reading.record.nonce !== this.#record.nonce;
+    const sameTerm = reading.record.termId === this.#record.termId;
+    if (changed) {
+      this.#firstSeenMs = firstSeenMs(this.#clock, reading);
+      this.#writtenAfter = this.#lastReadAt;
+    }
+    if (changed || this.#storeAge.isBefore(reading)) this.#storeAge = new StoreAge(this.#clock, this.#storeClock);
+    if (!sameTerm || reading.record.renewIntervalMs !== this.#record.renewIntervalMs) {
+      this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
+    }
+    this.#phase.looked(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
+    this.#lastReadAt = reading.sentAt;
+    this.#outdated = false;
+    this.#isMissing = reading.lostTerm !== undefined;
+    this.#notePast(reading.version);
+    this.#record = reading.record;
+    this.#version = reading.version;
+    this.#storeAge.note(reading);
+  }
+
+  /**
+   * Returns bounds of the present nonce's age. The lower one decides expiry, so it never counts time that may not have passed.
+   * The upper one decides only whether the state is reported as `unknown`.
+   */
+  ageMs(expiry: Expiry | undefined): [min: number, max: number] {
+    const nowMs = this.#clock.monotonicMs();
+    let min = nowMs - this.#firstSeenMs;
+    let max = this.#writtenAfter ? holderElapsedMs(this.#clock, this.#writtenAfter) : Infinity;
+    const measured = this.countsStoreClock(expiry) ? this.#storeAge.boundsMs : undefined;
+    if (measured) {
+      min = Math.max(min, measured[0]);
+      max = Math.min(max, measured[1]);
+    }
+    return [min, Math.max(min, max)];
+  }
+
+  /** Returns the time until the poll that should find the next renewal. */
+  nextRenewalLookMs(): number {
+    return this.#phase.nextLookMs(this.#clock.monotonicMs());
+  }
+
+  /** Adds the version before this one to the past versions. Readings come in order. */
+  #notePast(version: string): void {
+    if (version === this.#version) return;
+    const past = this.#pastVersions.filter((one) => one !== version);
+    this.#pastVersions = [...past, this.#version].slice(-PAST_VERSIONS);
+  }
+}
+
+function firstSeenMs(clock: Clock, { nonceKnownForMs = 0 }: RecordReading): number {
+  return clock.monotonicMs() - nonceKnownForMs;
+}
+
+/** Returns the ages of a nonce for which candidates may wait: those at which another candidate may acquire. */
+function waitsOf({ termId, leaseDurationMs, bars = [] }: LeaseRecord): number[] {
+  const waits = [termId === null ? null : leaseDurationMs, ...bars.map(({ untilMs }) => untilMs)];
+  return waits.filter((ms) => ms !== null);
+}

@@ -1,0 +1,206 @@
+import { ConfigurationError, ForeignRecordError } from "../reporting/errors.ts";
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { Expiry, RequestLimits } from "../store/lease-store.ts";
+import { instantOf, type Clock, type Instant } from "../time/clock.ts";
+import { ExpiringMap } from "../time/expiring-map.ts";
+import { AbandonedTerms } from "./abandoned-terms.ts";
+import type { Found } from "./holding.ts";
+import { lostRecord } from "./lost-record.ts";
+import { RecordRequests, type GivenLimits } from "./record-requests.ts";
+import { snapshotOf } from "./record-snapshot.ts";
+import {
+  fenceOfRecord,
+  IMPOSSIBLE_VERSION,
+  parseLeaseRecord,
+  RECORD_SCHEMA,
+  type GetOptions,
+  type LeaseRecord,
+  type RecordStore,
+  type StoredRecord,
+} from "./record-store.ts";
+import { ObservedRecord } from "./observed-record.ts";
+
+/** A record without a holder, for `probe`. It is never stored. */
+const PROBE: LeaseRecord = {
+  schema: RECORD_SCHEMA,
+  term: 0,
+  termId: null,
+  candidateId: null,
+  nonce: "probe",
+  // As long as the default lease, because some stores derive time limits from it.
+  leaseDurationMs: 15_000,
+  renewIntervalMs: 5_000,
+};
+
+/** A conditional write. */
+interface Write extends RequestLimits {
+  /** The record that the write replaces. */
+  readonly found: Found | undefined;
+  readonly keepsNonce: boolean;
+}
+
+/** The records of a service, as this process has observed them. Every request goes through here, and its result is remembered. */
+export class RecordCache {
+  readonly clock: Clock;
+  /** The terms that this process has given up, even if a record still shows one. */
+  readonly abandoned: AbandonedTerms;
+  readonly #records: RecordStore;
+  readonly #requests: RecordRequests;
+  readonly #sightings: ExpiringMap<ObservedRecord>;
+  /** The elections that had no record at the last read of this process. */
+  readonly #absent: ExpiringMap<true>;
+
+  constructor(records: RecordStore, clock: Clock) {
+    this.clock = clock;
+    this.abandoned = new AbandonedTerms(clock, records.capabilities.showsUndurable);
+    this.#records = records;
+    this.#requests = new RecordRequests(records, clock);
+    this.#sightings = new ExpiringMap(clock);
+    this.#absent = new ExpiringMap(clock);
+  }
+
+  /** The name of the service, for messages. */
+  get name(): string {
+    return this.#records.name;
+  }
+
+  /** Reports whether a failover may undo what a read shows; see {@link LeaseStoreCapabilities.showsUndurable}. */
+  get showsUndurable(): boolean {
+    return this.#records.capabilities.showsUndurable === true;
+  }
+
+  /** Returns the last observation of an election's record. */
+  last(election: string): ObservedRecord | undefined {
+    return this.#sightings.get(election);
+  }
+
+  /** Reports whether the last read of this process found no record. */
+  isAbsent(election: string): boolean {
+    return this.#absent.get(election) === true;
+  }
+
+  /** Keeps the observation of an election for at least this long, for a caller that returns only then. */
+  keep(election: string, forMs: number): void {
+    this.#sightings.keep(election, forMs);
+  }
+
+  /** Returns the election as this process sees it. Only this process knows of the terms that it has abandoned. */
+  snapshot(election: string, sighting: ObservedRecord, expiry: Expiry | undefined): LeaseSnapshot {
+    return snapshotOf(election, sighting, { expiry, abandonedHoldMs: this.abandoned.holdMs(election, sighting.record) });
+  }
+
+  /** Reads the record. Where `consistent` is false, the reply may lag behind the last write. */
+  async read(
+    election: string,
+    limits: GivenLimits,
+    { consistent }: Pick<GetOptions, "consistent"> = { consistent: true },
+  ): Promise<ObservedRecord | undefined> {
+    const sentAt = instantOf(this.clock);
+    const stored = await this.#requests.get(election, limits, consistent);
+    const last = this.last(election);
+    if (!last?.isPast(stored) || last.overtook(sentAt)) return this.#saw(election, stored, sentAt);
+    // A replica that lags shows an earlier record. So does a read from before a write whose reply came first.
+    const againAt = instantOf(this.clock);
+    return this.#saw(election, await this.#requests.get(election, limits, true), againAt);
+  }
+
+  /** Reads the election as it is now. Uses the store's clock where that counts. */
+  async look(election: string, limits: GivenLimits, expiry: Expiry | undefined): Promise<LeaseSnapshot | undefined> {
+    // The first read must be consistent, because all later ones are compared with it. So must a read that takes the age by the
+    // store's clock.
+    const consistent = this.last(election)?.countsStoreClock(expiry) ?? true;
+    let seen = await this.read(election, limits, { consistent });
+    // If no other clock confirms the store's, a second read has to agree with the first.
+    if (seen?.countsStoreClock(expiry) && seen.wantsConfirmation) seen = await this.read(election, limits);
+    return seen && this.snapshot(election, seen, expiry);
+  }
+
+  /** Writes a record in place of the found one. Returns the new version, or `undefined` if the store holds something else. */
+  async write(
+    election: string,
+    record: LeaseRecord,
+    found: Found | undefined,
+    limits: RequestLimits,
+  ): Promise<string | undefined> {
+    // A record that is gone has no age to keep. The store must start one, or a new process could never wait until the hold is
+    // over.
+    const last = this.last(election);
+    const isMissing = last?.isMissing === true && last.version === found?.version;
+    const keepsNonce = !isMissing && record.nonce === found?.record.nonce;
+    return await this.#put(election, record, { timeoutMs: limits.timeoutMs, found, keepsNonce });
+  }
+
+  /** Writes the found record again, so that the store restarts the age of its nonce. */
+  async restartAge(election: string, found: Found, limits: RequestLimits): Promise<void> {
+    await this.#put(election, found.record, { timeoutMs: limits.timeoutMs, found, keepsNonce: false });
+  }
+
+  /**
+   * Sends a write whose condition must fail. It proves the right to write, and changes nothing.
+   * @throws {ConfigurationError} if it was carried out.
+   */
+  async probe(election: string, limits: GivenLimits): Promise<void> {
+    // Sent without a fence: a change of the fence would wait for the leader's transactions, and they for it.
+    const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };
+    const { stored } = await this.#requests.put(election, PROBE, { ...limits, ...condition });
+    if (!stored) return;
+    throw new ConfigurationError(
+      `${this.name} has carried out a write whose condition cannot have held: it does not compare and swap, and cannot hold leases.`,
+      { election },
+    );
+  }
+
+  async #put(election: string, record: LeaseRecord, put: Write): Promise<string | undefined> {
+    const { found, timeoutMs, keepsNonce } = put;
+    const sentAt = instantOf(this.clock);
+    // The version is copied here, because the observed record may change while the request is under way.
+    const ifVersion = found?.version;
+    const fence = fenceOfRecord(record);
+    const passed = found && fenceOfRecord(found.record);
+    const fenceChanges = fence.term !== passed?.term || fence.termId !== passed.termId;
+    const outcome = await this.#requests.put(election, record, {
+      ifVersion,
+      keepsNonce,
+      timeoutMs,
+      fence: fenceChanges ? fence : undefined,
+    });
+    if (outcome.stored) {
+      this.#saw(election, { data: record, version: outcome.version }, sentAt);
+      return outcome.version;
+    }
+    this.#absent.delete(election);
+    const sighting = this.last(election);
+    if (outcome.current) this.#saw(election, outcome.current, sentAt);
+    // The service did not say which record has replaced the observed one.
+    else if (sighting?.version === ifVersion) sighting?.outdate();
+    return undefined;
+  }
+
+  /** Takes in the reply to a request that was sent at `sentAt`. */
+  #saw(election: string, stored: StoredRecord | undefined, sentAt: Instant): ObservedRecord | undefined {
+    const known = this.last(election);
+    if (known?.overtook(sentAt)) return known;
+    this.#absent.delete(election);
+    if (!stored) {
+      this.#sightings.delete(election);
+      this.#absent.set(election, true);
+      return undefined;
+    }
+    const { lostTerm } = stored;
+    const record = lostTerm === undefined ? parseLeaseRecord(stored.data) : lostRecord(lostTerm, known?.record);
+    if ("problem" in record) {
+      this.#sightings.delete(election);
+      throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);
+    }
+    this.abandoned.settle(election, record, stored);
+    const { version, nonceAgeMs, nonceKnownForMs, nonceWallMs, ageUnknown: undated } = stored;
+    const reading = { record, version, nonceAgeMs, nonceKnownForMs, nonceWallMs, undated, lostTerm, sentAt };
+    if (known) {
+      known.update(reading);
+      return known;
+    }
+    const sighting = new ObservedRecord(this.clock, this.#records.capabilities.storeClock, reading);
+    this.#sightings.set(election, sighting);
+    return sighting;
+  }
+}

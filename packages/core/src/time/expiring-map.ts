@@ -1,0 +1,67 @@
+import type { Clock } from "./clock.ts";
+
+/** The time for which an entry is kept after it was last read, in milliseconds. */
+const KEPT_MS = 3_600_000;
+/** The number of entries that each new entry makes the map check. Two, so that the checks go round faster than the map grows. */
+const CHECKS = 2;
+
+interface Entry<Value> {
+  readonly value: Value;
+  /** By the monotonic clock. */
+  keptUntilMs: number;
+}
+
+/**
+ * A map that drops the entries that nobody has read in the last hour. So a process that meets new names every second for a year
+ * needs a bounded memory. It drops old entries only when a new one is added.
+ */
+export class ExpiringMap<Value> {
+  readonly #clock: Clock;
+  /** In the order in which they were checked last. */
+  readonly #entries = new Map<string, Entry<Value>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (entry) this.#keep(entry, KEPT_MS);
+    return entry?.value;
+  }
+
+  set(key: string, value: Value): void {
+    const keptUntilMs = Math.max(this.#clock.monotonicMs() + KEPT_MS, this.#entries.get(key)?.keptUntilMs ?? 0);
+    if (!this.#entries.has(key)) this.#dropOld();
+    this.#entries.set(key, { value, keptUntilMs });
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** Keeps an entry for at least this much longer, for a caller that returns only then. */
+  keep(key: string, forMs: number): void {
+    const entry = this.#entries.get(key);
+    if (entry) this.#keep(entry, forMs);
+  }
+
+  #keep(entry: Entry<Value>, forMs: number): void {
+    entry.keptUntilMs = Math.max(entry.keptUntilMs, this.#clock.monotonicMs() + forMs);
+  }
+
+  #dropOld(): void {
+    const nowMs = this.#clock.monotonicMs();
+    let checked = 0;
+    for (const [key, entry] of this.#entries) {
+      if (checked === CHECKS) return;
+      checked += 1;
+      this.#entries.delete(key);
+      if (entry.keptUntilMs > nowMs) this.#entries.set(key, entry);
+    }
+  }
+}

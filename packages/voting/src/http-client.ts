@@ -1,0 +1,116 @@
+import { Agent, request as requestHttp, type IncomingMessage } from "node:http";
+import { Agent as TlsAgent, request as requestTls } from "node:https";
+import { redact } from "@leasehold/core/provider";
+import { bodyOf, PATH, SIGNATURE, STATUS, type Posted } from "./http-listener.ts";
+
+/** Says in words for a person why a packet got no answer that counts. */
+export class NoAnswer extends Error {
+  /** A person has to correct something; waiting does not help. */
+  readonly isMistake: boolean;
+
+  constructor(message: string, isMistake: boolean) {
+    super(message);
+    this.name = "NoAnswer";
+    this.isMistake = isMistake;
+  }
+}
+
+/** Posts packets to other servers, over connections that are kept open. */
+export class HttpClient {
+  readonly #agents: { readonly "http:": Agent; readonly "https:": Agent };
+  readonly #answered = new Set<string>();
+  #isClosed = false;
+
+  /** @param ca the authority that has issued the servers' certificates, in PEM. @defaultValue those that Node trusts */
+  constructor(ca: string | Buffer | undefined) {
+    this.#agents = { "http:": new Agent({ keepAlive: true }), "https:": new TlsAgent({ keepAlive: true, ca }) };
+  }
+
+  /** @throws {NoAnswer} if no answer comes that a voting server would give. */
+  async post(
+    name: string,
+    url: URL,
+    { body, signature }: { body: string; signature: string },
+    signal: AbortSignal,
+  ): Promise<Posted> {
+    try {
+      return await this.#post(name, url, body, signature, signal);
+    } catch (error) {
+      if (error instanceof NoAnswer) throw error;
+      throw this.#failureOf(error as NodeJS.ErrnoException, name, url);
+    }
+  }
+
+  /** Ends all requests that are under way. */
+  close(): void {
+    this.#isClosed = true;
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+  }
+
+  async #post(name: string, url: URL, body: string, signature: string, signal: AbortSignal): Promise<Posted> {
+    const response = await this.#exchange(url, body, signature, signal);
+    const { statusCode = 0, headers } = response;
+    const answer = await bodyOf(response);
+    this.#answered.add(name);
+    if (statusCode === STATUS.ok && answer) return { body: answer, signature: headers[SIGNATURE] };
+    if (statusCode === STATUS.signature) throw secretsDiffer(name);
+    const isOurs = statusCode === STATUS.oversized || (statusCode === STATUS.malformed && answer?.toString() === "malformed");
+    const why = isOurs
+      ? `${name} does not take this server's messages: do both have the same version of @leasehold/voting?`
+      : `what answers for ${name} at ${url.origin} is no voting server (HTTP ${statusCode}).`;
+    throw new NoAnswer(why, true);
+  }
+
+  /** Sends the request once more if it used a kept connection that the other side has just closed. */
+  async #exchange(url: URL, body: string, signature: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const send = (): Promise<IncomingMessage> =>
+      new Promise((resolve, reject) => {
+        const begin = url.protocol === "https:" ? requestTls : requestHttp;
+        const request = begin(new URL(PATH, url), {
+          method: "POST",
+          agent: this.#agents[url.protocol as "http:" | "https:"],
+          signal,
+          headers: {
+            "Content-Type": "application/json",
+            "Content-Length": Buffer.byteLength(body),
+            [SIGNATURE]: signature,
+          },
+        });
+        request.on("response", resolve);
+        request.on("error", (error) => reject(Object.assign(error, { wasKept: request.reusedSocket })));
+        request.end(body);
+      });
+    try {
+      return await send();
+    } catch (error) {
+      const { code, wasKept } = error as { readonly code?: string; readonly wasKept?: boolean };
+      if (!wasKept || signal.aborted || this.#isClosed || (code !== "ECONNRESET" && code !== "EPIPE")) throw error;
+      return await send();
+    }
+  }
+
+  #failureOf({ code = "", message }: NodeJS.ErrnoException, name: string, url: URL): NoAnswer {
+    const at = `${name} at ${url.origin}`;
+    const isTls = url.protocol === "https:";
+    if (code === "ECONNREFUSED") {
+      return new NoAnswer(`nobody listens for ${at}: is it started, and does its option host let others in?`, false);
+    }
+    if (code === "ENOTFOUND" || code === "EAI_AGAIN") return new NoAnswer(`the host of ${at} cannot be found.`, false);
+    if (isTls && /WRONG_VERSION|EPROTO|PACKET_LENGTH/.test(code)) {
+      return new NoAnswer(`${at} does not speak TLS. Is it a server of http: rather than https:?`, true);
+    }
+    if (isTls && /CERT|SIGNATURE|UNABLE_TO_GET_ISSUER|UNKNOWN_CA|ALTNAME/.test(code)) {
+      return new NoAnswer(`the certificate of ${at} is not trusted (${code}): its authority is the option tls.ca.`, true);
+    }
+    if (code === "ECONNRESET" && !this.#answered.has(name)) {
+      const other = isTls ? "http: rather than https:" : "https: rather than http:";
+      return new NoAnswer(`${at} hangs up before it answers. Is it a server of ${other}?`, true);
+    }
+    if (code === "ABORT_ERR") return new NoAnswer(`${at} does not answer in time.`, false);
+    return new NoAnswer(`${at} does not answer: ${redact(message)}`, false);
+  }
+}
+
+export function secretsDiffer(name: string): NoAnswer {
+  return new NoAnswer(`${name} signs with another secret than this server: give all of them the same.`, true);
+}

@@ -1,0 +1,221 @@
+import type { Ballot, StoredVoterState } from "./voter-state.ts";
+import type { StateReply } from "./messages.ts";
+import { mergeOrders, type Ordered } from "./orders.ts";
+
+/**
+ * Upper bound on how long a claim counts votes. Claims stop at 0.9 of it by their own clock. After it, no claim can still use a
+ * vote that a lost disk has forgotten.
+ */
+export const LONGEST_CLAIM_MS = 10_000;
+
+/** The state that another server has reported since this server was started. */
+interface PeerState extends StateReply {
+  /** The highest write counter of this server that the other one knows. */
+  readonly seen: number;
+  /** The time at which this server asked for it. */
+  readonly askedMs: number;
+}
+
+/** The state with which a server begins again after a loss. */
+export interface Beginning {
+  readonly ballots: StoredVoterState;
+  /** Above every write counter of this server that the others know. */
+  readonly writes: number;
+}
+
+/**
+ * Decides when a server that was started may take part.
+ *
+ * A server without a file may have lost it. It waits until the longest lease that may be valid has ended. It also waits until all
+ * others but a minority have reported their terms. One of them is in every majority that has elected a leader. A claim that had
+ * this server's vote may still be under way. So either all others must have reported, the claimant included. Or only reports
+ * count that were asked for after `LONGEST_CLAIM_MS`, when no such claim counts votes any more.
+ *
+ * A server with an intact file may have been given an older one. Any other server may be the only one that remembers more. So the
+ * server asks all others; if one does not answer, it waits for the longest lease.
+ *
+ * A server whose file is from another list waits for reports. It takes part once it and the reporting servers are a majority of
+ * this list. It takes the reported terms over: one of these servers knows what a majority of the former list has decided. A
+ * majority of the list after this one may have no such server in it.
+ */
+export class StartupRecovery {
+  readonly #servers: number;
+  #sinceMs: number;
+  readonly #told = new Map<string, PeerState>();
+  #forgot: boolean;
+  readonly #isMoved: boolean;
+
+  /**
+   * @param servers the number of servers, this one included.
+   * @param isMoved whether this server's file is from another list.
+   */
+  constructor(options: {
+    readonly servers: number;
+    readonly startMs: number;
+    readonly forgot: boolean;
+    readonly isMoved?: boolean | undefined;
+  }) {
+    this.#servers = options.servers;
+    this.#sinceMs = options.startMs;
+    this.#forgot = options.forgot;
+    this.#isMoved = options.isMoved === true;
+  }
+
+  get forgot(): boolean {
+    return this.#forgot;
+  }
+
+  /** Records that this server's file is older than what others remember of it. */
+  loses(nowMs: number): void {
+    this.#forgot = true;
+    this.#sinceMs = nowMs;
+    this.#told.clear();
+  }
+
+  hears(from: string, told: StateReply, seen: number, askedMs: number): void {
+    this.#told.set(from, { ...told, seen, askedMs });
+  }
+
+  get #haveAllTold(): boolean {
+    return this.#told.size === this.#servers - 1;
+  }
+
+  /** Every server that has reported is new, or has not voted. */
+  get #isFirstStart(): boolean {
+    return [...this.#told.values()].every(({ forgot, isFresh }) => forgot || isFresh);
+  }
+
+  /** The reports that are usable. Once any server has voted, one that has not begun must have lost its file and is left out. */
+  get #telling(): ReadonlyMap<string, PeerState> {
+    if (this.#isFirstStart) return this.#told;
+    return new Map([...this.#told].filter(([, { forgot }]) => !forgot));
+  }
+
+  /** The number of reports that are needed: of all others but a minority. */
+  get #needed(): number {
+    return Math.min(this.#servers - majorityOf(this.#servers) + 1, this.#servers - 1);
+  }
+
+  /** The reports of the servers that have their state. */
+  get #knowing(): readonly PeerState[] {
+    return [...this.#told.values()].filter(({ forgot }) => !forgot);
+  }
+
+  /**
+   * The number of reports that a server with a file of another list still lacks. With them, it and the reporting servers are a
+   * majority.
+   */
+  get #missing(): number {
+    return this.#isMoved ? majorityOf(this.#servers) - 1 - this.#knowing.length : 0;
+  }
+
+  /** Reports whether a server with an intact file may take part, as far as it can know. */
+  isIntact(longestLeaseMs: number, nowMs: number): boolean {
+    if (this.#forgot || this.#missing > 0) return false;
+    const told = [...this.#told.values()];
+    const longestMs = Math.max(longestLeaseMs, ...told.map((each) => each.longestLeaseMs));
+    return this.#haveAllTold || nowMs >= this.#sinceMs + longestMs;
+  }
+
+  /**
+   * Says, in words for a person, what a server that takes no part yet waits for.
+   *
+   * @param others the names of all other servers.
+   */
+  waitsFor(others: readonly string[]): string {
+    const unheard = others.filter((name) => !this.#told.has(name)).join(" and ");
+    if (!this.#forgot && this.#missing > 0) {
+      return `its list of servers has changed: it waits for ${this.#missing} more of the others to tell what they know, with the same list.`;
+    }
+    if (!this.#forgot) return `its file may be an older one: it waits for ${unheard} to answer, or for the longest lease to end.`;
+    const why = "it has lost its file, or never had one";
+    const telling = this.#telling;
+    const missing = this.#needed - telling.size;
+    if (missing <= 0) return `${why}: it waits for the claims and the longest lease to end that it may have known of.`;
+    if (unheard !== "") return `${why}: it waits for ${missing} more of the others to tell what they know, of ${unheard}.`;
+    const [known, lost] = [[...telling.keys()], others.filter((name) => !telling.has(name))];
+    const who = known.join(" and ");
+    const how = `stop ${who}, remove what is in its stateDirectory, and start it again`;
+    return `${why}, nor does ${lost.join(" and ")}, and ${who} alone cannot tell them all. To begin anew by the clocks, ${how}.`;
+  }
+
+  /**
+   * The state with which a server with a file of another list goes on: all that it or the others know. Undefined if its own state
+   * already says that.
+   */
+  movedOn(own: StoredVoterState): StoredVoterState | undefined {
+    if (!this.#isMoved) return undefined;
+    const told = this.#knowing;
+    const highest = (name: string): number => Math.max(0, ...told.map(({ terms, floor }) => termIn(terms, name) ?? floor));
+    const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
+    const before = new Map<string, Ballot>(Object.entries(own.elections));
+    const ballots = new Map(before);
+    for (const name of new Set([...before.keys(), ...told.flatMap(({ terms }) => Object.keys(terms))])) {
+      const known = before.get(name) ?? { term: own.floor, votedFor: null, leaseDurationMs: 0 };
+      const isNews = highest(name) > known.term;
+      // A lease may be valid of which this server knows nothing. Its term may be below those that this server has voted in.
+      const mayStand = told.some(({ terms }) => termIn(terms, name) !== undefined) && known.leaseDurationMs < longestMs;
+      if (!isNews && !mayStand) continue;
+      const present = isNews ? { term: highest(name), votedFor: null } : known;
+      ballots.set(name, { ...present, leaseDurationMs: Math.max(known.leaseDurationMs, longestMs) });
+    }
+    takeOrders(ballots, told);
+    const floor = Math.max(own.floor, ...told.map((each) => each.floor));
+    const clockFloor = Math.max(own.clockFloor, ...told.map((each) => each.clockFloor));
+    const isFresh = own.isFresh && told.every((each) => each.isFresh);
+    const isKnown = [...ballots].every(([name, ballot]) => ballot === before.get(name));
+    const isSame = isKnown && floor === own.floor && clockFloor === own.clockFloor;
+    return isSame ? undefined : { floor, clockFloor, isFresh, elections: Object.fromEntries(ballots) };
+  }
+
+  /**
+   * The state with which a server that has lost its file begins; undefined until it may begin. If no server that has reported has
+   * voted, this is a first start. Then the clock gives the term above which the server votes.
+   */
+  beginning(nowMs: number, wallMs: number): Beginning | undefined {
+    const told = [...this.#told.values()];
+    const isHeeded = ({ askedMs }: PeerState): boolean => this.#haveAllTold || askedMs >= this.#sinceMs + LONGEST_CLAIM_MS;
+    if ([...this.#telling.values()].filter(isHeeded).length < this.#needed) return undefined;
+    const isFirstStart = this.#isFirstStart;
+    const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
+    if (nowMs < this.#sinceMs + longestMs) return undefined;
+    const ballots = new Map<string, Ballot>();
+    for (const name of new Set(told.flatMap(({ terms }) => Object.keys(terms)))) {
+      // A server that has dropped the election knew terms up to its floor.
+      const term = Math.max(...told.map(({ terms, floor }) => termIn(terms, name) ?? floor));
+      // Every lease that this server may have acknowledged has ended by now.
+      ballots.set(name, { term, votedFor: null, leaseDurationMs: 0 });
+    }
+    const floor = Math.max(0, ...told.map((each) => each.floor));
+    const byClock = isFirstStart ? Math.floor(wallMs / 1_000) : 0;
+    const clockFloor = Math.max(byClock, ...told.map((each) => each.clockFloor));
+    takeOrders(ballots, told);
+    const elections = Object.fromEntries(ballots);
+    return {
+      ballots: { floor, clockFloor, isFresh: isFirstStart, elections },
+      writes: Math.max(0, ...told.map(({ seen }) => seen)) + 1,
+    };
+  }
+}
+
+/**
+ * Adds the orders to the same terms that others have reported. An order that a majority has accepted is known to one of them, or
+ * to this server.
+ */
+function takeOrders(ballots: Map<string, Ballot>, told: readonly StateReply[]): void {
+  for (const [name, ballot] of ballots) {
+    const others = told.filter(({ terms, orders }) => termIn(terms, name) === ballot.term && Object.hasOwn(orders, name));
+    const { broken, handover } = mergeOrders([ballot, ...others.map(({ orders }) => orders[name] as Ordered)]);
+    const isNews = broken?.id !== ballot.broken?.id || handover?.id !== ballot.handover?.id;
+    if (isNews) ballots.set(name, { ...ballot, broken, handover });
+  }
+}
+
+function termIn(terms: StateReply["terms"], election: string): number | undefined {
+  return Object.hasOwn(terms, election) ? terms[election] : undefined;
+}
+
+/** The number of servers that are a majority of `servers`. */
+export function majorityOf(servers: number): number {
+  return Math.floor(servers / 2) + 1;
+}

@@ -1,0 +1,377 @@
+import { LONGEST_CLAIM_MS } from "./startup-recovery.ts";
+import type { Acknowledgement, Break, Elect, Handover, Lead, Release, LeaderStatus, Transfer, Vote } from "./messages.ts";
+import { lastOrderOf, verdictOn, type Ordered } from "./orders.ts";
+
+/** A voter's state of one election. The voter writes a change of it to its disk before it answers. */
+export interface Ballot extends Ordered {
+  readonly term: number;
+  /**
+   * The `termId` of the claim that has this voter's only vote of the term. Null if it has not voted in it, e.g. after another's
+   * LEAD.
+   */
+  readonly votedFor: string | null;
+  /** The lease that may still be valid. After a start, the voter votes for nobody for this time. */
+  readonly leaseDurationMs: number;
+}
+
+/** The state of all elections that a voter keeps on its disk. */
+export interface StoredVoterState {
+  /** The term of each election that is not in `elections`: a new one, or one whose ballot was dropped. */
+  readonly floor: number;
+  /**
+   * The voter votes only for terms above this one. A first start takes it from the clock. LEADs of lower terms are still
+   * accepted.
+   */
+  readonly clockFloor: number;
+  /** The voter has neither voted nor accepted a LEAD since its first start. */
+  readonly isFresh: boolean;
+  readonly elections: Readonly<Record<string, Ballot>>;
+}
+
+/** A voter's state of one election that is not on its disk. It begins anew at each start. */
+interface Memory {
+  barredUntilMs: number;
+  holdUntilMs: number;
+  /** The time at which the transfer order arrived. */
+  orderedMs: number;
+  /** This voter's last vote. */
+  vote?: { readonly term: number; readonly candidateId: string; readonly atMs: number };
+  /** The value of `Ballots.version` after the last change of this election that must be on the disk. */
+  version: number;
+  lead?:
+    | (Omit<LeaderStatus, "ageMs" | "holdMs"> & { readonly termId: string; readonly heardMs: number; readonly server: string })
+    | undefined;
+}
+
+/** The number of finished elections whose ballots are kept. Of all dropped ones only the highest term is kept, as `floor`. */
+const KEPT_ELECTIONS = 1_000;
+/**
+ * An election is finished once nothing has blocked a vote, and no vote was cast, for this time. Until then a silent leader may
+ * send again, or a claim may be under way.
+ */
+const GRACE_MS = 60_000;
+/**
+ * A ballot with a higher term is never dropped. Every later term must be above the terms of dropped ballots, so there must be
+ * numbers above them.
+ */
+export const HIGHEST_DROPPED_TERM: number = 2 ** 52;
+
+/**
+ * The rules by which one server votes: a state machine without input or output. The caller passes the time of a monotonic clock.
+ * The caller also writes each change to the disk before it sends an answer.
+ */
+export class VoterState {
+  readonly #ballots: Map<string, Ballot>;
+  readonly #memories = new Map<string, Memory>();
+  readonly #startMs: number;
+  #floor: number;
+  readonly #clockFloor: number;
+  #isFresh: boolean;
+  /** Rises with each change that must be written to the disk. */
+  version = 0;
+  /** The value of `version` when a ballot was last dropped. */
+  #droppedVersion = 0;
+
+  constructor(kept: StoredVoterState, nowMs: number) {
+    this.#isFresh = kept.isFresh;
+    this.#ballots = new Map(Object.entries(kept.elections));
+    this.#floor = kept.floor;
+    this.#clockFloor = kept.clockFloor;
+    this.#startMs = nowMs;
+  }
+
+  /** The version that must be on the disk before the server answers about this election. */
+  versionOf(election: string): number {
+    return this.#memories.get(election)?.version ?? this.#droppedVersion;
+  }
+
+  /** The state that must be on the disk. */
+  get kept(): StoredVoterState {
+    const elections = Object.fromEntries(this.#ballots);
+    return { floor: this.#floor, clockFloor: this.#clockFloor, isFresh: this.#isFresh, elections };
+  }
+
+  /**
+   * The orders to the present terms. An order that blocks no candidate any more is included, because it still overtakes earlier
+   * ones.
+   */
+  get orders(): Readonly<Record<string, Ordered>> {
+    const ordered = [...this.#ballots].filter(([, ballot]) => lastOrderOf(ballot) > 0);
+    return Object.fromEntries(ordered.map(([election, { broken, handover }]) => [election, { broken, handover }]));
+  }
+
+  /**
+   * The longest lease that another server may have acknowledged, in milliseconds. A released lease counts until `GRACE_MS` after
+   * its end, because another server may have acknowledged the next lease meanwhile.
+   */
+  longestLeaseMs(nowMs: number): number {
+    const standing = [...this.#ballots.values()].map(({ leaseDurationMs }) => leaseDurationMs);
+    const released = [...this.#memories.values()].map(({ lead }) => {
+      const isRecent = lead?.released === true && nowMs < lead.heardMs + lead.leaseDurationMs + GRACE_MS;
+      return isRecent ? lead.leaseDurationMs : 0;
+    });
+    return Math.max(0, ...standing, ...released);
+  }
+
+  /** The latest term that this voter has voted in or learnt of. */
+  termOf(election: string): number {
+    return this.#ballots.get(election)?.term ?? this.#floor;
+  }
+
+  /**
+   * The time for which this voter votes for nobody. With `candidateId`: the time for which it does not vote for that candidate.
+   */
+  waitMs(election: string, nowMs: number, candidateId?: string): number {
+    const { barredUntilMs, holdUntilMs, orderedMs } = this.#memories.get(election) ?? this.#atStart(election);
+    const freeMs = Math.max(barredUntilMs, holdUntilMs);
+    const handover = this.#ballots.get(election)?.handover;
+    const isNamed = candidateId === undefined || candidateId === handover?.candidateId;
+    const untilMs = handover && !isNamed ? Math.max(freeMs, orderedMs) + handover.timeoutMs : freeMs;
+    return Math.max(untilMs - nowMs, 0);
+  }
+
+  /** The server of the last leader that this voter knows. */
+  lastLeader(election: string): string | undefined {
+    return this.#memories.get(election)?.lead?.server;
+  }
+
+  elect(request: Elect, nowMs: number): Vote {
+    const { election, trial, term, termId, candidateId, leaseDurationMs } = request;
+    const present = this.termOf(election);
+    const isRepeated = !trial && term === present && this.#ballots.get(election)?.votedFor === termId;
+    const granted = isRepeated || (term > this.#votedTo(election) && this.waitMs(election, nowMs, candidateId) <= 0);
+    if (granted && !trial && !isRepeated) {
+      this.#memory(election).vote = { term, candidateId, atMs: nowMs };
+      this.#keep(election, { term, votedFor: termId, leaseDurationMs }, nowMs);
+    }
+    return this.vote(request, granted, nowMs);
+  }
+
+  vote({ election, candidateId }: Elect, granted: boolean, nowMs: number): Vote {
+    const waitMs = this.waitMs(election, nowMs, candidateId);
+    return { kind: "VOTE", granted, term: this.#votedTo(election), waitMs, sign: this.sign(election, nowMs) };
+  }
+
+  lead(
+    { election, term, termId, number, leaseDurationMs, candidateId, value }: Lead,
+    from: string,
+    nowMs: number,
+  ): Acknowledgement {
+    const present = this.termOf(election);
+    const last = this.#memories.get(election)?.lead;
+    const heard = last?.term === term ? last : undefined;
+    const broken = this.#ballotOf(election, term)?.broken;
+    const refused =
+      term < present || broken !== undefined || heard?.released === true || (heard !== undefined && heard.termId !== termId);
+    // An older LEAD changes nothing, because the newer one blocks for longer.
+    const isNews = (heard?.number ?? 0) < number;
+    if (!refused && isNews) {
+      this.#take(election, { term, leaseDurationMs }, nowMs);
+      const memory = this.#memory(election);
+      memory.barredUntilMs = Math.max(memory.barredUntilMs, nowMs + leaseDurationMs);
+      this.#putLast(election);
+    }
+    // The leader is recorded even if its LEAD is refused. This voter may have voted in a later term whose claim has failed.
+    const isKnown = broken !== undefined || heard?.released === true || (last?.term ?? 0) > term;
+    if (isNews && !isKnown && this.#ballots.has(election)) {
+      const released = false;
+      this.#memory(election).lead = {
+        term,
+        termId,
+        number,
+        candidateId,
+        value,
+        leaseDurationMs,
+        released,
+        heardMs: nowMs,
+        server: from,
+      };
+    }
+    const handover = refused ? undefined : this.#ballotOf(election, term)?.handover;
+    const orders = { ...(broken ? { broken } : {}), ...(handover ? { handover } : {}) };
+    return { kind: "LEAD", taken: !refused, term: this.termOf(election), ...orders };
+  }
+
+  /**
+   * Ends a term. Refuses the order if the term is not the present one, and then keeps nothing of it. Lifts the hold and a
+   * transfer as well; an immediate break also lifts the lease.
+   */
+  break({ election, term, id, number, reason, immediate }: Break, nowMs: number): Acknowledgement {
+    const ballot = this.#ballotOf(election, term);
+    const broken = { id, number, reason, immediate };
+    const verdict = ballot && verdictOn(broken, ballot);
+    const taken = verdict === "new" || verdict === "known";
+    const answer = { kind: "BREAK", taken, term: this.termOf(election) } as const;
+    if (!ballot || verdict !== "new") return answer;
+    const memory = this.#memory(election);
+    memory.holdUntilMs = -Infinity;
+    if (immediate) memory.barredUntilMs = nowMs;
+    const isFree = immediate || memory.barredUntilMs <= nowMs;
+    const leaseDurationMs = isFree ? 0 : ballot.leaseDurationMs;
+    this.#keep(election, { ...ballot, leaseDurationMs, broken, handover: undefined }, nowMs);
+    return answer;
+  }
+
+  /**
+   * Makes this voter vote for the named candidate only, for a while after this term. Refuses the order if the term is not the
+   * present one.
+   */
+  transfer({ election, term, id, number, candidateId, timeoutMs }: Transfer, nowMs: number): Acknowledgement {
+    const taken = this.#handOver(election, term, { id, number, candidateId, timeoutMs }, nowMs);
+    return { kind: "TRANSFER", taken, term: this.termOf(election) };
+  }
+
+  /**
+   * Ends the lease of its term, also after a start. A RELEASE of an earlier term than the present one lifts nothing. LEADs of the
+   * term that arrive later are refused.
+   */
+  release(request: Release, from: string, nowMs: number): Acknowledgement {
+    const { election, term, termId, number, leaseDurationMs, holdMs, handover } = request;
+    const last = this.#memories.get(election)?.lead;
+    const heard = last?.term === term ? last : undefined;
+    if (term >= this.termOf(election)) {
+      if (!heard?.released) {
+        const ballot = this.#ballotOf(election, term);
+        // The hold takes the place of the lease on the disk. So after a start, this voter waits for the hold only.
+        if (ballot?.leaseDurationMs !== holdMs) {
+          this.#keep(election, { ...(ballot ?? { term, votedFor: null }), leaseDurationMs: holdMs }, nowMs);
+        }
+        const memory = this.#memory(election);
+        memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
+        memory.barredUntilMs = nowMs;
+      }
+      if (handover) this.#handOver(election, term, handover, nowMs);
+    }
+    if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
+      // If no LEAD of this term has arrived, this voter's vote tells the candidate.
+      const { vote } = this.#memory(election);
+      const { candidateId, heardMs } = heard ?? { candidateId: vote?.term === term ? vote.candidateId : "", heardMs: nowMs };
+      const released = true;
+      this.#memory(election).lead = { term, termId, number, candidateId, leaseDurationMs, released, heardMs, server: from };
+    }
+    return { kind: "RELEASE", taken: true, term: this.termOf(election) };
+  }
+
+  sign(election: string, nowMs: number): LeaderStatus | undefined {
+    const memory = this.#memories.get(election) ?? this.#atStart(election);
+    const before = this.#leadBefore(election);
+    const lead = (memory.lead?.term ?? -1) < (before?.term ?? 0) ? before : memory.lead;
+    if (!lead) return undefined;
+    const { term, number, candidateId, value, leaseDurationMs, heardMs, released } = lead;
+    const holdMs = Math.max(memory.holdUntilMs - nowMs, 0);
+    const { broken, handover } = this.#ballotOf(election, term) ?? {};
+    const left = handover && { ...handover, leftMs: this.waitMs(election, nowMs, "") };
+    const sign = { term, number, candidateId, value, leaseDurationMs, ageMs: nowMs - heardMs, released, holdMs };
+    const votedFor = this.#votedForAfter(term, memory, nowMs);
+    return {
+      ...sign,
+      ...(broken ? { broken } : {}),
+      ...(left ? { handover: left } : {}),
+      ...(votedFor === undefined ? {} : { votedFor }),
+    };
+  }
+
+  /** The candidate that may still win by this voter's vote. No claim takes longer than `LONGEST_CLAIM_MS`. */
+  #votedForAfter(term: number, { vote }: Memory, nowMs: number): string | undefined {
+    return vote && vote.term > term && nowMs < vote.atMs + LONGEST_CLAIM_MS ? vote.candidateId : undefined;
+  }
+
+  /**
+   * An order to a term proves that the term had a leader. Its LEADs may have arrived before this start, or at other servers only.
+   */
+  #leadBefore(election: string): Memory["lead"] {
+    const ballot = this.#ballots.get(election);
+    if (!ballot || lastOrderOf(ballot) === 0) return undefined;
+    const { term, leaseDurationMs } = ballot;
+    const nobody = { termId: "", number: 0, candidateId: "", released: false, server: "" };
+    return { ...nobody, term, leaseDurationMs, heardMs: this.#startMs };
+  }
+
+  #handOver(election: string, term: number, handover: Handover, nowMs: number): boolean {
+    const ballot = this.#ballotOf(election, term);
+    if (!ballot) return false;
+    const verdict = verdictOn(handover, ballot);
+    if (verdict === "new") {
+      this.#memory(election).orderedMs = nowMs;
+      this.#keep(election, { ...ballot, handover }, nowMs);
+    }
+    return verdict !== "refused";
+  }
+
+  #ballotOf(election: string, term: number): Ballot | undefined {
+    const ballot = this.#ballots.get(election);
+    return ballot?.term === term ? ballot : undefined;
+  }
+
+  /** This voter votes only for terms above this one. */
+  #votedTo(election: string): number {
+    return Math.max(this.termOf(election), this.#clockFloor);
+  }
+
+  /** Records a term that another server's LEAD has named, and the longest lease that may still be valid. */
+  #take(election: string, { term, leaseDurationMs }: Pick<Ballot, "term" | "leaseDurationMs">, nowMs: number): void {
+    const before = this.#ballots.get(election);
+    // A longer lease of an earlier term may still be valid.
+    const standingMs = before && this.waitMs(election, nowMs) > 0 ? before.leaseDurationMs : 0;
+    const isSame = before?.term === term;
+    const longestMs = Math.max(leaseDurationMs, standingMs, isSame ? before.leaseDurationMs : 0);
+    if (isSame && before.leaseDurationMs === longestMs) return;
+    const ballot = isSame ? before : { term, votedFor: null };
+    this.#keep(election, { ...ballot, leaseDurationMs: longestMs }, nowMs);
+  }
+
+  #keep(election: string, ballot: Ballot, nowMs: number): void {
+    const memory = this.#memory(election);
+    this.#ballots.set(election, ballot);
+    this.#putLast(election);
+    this.version += 1;
+    memory.version = this.version;
+    this.#isFresh = false;
+    this.#dropOldest(nowMs);
+  }
+
+  /** Moves an election to the end of the map, which is ordered by last use. */
+  #putLast(election: string): void {
+    const ballot = this.#ballots.get(election);
+    if (!ballot) return;
+    this.#ballots.delete(election);
+    this.#ballots.set(election, ballot);
+  }
+
+  #dropOldest(nowMs: number): void {
+    if (this.#ballots.size <= KEPT_ELECTIONS) return;
+    const over = [...this.#ballots].filter(([name, { term }]) => term <= HIGHEST_DROPPED_TERM && this.#isOver(name, nowMs));
+    for (const [name, ballot] of over.slice(0, Math.max(over.length - KEPT_ELECTIONS, 0))) {
+      // The orders are dropped with the ballot. A floor above the term makes this voter refuse the term's LEADs and earlier
+      // orders.
+      this.#floor = Math.max(this.#floor, lastOrderOf(ballot) > 0 ? ballot.term + 1 : ballot.term);
+      this.#droppedVersion = this.version;
+      this.#ballots.delete(name);
+      this.#memories.delete(name);
+    }
+  }
+
+  #isOver(election: string, nowMs: number): boolean {
+    const votedMs = this.#memories.get(election)?.vote?.atMs ?? -Infinity;
+    return this.waitMs(election, nowMs - GRACE_MS, "") <= 0 && votedMs <= nowMs - GRACE_MS;
+  }
+
+  #memory(election: string): Memory {
+    const known = this.#memories.get(election);
+    if (known) return known;
+    const memory = this.#atStart(election);
+    this.#memories.set(election, memory);
+    return memory;
+  }
+
+  /** An election without a ballot in an intact file is new to this voter. */
+  #atStart(election: string): Memory {
+    const leaseDurationMs = this.#ballots.get(election)?.leaseDurationMs ?? 0;
+    return {
+      barredUntilMs: this.#startMs + leaseDurationMs,
+      holdUntilMs: -Infinity,
+      orderedMs: -Infinity,
+      version: 0,
+    };
+  }
+}
