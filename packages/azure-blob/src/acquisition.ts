@@ -192,8 +192,8 @@ async function sightingFor({ requests, reader }: StoreParts, request: AcquireReq
 }
 
 /** Returns whether the candidate may lead if the lease is free. The service decides that when the lease is requested. */
-function isTurnOf({ clock }: StoreParts, { candidateId, reservation }: AcquireRequest, sighting: ObservedBlob): boolean {
-  return mayAcquire({ bar: barOfFree(sighting, clock.monotonicMs()) }, candidateId, reservation?.group);
+function isTurnOf({ clock }: StoreParts, { candidateId, reservation }: AcquireRequest, observed: ObservedBlob): boolean {
+  return mayAcquire({ bar: barOfFree(observed, clock.monotonicMs()) }, candidateId, reservation?.group);
 }
 
 /** Returns the next term. @throws {TermRegressedError} if that is not above the terms that this process has seen. */

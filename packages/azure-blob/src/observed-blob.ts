@@ -41,22 +41,22 @@ export function sighted(before: ObservedBlob | undefined, reading: BlobReading):
 }
 
 /** Returns the snapshot for readers. `isOurs`: this process knows that it holds the term. */
-export function snapshotOf(election: string, sighting: ObservedBlob, isOurs: boolean, nowMs: number): LeaseSnapshot {
-  const { term, candidateId, value, leaseDurationMs } = sighting.term;
-  const state = isOurs && sighting.leaseState === "leased" ? "held" : stateOf(sighting, nowMs);
+export function snapshotOf(election: string, observed: ObservedBlob, isOurs: boolean, nowMs: number): LeaseSnapshot {
+  const { term, candidateId, value, leaseDurationMs } = observed.term;
+  const state = isOurs && observed.leaseState === "leased" ? "held" : stateOf(observed, nowMs);
   // The lease is not this term's, or no longer. So the snapshot names no holder for the term.
   const over =
-    sighting.leaseState === "leased" &&
+    observed.leaseState === "leased" &&
     state === "unknown" &&
-    (sighting.infinite || sighting.term.holdMs !== undefined || sighting.leasedSinceMs === undefined);
+    (observed.infinite || observed.term.holdMs !== undefined || observed.leasedSinceMs === undefined);
   const shown = state !== "vacant" && !over;
   const bar = blockerOf({
     state,
-    holdMs: holdLeftMs(sighting, nowMs),
-    transferTo: transferTarget(sighting, nowMs),
-    group: reservationLeft(sighting, nowMs)?.group,
+    holdMs: holdLeftMs(observed, nowMs),
+    transferTo: transferTarget(observed, nowMs),
+    group: reservationLeft(observed, nowMs)?.group,
   });
-  const reason = orderOf(sighting)?.reason;
+  const reason = orderOf(observed)?.reason;
   return {
     election,
     state,
@@ -70,9 +70,9 @@ export function snapshotOf(election: string, sighting: ObservedBlob, isOurs: boo
 }
 
 /** Returns the blocker of an acquisition, if the lease is free. The service decides that when the lease is requested. */
-export function barOfFree(sighting: ObservedBlob, nowMs: number): Blocker | undefined {
-  const transferTo = transferTarget(sighting, nowMs);
-  return blockerOf({ state: "vacant", transferTo, group: reservationLeft(sighting, nowMs)?.group });
+export function barOfFree(observed: ObservedBlob, nowMs: number): Blocker | undefined {
+  const transferTo = transferTarget(observed, nowMs);
+  return blockerOf({ state: "vacant", transferTo, group: reservationLeft(observed, nowMs)?.group });
 }
 
 /** Returns an administrator's last order for the term. */
@@ -104,17 +104,17 @@ function holdLeftMs(reading: BlobReading, nowMs: number): number | undefined {
 }
 
 /** Returns the target of a transfer, until the transfer's time is up. */
-function transferTarget(sighting: ObservedBlob, nowMs: number): string | undefined {
-  const order = orderOf(sighting);
+function transferTarget(observed: ObservedBlob, nowMs: number): string | undefined {
+  const order = orderOf(observed);
   if (!order?.transfer) return undefined;
   const { candidateId, timeoutMs } = order.transfer;
-  const { leaseDurationMs = MAX_LEASE_MS, holdMs } = sighting.term;
-  if (order === sighting.term.order) return unchangedMs(sighting, nowMs) < timeoutMs ? candidateId : undefined;
+  const { leaseDurationMs = MAX_LEASE_MS, holdMs } = observed.term;
+  if (order === observed.term.order) return unchangedMs(observed, nowMs) < timeoutMs ? candidateId : undefined;
   // The time counts from when this process saw the lease broken. A process that did not see it uses a bound. A breaking lease
   // lasts no longer than its rest, or than its hold.
-  const brokenForMs = nowMs - (sighting.brokenSinceMs ?? nowMs);
+  const brokenForMs = nowMs - (observed.brokenSinceMs ?? nowMs);
   const endedWithinMs = holdMs === undefined ? leaseDurationMs : MAX_LEASE_MS;
-  const overdue = sighting.noteAgeMs !== undefined && sighting.noteAgeMs > timeoutMs + endedWithinMs;
+  const overdue = observed.noteAgeMs !== undefined && observed.noteAgeMs > timeoutMs + endedWithinMs;
   return brokenForMs < timeoutMs && !overdue ? candidateId : undefined;
 }
 

@@ -38,9 +38,9 @@ export class BlobReader {
     const broken = properties.leaseState === "breaking" || properties.leaseState === "broken";
     const note = broken ? await this.#readNote(election, term.term, limits) : undefined;
     const reading = { ...properties, ...note, term, seenMs: this.#clock.monotonicMs() };
-    const sighting = sighted(this.last(election), reading);
-    this.#sightings.set(election, sighting);
-    return sighting;
+    const observed = sighted(this.last(election), reading);
+    this.#sightings.set(election, observed);
+    return observed;
   }
 
   /** Returns what this process remembers of the blob. */
@@ -86,9 +86,9 @@ export class BlobReader {
   }
 
   /** Returns the snapshot for readers at present. */
-  snapshot(election: string, sighting: ObservedBlob): LeaseSnapshot {
-    const isOurs = this.#holdings.holds(election, sighting.term);
-    return snapshotOf(election, sighting, isOurs, this.#clock.monotonicMs());
+  snapshot(election: string, observed: ObservedBlob): LeaseSnapshot {
+    const isOurs = this.#holdings.holds(election, observed.term);
+    return snapshotOf(election, observed, isOurs, this.#clock.monotonicMs());
   }
 
   #sawFree(
@@ -97,9 +97,9 @@ export class BlobReader {
     isAssumed: boolean = false,
   ): ObservedBlob {
     const free = { leaseState: "available", infinite: false, seenMs: this.#clock.monotonicMs() } as const;
-    const sighting = { ...sighted(undefined, { ...free, ...blob }), isAssumed };
-    this.#sightings.set(election, sighting);
-    return sighting;
+    const observed = { ...sighted(undefined, { ...free, ...blob }), isAssumed };
+    this.#sightings.set(election, observed);
+    return observed;
   }
 
   /** Returns the note for that term. A note for another term is out of date, and is ignored. */

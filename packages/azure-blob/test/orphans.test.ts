@@ -74,9 +74,9 @@ describe("the leases that a process has orphaned", () => {
     ["a newer term that has ended", 7, { termId: "theirs" }, true],
     ["a newer term of somebody else's", 7, { termId: "theirs", leasedSinceMs: 0 }, false],
     ["a newer term without a name", 7, { leasedSinceMs: 0 }, false],
-  ])("may be what is seen under %s", async (_, term, sighting, canBe) => {
+  ])("may be what is seen under %s", async (_, term, observed, canBe) => {
     orphans.add("e", orphan("one"));
-    expect(await seen(term, sighting)).toBe(canBe);
+    expect(await seen(term, observed)).toBe(canBe);
     expect(released).toEqual(canBe ? ["one"] : []);
   });
 

@@ -37,18 +37,18 @@ export function addOrderOptions(command: Command): Command {
  */
 export async function giveOrder<Outcome>(
   command: Command,
-  surroundings: ProcessEnvironment,
+  environment: ProcessEnvironment,
   { question, check }: OrderText,
   give: (order: Order) => Promise<Outcome>,
 ): Promise<Outcome> {
   const [name] = command.processedArgs as [string | undefined];
-  const election = electionOf(command, surroundings, name);
-  const { ask, stderr } = surroundings;
+  const election = electionOf(command, environment, name);
+  const { ask, stderr } = environment;
   const isSure = command.opts<{ readonly yes?: true }>().yes === true;
   if (!isSure && ask === undefined) {
     throw new CommandError(EXIT.usage, "nobody is here to ask; give --yes if it is to be done without a question.");
   }
-  await using store = await openUsedStore(command, surroundings);
+  await using store = await openUsedStore(command, environment);
   const snapshot = await look(store, election);
   if (snapshot === undefined) {
     throw new CommandError(EXIT.nobodyLeads, `nobody has ever led '${election}' in this store; is that its name?`);

@@ -12,9 +12,9 @@ ${STORE_EXAMPLES.map((example) => `  ${example}`).join("\n")}
 ${manifest.homepage}`;
 
 /** Runs the command with the arguments after its name, and returns the exit code. A verb's error becomes a line on stderr. */
-export async function runCommand(args: readonly string[], surroundings: ProcessEnvironment): Promise<number> {
+export async function runCommand(args: readonly string[], environment: ProcessEnvironment): Promise<number> {
   let exitCode: number = EXIT.done;
-  const program = await programFor(args, surroundings, (code) => (exitCode = code));
+  const program = await programFor(args, environment, (code) => (exitCode = code));
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCode;
@@ -24,17 +24,17 @@ export async function runCommand(args: readonly string[], surroundings: ProcessE
       return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     }
     const message = error instanceof Error ? error.message : String(error);
-    teller(surroundings)(message.replace(/^error: /, ""));
+    teller(environment)(message.replace(/^error: /, ""));
     return error instanceof CommanderError ? EXIT.usage : exitCodeOf(error);
   }
 }
 
 async function programFor(
   args: readonly string[],
-  surroundings: ProcessEnvironment,
+  environment: ProcessEnvironment,
   end: (exitCode: number) => void,
 ): Promise<Command> {
-  const { stdout, stderr } = surroundings;
+  const { stdout, stderr } = environment;
   const program = new Command("leasehold")
     .description(manifest.description)
     .version(manifest.version)
@@ -56,7 +56,7 @@ async function programFor(
     if (name !== asked) continue;
     const { verb } = await load();
     verb.define(command);
-    command.action(async () => end(await verb.act(command, surroundings)));
+    command.action(async () => end(await verb.act(command, environment)));
   }
   return program;
 }

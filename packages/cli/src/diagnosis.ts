@@ -28,13 +28,13 @@ export interface DoctorTarget {
 }
 
 /** Yields one finding per check, and stops at the first failure. Checks without a request to the store come first. */
-export async function* diagnose(patient: DoctorTarget, surroundings: ProcessEnvironment): AsyncGenerator<Finding, void, undefined> {
+export async function* diagnose(patient: DoctorTarget, environment: ProcessEnvironment): AsyncGenerator<Finding, void, undefined> {
   const { url, election, leaseDurationMs } = patient;
-  const opened = await tried("store", async () => await surroundings.openStore(url));
+  const opened = await tried("store", async () => await environment.openStore(url));
   if ("failure" in opened) return yield opened.failure;
   await using store = opened.result;
   yield { check: "store", outcome: "ok", message: `${shownStoreUrl(url)}: the package of ${store.name} is installed.` };
-  if (surroundings.platform === "win32") yield NO_PROCESS_GROUPS;
+  if (environment.platform === "win32") yield NO_PROCESS_GROUPS;
   for (const message of await localWarningsOf(url)) yield { check: "disk", outcome: "warning", message };
 
   const timed = await tried("lease", async () => await Promise.resolve(timing({ leaseDurationMs }, store.capabilities)));

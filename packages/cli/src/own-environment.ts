@@ -4,7 +4,7 @@ import { NpxWatch } from "./run/npx-watch.ts";
 import { storeFromUrl, usedStoreFromUrl } from "./store-url/store-from-url.ts";
 import type { Output, ProcessEnvironment } from "./process-environment.ts";
 
-/** Returns the surroundings of this process, with `stderr` for its messages to people. */
+/** Returns the environment of this process, with `stderr` for its messages to people. */
 export function ownSurroundings(stderr: Output): ProcessEnvironment {
   return {
     env: process.env,

@@ -32,13 +32,13 @@ export function namesStore(command: Command, { env }: ProcessEnvironment): boole
  * Opens the store that the command line or the environment names. Sends no request to it yet.
  * @throws as {@link storeUrl} does. {ConfigurationError} if the store's package is not installed, or refuses its options.
  */
-export async function openStore(command: Command, surroundings: ProcessEnvironment): Promise<LeaseStore & AsyncDisposable> {
-  return closedInTime(await surroundings.openStore(await storeUrl(command, surroundings)), surroundings);
+export async function openStore(command: Command, environment: ProcessEnvironment): Promise<LeaseStore & AsyncDisposable> {
+  return closedInTime(await environment.openStore(await storeUrl(command, environment)), environment);
 }
 
 /** Opens the store for a verb that only reads or gives orders. Unlike {@link openStore}, it creates nothing. */
-export async function openUsedStore(command: Command, surroundings: ProcessEnvironment): Promise<LeaseStore & AsyncDisposable> {
-  return closedInTime(await surroundings.openUsedStore(await storeUrl(command, surroundings)), surroundings);
+export async function openUsedStore(command: Command, environment: ProcessEnvironment): Promise<LeaseStore & AsyncDisposable> {
+  return closedInTime(await environment.openUsedStore(await storeUrl(command, environment)), environment);
 }
 
 function closedInTime(store: LeaseStore & AsyncDisposable, { clock }: ProcessEnvironment): LeaseStore & AsyncDisposable {

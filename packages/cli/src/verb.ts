@@ -6,5 +6,5 @@ export interface Verb {
   /** Adds the verb's arguments and options. */
   define(command: Command): void;
   /** Runs the verb and returns its exit code. A thrown error is printed to stderr and mapped to an exit code. */
-  act(command: Command, surroundings: ProcessEnvironment): Promise<number>;
+  act(command: Command, environment: ProcessEnvironment): Promise<number>;
 }

@@ -60,7 +60,7 @@ export class CapturedCommand {
   start(...args: string[]): Promise<Ran> {
     this.stdout = "";
     this.stderr = "";
-    return runCommand(args, this.#surroundings()).then((exitCode) => ({ exitCode, stdout: this.stdout, stderr: this.stderr }));
+    return runCommand(args, this.#environment()).then((exitCode) => ({ exitCode, stdout: this.stdout, stderr: this.stderr }));
   }
 
   /** Runs the command to its end, in as much virtual time as it needs. */
@@ -75,7 +75,7 @@ export class CapturedCommand {
     return await running;
   }
 
-  #surroundings(): ProcessEnvironment {
+  #environment(): ProcessEnvironment {
     const { isTerminal } = this;
     const ask = async (question: string): Promise<boolean> => {
       this.questions.push(question);

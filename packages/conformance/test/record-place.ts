@@ -205,7 +205,7 @@ function nonceOf(data: unknown): unknown {
   return (data as Partial<LeaseRecord>).nonce;
 }
 
-type Weather = "good" | "requests-lost" | "replies-lost" | "held" | "duplicated";
+type NetworkFaults = "good" | "requests-lost" | "replies-lost" | "held" | "duplicated";
 
 /** The network between one process and the service. */
 class Network implements RecordStore, Faults {
@@ -213,7 +213,7 @@ class Network implements RecordStore, Faults {
   readonly capabilities: RecordStoreCapabilities;
   readonly watch?: NonNullable<RecordStore["watch"]>;
   readonly #service: RecordStore;
-  #weather: Weather = "good";
+  #networkFaults: NetworkFaults = "good";
   #gate = Promise.withResolvers<void>();
   #arrived = Promise.withResolvers<void>();
   #held: Array<Promise<unknown>> = [];
@@ -234,23 +234,23 @@ class Network implements RecordStore, Faults {
   }
 
   async loseRequests(): Promise<void> {
-    this.#weather = "requests-lost";
+    this.#networkFaults = "requests-lost";
   }
 
   async loseReplies(): Promise<void> {
-    this.#weather = "replies-lost";
+    this.#networkFaults = "replies-lost";
   }
 
   async duplicate(): Promise<void> {
-    this.#weather = "duplicated";
+    this.#networkFaults = "duplicated";
   }
 
   async heal(): Promise<void> {
-    this.#weather = "good";
+    this.#networkFaults = "good";
   }
 
   async hold(): Promise<HeldRequests> {
-    this.#weather = "held";
+    this.#networkFaults = "held";
     const [gate, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const held: Array<Promise<unknown>> = [];
     this.#gate = gate;
@@ -266,7 +266,7 @@ class Network implements RecordStore, Faults {
   }
 
   async #send<T>(deliver: () => Promise<T>): Promise<T> {
-    switch (this.#weather) {
+    switch (this.#networkFaults) {
       case "good":
         return await deliver();
       case "requests-lost":
@@ -275,7 +275,7 @@ class Network implements RecordStore, Faults {
         await deliver();
         return await silence();
       case "duplicated":
-        this.#weather = "good";
+        this.#networkFaults = "good";
         await deliver();
         return await deliver();
       case "held": {

@@ -63,34 +63,34 @@ const anyWeather = fc.record({
     fc.record({ of: fc.constant<"interval">("interval"), share: fraction(0, 1) }),
   ),
 });
-type Weather = typeof anyWeather extends fc.Arbitrary<infer T> ? T : never;
+type NetworkFaults = typeof anyWeather extends fc.Arbitrary<infer T> ? T : never;
 
 function fraction(min: number, max: number): fc.Arbitrary<number> {
   return fc.double({ min, max, noNaN: true });
 }
 
-/** One service, and candidates whose requests have the latency of the weather. */
+/** One service, and candidates whose requests have the latency of the networkFaults. */
 class PromisedWorld {
   readonly clock = new VirtualClock();
   readonly report: TimingReport;
   readonly service: SimulatedRecordService;
   /** The instants at which the leader's puts were sent. */
   readonly puts: Array<{ readonly sentMs: number }> = [];
-  /** Called when the weather's renewal is sent, with the time from then until the fault. */
+  /** Called when the networkFaults's renewal is sent, with the time from then until the fault. */
   onRenewal: (befallsInMs: number) => void = () => undefined;
-  /** The part of the weather's renewal that is lost. Nothing else is lost. */
+  /** The part of the networkFaults's renewal that is lost. Nothing else is lost. */
   loses: "request" | "reply" | undefined;
   /** The smallest number of round trips that fit into an attempt. */
   roundTripsInAttempt = 2;
   outage: { readonly fromMs: number; readonly untilMs: number; readonly refuses: boolean } | undefined;
   readonly #options: TimingOptions;
-  readonly #weather: Weather;
+  readonly #networkFaults: NetworkFaults;
   readonly #random: SeededRandom;
 
-  constructor(options: TimingOptions, service: SimulatedRecordServiceOptions, weather: Weather) {
+  constructor(options: TimingOptions, service: SimulatedRecordServiceOptions, networkFaults: NetworkFaults) {
     this.#options = options;
-    this.#weather = weather;
-    this.#random = new SeededRandom(weather.seed);
+    this.#networkFaults = networkFaults;
+    this.#random = new SeededRandom(networkFaults.seed);
     this.service = new SimulatedRecordService(this.clock, service);
     const { capabilities } = this.candidate("probe").store;
     this.report = timing(options, capabilities);
@@ -104,8 +104,8 @@ class PromisedWorld {
   /** Half of a round trip. */
   legMs(attemptTimeoutMs: number): number {
     const longestMs = (attemptTimeoutMs / this.roundTripsInAttempt / 2) * 0.99;
-    if (this.#weather.slowness === "none") return 0;
-    return this.#weather.slowness === "anything" ? this.#random.next() * longestMs : longestMs;
+    if (this.#networkFaults.slowness === "none") return 0;
+    return this.#networkFaults.slowness === "anything" ? this.#random.next() * longestMs : longestMs;
   }
 
   /** The network of the candidate whose renewals are counted. */
@@ -118,7 +118,7 @@ class PromisedWorld {
       const sentMs = this.clock.monotonicMs();
       if (operation === "put") {
         this.puts.push({ sentMs });
-        const { renewal, after } = this.#weather;
+        const { renewal, after } = this.#networkFaults;
         const unit = after.of === "trip" ? thereMs + backMs : this.report.renewIntervalMs;
         if (this.puts.length === renewal) {
           this.onRenewal(after.share * unit);
@@ -197,8 +197,8 @@ class PromisedCandidate {
 describe("the promises of timing", () => {
   test.prop([someOptions, anyService, anyWeather, fc.boolean()], SEEDED)(
     "an outage of outageToleratedMs never deposes a leader, at any start and with any error",
-    async (options, service, weather, refuses) => {
-      const world = new PromisedWorld(options, service, weather);
+    async (options, service, networkFaults, refuses) => {
+      const world = new PromisedWorld(options, service, networkFaults);
       const leader = world.candidate("leader");
       world.onRenewal = (befallsInMs) => {
         const fromMs = world.clock.monotonicMs() + befallsInMs;
@@ -215,10 +215,10 @@ describe("the promises of timing", () => {
 
   test.prop([someOptions, anyService, anyWeather, fraction(0, 3)], SEEDED)(
     "an outage of outageToleratedMs never deposes a leader that publishes, if an attempt fits the renew interval",
-    async (options, service, weather, publishesPerAttempt) => {
+    async (options, service, networkFaults, publishesPerAttempt) => {
       const { attemptTimeoutMs, renewIntervalMs } = timing(options);
       fc.pre(attemptTimeoutMs <= renewIntervalMs);
-      const world = new PromisedWorld(options, service, weather);
+      const world = new PromisedWorld(options, service, networkFaults);
       const leader = world.candidate("leader");
       const everyMs = attemptTimeoutMs / Math.max(publishesPerAttempt, 0.3);
       const publishing = (): void => {
@@ -240,8 +240,8 @@ describe("the promises of timing", () => {
   test("an outage that is longer by a tenth of a round trip may depose a leader", async () => {
     const deposed: boolean[] = [];
     for (const longer of [0, 0.1]) {
-      const weather: Weather = { seed: 1, slowness: "always the slowest", renewal: 3, after: { of: "trip", share: 0.999 } };
-      const world = new PromisedWorld({}, {}, weather);
+      const networkFaults: NetworkFaults = { seed: 1, slowness: "always the slowest", renewal: 3, after: { of: "trip", share: 0.999 } };
+      const world = new PromisedWorld({}, {}, networkFaults);
       const leader = world.candidate("leader");
       world.onRenewal = (befallsInMs) => {
         const fromMs = world.clock.monotonicMs() + befallsInMs;
@@ -258,15 +258,15 @@ describe("the promises of timing", () => {
 
   test.prop([fc.integer({ min: 1_000, max: 60_000 }), anyService, anyWeather, fc.constantFrom("request", "reply")], SEEDED)(
     "by default one lost request never deposes a leader, at round trips below an attempt, or a third of it if reads do not count",
-    async (leaseDurationMs, service, weather, loses) => {
-      const world = new PromisedWorld({ leaseDurationMs }, service, weather);
+    async (leaseDurationMs, service, networkFaults, loses) => {
+      const world = new PromisedWorld({ leaseDurationMs }, service, networkFaults);
       world.roundTripsInAttempt = service.showsUndurable ? 3 : 1;
       world.loses = loses;
       const leader = world.candidate("leader");
       leader.run();
       await world.clock.advance(5 * leaseDurationMs);
 
-      expect(world.puts.length).toBeGreaterThan(weather.renewal);
+      expect(world.puts.length).toBeGreaterThan(networkFaults.renewal);
       expect(leader.events.all("ending")).toEqual([]);
     },
   );
@@ -293,8 +293,8 @@ describe("the promises of timing", () => {
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
     "a pause of pauseToleratedMs never deposes a leader, at any start",
-    async (options, service, weather) => {
-      const world = new PromisedWorld(options, service, weather);
+    async (options, service, networkFaults) => {
+      const world = new PromisedWorld(options, service, networkFaults);
       const leader = world.candidate("leader");
       let paused = false;
       world.onRenewal = (befallsInMs) => {
@@ -315,8 +315,8 @@ describe("the promises of timing", () => {
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
     "a leader that crashes has a successor within crashFailoverMs of its last renewal",
-    async (options, service, weather) => {
-      const world = new PromisedWorld(options, service, weather);
+    async (options, service, networkFaults) => {
+      const world = new PromisedWorld(options, service, networkFaults);
 
       expect(await successionMs(world, (leader) => leader.process.kill())).toBeLessThanOrEqual(world.report.crashFailoverMs);
     },
@@ -324,8 +324,8 @@ describe("the promises of timing", () => {
 
   test.prop([someOptions, anyService, anyWeather], SEEDED)(
     "a leader that stops has a successor within politeHandoverMs of its release",
-    async (options, service, weather) => {
-      const world = new PromisedWorld(options, service, weather);
+    async (options, service, networkFaults) => {
+      const world = new PromisedWorld(options, service, networkFaults);
 
       expect(await successionMs(world, (leader) => leader.stop())).toBeLessThanOrEqual(world.report.politeHandoverMs);
     },
@@ -333,8 +333,8 @@ describe("the promises of timing", () => {
 
   test.prop([someOptions, anyService, anyWeather, fc.boolean()], SEEDED)(
     "a task whose lease cannot be renewed has timeToStopMs before its validity ends",
-    async (options, service, weather, refuses) => {
-      const world = new PromisedWorld(options, service, weather);
+    async (options, service, networkFaults, refuses) => {
+      const world = new PromisedWorld(options, service, networkFaults);
       const leader = world.candidate("leader");
       world.onRenewal = (befallsInMs) => {
         world.outage = { fromMs: world.clock.monotonicMs() + befallsInMs, untilMs: Infinity, refuses };

@@ -18,10 +18,10 @@ export function administered(parts: StoreParts): AdminStore {
 async function standingOf(parts: StoreParts, election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
   const { reader } = parts;
   const keys = parts.keysOf(election);
-  const sighting = await reader.read(keys, election, limits);
-  const snapshot = await reader.snapshot(sighting, limits);
+  const observed = await reader.read(keys, election, limits);
+  const snapshot = await reader.snapshot(observed, limits);
   if (!snapshot) return undefined;
-  const { head } = sighting;
+  const { head } = observed;
   return {
     snapshot,
     lastHolder: snapshot.holder,

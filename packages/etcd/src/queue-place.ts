@@ -21,7 +21,7 @@ import { createdAt, getting, ranging, type KeyValue } from "./wire.ts";
 
 /** The state of a place, as one read shows it. */
 interface QueuePosition {
-  readonly sighting: ObservedElection;
+  readonly observed: ObservedElection;
   /** The key right before its own, for which alone it waits; absent if it is this place's turn. */
   readonly before: string | undefined;
   readonly reply: TransactionReply;
@@ -74,10 +74,10 @@ export class QueuePlace implements Place {
         const standing = (await this.#take(limits)) && (await this.#look(limits));
         if (!standing) return;
         const readMs = clock.monotonicMs();
-        const { sighting, before } = standing;
-        yield before === undefined ? this.#turn() : ((await reader.snapshot(sighting, limits)) ?? this.#turn());
+        const { observed, before } = standing;
+        yield before === undefined ? this.#turn() : ((await reader.snapshot(observed, limits)) ?? this.#turn());
         if (!this.#isLive) return;
-        this.#watch.follow([keys.candidate(hex), ...(before === undefined ? [] : [before])], sighting.revision);
+        this.#watch.follow([keys.candidate(hex), ...(before === undefined ? [] : [before])], observed.revision);
         await this.#watch.ended(readMs + request.renewIntervalMs - clock.monotonicMs());
       }
     } catch (error) {
@@ -102,14 +102,14 @@ export class QueuePlace implements Place {
       this.#end();
       return { acquired: false };
     }
-    if (standing.before !== undefined) return { acquired: false, current: await reader.snapshot(standing.sighting, limits) };
+    if (standing.before !== undefined) return { acquired: false, current: await reader.snapshot(standing.observed, limits) };
     checkSameLeader(request.election, kept, standing.reply);
     // The place was left meanwhile, or is gone.
     if (this.#isOver) return { acquired: false };
     this.#end();
     this.#isGone = true;
     reader.sawOwn(this.#candidate, term);
-    return { acquired: true, lease: holdings.add(holdingOf(this.#candidate, term, standing.sighting.revision, grantedAt)) };
+    return { acquired: true, lease: holdings.add(holdingOf(this.#candidate, term, standing.observed.revision, grantedAt)) };
   }
 
   async leave(limits: RequestLimits): Promise<void> {
@@ -178,12 +178,12 @@ export class QueuePlace implements Place {
       this.#end();
       return undefined;
     }
-    const sighting = sightingOf(election, keys, reply.header.revision, electionData(rest));
+    const observed = sightingOf(election, keys, reply.header.revision, electionData(rest));
     if (before) candidateOf(election, keys, before);
     this.#before = before;
     // This place's own turn is not a term in which anybody has led yet.
-    if (sighting.head?.hex !== hex) reader.saw(sighting);
-    return { sighting, before: before?.key, reply };
+    if (observed.head?.hex !== hex) reader.saw(observed);
+    return { observed, before: before?.key, reply };
   }
 
   /**

@@ -35,19 +35,19 @@ export class ElectionReader {
    * @throws {ForeignRecordError} if the oldest key is not a candidate's.
    */
   async read(keys: ElectionKeys, election: string, limits: CallLimits): Promise<ObservedElection> {
-    const sighting = await this.#readOnce(keys, election, limits);
-    const { head } = sighting;
-    if (!head || !this.#abandoned.get(head.hex)) return sighting;
+    const observed = await this.#readOnce(keys, election, limits);
+    const { head } = observed;
+    if (!head || !this.#abandoned.get(head.hex)) return observed;
     await this.#requests.revoke(election, head.leaseNumber, limits);
     return await this.#readOnce(keys, election, limits);
   }
 
-  async snapshot(sighting: ObservedElection, limits: CallLimits): Promise<LeaseSnapshot | undefined> {
-    const { election, head } = sighting;
-    if (head?.note?.kind !== "hold") return snapshotOf(sighting, this.lastTerm(election));
+  async snapshot(observed: ObservedElection, limits: CallLimits): Promise<LeaseSnapshot | undefined> {
+    const { election, head } = observed;
+    if (head?.note?.kind !== "hold") return snapshotOf(observed, this.lastTerm(election));
     const leftS = await this.#requests.timeToLive(election, head.leaseNumber, limits);
     // The rest is rounded down, and the key goes a moment after the end.
-    return snapshotOf(sighting, this.lastTerm(election), Math.max(leftS + 1, 1) * 1_000);
+    return snapshotOf(observed, this.lastTerm(election), Math.max(leftS + 1, 1) * 1_000);
   }
 
   /** Remembers an election as a read, a write or a watch has shown it. */
@@ -106,8 +106,8 @@ export class ElectionReader {
 
   async #readOnce(keys: ElectionKeys, election: string, limits: CallLimits): Promise<ObservedElection> {
     const { header, ranges } = await this.#requests.read("read", election, lookingFor(keys, this.leader(election)), limits);
-    const sighting = sightingOf(election, keys, header.revision, electionData(ranges));
-    this.saw(sighting);
-    return sighting;
+    const observed = sightingOf(election, keys, header.revision, electionData(ranges));
+    this.saw(observed);
+    return observed;
   }
 }

@@ -80,9 +80,9 @@ describe("an election's data", () => {
 
   it("shows a hold with the length in its note, if nothing else is known", () => {
     const note = beside("notes", "1", { kind: "hold", holdMs: 5_000 });
-    const sighting = sightingOf("e", KEYS, 20, { candidates: [candidate("1", 7)], infos: [], notes: [note] });
-    expect(snapshotOf(sighting, 0)).toEqual({ election: "e", state: "vacant", term: 7, bar: { kind: "hold", leftMs: 5_000 } });
-    expect(snapshotOf(sighting, 0, 3_000)?.bar).toEqual({ kind: "hold", leftMs: 3_000 });
+    const observed = sightingOf("e", KEYS, 20, { candidates: [candidate("1", 7)], infos: [], notes: [note] });
+    expect(snapshotOf(observed, 0)).toEqual({ election: "e", state: "vacant", term: 7, bar: { kind: "hold", leftMs: 5_000 } });
+    expect(snapshotOf(observed, 0, 3_000)?.bar).toEqual({ kind: "hold", leftMs: 3_000 });
   });
 });
 

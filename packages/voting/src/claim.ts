@@ -25,7 +25,7 @@ const COUNTING_MS = LONGEST_CLAIM_MS * (1 - SAFETY_MARGIN);
  * `hasFailed` on.
  */
 export type ClaimOutcome =
-  | { readonly won: true; readonly reign: VotingTerm }
+  | { readonly won: true; readonly votingTerm: VotingTerm }
   | { readonly won: false; readonly hasFailed: boolean; readonly votes: ReadonlyMap<string, Vote> };
 
 /**
@@ -125,11 +125,11 @@ async function attempt(
     throw unanswered(election, "ELECT", ballot, false);
 
   await within("remember", () => server.remember());
-  const reign = new VotingTerm(server, { election, term, termId, candidateId, leaseDurationMs }, value);
-  const lead = await reign.lead(timeoutMs, graceMs);
-  if (lead.outcome === "yes") return { won: true, reign };
+  const votingTerm = new VotingTerm(server, { election, term, termId, candidateId, leaseDurationMs }, value);
+  const lead = await votingTerm.lead(timeoutMs, graceMs);
+  if (lead.outcome === "yes") return { won: true, votingTerm };
   // Free the servers that have accepted the LEAD: this term has no leader.
-  void reign.release(0, timeoutMs);
+  void votingTerm.release(0, timeoutMs);
   if (isLost(server, lead)) return { won: false, hasFailed: true, votes: ballot.answers };
   throw unanswered(election, "LEAD", lead, false);
 }

@@ -42,9 +42,9 @@ export class LeaderStatuses {
 
   /** Returns undefined if no leader was ever heard of. */
   snapshot(election: string): LeaseSnapshot | undefined {
-    const sighting = this.#sightings.get(election);
-    if (!sighting) return undefined;
-    const { latest, ordered } = sighting;
+    const observed = this.#sightings.get(election);
+    if (!observed) return undefined;
+    const { latest, ordered } = observed;
     const { term, candidateId, value, leaseDurationMs, released, ageMs, holdMs, broken } = latest.sign;
     const { handover } = ordered.sign;
     const nowMs = this.#clock.monotonicMs();

@@ -36,7 +36,7 @@ interface Memory {
   orderedMs: number;
   /** This voter's last vote. */
   vote?: { readonly term: number; readonly candidateId: string; readonly atMs: number };
-  /** The value of `Ballots.version` after the last change of this election that must be on the disk. */
+  /** The value of `VoterState.version` after the last change of this election that must be on the disk. */
   version: number;
   lead?:
     | (Omit<LeaderStatus, "ageMs" | "holdMs"> & { readonly termId: string; readonly heardMs: number; readonly server: string })

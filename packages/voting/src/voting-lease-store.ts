@@ -70,7 +70,7 @@ export class VotingLeaseStore implements LeaseStore {
   readonly #server: Server;
   readonly #sightings: LeaderStatuses;
   readonly #administration: Administration;
-  readonly #reigns = new WeakMap<Lease, VotingTerm>();
+  readonly #ledTerms = new WeakMap<Lease, VotingTerm>();
   readonly #claiming = new Set<string>();
   /** The watchers of this process, which are woken when a claim of this process has won. */
   readonly #wakers = new Set<(election: string) => void>();
@@ -159,28 +159,28 @@ export class VotingLeaseStore implements LeaseStore {
       this.#refused(election, outcome.votes, this.clock.monotonicMs() - sentMs);
       return { acquired: false, current: this.#seen(election) };
     }
-    const { reign } = outcome;
-    const { term, termId } = reign.title;
-    const grantedAt = reign.grantedAt;
+    const { votingTerm } = outcome;
+    const { term, termId } = votingTerm.title;
+    const grantedAt = votingTerm.grantedAt;
     if (!grantedAt) throw new Error("A claim that was won has no grant.");
     this.#nextClaimMs.delete(election);
     const lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
-    this.#reigns.set(lease, reign);
+    this.#ledTerms.set(lease, votingTerm);
     return { acquired: true, lease };
   }
 
   async renew(lease: Lease, { timeoutMs }: RequestLimits): Promise<RenewOutcome> {
-    const reign = this.#reignOf(lease);
-    if (reign.isOver) return taken(`this store does not hold term ${lease.term} any more`);
-    const before = reign.grantedAt;
-    const result = await reign.lead(timeoutMs);
-    if (reign.isLost) return taken("a majority of the servers knows of a later term");
-    const { broken } = reign;
+    const votingTerm = this.#reignOf(lease);
+    if (votingTerm.isOver) return taken(`this store does not hold term ${lease.term} any more`);
+    const before = votingTerm.grantedAt;
+    const result = await votingTerm.lead(timeoutMs);
+    if (votingTerm.isLost) return taken("a majority of the servers knows of a later term");
+    const { broken } = votingTerm;
     if (broken) return { held: false, reason: "broken", barredUntilExpiry: !broken.immediate, explanation: broken.reason };
-    const { grantedAt } = reign;
+    const { grantedAt } = votingTerm;
     const extends_ = grantedAt !== undefined && grantedAt !== before;
     if (result.outcome === "yes" || extends_) {
-      const transferTo = reign.handover?.candidateId;
+      const transferTo = votingTerm.handover?.candidateId;
       return { held: true, ...(extends_ ? { extendedAt: grantedAt } : {}), ...(transferTo === undefined ? {} : { transferTo }) };
     }
     throw unanswered(lease.election, "LEAD", result, true);
@@ -193,17 +193,17 @@ export class VotingLeaseStore implements LeaseStore {
   }
 
   async release(lease: Lease, { timeoutMs, holdMs = 0 }: ReleaseOptions): Promise<ReleaseOutcome> {
-    const reign = this.#reignOf(lease);
-    if (reign.isReleased) return "not-held";
-    const { outcome, failures } = await reign.release(holdMs, timeoutMs);
-    if (reign.isReleased) return "released";
-    if (outcome === "yes" || reign.isLost) return "not-held";
+    const votingTerm = this.#reignOf(lease);
+    if (votingTerm.isReleased) return "not-held";
+    const { outcome, failures } = await votingTerm.release(holdMs, timeoutMs);
+    if (votingTerm.isReleased) return "released";
+    if (outcome === "yes" || votingTerm.isLost) return "not-held";
     throw unanswered(lease.election, "RELEASE", { failures }, true);
   }
 
   forget(lease: Lease): void {
-    const reign = this.#reigns.get(lease);
-    if (reign) reign.isOver = true;
+    const votingTerm = this.#ledTerms.get(lease);
+    if (votingTerm) votingTerm.isOver = true;
   }
 
   /** Answers from the own server while its leader's lease lasts; otherwise asks all servers and waits for a majority. */
@@ -314,8 +314,8 @@ export class VotingLeaseStore implements LeaseStore {
   }
 
   #reignOf(lease: Lease): VotingTerm {
-    const reign = this.#reigns.get(lease);
-    if (reign) return reign;
+    const votingTerm = this.#ledTerms.get(lease);
+    if (votingTerm) return votingTerm;
     throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${NAME} store.`);
   }
 

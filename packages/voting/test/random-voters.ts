@@ -4,7 +4,7 @@ import { Broken, violationIn, type RandomRun } from "@leasehold/test-kit/simulat
 import { ELECTION, VotersClaimants } from "./voters-claimants.ts";
 import { majorityOf } from "../src/startup-recovery.ts";
 import type { VoterReply, Envelope, Request } from "../src/simulation.ts";
-import { VotersJudge, type Reign } from "./voters-judge.ts";
+import { VotersJudge, type LedTerm } from "./voters-judge.ts";
 import { ALL_SPLITS, cutBy, type Split } from "./voters-splits.ts";
 import { VotersWorld } from "./voters-world.ts";
 
@@ -81,7 +81,7 @@ class RandomVoters {
         this.#judge.handover.sends(request);
       },
       answers: (message, answer) => this.#answers(message, answer),
-      weather: {
+      networkFaults: {
         losesRequest: sometimes(0.2),
         losesReply: sometimes(0.2),
         late: sometimes(0.2),
@@ -330,22 +330,22 @@ class RandomVoters {
     // An order without a term is for the term that it finds.
     for (let waits = 0; waits < LAST_WAITS && this.#claimants.isBreaking; waits += 1) await this.#pass(1_000);
     // The leader must not be about to end, must not be broken, and must not be on a server that was removed.
-    const leader = (): Reign | undefined => {
-      const { reign, host } = this.#claimants.leader ?? {};
-      const goesOn = reign && reign.validUntilMs > this.#nowMs + 1_000 && !this.#judge.wasOrdered(reign);
-      return goesOn && host && this.#names.includes(host.name) ? reign : undefined;
+    const leader = (): LedTerm | undefined => {
+      const { ledTerm, host } = this.#claimants.leader ?? {};
+      const goesOn = ledTerm && ledTerm.validUntilMs > this.#nowMs + 1_000 && !this.#judge.wasOrdered(ledTerm);
+      return goesOn && host && this.#names.includes(host.name) ? ledTerm : undefined;
     };
     for (let claim = 0; claim < LAST_CLAIMS && !leader(); claim += 1) {
       this.#claimants.claim(this.#random.pick(this.#names));
       await this.#pass(500);
     }
-    const reign = leader();
-    if (!reign) return await this.#fails("leader-returns", "nobody leads");
+    const ledTerm = leader();
+    if (!ledTerm) return await this.#fails("leader-returns", "nobody leads");
     for (let renewal = 0; renewal < 3; renewal += 1) {
       let isRenewed = false;
-      void this.#claimants.renew(reign).then((is) => (isRenewed = is));
+      void this.#claimants.renew(ledTerm).then((is) => (isRenewed = is));
       await this.#pass(300);
-      if (!isRenewed) await this.#fails("leader-stays", `term ${reign.lease.term}`);
+      if (!isRenewed) await this.#fails("leader-stays", `term ${ledTerm.lease.term}`);
     }
   }
 

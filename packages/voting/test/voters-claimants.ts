@@ -1,7 +1,7 @@
 import type { Lease } from "@leasehold/core/provider";
 import type { SeededRandom, VirtualClock } from "@leasehold/core/testing";
 import type { VotingLeaseStore } from "../src/simulation.ts";
-import type { Reign, VotersJudge } from "./voters-judge.ts";
+import type { LedTerm, VotersJudge } from "./voters-judge.ts";
 import type { Host, VotersWorld } from "./voters-world.ts";
 
 export const ELECTION = "e";
@@ -19,7 +19,7 @@ export class VotersClaimants {
   readonly #judge: VotersJudge;
   readonly #leaseMs: number;
   readonly #note: (who: string, what: string) => void;
-  readonly #holders = new Map<Reign, Host>();
+  readonly #holders = new Map<LedTerm, Host>();
   /** The hosts whose order to break has no outcome yet. */
   readonly #breaking: Host[] = [];
 
@@ -41,10 +41,10 @@ export class VotersClaimants {
   }
 
   /** The leader with the latest valid term. */
-  get leader(): { readonly reign: Reign; readonly host: Host } | undefined {
-    const reign = this.#judge.reigns.at(-1);
-    const host = reign && this.#holders.get(reign);
-    return host && { reign, host };
+  get leader(): { readonly ledTerm: LedTerm; readonly host: Host } | undefined {
+    const ledTerm = this.#judge.ledTerms.at(-1);
+    const host = ledTerm && this.#holders.get(ledTerm);
+    return host && { ledTerm, host };
   }
 
   /** An order to break may still hit a later term. */
@@ -70,11 +70,11 @@ export class VotersClaimants {
   }
 
   #wins(host: Host, lease: Lease): void {
-    const reign = this.#judge.wins(lease, host.clock, host.rate);
-    this.#note(host.name, `wins term ${lease.term}${reign ? "" : ", too late"}`);
-    if (reign) {
-      this.#holders.set(reign, host);
-      if (this.#random.chance(0.7)) this.#renewInTime(reign, TRIES);
+    const ledTerm = this.#judge.wins(lease, host.clock, host.rate);
+    this.#note(host.name, `wins term ${lease.term}${ledTerm ? "" : ", too late"}`);
+    if (ledTerm) {
+      this.#holders.set(ledTerm, host);
+      if (this.#random.chance(0.7)) this.#renewInTime(ledTerm, TRIES);
     } else {
       // The win came too late, so the lease is released.
       host.store.release(lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
@@ -82,53 +82,53 @@ export class VotersClaimants {
   }
 
   /** Renews in time, `times` times. */
-  #renewInTime(reign: Reign, times: number): void {
+  #renewInTime(ledTerm: LedTerm, times: number): void {
     if (times === 0) return;
     const renew = (): void => {
-      if (this.#judge.reigns.includes(reign)) void this.renew(reign);
-      this.#renewInTime(reign, times - 1);
+      if (this.#judge.ledTerms.includes(ledTerm)) void this.renew(ledTerm);
+      this.#renewInTime(ledTerm, times - 1);
     };
-    reign.clock.setTimer(renew, reign.lease.leaseDurationMs / 3);
+    ledTerm.clock.setTimer(renew, ledTerm.lease.leaseDurationMs / 3);
   }
 
   /** Every leader renews, once more than it has to. */
   renewAll(): void {
-    for (const reign of this.#judge.reigns) void this.renew(reign);
+    for (const ledTerm of this.#judge.ledTerms) void this.renew(ledTerm);
   }
 
   /** Reports whether the lease counts from a later time now. */
-  async renew(reign: Reign): Promise<boolean> {
-    const host = this.#holders.get(reign);
+  async renew(ledTerm: LedTerm): Promise<boolean> {
+    const host = this.#holders.get(ledTerm);
     if (!host?.clock.running) return false;
     const askedMs = this.#time.monotonicMs();
-    const outcome = await host.store.renew(reign.lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
+    const outcome = await host.store.renew(ledTerm.lease, { timeoutMs: this.#timeoutMs }).catch(() => undefined);
     const { extendedAt, transferTo } = outcome?.held === true ? outcome : {};
-    if (transferTo !== undefined && !this.#world.isCalm && this.#random.chance(0.5)) this.#drains(reign);
-    if (extendedAt) host.clock.deliver(() => this.#judge.renewed(reign, extendedAt, askedMs));
+    if (transferTo !== undefined && !this.#world.isCalm && this.#random.chance(0.5)) this.#drains(ledTerm);
+    if (extendedAt) host.clock.deliver(() => this.#judge.renewed(ledTerm, extendedAt, askedMs));
     return extendedAt !== undefined;
   }
 
   /** The leader was asked for a transfer, and releases before long. */
-  #drains(reign: Reign): void {
-    reign.clock.setTimer(() => this.#release(reign, 0), this.#random.between(0, 1) * this.#leaseMs);
+  #drains(ledTerm: LedTerm): void {
+    ledTerm.clock.setTimer(() => this.#release(ledTerm, 0), this.#random.between(0, 1) * this.#leaseMs);
   }
 
   /** The leader releases, perhaps with a hold. */
   release(): void {
-    const { reign } = this.leader ?? {};
-    if (reign) this.#release(reign, this.#random.pick([0, 0, 1, 2]) * this.#leaseMs);
+    const { ledTerm } = this.leader ?? {};
+    if (ledTerm) this.#release(ledTerm, this.#random.pick([0, 0, 1, 2]) * this.#leaseMs);
   }
 
-  #release(reign: Reign, holdMs: number): void {
-    const host = this.#holders.get(reign);
-    if (!host?.clock.running || !this.#judge.reigns.includes(reign)) return;
-    this.#note(host.name, `releases term ${reign.lease.term}, with a hold of ${holdMs} ms`);
-    this.#judge.gives(reign);
+  #release(ledTerm: LedTerm, holdMs: number): void {
+    const host = this.#holders.get(ledTerm);
+    if (!host?.clock.running || !this.#judge.ledTerms.includes(ledTerm)) return;
+    this.#note(host.name, `releases term ${ledTerm.lease.term}, with a hold of ${holdMs} ms`);
+    this.#judge.gives(ledTerm);
     const sentMs = this.#time.monotonicMs();
     const released = (outcome: string): void => {
-      if (outcome === "released") this.#judge.released(reign, sentMs, holdMs);
+      if (outcome === "released") this.#judge.released(ledTerm, sentMs, holdMs);
     };
-    host.store.release(reign.lease, { timeoutMs: this.#timeoutMs, holdMs }).then(released, () => undefined);
+    host.store.release(ledTerm.lease, { timeoutMs: this.#timeoutMs, holdMs }).then(released, () => undefined);
   }
 
   /** Orders to break the term that the order finds. */

@@ -8,7 +8,7 @@ const FASTEST_RATE = 1.05;
 const ROUNDING_MS = 0.01;
 
 /** A term whose leader was told of its win in time. */
-export interface Reign {
+export interface LedTerm {
   readonly lease: Lease;
   readonly clock: ProcessClock;
   readonly rate: number;
@@ -22,7 +22,7 @@ export class VotersJudge {
   readonly promises = { terms: 0, renewals: 0, holds: 0, breaks: 0 };
   readonly #time: VirtualClock;
   readonly #violate: (rule: string, what: string) => void;
-  #reigns: Reign[] = [];
+  #ledTerms: LedTerm[] = [];
   #highestTerm = 0;
   /** The term whose release was confirmed, and the time until which its hold blocks candidates. */
   #hold: { readonly term: number; readonly untilMs: number } | undefined;
@@ -42,22 +42,22 @@ export class VotersJudge {
   }
 
   /** The leaders that are valid, each by its own clock. */
-  get reigns(): readonly Reign[] {
+  get ledTerms(): readonly LedTerm[] {
     const nowMs = this.#time.monotonicMs();
-    this.#reigns = this.#reigns.filter(({ clock, validUntilMs }) => clock.alive && validUntilMs > nowMs);
-    return this.#reigns;
+    this.#ledTerms = this.#ledTerms.filter(({ clock, validUntilMs }) => clock.alive && validUntilMs > nowMs);
+    return this.#ledTerms;
   }
 
   /** Records that a server was told that it leads. Returns undefined if that came too late. */
-  wins(lease: Lease, clock: ProcessClock, rate: number): Reign | undefined {
-    const reign = { lease, clock, rate, validUntilMs: -Infinity };
-    reign.validUntilMs = this.#validUntilMs(reign, lease.grantedAt);
-    if (reign.validUntilMs <= this.#time.monotonicMs()) return undefined;
+  wins(lease: Lease, clock: ProcessClock, rate: number): LedTerm | undefined {
+    const ledTerm = { lease, clock, rate, validUntilMs: -Infinity };
+    ledTerm.validUntilMs = this.#validUntilMs(ledTerm, lease.grantedAt);
+    if (ledTerm.validUntilMs <= this.#time.monotonicMs()) return undefined;
     const { term } = lease;
     if (term <= this.#highestTerm && !this.#exempt.has(term)) {
       this.#violate("terms-rise", `term ${term} after term ${this.#highestTerm}`);
     }
-    const sentMs = this.#sentMs(reign, lease.grantedAt);
+    const sentMs = this.#sentMs(ledTerm, lease.grantedAt);
     // A former leader that was broken at once may learn of its win only now. Its successor's hold does not concern it.
     const isBefore = this.#hold !== undefined && term < this.#hold.term && this.#exempt.has(term);
     if (this.#hold && !isBefore && sentMs < this.#hold.untilMs - ROUNDING_MS) {
@@ -69,9 +69,9 @@ export class VotersJudge {
     this.promises.terms += 1;
     this.#highestTerm = Math.max(this.#highestTerm, term);
     if (!isBefore) this.#hold = undefined;
-    this.#seeAlone(reign);
-    this.#reigns.push(reign);
-    return reign;
+    this.#seeAlone(ledTerm);
+    this.#ledTerms.push(ledTerm);
+    return ledTerm;
   }
 
   /**
@@ -79,24 +79,24 @@ export class VotersJudge {
    *
    * @param askedMs the time of the renewal's call, in true time.
    */
-  renewed(reign: Reign, extendedAt: Instant, askedMs: number): void {
+  renewed(ledTerm: LedTerm, extendedAt: Instant, askedMs: number): void {
     // A late success proves nothing.
-    if (!this.reigns.includes(reign)) return;
-    const { term } = reign.lease;
+    if (!this.ledTerms.includes(ledTerm)) return;
+    const { term } = ledTerm.lease;
     const brokenMs = this.#broken.get(term) ?? Infinity;
-    if (askedMs > brokenMs && this.#sentMs(reign, extendedAt) > brokenMs) this.#violate("break-holds", `term ${term} is renewed`);
+    if (askedMs > brokenMs && this.#sentMs(ledTerm, extendedAt) > brokenMs) this.#violate("break-holds", `term ${term} is renewed`);
     this.promises.renewals += 1;
-    reign.validUntilMs = Math.max(reign.validUntilMs, this.#validUntilMs(reign, extendedAt));
-    this.#seeAlone(reign);
+    ledTerm.validUntilMs = Math.max(ledTerm.validUntilMs, this.#validUntilMs(ledTerm, extendedAt));
+    this.#seeAlone(ledTerm);
   }
 
   /** Records that the leader's validity ends. Its RELEASE is sent after that. */
-  gives(reign: Reign): void {
-    this.#reigns = this.#reigns.filter((each) => each !== reign);
+  gives(ledTerm: LedTerm): void {
+    this.#ledTerms = this.#ledTerms.filter((each) => each !== ledTerm);
   }
 
   /** A majority has the RELEASE that was sent at `sentMs` of the true time. */
-  released({ lease: { term } }: Reign, sentMs: number, holdMs: number): void {
+  released({ lease: { term } }: LedTerm, sentMs: number, holdMs: number): void {
     this.handover.released(term, sentMs);
     const untilMs = sentMs + holdMs / FASTEST_RATE;
     if (holdMs === 0 || term !== this.#highestTerm || this.#ordered.has(term)) return;
@@ -112,7 +112,7 @@ export class VotersJudge {
   }
 
   /** The leader may learn at any time that its term is broken. */
-  wasOrdered({ lease }: Reign): boolean {
+  wasOrdered({ lease }: LedTerm): boolean {
     return this.#ordered.has(lease.term);
   }
 
@@ -122,22 +122,22 @@ export class VotersJudge {
     if (!this.#broken.has(term)) this.#broken.set(term, this.#time.monotonicMs());
   }
 
-  #seeAlone(reign: Reign): void {
-    const { term } = reign.lease;
-    for (const { lease } of this.reigns) {
-      if (lease.term === term && lease.termId === reign.lease.termId) continue;
+  #seeAlone(ledTerm: LedTerm): void {
+    const { term } = ledTerm.lease;
+    for (const { lease } of this.ledTerms) {
+      if (lease.term === term && lease.termId === ledTerm.lease.termId) continue;
       if (!this.#exempt.has(lease.term) && !this.#exempt.has(term))
         this.#violate("one-leader", `terms ${lease.term} and ${term}`);
     }
   }
 
   /** The time at which a request was sent, in true time. */
-  #sentMs({ clock, rate }: Reign, at: Instant): number {
+  #sentMs({ clock, rate }: LedTerm, at: Instant): number {
     return this.#time.monotonicMs() - holderElapsedMs(clock, at) / rate;
   }
 
   /** The time until which the holder counts on its lease, in true time. */
-  #validUntilMs(reign: Reign, grantedAt: Instant): number {
-    return this.#sentMs(reign, grantedAt) + (reign.lease.leaseDurationMs * (1 - SAFETY_MARGIN)) / reign.rate;
+  #validUntilMs(ledTerm: LedTerm, grantedAt: Instant): number {
+    return this.#sentMs(ledTerm, grantedAt) + (ledTerm.lease.leaseDurationMs * (1 - SAFETY_MARGIN)) / ledTerm.rate;
   }
 }

@@ -28,7 +28,7 @@ export interface Host {
 }
 
 /** The probability of each fault of a message. */
-export interface Weather {
+export interface NetworkFaults {
   readonly losesRequest: number;
   readonly losesReply: number;
   readonly late: number;
@@ -52,7 +52,7 @@ interface Content {
 export interface VotersWorldOptions {
   readonly time: TrueTime;
   readonly random: SeededRandom;
-  readonly weather: Weather;
+  readonly networkFaults: NetworkFaults;
   /** The unit of delays, in milliseconds. */
   readonly leaseMs: number;
   /** Claims state that they take no time. So no voter refuses a claim for another one, and only its votes decide. */
@@ -129,7 +129,7 @@ export class VotersWorld {
     return this.#diskOf(name).past.length > 0;
   }
 
-  /** Gives a server an older file. For `asksForMs`, its TELLs reach the others in any weather. */
+  /** Gives a server an older file. For `asksForMs`, its TELLs reach the others in any networkFaults. */
   rollBack(name: string, asksForMs: number): void {
     const disk = this.#diskOf(name);
     disk.present = this.#random.pick(disk.past);
@@ -259,21 +259,21 @@ export class VotersWorld {
 
   #passage(asks: boolean, timeoutMs: number): ReadonlyArray<{ readonly afterMs: number; readonly replyAfterMs?: number }> {
     const random = this.#random;
-    const { weather, leaseMs } = this.#options;
+    const { networkFaults, leaseMs } = this.#options;
     const there = 0.1 + random.next() * FAIR_WEATHER_MS;
     const back = 0.1 + random.next() * FAIR_WEATHER_MS;
     if (asks || this.isCalm) return [{ afterMs: there, replyAfterMs: back }];
-    if (random.chance(weather.losesRequest)) return [];
-    if (random.chance(weather.losesReply)) return [{ afterMs: there }];
+    if (random.chance(networkFaults.losesRequest)) return [];
+    if (random.chance(networkFaults.losesReply)) return [{ afterMs: there }];
     const late = there + random.between(0, 2.5) * leaseMs;
-    if (random.chance(weather.late)) return [{ afterMs: late, replyAfterMs: back }];
-    if (random.chance(weather.twice)) {
+    if (random.chance(networkFaults.late)) return [{ afterMs: late, replyAfterMs: back }];
+    if (random.chance(networkFaults.twice)) {
       return [
         { afterMs: there, replyAfterMs: back },
         { afterMs: late, replyAfterMs: back },
       ];
     }
-    if (!random.chance(weather.slow)) return [{ afterMs: there, replyAfterMs: back }];
+    if (!random.chance(networkFaults.slow)) return [{ afterMs: there, replyAfterMs: back }];
     const slow = random.between(0, timeoutMs / 2);
     return [{ afterMs: there + slow, replyAfterMs: back + random.between(0, timeoutMs / 2) }];
   }

@@ -15,7 +15,7 @@ export type LineOf<Event extends Line["event"]> = Having<Line, Event>;
 type Having<L extends Line, Event> = L extends Line ? (Event extends L["event"] ? L & { readonly event: Event } : never) : never;
 
 /** A time in which one candidate believed that it was the leader. */
-export interface Reign {
+export interface LedTerm {
   readonly candidateId: string;
   readonly term: number;
   readonly fromMs: number;
@@ -30,13 +30,13 @@ export type Histories = ReadonlyMap<string, readonly Line[]>;
  * leadership lasts from the first `isValid()` that returned true to the last one; 0 or less is a gap.
  */
 export function worstOverlapMs(histories: Histories, nowMs: number): number {
-  const all = [...histories].flatMap(([candidateId, lines]) => reigns(candidateId, lines, nowMs));
+  const all = [...histories].flatMap(([candidateId, lines]) => ledTerms(candidateId, lines, nowMs));
   const overlaps = all.flatMap((one, at) => all.slice(at + 1).map((other) => overlapMs(one, other)));
   return Math.max(Number.NEGATIVE_INFINITY, ...overlaps);
 }
 
 /** Returns for how long both led at once; 0 or less is a gap between them. */
-export function overlapMs(one: Reign, other: Reign): number {
+export function overlapMs(one: LedTerm, other: LedTerm): number {
   return Math.min(one.toMs, other.toMs) - Math.max(one.fromMs, other.fromMs);
 }
 
@@ -57,7 +57,7 @@ export function printHistories(histories: Histories): string {
  * Returns the leaderships of one process. If the process did not observe the end of one, it lasts to the end of the process, or
  * to `nowMs`.
  */
-export function reigns(candidateId: string, lines: readonly Line[], nowMs: number): Reign[] {
+export function ledTerms(candidateId: string, lines: readonly Line[], nowMs: number): LedTerm[] {
   const endMs = lines.find((line) => line.event === "exited")?.atMs ?? nowMs;
   return lines
     .filter((line) => line.event === "valid")

@@ -30,7 +30,7 @@ export class TcpNetwork implements Faults, AsyncDisposable {
   readonly #servicePort: number;
   readonly #options: TcpNetworkOptions;
   readonly #lines = new Set<Line>();
-  #fault: Weather = FINE;
+  #fault: NetworkFaults = FINE;
 
   private constructor(server: Server, servicePort: number, options: TcpNetworkOptions) {
     this.#server = server;
@@ -67,7 +67,7 @@ export class TcpNetwork implements Faults, AsyncDisposable {
 
   async hold(): Promise<HeldRequests> {
     const { promise: arrived, resolve: sent } = Promise.withResolvers<void>();
-    const fault: Weather = { requests: "hold", replies: "pass", farthest: Promise.resolve(), sent };
+    const fault: NetworkFaults = { requests: "hold", replies: "pass", farthest: Promise.resolve(), sent };
     this.#begin(fault);
     const letGo = async (): Promise<void> => {
       const held = [...this.#lines].filter((line) => line.holds === fault);
@@ -97,21 +97,21 @@ export class TcpNetwork implements Faults, AsyncDisposable {
     await closed;
   }
 
-  #begin(fault: Weather): void {
+  #begin(fault: NetworkFaults): void {
     this.#fault = fault;
-    for (const line of this.#lines) line.weather = fault;
+    for (const line of this.#lines) line.networkFaults = fault;
   }
 
   #admit(client: Socket): void {
     const line = new Line(client, this.#servicePort);
-    line.weather = this.#fault;
+    line.networkFaults = this.#fault;
     this.#lines.add(line);
     void line.closed().then(() => this.#lines.delete(line));
   }
 }
 
 /** The present fault of everything that is sent. */
-interface Weather {
+interface NetworkFaults {
   readonly requests: TcpConditions["requests"];
   readonly replies: TcpConditions["replies"];
   readonly farthest?: Promise<unknown>;
@@ -120,13 +120,13 @@ interface Weather {
   /** Called when a reply is lost. */
   readonly lost?: () => void;
 }
-const FINE: Weather = { requests: "pass", replies: "pass" };
+const FINE: NetworkFaults = { requests: "pass", replies: "pass" };
 
 /** One connection. */
 class Line implements TcpConditions {
-  weather: Weather = FINE;
+  networkFaults: NetworkFaults = FINE;
   /** The fault under which something was held that still is. */
-  holds: Weather | undefined;
+  holds: NetworkFaults | undefined;
   readonly #client: Socket;
   readonly #service: Socket;
   readonly #passage: TcpPassage;
@@ -138,16 +138,16 @@ class Line implements TcpConditions {
   }
 
   get requests(): TcpConditions["requests"] {
-    return this.holds ? "hold" : this.weather.requests;
+    return this.holds ? "hold" : this.networkFaults.requests;
   }
 
   get replies(): TcpConditions["replies"] {
-    return this.weather.replies;
+    return this.networkFaults.replies;
   }
 
   onRequest(): void {
-    if (this.weather.requests === "hold") this.holds ??= this.weather;
-    this.weather.sent?.();
+    if (this.networkFaults.requests === "hold") this.holds ??= this.networkFaults;
+    this.networkFaults.sent?.();
   }
 
   onDelivery(): () => void {
@@ -155,7 +155,7 @@ class Line implements TcpConditions {
   }
 
   onLostReply(): void {
-    this.weather.lost?.();
+    this.networkFaults.lost?.();
   }
 
   get hasLost(): boolean {

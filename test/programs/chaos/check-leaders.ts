@@ -1,4 +1,4 @@
-import { overlapMs, reigns, type LineOf, type Reign } from "@leasehold/test-kit/candidates/history";
+import { overlapMs, ledTerms, type LineOf, type LedTerm } from "@leasehold/test-kit/candidates/history";
 import type { EpisodeLog } from "./episode-log.ts";
 
 /**
@@ -47,13 +47,13 @@ export function lateSignals(log: EpisodeLog): readonly string[] {
  * Returns the times in which each worker that asks believed that it led. A killed worker believes nothing from then on, or since
  * it was frozen, even if its end is noticed late.
  */
-function reignsOf({ workers, injected, endedMs }: EpisodeLog): readonly Reign[] {
+function reignsOf({ workers, injected, endedMs }: EpisodeLog): readonly LedTerm[] {
   return workers.flatMap(({ worker, lines }) => {
     const killed = injected.find((each) => (each.kind === "kill" || each.kind === "freeze-and-kill") && each.worker === worker);
     // Beyond the end: a process that did not report its end counts as still leading.
-    return reigns(worker, lines, Math.max(endedMs, lines.at(-1)?.atMs ?? 0)).map((reign) => ({
-      ...reign,
-      toMs: Math.min(reign.toMs, killed?.fromMs ?? Infinity),
+    return ledTerms(worker, lines, Math.max(endedMs, lines.at(-1)?.atMs ?? 0)).map((ledTerm) => ({
+      ...ledTerm,
+      toMs: Math.min(ledTerm.toMs, killed?.fromMs ?? Infinity),
     }));
   });
 }
@@ -62,7 +62,7 @@ function reignsOf({ workers, injected, endedMs }: EpisodeLog): readonly Reign[] 
  * Returns the beginnings of all terms. A term that was not valid at its start, because its worker had been frozen, does not
  * count.
  */
-function startsOf({ workers }: EpisodeLog): ReadonlyArray<Pick<Reign, "candidateId" | "term"> & { readonly atMs: number }> {
+function startsOf({ workers }: EpisodeLog): ReadonlyArray<Pick<LedTerm, "candidateId" | "term"> & { readonly atMs: number }> {
   return workers.flatMap(({ worker, lines }) =>
     lines
       .filter((line): line is LineOf<"taskStarted"> => line.event === "taskStarted" && line.valid)
@@ -70,6 +70,6 @@ function startsOf({ workers }: EpisodeLog): ReadonlyArray<Pick<Reign, "candidate
   );
 }
 
-function named({ candidateId, term }: Pick<Reign, "candidateId" | "term">): string {
+function named({ candidateId, term }: Pick<LedTerm, "candidateId" | "term">): string {
   return `${candidateId} in term ${term}`;
 }

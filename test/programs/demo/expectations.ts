@@ -82,12 +82,12 @@ export function termsRise({ events }: Evidence): Expectation {
 }
 
 export function noOverlap({ events }: Evidence): Expectation {
-  const reigns = reignsOf(events);
-  const overlap = overlapMs(reigns);
+  const ledTerms = reignsOf(events);
+  const overlap = overlapMs(ledTerms);
   return {
     expected: "never two valid leaders at once",
-    held: reigns.length > 1 && overlap === 0,
-    found: `${formatMs(overlap)} of overlap among ${reigns.length} leaders`,
+    held: ledTerms.length > 1 && overlap === 0,
+    found: `${formatMs(overlap)} of overlap among ${ledTerms.length} leaders`,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Evidence, Expectation } from "./expectations.ts";
 import type { Story } from "./story.ts";
 import type { Takeover } from "./takeover.ts";
-import { overlapMs, reignsOf, type Reign } from "./timeline.ts";
+import { overlapMs, reignsOf, type LedTerm } from "./timeline.ts";
 
 /** The result of the demo. */
 export interface Summary {
@@ -9,7 +9,7 @@ export interface Summary {
   readonly ok: boolean;
   readonly takeovers: readonly Takeover[];
   readonly overlapMs: number;
-  readonly reigns: readonly Reign[];
+  readonly ledTerms: readonly LedTerm[];
   readonly expectations: readonly Expectation[];
   /** The path of the timeline's picture. */
   readonly picture: string | null;
@@ -19,12 +19,12 @@ export interface Summary {
 export function summarize(story: Story, evidence: Evidence, picture: string | null, failure?: Error): Summary {
   const expectations = story.judge(evidence);
   if (failure) expectations.unshift({ expected: "the demo comes to its end", held: false, found: failure.message });
-  const reigns = reignsOf(evidence.events);
+  const ledTerms = reignsOf(evidence.events);
   return {
     ok: expectations.every(({ held }) => held),
     takeovers: evidence.takeovers,
-    overlapMs: overlapMs(reigns),
-    reigns,
+    overlapMs: overlapMs(ledTerms),
+    ledTerms,
     expectations,
     picture,
   };

@@ -29,11 +29,11 @@ const CAUSES = { killed: "crash", terminated: "handover", paused: "freeze", "cut
  */
 export function takeoversOf(events: readonly DemoEvent[], leaseDurationMs: number, validForMs: number): Takeover[] {
   const ordered = inOrder(events);
-  const reigns = reignsOf(events);
+  const ledTerms = reignsOf(events);
   return ordered.flatMap((event): Takeover[] => {
     if (!isEvent(event, "killed", "terminated", "paused", "cut-off")) return [];
-    const old = reigns.findLast(({ candidate, from }) => candidate === event.candidate && from < event.at);
-    const next = old && reigns.find(({ term }) => term > old.term);
+    const old = ledTerms.findLast(({ candidate, from }) => candidate === event.candidate && from < event.at);
+    const next = old && ledTerms.find(({ term }) => term > old.term);
     if (!next) return [];
     const own = ordered.filter(({ candidate, term }) => candidate === old.candidate && term === old.term);
     const extended = own.findLast((extending) => isEvent(extending, "started-leading", "renewed"));

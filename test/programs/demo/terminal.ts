@@ -94,8 +94,8 @@ export class TerminalView implements View {
   #lane({ candidate, state, term }: Stretch, now: number): string {
     const who = paint("bold", candidate.padEnd(9));
     if (state === "standby") return `  ${who} ${paint("dim", "stands by")}`;
-    const reign = reignsOf(this.#log.events).findLast((each) => each.candidate === candidate);
-    const leftMs = Math.max((reign?.to ?? now) - now, 0);
+    const ledTerm = reignsOf(this.#log.events).findLast((each) => each.candidate === candidate);
+    const leftMs = Math.max((ledTerm?.to ?? now) - now, 0);
     const filled = Math.round((leftMs / this.#leaseDurationMs) * BAR_WIDTH);
     const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
     if (state === "frozen")

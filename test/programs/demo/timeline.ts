@@ -7,7 +7,7 @@ export interface Span {
 }
 
 /** When one leadership was valid, by the log of its own process. */
-export interface Reign extends Span {
+export interface LedTerm extends Span {
   readonly candidate: string;
   readonly term: number;
 }
@@ -24,7 +24,7 @@ export interface Stretch extends Span {
  * killed or frozen counts for longer: until the instant at which `isValid()` would have turned false without another renewal.
  * Until then it could have acted if it had run again.
  */
-export function reignsOf(events: readonly DemoEvent[]): Reign[] {
+export function reignsOf(events: readonly DemoEvent[]): LedTerm[] {
   const starts = inOrder(events).filter((event) => isEvent(event, "started-leading"));
   return starts.map(({ candidate, term, at }) => {
     const own = events.filter((event) => event.candidate === candidate && event.term === term);

@@ -146,8 +146,8 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   },
   {
     file: "packages/core/src/records/acquisitions.ts",
-    from: "const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);",
-    to: "const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 0);",
+    from: "const term = Math.max((observed?.record.term ?? 0) + 1, request.minTerm ?? 1);",
+    to: "const term = Math.max((observed?.record.term ?? 0) + 1, request.minTerm ?? 0);",
     why: "The other is at least 1.",
   },
   {

@@ -244,7 +244,7 @@ export class Candidate {
   /** The occasional actions of a leader. It does not first ask whether it still leads, because the fence is for that. */
   #act(leadership: Leadership): void {
     const { random, world } = this.#options;
-    const { writes, publishes } = world.plan.weather;
+    const { writes, publishes } = world.plan.networkFaults;
     if (random.chance(writes)) void this.#write(leadership);
     if (this.plan.renewal === "manual") {
       void renewByHand(leadership, random, world.plan.asks).then((wronged) => {
@@ -270,7 +270,7 @@ export class Candidate {
 
   #character(): Character {
     const { random, world } = this.#options;
-    const { deafTask, throwingTask, shortTask, silentTask } = world.plan.weather;
+    const { deafTask, throwingTask, shortTask, silentTask } = world.plan.networkFaults;
     if (world.calm) return "obedient";
     const character: Character = random.chance(deafTask)
       ? "deaf"

@@ -115,10 +115,10 @@ export class Link {
     const passage = this.#interrupted(request, { there, back });
     if (passage) return passage;
 
-    const { weather, timing } = this.#plan;
+    const { networkFaults, timing } = this.#plan;
     const { leaseDurationMs } = timing;
     const befalls = (fault: Fault): boolean => {
-      if (!random.chance(weather[fault])) return false;
+      if (!random.chance(networkFaults[fault])) return false;
       this.#note(fault, request);
       return true;
     };

@@ -20,7 +20,7 @@ export interface Plan {
   readonly candidates: readonly CandidatePlan[];
   /** True if the first two candidates have the same id. It is a label and proves nothing. */
   readonly twins: boolean;
-  readonly weather: NetworkFaults;
+  readonly networkFaults: NetworkFaults;
   readonly mishaps: readonly Mishap[];
   /** The time at which the last fault is over, all tasks obey, and the network is good again. */
   readonly calmAtMs: number;
@@ -79,7 +79,7 @@ export function drawPlan(seed: number, kinds: readonly StoreKind[] = STORE_KINDS
     timing,
     candidates,
     twins: random.chance(0.2),
-    weather: drawNetworkFaults(random),
+    networkFaults: drawNetworkFaults(random),
     mishaps: drawMishaps(random, scope),
     calmAtMs,
     asks: random.chance(0.7),

@@ -32,8 +32,8 @@ function* smallerPlans(plan: Plan): Generator<Step> {
     yield ({ mishaps, ...rest }) => ({ ...rest, mishaps: mishaps.filter((other) => other !== mishap) });
   }
   for (let index = plan.candidates.length - 1; index >= 1; index -= 1) yield (now) => withoutCandidate(now, index);
-  for (const name of Object.keys(plan.weather) as Array<keyof NetworkFaults>) {
-    yield ({ weather, ...rest }) => (weather[name] === 0 ? undefined : { ...rest, weather: { ...weather, [name]: 0 } });
+  for (const name of Object.keys(plan.networkFaults) as Array<keyof NetworkFaults>) {
+    yield ({ networkFaults, ...rest }) => (networkFaults[name] === 0 ? undefined : { ...rest, networkFaults: { ...networkFaults, [name]: 0 } });
   }
   const { leaseDurationMs } = plan.timing;
   const ordinary: CandidatePlan = {

@@ -13,9 +13,9 @@ export function printTimeline({ plan, history, violation }: RunReport): string {
   ].join("\n");
 }
 
-function planLines({ store, timing, candidates, weather, mishaps, calmAtMs, ...plan }: Plan): string[] {
+function planLines({ store, timing, candidates, networkFaults, mishaps, calmAtMs, ...plan }: Plan): string[] {
   const { serviceRate, wrongClocks, controlPlane, twins, asks } = plan;
-  const likely = Object.entries(weather).filter(([, probability]) => probability > 0);
+  const likely = Object.entries(networkFaults).filter(([, probability]) => probability > 0);
   return [
     `store: ${store}${serviceRate === 1 ? "" : `, whose clock runs at ${serviceRate.toFixed(3)}`}`,
     `clocks that may be wrong: ${wrongClocks}`,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { checkGroups, groupChanges } from "./check-groups.ts";
 import { checkHolds } from "./check-holds.ts";
 import { checkOccurrences, type OccurrencesLog } from "./check-occurrences.ts";
-import { checkReigns } from "./check-reigns.ts";
+import { checkReigns } from "./check-terms.ts";
 import { checkTurnedAway } from "./check-turned-away.ts";
 import type { DeliveryLog } from "./witness.ts";
 

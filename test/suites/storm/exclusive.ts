@@ -4,7 +4,7 @@ import { SeededRandom } from "@leasehold/core/testing";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import type { StoreName } from "@leasehold/test-kit/stores/stores";
 import { checkHolds } from "./check-holds.ts";
-import { checkReigns } from "./check-reigns.ts";
+import { checkReigns } from "./check-terms.ts";
 import { checkTurnedAway } from "./check-turned-away.ts";
 import type { GateSettings } from "./delivery.ts";
 import { figuresOf } from "./figures.ts";
@@ -86,8 +86,8 @@ function planOf(
   plain: string,
   held: string,
 ): PlannedDelivery[] {
-  const weather = { workMs: tickEveryMs / 2, leaseDurationMs: leaseMs, long: 0.05, failing: 0.05 };
-  const quick = { ...weather, workMs: minimumHoldMs / 4, long: 0, failing: 0 };
+  const networkFaults = { workMs: tickEveryMs / 2, leaseDurationMs: leaseMs, long: 0.05, failing: 0.05 };
+  const quick = { ...networkFaults, workMs: minimumHoldMs / 4, long: 0, failing: 0 };
   const planned = [plain, held].flatMap((election) =>
     Array.from({ length: ticks * DELIVERIES_OF_A_TICK }, (_, at) => {
       const tick = Math.floor(at / DELIVERIES_OF_A_TICK);
@@ -98,7 +98,7 @@ function planOf(
         election,
         place: Math.floor(dice.next() * WORKERS),
         atMs: tick * tickEveryMs + dice.between(0, spreadMs),
-        ...workOf(dice, election === held ? quick : weather),
+        ...workOf(dice, election === held ? quick : networkFaults),
       };
     }),
   );

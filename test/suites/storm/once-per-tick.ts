@@ -4,7 +4,7 @@ import { SeededRandom } from "@leasehold/core/testing";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { openStore } from "@leasehold/test-kit/stores/stores";
 import { checkOccurrences, type OccurrenceRecord } from "./check-occurrences.ts";
-import { checkReigns } from "./check-reigns.ts";
+import { checkReigns } from "./check-terms.ts";
 import { occurrenceId, type GateSettings } from "./delivery.ts";
 import { figuresOf } from "./figures.ts";
 import { Fleet } from "./fleet.ts";

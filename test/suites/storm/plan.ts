@@ -11,7 +11,7 @@ export interface PlannedDelivery extends Omit<Delivery, "id" | "scheduledMs" | "
 }
 
 /** The properties of a storm's deliveries. */
-export interface Weather {
+export interface NetworkFaults {
   /** The longest work of a handler, unless it works longer than its lease. */
   readonly workMs: number;
   readonly leaseDurationMs: number;
@@ -32,7 +32,7 @@ const LIKELY = 2;
 
 export function workOf(
   dice: SeededRandom,
-  { workMs, leaseDurationMs, long, failing }: Weather,
+  { workMs, leaseDurationMs, long, failing }: NetworkFaults,
 ): Pick<Delivery, "workMs" | "pieces" | "fails"> {
   const fails = dice.chance(failing);
   // The work has pieces of a quarter of the lease. A third of the lease has passed at every second piece.

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { SeededRandom } from "@leasehold/core/testing";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { checkGroups, groupChanges } from "./check-groups.ts";
-import { checkReigns } from "./check-reigns.ts";
+import { checkReigns } from "./check-terms.ts";
 import { checkTurnedAway } from "./check-turned-away.ts";
 import type { GateSettings } from "./delivery.ts";
 import { figuresOf } from "./figures.ts";
@@ -63,7 +63,7 @@ export async function stormSticky({ store, service, seed }: StormOptions): Promi
   const dice = new SeededRandom(seed);
   await using fleet = await Fleet.gather(places);
   const beginMs = hostMs();
-  const weather = { workMs: periodMs / 10, leaseDurationMs: leaseMs, long: 0, failing: 0.05 };
+  const networkFaults = { workMs: periodMs / 10, leaseDurationMs: leaseMs, long: 0, failing: 0.05 };
   const underWay: Array<Promise<unknown>> = [];
   let away: string | undefined;
   let tick = 0;
@@ -71,7 +71,7 @@ export async function stormSticky({ store, service, seed }: StormOptions): Promi
     await delay(Math.max(beginMs + tick * periodMs - hostMs(), 1));
     for (const [at, group] of GROUPS.flatMap((each) => Array.from({ length: DELIVERIES_OF_A_TICK }, () => each)).entries()) {
       const place = GROUPS.indexOf(group) * WORKERS_OF_A_GROUP + Math.floor(dice.next() * WORKERS_OF_A_GROUP);
-      const delivery = { ...workOf(dice, weather), id: `tick${tick}-${at}`, election, scheduledMs: 0 };
+      const delivery = { ...workOf(dice, networkFaults), id: `tick${tick}-${at}`, election, scheduledMs: 0 };
       const [afterMs, death] = [
         dice.between(0, SPREAD * periodMs),
         away === undefined && dice.chance(1 / 3) ? deathOf(dice) : undefined,

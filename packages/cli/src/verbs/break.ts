@@ -17,12 +17,12 @@ export const verb: Verb = {
       .requiredOption("--reason <text>", "why, for who asks later")
       .option("--immediate", "do not wait for the lease to run out; then only fencing protects from the old leader");
   },
-  async act(command, surroundings) {
+  async act(command, environment) {
     const { reason, immediate } = command.opts<Options>();
     const question = immediate ? "Break it at once, although its leader may go on for a while?" : "Break it?";
     const outcome = await giveOrder(
       command,
-      surroundings,
+      environment,
       {
         question,
         check({ election, state, bar }) {
@@ -46,7 +46,7 @@ export const verb: Verb = {
       throw new CommandError(EXIT.notElected, "that term is over by itself: nothing was broken. Look again with status.");
     }
     const next = immediate ? "anyone may lead now" : "anyone may lead once its lease has run out";
-    teller(surroundings)(`term ${outcome.term} is broken; ${next}.`);
+    teller(environment)(`term ${outcome.term} is broken; ${next}.`);
     return EXIT.done;
   },
 };

@@ -23,23 +23,23 @@ export const verb: Verb = {
       .option("--lease <duration>", "the lease that candidates are to have (default: 15s)", parseDuration)
       .option("--json", "print JSON");
   },
-  async act(command, surroundings) {
+  async act(command, environment) {
     const { lease: leaseDurationMs, json } = command.opts<Options>();
-    const election = namesElection(command, surroundings) ? electionOf(command, surroundings) : ANY_ELECTION;
-    const url = await storeUrl(command, surroundings);
+    const election = namesElection(command, environment) ? electionOf(command, environment) : ANY_ELECTION;
+    const url = await storeUrl(command, environment);
     const findings: Finding[] = [];
-    for await (const finding of diagnose({ url, election, leaseDurationMs }, surroundings)) {
+    for await (const finding of diagnose({ url, election, leaseDurationMs }, environment)) {
       findings.push(finding);
-      if (!json) surroundings.stdout.write(linesOf(finding, surroundings));
+      if (!json) environment.stdout.write(linesOf(finding, environment));
     }
-    if (json) surroundings.stdout.write(`${JSON.stringify(findings.map(({ error: _, ...rest }) => rest))}\n`);
+    if (json) environment.stdout.write(`${JSON.stringify(findings.map(({ error: _, ...rest }) => rest))}\n`);
     const failed = findings.find(({ outcome }) => outcome === "failed");
     return failed === undefined ? EXIT.done : exitCodeOf(failed.error);
   },
 };
 
-function linesOf({ check, outcome, message, advice = [] }: Finding, surroundings: ProcessEnvironment): string {
-  const paint = painter(surroundings, surroundings.stdout);
+function linesOf({ check, outcome, message, advice = [] }: Finding, environment: ProcessEnvironment): string {
+  const paint = painter(environment, environment.stdout);
   const [first, ...rest] = [`${check.padEnd(8)}  ${message}`, ...advice];
   const margin = " ".repeat("warning".length);
   return [`${paint(COLOURS[outcome], outcome.padEnd(margin.length))}  ${first}`, ...rest.map((line) => `${margin}  ${line}`)]

@@ -12,12 +12,12 @@ export const verb: Verb = {
       .argument("<member>", "its name in the quorum")
       .argument("[elections...]", "elections that it is to know, also those that nobody leads");
   },
-  async act(command, surroundings) {
+  async act(command, environment) {
     const [member, elections] = command.processedArgs as [string, string[]];
-    await using store = await openStore(command, surroundings);
+    await using store = await openStore(command, environment);
     if (!store.heal) throw new CommandError(EXIT.usage, `the store ${store.name} is not made of members: nothing is to be taken in.`);
     await store.heal(member, elections);
-    teller(surroundings)(
+    teller(environment)(
       `the member ${printable(member)} is taken in${elections.length > 0 ? ", and has these elections" : ""}.`,
     );
     return EXIT.done;

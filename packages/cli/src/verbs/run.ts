@@ -66,17 +66,17 @@ export const verb: Verb = {
       .argument("<command...>", "the command and its arguments, after --")
       .passThroughOptions();
   },
-  async act(command, surroundings) {
+  async act(command, environment) {
     if (process.platform === "win32") {
       throw new CommandError(EXIT.configuration, "run needs process groups and signals, which Windows has not; use serve there.");
     }
     const { wait, once, grace, signal, lease, id, stall, minimumHold, occurrence, quiet, http, httpHost, ...rest } =
       command.opts<Options>();
-    const election = electionOf(command, surroundings);
+    const election = electionOf(command, environment);
     if (occurrence === "") throw new CommandError(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
-    const tell = teller(surroundings);
-    using _watch = surroundings.watchNpx(tell);
-    await using store = await openStore(command, surroundings);
+    const tell = teller(environment);
+    using _watch = environment.watchNpx(tell);
+    await using store = await openStore(command, environment);
     const options: RunOptions = {
       ...rest,
       store,
@@ -85,7 +85,7 @@ export const verb: Verb = {
       waitMs: once ? 0 : wait,
       graceMs: grace,
       lossSignal: signal,
-      ignoresHangup: ignoresHangup({ env: surroundings.env, parent: process.ppid }),
+      ignoresHangup: ignoresHangup({ env: environment.env, parent: process.ppid }),
       leaseDurationMs: lease,
       candidateId: id,
       stallTimeoutMs: stall,

@@ -41,15 +41,15 @@ export const verb: Verb = {
       .option("--stall <duration>", "give the lease up unless POST /checkpoint comes so often", parseDuration)
       .option("--token-file <path>", "a file with the token for POST (default: LEASEHOLD_TOKEN)");
   },
-  async act(command, surroundings) {
+  async act(command, environment) {
     const options = command.opts<Options>();
-    const { clock } = surroundings;
+    const { clock } = environment;
     const address = parseHttpAddress(options.http);
-    const token = await tokenOf(options, surroundings);
-    const elections = electionsOf(options, surroundings);
-    const tell = teller(surroundings);
-    using _watch = surroundings.watchNpx(tell);
-    await using store = await openStore(command, surroundings);
+    const token = await tokenOf(options, environment);
+    const elections = electionsOf(options, environment);
+    const tell = teller(environment);
+    using _watch = environment.watchNpx(tell);
+    await using store = await openStore(command, environment);
     const common = {
       store,
       clock,
@@ -61,7 +61,7 @@ export const verb: Verb = {
     };
     const held = new Map<string, Leadership>();
     const ended = new AbortController();
-    const signal = AbortSignal.any([surroundings.untilStopped(), ended.signal]);
+    const signal = AbortSignal.any([environment.untilStopped(), ended.signal]);
     using figures = new Figures();
     const candidates = elections.map((election) => new ServedElector(new Elector({ ...common, election }), clock));
     for (const candidate of candidates) sayWhoLeads(candidate, tell);

@@ -28,15 +28,15 @@ export const verb: Verb = {
       .option("--json", "print JSON, in milliseconds")
       .addHelpText("after", "\nExit code 0: every election is led; 3: one is not; 4: of one a look cannot tell, see --wait.");
   },
-  async act(command, surroundings) {
+  async act(command, environment) {
     const [names] = command.processedArgs as [string[]];
     const { wait: waitMs = 0, json } = command.opts<Options>();
-    const elections = (names.length === 0 ? [undefined] : names).map((name) => electionOf(command, surroundings, name));
-    await using store = await openUsedStore(command, surroundings);
-    const found = await Promise.all(elections.map(async (election) => await standingOf(store, election, waitMs, surroundings)));
-    surroundings.stdout.write(json ? `${JSON.stringify(found)}\n` : tableOf(found, surroundings));
+    const elections = (names.length === 0 ? [undefined] : names).map((name) => electionOf(command, environment, name));
+    await using store = await openUsedStore(command, environment);
+    const found = await Promise.all(elections.map(async (election) => await standingOf(store, election, waitMs, environment)));
+    environment.stdout.write(json ? `${JSON.stringify(found)}\n` : tableOf(found, environment));
     const absent = store.members && membersText(store.members(), "members of the store");
-    if (absent !== undefined) teller(surroundings)(printable(absent));
+    if (absent !== undefined) teller(environment)(printable(absent));
     if (found.some(({ state }) => state === "vacant" || state === "expired")) return EXIT.nobodyLeads;
     return found.some(({ state }) => state === "unknown") ? EXIT.unknown : EXIT.done;
   },
@@ -46,14 +46,14 @@ async function standingOf(
   store: LeaseStore,
   election: string,
   waitMs: number,
-  surroundings: ProcessEnvironment,
+  environment: ProcessEnvironment,
 ): Promise<LeaseSnapshot> {
-  const { clock, untilStopped } = surroundings;
+  const { clock, untilStopped } = environment;
   const begunMs = clock.monotonicMs();
   for (;;) {
     const snapshot = await look(store, election);
     if (snapshot === undefined) {
-      teller(surroundings)(`nobody has ever led '${printable(election)}' in this store; is that its name?`);
+      teller(environment)(`nobody has ever led '${printable(election)}' in this store; is that its name?`);
       return { election, state: "vacant", term: 0 };
     }
     const leftMs = begunMs + waitMs - clock.monotonicMs();
@@ -75,8 +75,8 @@ const COLOURS: Readonly<Record<LeaseState, Colour>> = {
   vacant: "red",
 };
 
-function tableOf(found: readonly LeaseSnapshot[], surroundings: ProcessEnvironment): string {
-  const paint = painter(surroundings, surroundings.stdout);
+function tableOf(found: readonly LeaseSnapshot[], environment: ProcessEnvironment): string {
+  const paint = painter(environment, environment.stdout);
   const rows = found.map((snapshot) => [
     printable(snapshot.election),
     snapshot.state,

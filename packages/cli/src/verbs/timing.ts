@@ -18,16 +18,16 @@ export const verb: Verb = {
       .option("--lease <duration>", "how long rivals wait after the last renewal (default: 15s)", parseDuration)
       .option("--json", "print JSON, in milliseconds");
   },
-  async act(command, surroundings) {
+  async act(command, environment) {
     const { lease: leaseDurationMs, json } = command.opts<Options>();
-    const report = timing({ leaseDurationMs }, await capabilitiesOf(command, surroundings));
-    surroundings.stdout.write(`${json ? JSON.stringify(report) : String(report)}\n`);
+    const report = timing({ leaseDurationMs }, await capabilitiesOf(command, environment));
+    environment.stdout.write(`${json ? JSON.stringify(report) : String(report)}\n`);
     return EXIT.done;
   },
 };
 
-async function capabilitiesOf(command: Command, surroundings: ProcessEnvironment): Promise<LeaseStoreCapabilities | undefined> {
-  if (!namesStore(command, surroundings)) return undefined;
-  await using store = await openStore(command, surroundings);
+async function capabilitiesOf(command: Command, environment: ProcessEnvironment): Promise<LeaseStoreCapabilities | undefined> {
+  if (!namesStore(command, environment)) return undefined;
+  await using store = await openStore(command, environment);
   return store.capabilities;
 }

@@ -13,12 +13,12 @@ export const verb: Verb = {
   define(command) {
     addOrderOptions(command).requiredOption("--to <id>", "the candidate that is to lead: its candidateId");
   },
-  async act(command, surroundings) {
+  async act(command, environment) {
     const { to } = command.opts<{ readonly to: string }>();
     checkName("candidateId", to);
     const outcome = await giveOrder(
       command,
-      surroundings,
+      environment,
       {
         question: `Hand it over to ${printable(to)}?`,
         check({ election, state, holder }) {
@@ -28,10 +28,10 @@ export const verb: Verb = {
           if (holder === to) throw new CommandError(EXIT.usage, `'${to}' leads '${election}' already.`);
         },
       },
-      async (order) => await transferTo(order, to, surroundings),
+      async (order) => await transferTo(order, to, environment),
     );
     if (outcome !== "accepted") throw new CommandError(EXIT.notElected, FAILURES[outcome](printable(to)));
-    teller(surroundings)(`${printable(to)} leads.`);
+    teller(environment)(`${printable(to)} leads.`);
     return EXIT.done;
   },
 };
@@ -41,9 +41,9 @@ const FAILURES: Readonly<Record<Exclude<TransferOutcome, "accepted">, (to: strin
   lost: (to) => `the term was over, or somebody other than ${to} leads. Look again with status.`,
 };
 
-async function transferTo({ store, election, ifTerm }: Order, to: string, surroundings: ProcessEnvironment): Promise<TransferOutcome> {
-  const signal = surroundings.untilStopped();
-  teller(surroundings)("the leader is asked to drain and to hand over; waiting for it.");
+async function transferTo({ store, election, ifTerm }: Order, to: string, environment: ProcessEnvironment): Promise<TransferOutcome> {
+  const signal = environment.untilStopped();
+  teller(environment)("the leader is asked to drain and to hand over; waiting for it.");
   try {
     return await store.transfer(election, to, { ifTerm, signal });
   } catch (error) {

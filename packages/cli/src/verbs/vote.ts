@@ -17,18 +17,18 @@ export const verb: Verb = {
         "With the same URL, `run` and `serve` are one of the servers and a candidate.",
     );
   },
-  async act(command, surroundings) {
-    const url = await storeUrl(command, surroundings);
+  async act(command, environment) {
+    const url = await storeUrl(command, environment);
     if (!/^votings?:.*[?&]server=/.test(url)) {
       throw new CommandError(
         EXIT.usage,
         "vote takes a store of voting: with 'server' and 'state': the name of this server and its directory.",
       );
     }
-    await using store = await openStore(command, surroundings);
-    teller(surroundings)(`votes, as one of ${store.members?.().length ?? 1} servers, until it is told to stop.`);
-    const stopped = surroundings.untilStopped();
-    while (!stopped.aborted) await sleep(surroundings.clock, A_DAY_MS, stopped).catch(() => undefined);
+    await using store = await openStore(command, environment);
+    teller(environment)(`votes, as one of ${store.members?.().length ?? 1} servers, until it is told to stop.`);
+    const stopped = environment.untilStopped();
+    while (!stopped.aborted) await sleep(environment.clock, A_DAY_MS, stopped).catch(() => undefined);
     return EXIT.done;
   },
 };

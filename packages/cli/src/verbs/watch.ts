@@ -19,15 +19,15 @@ export const verb: Verb = {
       "print JSON, an object a line",
     );
   },
-  async act(command, surroundings) {
+  async act(command, environment) {
     const [name] = command.processedArgs as [string | undefined];
     const { json } = command.opts<{ readonly json?: true }>();
-    const election = electionOf(command, surroundings, name);
-    await using store = await openUsedStore(command, surroundings);
-    const { clock, stdout } = surroundings;
+    const election = electionOf(command, environment, name);
+    await using store = await openUsedStore(command, environment);
+    const { clock, stdout } = environment;
     await checkAnswers(store, election);
-    const observer = new Observer({ store, election, clock, logger: loggerTo(teller(surroundings)) });
-    for await (const leader of observer.observe({ signal: surroundings.untilStopped() })) {
+    const observer = new Observer({ store, election, clock, logger: loggerTo(teller(environment)) });
+    for await (const leader of observer.observe({ signal: environment.untilStopped() })) {
       const at = timeOf(clock.wallMs());
       stdout.write(`${json ? JSON.stringify({ at, election, leader: leader ?? null }) : `${at}  ${lineOf(leader)}`}\n`);
     }

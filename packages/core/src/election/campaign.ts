@@ -10,7 +10,7 @@ import { CampaignStartLimiter } from "./campaign-start-limiter.ts";
 
 export interface CampaignOptions extends CampaignBackoffOptions {
   readonly candidacy: CandidateRequests;
-  readonly standingBack: Cooldown;
+  readonly cooldown: Cooldown;
   readonly election: string;
   readonly expiry: Expiry | undefined;
 }
@@ -52,7 +52,7 @@ export class Campaign {
   /** Separate from the polls' pace, so that no attempt is delayed by the polls before it. */
   readonly #attemptPace: PollRateLimit;
   readonly #order: AcquireOrder;
-  readonly #setbacks: CampaignBackoff;
+  readonly #backoff: CampaignBackoff;
   /** The first poll is acted on at once. Only standbys that have waited learn of something at the same instant. */
   #isFirst = true;
   /** The last poll; undefined after a failure, or after an attempt that used it. */
@@ -67,7 +67,7 @@ export class Campaign {
     this.#pollPace = new PollRateLimit(clock, timing);
     this.#attemptPace = new PollRateLimit(clock, timing);
     this.#order = new AcquireOrder(clock);
-    this.#setbacks = new CampaignBackoff(options);
+    this.#backoff = new CampaignBackoff(options);
   }
 
   /**
@@ -98,7 +98,7 @@ export class Campaign {
   }
 
   async #step(): Promise<Step> {
-    const { candidacy, contact, standingBack } = this.#options;
+    const { candidacy, contact, cooldown } = this.#options;
     const isProven = this.#isProvenFree;
     if (!isProven) {
       const paceMs = this.#paceMs(this.#pollPace);
@@ -106,7 +106,7 @@ export class Campaign {
       await this.#poll();
     }
     const { snapshot } = this.#last as Polled;
-    const standBackMs = standingBack.leftMs(snapshot);
+    const standBackMs = cooldown.leftMs(snapshot);
     if (standBackMs > 0) return { waitMs: Math.min(Math.max(this.#nextPollMs(), 1), standBackMs) };
     if (isProven || candidacy.mayTry(snapshot)) return await this.#acquire(this.#last as Polled);
     if (contact.needsProof) {
@@ -195,6 +195,6 @@ export class Campaign {
   #failed(error: unknown): Step {
     if (this.#signal.aborted) throw error;
     this.#last = undefined;
-    return { pauseMs: this.#setbacks.next(error) };
+    return { pauseMs: this.#backoff.next(error) };
   }
 }

@@ -56,7 +56,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #journal: Journal;
   readonly #announcements: ElectorReporter;
   readonly #candidacy: CandidateRequests;
-  readonly #standingBack: Cooldown;
+  readonly #cooldown: Cooldown;
   readonly #termOptions: LeaderTermOptions;
   /** The present term, until its task has settled and its lease is given up. */
   #term: LeaderTerm<LeadershipOf<Store>> | undefined;
@@ -87,7 +87,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.#store.warnings?.join(journal);
     const announcements = new ElectorReporter({ elector: this, clock: this.#clock, journal });
     this.#announcements = announcements;
-    this.#standingBack = new Cooldown(this.#clock, this.#timing.cooldownMs);
+    this.#cooldown = new Cooldown(this.#clock, this.#timing.cooldownMs);
     this.#candidacy = new CandidateRequests({
       ...common,
       election,
@@ -98,9 +98,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       },
       onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
-    const standingBack = this.#standingBack;
+    const cooldown = this.#cooldown;
     const onFinished = (): void => void (this.#term = undefined);
-    this.#termOptions = { ...common, announcements, journal, standingBack, owner: this, onFinished };
+    this.#termOptions = { ...common, announcements, journal, cooldown, owner: this, onFinished };
   }
 
   /** Reports whether this candidate is the leader at this moment. It is computed from the clocks at each call, never stored. */
@@ -185,7 +185,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     try {
       while (!signal.aborted) {
         this.#standBy();
-        await this.#standingBack.pause(signal, returns.pauseMs);
+        await this.#cooldown.pause(signal, returns.pauseMs);
         if (signal.aborted) return;
         const lease = await this.#campaign(signal);
         if (lease) await this.#lead(lease, counted, signal);
@@ -213,7 +213,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
         const lease = await this.#campaign(signal);
         const leadership = lease && (await this.#hold(lease, signal));
         if (leadership) return leadership;
-        await this.#standingBack.pause(signal);
+        await this.#cooldown.pause(signal);
         signal.throwIfAborted();
       }
     } finally {
@@ -408,7 +408,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     const campaign: CampaignOptions = {
       candidacy: this.#candidacy,
       contact: this.#contact,
-      standingBack: this.#standingBack,
+      cooldown: this.#cooldown,
       store: this.#store,
       election: this.election,
       clock: this.#clock,

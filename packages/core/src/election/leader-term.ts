@@ -22,7 +22,7 @@ export interface LeaderTermOptions extends TermAnnouncementsOptions {
   readonly store: LeaseStore;
   readonly wishes: TermAnnouncementsOptions["wishes"] &
     Pick<ElectorOptions, "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs">;
-  readonly standingBack: Cooldown;
+  readonly cooldown: Cooldown;
   /** The elector, whose tasks are recognized by it. */
   readonly owner: object;
   /** Called when the task has settled and the lease is given up. */
@@ -228,11 +228,11 @@ export class LeaderTerm<Led extends Leadership> {
   }
 
   #finish(reason: Error | undefined, released: boolean): void {
-    const { onFinished, standingBack, store } = this.#options;
+    const { onFinished, cooldown, store } = this.#options;
     if (!released) store.forget?.(this.#lease);
     onFinished();
     this.#stopListening?.();
-    standingBack.ended(this.term, isGivenUp(reason, released));
+    cooldown.ended(this.term, isGivenUp(reason, released));
     this.#announcements.finished(reason, released);
     this.#finished.resolve();
     this.#settled.resolve();

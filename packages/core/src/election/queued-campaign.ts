@@ -16,7 +16,7 @@ export class QueuedCampaign {
   readonly #options: CampaignOptions;
   readonly #queue: Queue;
   readonly #signal: AbortSignal;
-  readonly #setbacks: CampaignBackoff;
+  readonly #backoff: CampaignBackoff;
   /** Limits how often positions are taken and attempts are made, whatever the store returns. */
   readonly #pace: PollRateLimit;
   #place: Place | undefined;
@@ -29,7 +29,7 @@ export class QueuedCampaign {
     this.#options = options;
     this.#queue = queue;
     this.#signal = signal;
-    this.#setbacks = new CampaignBackoff(options);
+    this.#backoff = new CampaignBackoff(options);
     this.#pace = new PollRateLimit(options.clock, options.timing);
   }
 
@@ -80,11 +80,11 @@ export class QueuedCampaign {
 
   /** Waits until the cooldown is over. It polls meanwhile, because a newer term ends the cooldown sooner. */
   async #standBack(): Promise<void> {
-    const { candidacy, standingBack, clock, expiry } = this.#options;
+    const { candidacy, cooldown, clock, expiry } = this.#options;
     let snapshot: LeaseSnapshot | undefined;
-    while (standingBack.leftMs(snapshot) > 0) {
+    while (cooldown.leftMs(snapshot) > 0) {
       snapshot = await candidacy.read(expiry, this.#signal);
-      await sleep(clock, Math.min(standingBack.leftMs(snapshot), this.#setbacks.periodMs), this.#signal);
+      await sleep(clock, Math.min(cooldown.leftMs(snapshot), this.#backoff.periodMs), this.#signal);
     }
   }
 
@@ -97,7 +97,7 @@ export class QueuedCampaign {
   async #failed(failure: unknown): Promise<undefined> {
     if (this.#signal.aborted) return;
     const { clock, timing } = this.#options;
-    const waitMs = this.#setbacks.next(failure);
+    const waitMs = this.#backoff.next(failure);
     // An outage costs no candidate its position. But a candidate that can neither lead nor be passed blocks the others, so it
     // leaves after a whole lease.
     const isStuck = clock.monotonicMs() - this.#harmlessMs >= timing.leaseDurationMs;

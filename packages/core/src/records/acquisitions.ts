@@ -33,24 +33,24 @@ export class Acquisitions {
 
   async attempt(request: AcquireRequest): Promise<AcquireOutcome> {
     const { election, candidateId, reservation, expiry } = request;
-    const sighting = await this.#basis(request);
-    const current = sighting && this.#seen.snapshot(election, sighting, expiry);
-    if (sighting?.isMissing) {
-      const record = heldLostRecord(sighting.record, request.leaseDurationMs);
-      await this.#seen.restartAge(election, { record, version: sighting.version }, request);
+    const observed = await this.#basis(request);
+    const current = observed && this.#seen.snapshot(election, observed, expiry);
+    if (observed?.isMissing) {
+      const record = heldLostRecord(observed.record, request.leaseDurationMs);
+      await this.#seen.restartAge(election, { record, version: observed.version }, request);
       return { acquired: false, current };
     }
     if (current && !mayAcquire(current, candidateId, reservation?.group)) {
-      if (current.undated) await this.#seen.restartAge(election, sighting, request);
+      if (current.undated) await this.#seen.restartAge(election, observed, request);
       return { acquired: false, current };
     }
 
-    const record = this.#recordOf(sighting, request);
+    const record = this.#recordOf(observed, request);
     const grantedAt = instantOf(this.#seen.clock);
     // The version is copied here, because the observed record may change while the request is under way.
-    const attempt = { request, record, condition: sighting?.version, grantedAt };
+    const attempt = { request, record, condition: observed?.version, grantedAt };
     try {
-      const version = await this.#seen.write(election, record, sighting, request);
+      const version = await this.#seen.write(election, record, observed, request);
       if (version !== undefined) return { acquired: true, lease: this.#leases.take(election, { record, version }, grantedAt) };
     } catch (error) {
       if (!isUnknown(error)) throw error;
@@ -76,10 +76,10 @@ export class Acquisitions {
     return isUsable || isAbsent ? last : await this.#seen.read(election, request);
   }
 
-  #recordOf(sighting: ObservedRecord | undefined, request: AcquireRequest): LeaseRecord {
+  #recordOf(observed: ObservedRecord | undefined, request: AcquireRequest): LeaseRecord {
     const { election, candidateId, value, leaseDurationMs, renewIntervalMs, reservation, aboveTerm = 0 } = request;
     const { clock } = this.#seen;
-    const term = Math.max((sighting?.record.term ?? 0) + 1, request.minTerm ?? 1);
+    const term = Math.max((observed?.record.term ?? 0) + 1, request.minTerm ?? 1);
     if (term <= aboveTerm) throw new TermRegressedError(election, term - 1, aboveTerm);
     checkTerm("the next term", term);
     return {
@@ -120,14 +120,14 @@ export class Acquisitions {
    */
   async #resolve({ request, record, condition, grantedAt }: Attempt, lost: Error | undefined): Promise<AcquireOutcome> {
     const { election } = request;
-    const sighting = await this.#seen.read(election, request).catch(() => undefined);
-    if (sighting && sighting.record.termId === record.termId && !sighting.record.broken) {
-      if (this.#seen.showsUndurable) return await this.#confirm(election, sighting, request);
-      return { acquired: true, lease: this.#leases.take(election, sighting, grantedAt) };
+    const observed = await this.#seen.read(election, request).catch(() => undefined);
+    if (observed && observed.record.termId === record.termId && !observed.record.broken) {
+      if (this.#seen.showsUndurable) return await this.#confirm(election, observed, request);
+      return { acquired: true, lease: this.#leases.take(election, observed, grantedAt) };
     }
     // From here on nobody leads on this term. The write may still be under way; if it arrives, the term counts as abandoned.
     this.#seen.abandoned.add(election, record.termId ?? "", condition);
-    if (lost !== undefined && (!sighting || condition === sighting.version)) throw lost;
+    if (lost !== undefined && (!observed || condition === observed.version)) throw lost;
     const known = this.#seen.last(election);
     const current = known && !known.outdated ? this.#seen.snapshot(election, known, request.expiry) : undefined;
     return { acquired: false, current };

@@ -143,9 +143,9 @@ export class HeldLeases {
     const { election } = lease;
     const shown = this.#seen.last(election);
     const isNews = shown && !shown.outdated && shown.version !== holding.version;
-    const sighting = isNews ? shown : await this.#seen.read(election, limits);
-    if (!sighting || isLost(sighting.record)) return lost("missing", false, "its record is gone from the store");
-    const { record, version } = sighting;
+    const observed = isNews ? shown : await this.#seen.read(election, limits);
+    if (!observed || isLost(observed.record)) return lost("missing", false, "its record is gone from the store");
+    const { record, version } = observed;
     if (record.termId !== lease.termId) {
       if (record.termId === null && record.term === lease.term && record.broken) {
         return lost("broken", false, `an administrator broke it at once ("${record.broken.reason}")`);

@@ -85,8 +85,8 @@ export class RecordCache {
   }
 
   /** Returns the election as this process sees it. Only this process knows of the terms that it has abandoned. */
-  snapshot(election: string, sighting: ObservedRecord, expiry: Expiry | undefined): LeaseSnapshot {
-    return snapshotOf(election, sighting, { expiry, abandonedHoldMs: this.abandoned.holdMs(election, sighting.record) });
+  snapshot(election: string, observed: ObservedRecord, expiry: Expiry | undefined): LeaseSnapshot {
+    return snapshotOf(election, observed, { expiry, abandonedHoldMs: this.abandoned.holdMs(election, observed.record) });
   }
 
   /** Reads the record. Where `consistent` is false, the reply may lag behind the last write. */
@@ -169,10 +169,10 @@ export class RecordCache {
       return outcome.version;
     }
     this.#absent.delete(election);
-    const sighting = this.last(election);
+    const observed = this.last(election);
     if (outcome.current) this.#saw(election, outcome.current, sentAt);
     // The service did not say which record has replaced the observed one.
-    else if (sighting?.version === ifVersion) sighting?.outdate();
+    else if (observed?.version === ifVersion) observed?.outdate();
     return undefined;
   }
 
@@ -199,8 +199,8 @@ export class RecordCache {
       known.update(reading);
       return known;
     }
-    const sighting = new ObservedRecord(this.clock, this.#records.capabilities.storeClock, reading);
-    this.#sightings.set(election, sighting);
-    return sighting;
+    const observed = new ObservedRecord(this.clock, this.#records.capabilities.storeClock, reading);
+    this.#sightings.set(election, observed);
+    return observed;
   }
 }

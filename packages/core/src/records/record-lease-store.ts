@@ -134,17 +134,17 @@ export class RecordLeaseStore implements LeaseStore {
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {
-    const sighting = this.#seen.last(election);
-    if (!sighting) return retryPeriodMs;
+    const observed = this.#seen.last(election);
+    if (!observed) return retryPeriodMs;
     // A standby that waits for the lease to expire needs the observation again.
-    this.#seen.keep(election, 2 * Math.max(retryPeriodMs, sighting.record.leaseDurationMs));
+    this.#seen.keep(election, 2 * Math.max(retryPeriodMs, observed.record.leaseDurationMs));
     // Vacant, but not acquired: the race was lost, or a reservation blocks it. Jitter keeps the losers apart.
-    if (sighting.record.termId === null) return retryPeriodMs * (0.5 + this.clock.random() / 2);
-    const [ageMs] = sighting.ageMs("observed");
-    const untilExpiryMs = Math.max(sighting.record.leaseDurationMs - ageMs, 0) + 1;
+    if (observed.record.termId === null) return retryPeriodMs * (0.5 + this.clock.random() / 2);
+    const [ageMs] = observed.ageMs("observed");
+    const untilExpiryMs = Math.max(observed.record.leaseDurationMs - ageMs, 0) + 1;
     // Expired, but not acquired: it is another candidate's turn, or nobody competes here.
     if (untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.clock.random() / 2);
-    const untilRenewalMs = sighting.nextRenewalLookMs();
+    const untilRenewalMs = observed.nextRenewalLookMs();
     if (this.watch) return Math.min(untilExpiryMs, untilRenewalMs);
     const looks = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));
     return Math.min(untilExpiryMs, untilRenewalMs / looks);
@@ -175,14 +175,14 @@ export class RecordLeaseStore implements LeaseStore {
    * Returns the election as an administrator finds it. Only the record counts, and not the terms that this process has abandoned.
    */
   async #standing(election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
-    const sighting = await this.#seen.read(election, limits);
-    if (!sighting) return undefined;
-    const { record, version } = sighting;
+    const observed = await this.#seen.read(election, limits);
+    if (!observed) return undefined;
+    const { record, version } = observed;
     const view = { expiry: "observed" } as const;
-    const snapshot = snapshotOf(election, sighting, view);
+    const snapshot = snapshotOf(election, observed, view);
     return {
       snapshot,
-      ...(barOf(record, "pause") ? { beneathPause: snapshotOf(election, sighting, { ...view, ignoresPause: true }) } : {}),
+      ...(barOf(record, "pause") ? { beneathPause: snapshotOf(election, observed, { ...view, ignoresPause: true }) } : {}),
       lastHolder: record.candidateId ?? undefined,
       isCarriedOut: ({ id }) => record.broken?.id === id || barOf(record, "transfer")?.id === id,
       carryOut: async (order) => {

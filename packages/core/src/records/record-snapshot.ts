@@ -18,10 +18,10 @@ export interface SnapshotView {
 }
 
 /** Returns the election as an observed record shows it. */
-export function snapshotOf(election: string, sighting: ObservedRecord, view: SnapshotView): LeaseSnapshot {
+export function snapshotOf(election: string, observed: ObservedRecord, view: SnapshotView): LeaseSnapshot {
   const { expiry, abandonedHoldMs } = view;
-  const { record } = sighting;
-  const ageMs = sighting.ageMs(expiry);
+  const { record } = observed;
+  const ageMs = observed.ageMs(expiry);
   const isAbandoned = abandonedHoldMs !== undefined;
   const vacant = record.termId === null || isAbandoned;
   const state = vacant ? "vacant" : leaseState(record, ageMs);
@@ -34,7 +34,7 @@ export function snapshotOf(election: string, sighting: ObservedRecord, view: Sna
     ...(view.ignoresPause ? { pause: undefined } : {}),
   });
   const isUndated =
-    sighting.isMissing || (sighting.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && sighting.isAgeUnknown);
+    observed.isMissing || (observed.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && observed.isAgeUnknown);
   return {
     election,
     state,

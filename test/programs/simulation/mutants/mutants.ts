@@ -238,8 +238,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ACQUISITIONS,
-        find: "      const version = await this.#seen.write(election, record, sighting, request);\n",
-        replace: `      let version = await this.#seen.write(election, record, sighting, request);
+        find: "      const version = await this.#seen.write(election, record, observed, request);\n",
+        replace: `      let version = await this.#seen.write(election, record, observed, request);
       if (version === undefined) {
         const now = await this.#seen.read(election, request);
         version = await this.#seen.write(election, { ...record, term: (now?.record.term ?? 0) + 1 }, now, request);
@@ -257,8 +257,8 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: ACQUISITIONS,
         find: "    if (current && !mayAcquire(current, candidateId, reservation?.group)) {",
-        replace: `    if (sighting?.record.termId && sighting.record.candidateId === candidateId) {
-      return { acquired: true, lease: this.#leases.take(election, sighting, instantOf(this.#seen.clock)) };
+        replace: `    if (observed?.record.termId && observed.record.candidateId === candidateId) {
+      return { acquired: true, lease: this.#leases.take(election, observed, instantOf(this.#seen.clock)) };
     }
     if (current && !mayAcquire(current, candidateId, reservation?.group)) {`,
       },

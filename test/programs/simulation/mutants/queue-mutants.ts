@@ -88,8 +88,8 @@ const BUGS: ReadonlyArray<Omit<Mutant, "stores">> = [
       },
       {
         file: QUEUE_PLACE,
-        find: "holdingOf(this.#candidate, term, standing.sighting.revision, grantedAt)",
-        replace: "holdingOf(this.#candidate, term, standing.sighting.revision, instantOf(clock))",
+        find: "holdingOf(this.#candidate, term, standing.observed.revision, grantedAt)",
+        replace: "holdingOf(this.#candidate, term, standing.observed.revision, instantOf(clock))",
       },
     ],
   },

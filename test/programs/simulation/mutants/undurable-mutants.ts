@@ -14,7 +14,7 @@ export const UNDURABLE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "packages/core/src/records/acquisitions.ts",
-        find: "if (this.#seen.showsUndurable) return await this.#confirm(election, sighting, request);",
+        find: "if (this.#seen.showsUndurable) return await this.#confirm(election, observed, request);",
         replace: "",
       },
     ],

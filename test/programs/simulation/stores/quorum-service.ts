@@ -284,13 +284,13 @@ export class QuorumService implements RecordService, MemberFaults {
     return others.indexOf(member) < this.#majority - 1 === former.processes.has(process);
   }
 
-  #passage(process: ProcessClock, service: SimulatedRecordService, member: number, weather: Passage): Passage {
+  #passage(process: ProcessClock, service: SimulatedRecordService, member: number, networkFaults: Passage): Passage {
     const isFormer = service === this.#former?.service;
     if (isFormer && this.#former?.isAway) return { arrivals: [] };
-    if (this.#isCalm) return weather;
+    if (this.#isCalm) return networkFaults;
     if (this.#isBeyond(process, member)) return { arrivals: [] };
     const prompt = (): number => 0.1 + this.#random.next() * 15;
-    const passage = this.#forgets ? { arrivals: [{ afterMs: prompt(), replyAfterMs: prompt() }] } : weather;
+    const passage = this.#forgets ? { arrivals: [{ afterMs: prompt(), replyAfterMs: prompt() }] } : networkFaults;
     if (this.#fault?.member !== member || isFormer) return passage;
     switch (this.#fault.how) {
       case "down":

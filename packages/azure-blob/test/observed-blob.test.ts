@@ -58,8 +58,8 @@ describe("after one more read, an observation", () => {
 });
 
 describe("the snapshot of a blob", () => {
-  const shown = (sighting: ObservedBlob, { isOurs = false, afterMs = 0 } = {}): object =>
-    snapshotOf("e", sighting, isOurs, SEEN_MS + afterMs);
+  const shown = (observed: ObservedBlob, { isOurs = false, afterMs = 0 } = {}): object =>
+    snapshotOf("e", observed, isOurs, SEEN_MS + afterMs);
   const plain = { election: "e", term: 7, leaseDurationMs: LEASE_MS };
   const named = { ...plain, holder: "a", value: "v" };
 
@@ -132,12 +132,12 @@ describe("the rest of a reservation", () => {
   const reservation = { group: "west", durationMs: 10_000.5 };
 
   it("counts from the last write, in whole milliseconds, rounded up, and is undefined in the end", () => {
-    const sighting = seen({ unchangedMs: 4_000, term: { reservation } });
-    expect(reservationLeft(sighting, SEEN_MS + 1_000)).toEqual({ group: "west", durationMs: 5_001 });
-    expect(reservationLeft(sighting, SEEN_MS + 6_000)).toEqual({ group: "west", durationMs: 1 });
-    expect(reservationLeft(sighting, SEEN_MS + 6_001)).toBeUndefined();
-    expect(barOfFree(sighting, SEEN_MS)).toEqual({ kind: "reservation", group: "west" });
-    expect(barOfFree(sighting, SEEN_MS + 6_001)).toBeUndefined();
+    const observed = seen({ unchangedMs: 4_000, term: { reservation } });
+    expect(reservationLeft(observed, SEEN_MS + 1_000)).toEqual({ group: "west", durationMs: 5_001 });
+    expect(reservationLeft(observed, SEEN_MS + 6_000)).toEqual({ group: "west", durationMs: 1 });
+    expect(reservationLeft(observed, SEEN_MS + 6_001)).toBeUndefined();
+    expect(barOfFree(observed, SEEN_MS)).toEqual({ kind: "reservation", group: "west" });
+    expect(barOfFree(observed, SEEN_MS + 6_001)).toBeUndefined();
   });
 
   it("is undefined without a reservation, and after an administrator's break or transfer", () => {
@@ -153,16 +153,16 @@ describe("the target of a transfer", () => {
   const to = { kind: "transfer", candidateId: "b" };
 
   it("has its time from the order on, if the order is in the metadata", () => {
-    const sighting = seen({ unchangedMs: 4_000, term: { order: { id: "1", transfer } } });
-    expect(barOfFree(sighting, SEEN_MS + 5_999)).toEqual(to);
-    expect(barOfFree(sighting, SEEN_MS + 6_000)).toBeUndefined();
+    const observed = seen({ unchangedMs: 4_000, term: { order: { id: "1", transfer } } });
+    expect(barOfFree(observed, SEEN_MS + 5_999)).toEqual(to);
+    expect(barOfFree(observed, SEEN_MS + 6_000)).toBeUndefined();
   });
 
   it("has its time from the read of the broken lease on, if the order is in a note", () => {
-    const sighting = seen({ leaseState: "broken", brokenSinceMs: SEEN_MS, note: { id: "1", term: 7, transfer } });
-    expect(barOfFree(sighting, SEEN_MS + 9_999)).toEqual(to);
-    expect(barOfFree(sighting, SEEN_MS + 10_000)).toBeUndefined();
-    expect(barOfFree({ ...sighting, brokenSinceMs: undefined }, SEEN_MS + 60_000)).toEqual(to);
+    const observed = seen({ leaseState: "broken", brokenSinceMs: SEEN_MS, note: { id: "1", term: 7, transfer } });
+    expect(barOfFree(observed, SEEN_MS + 9_999)).toEqual(to);
+    expect(barOfFree(observed, SEEN_MS + 10_000)).toBeUndefined();
+    expect(barOfFree({ ...observed, brokenSinceMs: undefined }, SEEN_MS + 60_000)).toEqual(to);
   });
 
   it.each([
@@ -170,10 +170,10 @@ describe("the target of a transfer", () => {
     [{ holdMs: 3_000 }, 70_000],
     [{ leaseDurationMs: undefined }, 70_000],
   ])("has no time left, for a new process, once a term with %j must have been over for that long", (term, mostMs) => {
-    const sighting = seen({ leaseState: "broken", note: { id: "1", term: 7, transfer }, term });
-    expect(barOfFree({ ...sighting, noteAgeMs: mostMs }, SEEN_MS)).toEqual(to);
-    expect(barOfFree({ ...sighting, noteAgeMs: mostMs + 1 }, SEEN_MS)).toBeUndefined();
-    expect(barOfFree({ ...sighting, noteAgeMs: undefined }, SEEN_MS)).toEqual(to);
+    const observed = seen({ leaseState: "broken", note: { id: "1", term: 7, transfer }, term });
+    expect(barOfFree({ ...observed, noteAgeMs: mostMs }, SEEN_MS)).toEqual(to);
+    expect(barOfFree({ ...observed, noteAgeMs: mostMs + 1 }, SEEN_MS)).toBeUndefined();
+    expect(barOfFree({ ...observed, noteAgeMs: undefined }, SEEN_MS)).toEqual(to);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { DeliveryLog } from "./witness.ts";
 
 /** The time in which a handler worked and its leadership was valid. */
-export interface Reign {
+export interface LedTerm {
   readonly id: string;
   readonly election: string;
   readonly term: number;
@@ -13,11 +13,11 @@ export interface Reign {
  * Returns the time of each handler, if it had any. It ends when the handler returned, its process was found dead, or its
  * leadership was over by its last report, whichever comes first.
  */
-export function reignsOf(deliveries: readonly DeliveryLog[]): readonly Reign[] {
+export function reignsOf(deliveries: readonly DeliveryLog[]): readonly LedTerm[] {
   return deliveries.flatMap(({ id, election, started, returnedMs = Infinity, diedMs = Infinity, validUntilMs = Infinity }) => {
     if (!started) return [];
-    const reign = { id, election, term: started.term, fromMs: started.atMs, toMs: Math.min(returnedMs, diedMs, validUntilMs) };
-    return reign.toMs > reign.fromMs ? [reign] : [];
+    const ledTerm = { id, election, term: started.term, fromMs: started.atMs, toMs: Math.min(returnedMs, diedMs, validUntilMs) };
+    return ledTerm.toMs > ledTerm.fromMs ? [ledTerm] : [];
   });
 }
 
@@ -29,9 +29,9 @@ export function checkReigns(deliveries: readonly DeliveryLog[]): string[] {
   ]);
 }
 
-function overlaps(reigns: readonly Reign[]): string[] {
-  return reigns.flatMap((one, at) =>
-    reigns.slice(at + 1).flatMap((other) => {
+function overlaps(ledTerms: readonly LedTerm[]): string[] {
+  return ledTerms.flatMap((one, at) =>
+    ledTerms.slice(at + 1).flatMap((other) => {
       const bothMs = Math.min(one.toMs, other.toMs) - Math.max(one.fromMs, other.fromMs);
       if (bothMs <= 0) return [];
       return [`${named(one)} and ${named(other)} led '${one.election}' at once for ${bothMs.toFixed(1)} ms`];
@@ -45,10 +45,10 @@ function badTerms(deliveries: readonly DeliveryLog[]): string[] {
     .map(({ id, started, acquired }) => `${id} acquired term ${acquired?.term}, and its handler was told ${started?.term}`);
   // Use the order in which handlers began. A process that acquires and dies, or that starts after its lease, has no effect that
   // others could observe.
-  const reigns = reignsOf(deliveries).toSorted((one, other) => one.fromMs - other.fromMs);
-  const fallen = reigns.flatMap((reign, at) => {
-    const before = reigns[at - 1];
-    return before && before.term > reign.term ? [`${named(reign)} came after ${named(before)} in '${reign.election}'`] : [];
+  const ledTerms = reignsOf(deliveries).toSorted((one, other) => one.fromMs - other.fromMs);
+  const fallen = ledTerms.flatMap((ledTerm, at) => {
+    const before = ledTerms[at - 1];
+    return before && before.term > ledTerm.term ? [`${named(ledTerm)} came after ${named(before)} in '${ledTerm.election}'`] : [];
   });
   const byTerm = Map.groupBy(
     deliveries.filter(({ acquired }) => acquired),
@@ -60,6 +60,6 @@ function badTerms(deliveries: readonly DeliveryLog[]): string[] {
   return [...wrong, ...fallen, ...shared];
 }
 
-function named({ id, term }: Reign): string {
+function named({ id, term }: LedTerm): string {
   return `${id} in term ${term}`;
 }

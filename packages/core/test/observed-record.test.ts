@@ -9,9 +9,9 @@ const record = { term: 1, termId: "t", nonce: "n", leaseDurationMs: 15_000, rene
 test("the last sixteen versions are known to have passed", () => {
   const clock = new VirtualClock();
   const sentAt = instantOf(clock);
-  const sighting = new ObservedRecord(clock, undefined, { record, version: "0", sentAt });
-  for (let version = 1; version <= 17; version += 1) sighting.update({ record, version: String(version), sentAt });
-  const isPast = (version: number): boolean => sighting.isPast({ data: record, version: String(version) });
+  const observed = new ObservedRecord(clock, undefined, { record, version: "0", sentAt });
+  for (let version = 1; version <= 17; version += 1) observed.update({ record, version: String(version), sentAt });
+  const isPast = (version: number): boolean => observed.isPast({ data: record, version: String(version) });
 
   expect([0, 1, 16, 17].map(isPast)).toEqual([false, true, true, false]);
 });
@@ -24,15 +24,15 @@ test("a nonce counts from the time that the first read of it states, and from no
     sentAt: instantOf(clock),
     nonceKnownForMs,
   });
-  const sighting = new ObservedRecord(clock, undefined, reading("first", 2_000));
-  const leastMs = (): number => sighting.ageMs("observed")[0];
+  const observed = new ObservedRecord(clock, undefined, reading("first", 2_000));
+  const leastMs = (): number => observed.ageMs("observed")[0];
   expect(leastMs()).toBe(2_000);
   await clock.advance(1_000);
-  sighting.update(reading("first", 9_000));
+  observed.update(reading("first", 9_000));
   expect(leastMs()).toBe(3_000);
 
-  sighting.update(reading("second", 500));
+  observed.update(reading("second", 500));
   expect(leastMs()).toBe(500);
-  sighting.update(reading("third"));
+  observed.update(reading("third"));
   expect(leastMs()).toBe(0);
 });
