@@ -1,4 +1,5 @@
-import type { Clock, Elector, ElectorEvents } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
+import type { Elector, ElectorEvents } from "@leasehold/core";
 
 /** The names of all events of an elector. */
 export const EVENT_NAMES: ReadonlyArray<keyof ElectorEvents> = [

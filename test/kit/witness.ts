@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { inspect } from "node:util";
-import { REQUEST_CHANNEL, STATE_CHANNEL, type StoreError, type StoreRequest } from "@leasehold/core";
+import { REQUEST_CHANNEL, STATE_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
+import type { StoreError } from "@leasehold/core";
 import { expect } from "vitest";
 import { failureOf } from "./failure.ts";
 

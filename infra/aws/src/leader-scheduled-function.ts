@@ -1,5 +1,6 @@
 import { ConfigurationError } from "@leasehold/core";
-import { checkName, ELECTION_DIMENSION, isDimensionValue, METRICS_NAMESPACE } from "@leasehold/core/provider";
+import { checkName } from "@leasehold/core/provider";
+import { ELECTION_DIMENSION, isDimensionValue, METRICS_NAMESPACE } from "@leasehold/core/diagnostics";
 import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import { Role, ServicePrincipal, type IGrantable, type IPrincipal, type IRole } from "aws-cdk-lib/aws-iam";
 import { Architecture, Runtime } from "aws-cdk-lib/aws-lambda";

@@ -1,6 +1,6 @@
 import type { BlobLeaseClient } from "@azure/storage-blob";
-import { ForeignRecordError, TermRegressedError } from "@leasehold/core";
 import {
+  ForeignRecordError,
   checkTerm,
   instantOf,
   mayAcquire,
@@ -9,6 +9,7 @@ import {
   type Instant,
   type Lease,
 } from "@leasehold/core/provider";
+import { TermRegressedError } from "@leasehold/core";
 import { conditionFailed, failureOf, isGone, isTaken, lossOf, mayHaveBeenApplied } from "./azure-blob-errors.ts";
 import type { Orphan } from "./orphans.ts";
 import type { StoreParts } from "./parts.ts";

@@ -1,5 +1,4 @@
-import { ForeignRecordError } from "@leasehold/core";
-import type { AdminStore, Order, OrderLimits, ElectionState } from "@leasehold/core/provider";
+import { ForeignRecordError, type AdminStore, type Order, type OrderLimits, type ElectionState } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, lossOf, STORE_NAME } from "./azure-blob-errors.ts";
 import type { StoreParts } from "./parts.ts";
 import { BREAK_AT_EXPIRY_S, BREAK_NOW_S, type BlobRequests } from "./requests.ts";

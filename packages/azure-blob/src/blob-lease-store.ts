@@ -1,19 +1,15 @@
 import type { BlobClient } from "@azure/storage-blob";
 import {
   ConfigurationError,
-  systemClock,
   UnsupportedError,
   type BreakOptions,
   type BreakOutcome,
   type CheckOptions,
   type CheckReport,
-  type Clock,
   type Leadership,
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
-  type OccurrenceOptions,
-  type OccurrenceStore,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -21,6 +17,10 @@ import {
   type TransferOutcome,
 } from "@leasehold/core";
 import {
+  systemClock,
+  type Clock,
+  type OccurrenceOptions,
+  type OccurrenceStore,
   cannotPause,
   Administration,
   checkName,

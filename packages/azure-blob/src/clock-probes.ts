@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { DEFAULT_REQUEST_TIMEOUT_MS, sleep, type ServiceClock } from "@leasehold/core/provider";
+import { type Clock, DEFAULT_REQUEST_TIMEOUT_MS, sleep, type ServiceClock } from "@leasehold/core/provider";
 import { SHARP_MS } from "./grid-aim.ts";
 import type { BlobReader } from "./reader.ts";
 

@@ -1,5 +1,6 @@
 import type { BlobClient } from "@azure/storage-blob";
-import { ConfigurationError, FencedError, ForeignRecordError, type Leadership } from "@leasehold/core";
+import { ConfigurationError, FencedError, type Leadership } from "@leasehold/core";
+import { ForeignRecordError } from "@leasehold/core/provider";
 import { wholeNumber, type Metadata } from "./schema.ts";
 
 const FENCE_PREFIX = "leasehold_fence_";

@@ -1,5 +1,6 @@
 import type { BlobClient, BlobHTTPHeaders } from "@azure/storage-blob";
-import type { Clock, Leadership } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
+import type { Leadership } from "@leasehold/core";
 import { FencedWrite } from "./fenced-write.ts";
 
 export interface FenceOptions {

@@ -1,5 +1,6 @@
 import type { BlobClient } from "@azure/storage-blob";
-import { ConfigurationError, FencedError, isLeaseholdError, StoreError, type Clock, type Leadership } from "@leasehold/core";
+import { ConfigurationError, FencedError, isLeaseholdError, StoreError, type Leadership } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, isContainerGone, isGone, mayHaveBeenApplied, STORE_NAME } from "./azure-blob-errors.ts";
 import { checkFence, fenceOf, WRITE_KEY, withoutFence } from "./fence-metadata.ts";
 import { GuardedBlobs, type Target } from "./guarded-blobs.ts";

@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import type { ServiceClock } from "@leasehold/core/provider";
+import type { Clock, ServiceClock } from "@leasehold/core/provider";
 import type { Grid } from "./schema.ts";
 
 /** A holder learns the service's clock to this accuracy before its grid counts as sharp. */

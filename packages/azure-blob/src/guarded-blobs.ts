@@ -1,5 +1,5 @@
-import type { Clock, Leadership } from "@leasehold/core";
-import { ExpiringMap } from "@leasehold/core/provider";
+import { type Clock, ExpiringMap } from "@leasehold/core/provider";
+import type { Leadership } from "@leasehold/core";
 import type { Metadata } from "./schema.ts";
 
 /** A blob as a fenced writer last saw it. */

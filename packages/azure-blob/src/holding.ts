@@ -1,6 +1,6 @@
 import type { BlobLeaseClient } from "@azure/storage-blob";
-import { ConfigurationError, type Clock } from "@leasehold/core";
-import { holderElapsedMs, type Instant, type Lease } from "@leasehold/core/provider";
+import { ConfigurationError } from "@leasehold/core";
+import { type Clock, holderElapsedMs, type Instant, type Lease } from "@leasehold/core/provider";
 import { STORE_NAME } from "./azure-blob-errors.ts";
 import type { Metadata, TermMetadata } from "./schema.ts";
 

@@ -6,8 +6,8 @@ import {
   type StoragePipelineOptions,
   type StorageSharedKeyCredential,
 } from "@azure/storage-blob";
-import { ConfigurationError, type Clock } from "@leasehold/core";
-import { checkOptions } from "@leasehold/core/provider";
+import { ConfigurationError } from "@leasehold/core";
+import { type Clock, checkOptions } from "@leasehold/core/provider";
 
 /** A source of tokens, such as those of `@azure/identity`. */
 export interface TokenCredential {

@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { ExpiringMap } from "@leasehold/core/provider";
+import { type Clock, ExpiringMap } from "@leasehold/core/provider";
 import type { BlobRequests, CallLimits } from "./requests.ts";
 import type { ObservedBlob } from "./observed-blob.ts";
 

@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import type { ServiceClock } from "@leasehold/core/provider";
+import type { Clock, ServiceClock } from "@leasehold/core/provider";
 import type { ClockProbes } from "./clock-probes.ts";
 import type { Holdings } from "./holding.ts";
 import type { Orphans } from "./orphans.ts";

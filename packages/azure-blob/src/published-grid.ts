@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { shareLimits, type RequestLimits, type ServiceClock } from "@leasehold/core/provider";
+import { type Clock, shareLimits, type RequestLimits, type ServiceClock } from "@leasehold/core/provider";
 import { SHARP_MS } from "./grid-aim.ts";
 import type { HeldBlobLease } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";

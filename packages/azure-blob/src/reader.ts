@@ -1,5 +1,5 @@
-import { ForeignRecordError, type Clock, type LeaseSnapshot } from "@leasehold/core";
-import { ExpiringMap } from "@leasehold/core/provider";
+import { ForeignRecordError, type Clock, ExpiringMap } from "@leasehold/core/provider";
+import type { LeaseSnapshot } from "@leasehold/core";
 import type { HeldBlobLease, Holdings } from "./holding.ts";
 import type { BlobRequests, CallLimits } from "./requests.ts";
 import { decodeNote, decodeTerm, type BreakNote } from "./schema.ts";

@@ -1,5 +1,5 @@
-import type { Reservation } from "@leasehold/core";
 import {
+  type Reservation,
   holderElapsedMs,
   shareLimits,
   type ReleaseOptions,

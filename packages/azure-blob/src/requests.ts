@@ -1,6 +1,6 @@
 import type { BlobClient, BlobGetPropertiesResponse, BlobLeaseClient, BlockBlobClient } from "@azure/storage-blob";
-import { ConfigurationError, type Clock } from "@leasehold/core";
-import { sendRequest, type RequestLimits, type RequestOptions, type ServiceClock } from "@leasehold/core/provider";
+import { ConfigurationError } from "@leasehold/core";
+import { type Clock, sendRequest, type RequestLimits, type RequestOptions, type ServiceClock } from "@leasehold/core/provider";
 import {
   conditionFailed,
   failureOf,

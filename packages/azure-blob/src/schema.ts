@@ -1,5 +1,4 @@
-import type { Reservation } from "@leasehold/core";
-import type { Interval } from "@leasehold/core/provider";
+import type { Reservation, Interval } from "@leasehold/core/provider";
 
 /**
  * The metadata of an election's blob. Only the holder writes it, under the lease. The exception is an administrator's order while

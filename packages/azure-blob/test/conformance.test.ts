@@ -1,6 +1,6 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import type { GuardedText, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { afterAll, beforeAll } from "vitest";
 import { BlobWorld } from "./blob-world.ts";
 import { startAzurite, type Azurite } from "@leasehold/test-kit/backends/azurite";

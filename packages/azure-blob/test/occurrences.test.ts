@@ -1,12 +1,6 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
-import {
-  ConfigurationError,
-  Elector,
-  type LeaderTask,
-  type OccurrenceLeadership,
-  type OccurrenceStore,
-  type TryRunOutcome,
-} from "@leasehold/core";
+import { ConfigurationError, Elector, type LeaderTask, type OccurrenceLeadership, type TryRunOutcome } from "@leasehold/core";
+import type { OccurrenceStore } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import type { BlobWorld } from "./blob-world.ts";

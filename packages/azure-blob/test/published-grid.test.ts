@@ -1,6 +1,6 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
-import { Elector, type Clock } from "@leasehold/core";
-import type { Lease } from "@leasehold/core/provider";
+import { Elector } from "@leasehold/core";
+import type { Clock, Lease } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import type { BlobWorld } from "./blob-world.ts";

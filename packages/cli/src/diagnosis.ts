@@ -28,7 +28,10 @@ export interface DoctorTarget {
 }
 
 /** Yields one finding per check, and stops at the first failure. Checks without a request to the store come first. */
-export async function* diagnose(patient: DoctorTarget, environment: ProcessEnvironment): AsyncGenerator<Finding, void, undefined> {
+export async function* diagnose(
+  patient: DoctorTarget,
+  environment: ProcessEnvironment,
+): AsyncGenerator<Finding, void, undefined> {
   const { url, election, leaseDurationMs } = patient;
   const opened = await tried("store", async () => await environment.openStore(url));
   if ("failure" in opened) return yield opened.failure;

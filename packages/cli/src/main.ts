@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { systemClock } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { runCommand } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
 import { takeOverConsole } from "./output/console.ts";

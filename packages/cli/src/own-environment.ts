@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { systemClock } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { NpxWatch } from "./run/npx-watch.ts";
 import { storeFromUrl, usedStoreFromUrl } from "./store-url/store-from-url.ts";
 import type { Output, ProcessEnvironment } from "./process-environment.ts";

@@ -1,4 +1,5 @@
-import type { Clock, LeaseStore } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
+import type { LeaseStore } from "@leasehold/core";
 
 /** A destination for the output of a verb. */
 export interface Output {

@@ -1,5 +1,6 @@
 import { channel } from "node:diagnostics_channel";
-import { EVENT_CHANNEL, LOOK_CHANNEL, type Elector, type LeaseSnapshot } from "@leasehold/core";
+import { EVENT_CHANNEL, LOOK_CHANNEL } from "@leasehold/core/diagnostics";
+import type { Elector, LeaseSnapshot } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ServedElector, type Happening } from "../src/serve/candidate.ts";

@@ -1,4 +1,5 @@
-import { Elector, type Clock, type ElectorOptions, type Leadership, type LeaseStore } from "@leasehold/core";
+import { Elector, type ElectorOptions, type Leadership, type LeaseStore } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import type { ProcessClock } from "@leasehold/core/testing";
 
 /** The options of a candidate that differ from the defaults. */

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core";
+import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
 
 /** Returns the requests about some elections that stores of this process send during `act`, in the order in which they ended. */
 export async function requestsDuring(

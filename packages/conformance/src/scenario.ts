@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
+import { isLeaseholdError, type LeaseSnapshot, type LeaseStore, type ReadOptions, type StoreError } from "@leasehold/core";
 import {
-  isLeaseholdError,
   systemClock,
   type Clock,
-  type LeaseSnapshot,
-  type LeaseStore,
-  type ReadOptions,
-  type StoreError,
-} from "@leasehold/core";
-import {
   mayAcquire,
   type AcquireOutcome,
   type AcquireRequest,

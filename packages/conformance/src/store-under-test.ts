@@ -1,4 +1,5 @@
-import type { Clock, Leadership, LeaseStore } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
+import type { Leadership, LeaseStore } from "@leasehold/core";
 import type { Need } from "./need.ts";
 
 /** A store under test, and the way to connect to it. */

@@ -1,15 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { ConfigurationError, isLeaseholdError, StoreError, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
+import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
 import {
-  ConfigurationError,
-  isLeaseholdError,
-  REQUEST_CHANNEL,
-  StoreError,
   type Clock,
-  type LeaseSnapshot,
-  type LeaseStore,
-  type StoreRequest,
-} from "@leasehold/core";
-import {
   barOf,
   instantOf,
   kindOf,

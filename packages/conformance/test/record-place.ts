@@ -1,6 +1,7 @@
 import type { Faults, GuardedText, HeldRequests, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
-import type { Clock, Leadership, LeaseStore, OccurrenceStore } from "@leasehold/core";
 import {
+  type Clock,
+  type OccurrenceStore,
   RecordLeaseStore,
   RecordOccurrenceStore,
   type LeaseRecord,
@@ -11,6 +12,7 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
+import type { Leadership, LeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 
 /** The differences of a record service from a correct one, and its capabilities beyond storage. */

@@ -1,5 +1,5 @@
-import { systemClock, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { systemClock, sleep } from "@leasehold/core/provider";
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, it } from "vitest";
 import { Contest } from "../src/contest.ts";

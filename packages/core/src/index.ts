@@ -8,17 +8,6 @@ export { Elector } from "./election/elector.ts";
 export type { StopOptions, StopSignal, TryRunOutcome, RunOptions, WaitOptions } from "./election/calls.ts";
 export type { ElectorHealth } from "./election/elector-health.ts";
 export type { ContactHealth } from "./election/store-health.ts";
-export type { LastSeen } from "./election/elector-reporter.ts";
-export {
-  EVENT_CHANNEL,
-  LOOK_CHANNEL,
-  RENEWAL_CHANNEL,
-  type ElectorHandle,
-  type Published,
-  type PublishedEvent,
-  type PublishedLook,
-  type PublishedRenewal,
-} from "./election/elector-channels.ts";
 export type { ElectorEvents } from "./election/elector-events.ts";
 export type { ElectorOptions } from "./election/elector-options.ts";
 export type {
@@ -29,7 +18,6 @@ export type {
   LeaderTask,
   OccurrenceLeadership,
 } from "./election/leadership.ts";
-export { OVERRUN_EXIT_CODE } from "./election/term-announcements.ts";
 export { Observer, type ObserverOptions } from "./election/observer.ts";
 export { timing, type Timing, type TimingOptions, type TimingReport } from "./election/timing.ts";
 // Each occurrence of a schedule, once.
@@ -41,13 +29,10 @@ export {
 } from "./occurrences/once-per-occurrence.ts";
 export type { OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
 export type { ClaimedOccurrence } from "./occurrences/occurrence.ts";
-export type { FenceOf } from "./occurrences/fence-of.ts";
 // Metrics.
-export { REQUEST_BOUNDS, TAKEOVER_BOUNDS } from "./metrics/bounds.ts";
-export { electionMetrics, type ElectionMeters, type MeasuredElection, type Measurement } from "./metrics/election-metrics.ts";
 // The store, as a user sees it.
 export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
-export type { LeaseStoreCapabilities, StoreClock } from "./store/capabilities.ts";
+export type { LeaseStoreCapabilities } from "./store/capabilities.ts";
 export type {
   BreakOptions,
   BreakOutcome,
@@ -61,49 +46,28 @@ export type {
   LeaseStore,
   PauseOptions,
   PauseOutcome,
-  OccurrenceOptions,
-  OccurrenceStore,
   ReadOptions,
-  Reservation,
   TransferOptions,
   TransferOutcome,
 } from "./store/lease-store.ts";
-export type { StoreMember } from "./store/store-members.ts";
 export { MemoryLeaseStore } from "./records/memory-lease-store.ts";
 // Reporting.
 export {
-  REQUEST_CHANNEL,
-  STATE_CHANNEL,
-  type ElectorState,
-  type StateChange,
-  type StoreRequest,
-} from "./reporting/diagnostics.ts";
-export {
-  AlreadyAbortedError,
   ConfigurationError,
   DrainTimeoutError,
   ElectorBusyError,
   FencedError,
-  ForeignRecordError,
   isLeaseholdError,
-  LeadershipEndedError,
   LeaseholdError,
   LeaseLostError,
-  NotRecordedError,
-  PausedError,
   StoreError,
   TermRegressedError,
   UnsupportedError,
   type EndReason,
   type LeaseholdErrorCode,
-  type LeaseholdErrorDetails,
   type LossReason,
   type StoreErrorCode,
-  type StoreErrorDetails,
 } from "./reporting/errors.ts";
 export { pinoLogger, type LogAttributes, type Logger, type LogLevel, type PinoLike } from "./reporting/logger.ts";
-export type { LoggerOption, WarningCode } from "./reporting/journal.ts";
-export type { StoreWarnings } from "./reporting/store-warnings.ts";
-export type { ErrorSummary } from "./reporting/error-summary.ts";
+export type { LoggerOption } from "./reporting/journal.ts";
 // Time.
-export { systemClock, type Clock, type Timer } from "./time/clock.ts";

@@ -13,6 +13,9 @@ export type {
   RenewOutcome,
   RequestLimits,
   WatchOptions,
+  OccurrenceOptions,
+  OccurrenceStore,
+  Reservation,
 } from "./store/lease-store.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
 export { cannotPause } from "./store/cannot-pause.ts";
@@ -20,7 +23,7 @@ export { blockerOf, mayAcquire, type Claims } from "./store/blocker.ts";
 export type { Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
 // A store of records: core manages its leases.
-export { membersText } from "./store/store-members.ts";
+export { membersText, type StoreMember } from "./store/store-members.ts";
 export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { RecordOccurrenceStore } from "./records/record-occurrence-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
@@ -49,7 +52,7 @@ export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } fr
 // Occurrences, for code that delivers them: a scheduler, or the gate of a function.
 export { attempt, type AttemptLimits, type AttemptOutcome } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
-export { fenceOf } from "./occurrences/fence-of.ts";
+export { fenceOf, type FenceOf } from "./occurrences/fence-of.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
 export { doOccurrence, type DueOccurrence } from "./occurrences/once-per-occurrence.ts";
@@ -65,18 +68,19 @@ export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
 export { asSentence, redact } from "./reporting/redact.ts";
 export { Journal } from "./reporting/journal.ts";
 export { StoreWarnings } from "./reporting/store-warnings.ts";
-export {
-  ELECTION_DIMENSION,
-  isDimensionValue,
-  metricFields,
-  METRICS_NAMESPACE,
-  type Metric,
-  type MetricLine,
-} from "./reporting/metric-line.ts";
-export { summarizeError } from "./reporting/error-summary.ts";
 // Time.
-export { holderElapsedMs, instantOf, sleep, type Instant } from "./time/clock.ts";
+export { holderElapsedMs, instantOf, sleep, type Instant, systemClock, type Clock, type Timer } from "./time/clock.ts";
 export { isoOf } from "./time/iso.ts";
 export type { Interval } from "./time/interval.ts";
 export { ExpiringMap } from "./time/expiring-map.ts";
 export { DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";
+export type { StoreClock } from "./store/capabilities.ts";
+export {
+  AlreadyAbortedError,
+  ForeignRecordError,
+  LeadershipEndedError,
+  NotRecordedError,
+  PausedError,
+  type LeaseholdErrorDetails,
+  type StoreErrorDetails,
+} from "./reporting/errors.ts";

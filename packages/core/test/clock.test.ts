@@ -1,6 +1,5 @@
 import { getEventListeners } from "node:events";
-import { systemClock } from "@leasehold/core";
-import { holderElapsedMs, instantOf, sleep } from "@leasehold/core/provider";
+import { systemClock, holderElapsedMs, instantOf, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test, vi } from "vitest";
 

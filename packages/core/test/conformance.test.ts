@@ -1,6 +1,10 @@
-import type { Clock } from "@leasehold/core";
-import type { LeaseRecord } from "@leasehold/core/provider";
-import { MemoryRecordStore, RecordLeaseStore, RecordOccurrenceStore } from "@leasehold/core/provider";
+import {
+  type Clock,
+  type LeaseRecord,
+  MemoryRecordStore,
+  RecordLeaseStore,
+  RecordOccurrenceStore,
+} from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
 

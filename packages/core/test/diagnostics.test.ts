@@ -10,7 +10,7 @@ import {
   type PublishedRenewal,
   type StateChange,
   type StoreRequest,
-} from "@leasehold/core";
+} from "@leasehold/core/diagnostics";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, RENEW_DEADLINE_MS, VALID_FOR_MS } from "./election-world.ts";

@@ -1,5 +1,5 @@
-import { Elector, type Clock, type ElectorOptions, type LeaderTask } from "@leasehold/core";
-import { RecordLeaseStore } from "@leasehold/core/provider";
+import { Elector, type ElectorOptions, type LeaderTask } from "@leasehold/core";
+import { type Clock, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { ELECTION, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
 import { EventLog } from "@leasehold/test-kit/event-log";

@@ -1,7 +1,7 @@
-import { LeadershipEndedError, type ElectorEvents } from "@leasehold/core";
+import { LeadershipEndedError, sleep } from "@leasehold/core/provider";
+import type { ElectorEvents } from "@leasehold/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
-import { sleep } from "@leasehold/core/provider";
 import { ElectionWorld, RENEW_DEADLINE_MS } from "./election-world.ts";
 import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 

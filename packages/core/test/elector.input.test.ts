@@ -1,13 +1,6 @@
 import { hostname } from "node:os";
-import {
-  AlreadyAbortedError,
-  ConfigurationError,
-  Elector,
-  MemoryLeaseStore,
-  Observer,
-  type ElectorOptions,
-} from "@leasehold/core";
-import { MemoryRecordStore } from "@leasehold/core/provider";
+import { AlreadyAbortedError, MemoryRecordStore } from "@leasehold/core/provider";
+import { ConfigurationError, Elector, MemoryLeaseStore, Observer, type ElectorOptions } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";

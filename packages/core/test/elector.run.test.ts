@@ -1,5 +1,5 @@
-import { LeaseLostError, ElectorBusyError, LeadershipEndedError, type Leadership } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { LeaseLostError, ElectorBusyError, type Leadership } from "@leasehold/core";
+import { LeadershipEndedError, sleep } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, PROOFS, RENEW_DEADLINE_MS, type Candidate } from "./election-world.ts";

@@ -1,12 +1,10 @@
+import { AlreadyAbortedError, ForeignRecordError, LeadershipEndedError } from "@leasehold/core/provider";
 import {
-  AlreadyAbortedError,
   ConfigurationError,
   DrainTimeoutError,
   ElectorBusyError,
   FencedError,
-  ForeignRecordError,
   isLeaseholdError,
-  LeadershipEndedError,
   LeaseholdError,
   LeaseLostError,
   StoreError,

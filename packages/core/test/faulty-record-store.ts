@@ -1,5 +1,6 @@
-import { StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
+import { StoreError, type StoreErrorCode } from "@leasehold/core";
 import type {
+  Clock,
   LeaseRecord,
   PutOptions,
   PutOutcome,

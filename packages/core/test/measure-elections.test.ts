@@ -1,11 +1,5 @@
-import {
-  electionMetrics,
-  MemoryLeaseStore,
-  oncePerOccurrence,
-  REQUEST_BOUNDS,
-  TAKEOVER_BOUNDS,
-  type ElectionMeters,
-} from "@leasehold/core";
+import { electionMetrics, REQUEST_BOUNDS, TAKEOVER_BOUNDS, type ElectionMeters } from "@leasehold/core/diagnostics";
+import { MemoryLeaseStore, oncePerOccurrence } from "@leasehold/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { StubbornTask } from "@leasehold/test-kit/leader-tasks";

@@ -1,4 +1,4 @@
-import { isDimensionValue, metricFields } from "@leasehold/core/provider";
+import { isDimensionValue, metricFields } from "@leasehold/core/diagnostics";
 import { expect, test } from "vitest";
 
 test("a line in CloudWatch's embedded metric format names its metrics, their units and the one dimension", () => {

@@ -1,5 +1,5 @@
-import { ConfigurationError, LeaseholdError, StoreError, type Clock } from "@leasehold/core";
-import { RecordLeaseStore } from "@leasehold/core/provider";
+import { ConfigurationError, LeaseholdError, StoreError } from "@leasehold/core";
+import { type Clock, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";

@@ -1,5 +1,4 @@
-import { ForeignRecordError } from "@leasehold/core";
-import { RecordLeaseStore } from "@leasehold/core/provider";
+import { ForeignRecordError, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";

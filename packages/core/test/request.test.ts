@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
-import { isLeaseholdError, REQUEST_CHANNEL, StoreError, type StoreRequest } from "@leasehold/core";
+import { isLeaseholdError, StoreError } from "@leasehold/core";
+import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
 import { sendRequest, type RequestOptions } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

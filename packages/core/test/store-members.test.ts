@@ -1,5 +1,6 @@
-import { Elector, electionMetrics, MemoryLeaseStore, type StoreMember } from "@leasehold/core";
-import { membersText } from "@leasehold/core/provider";
+import { Elector, MemoryLeaseStore } from "@leasehold/core";
+import { electionMetrics } from "@leasehold/core/diagnostics";
+import { type StoreMember, membersText } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 
 const B: StoreMember = { name: "b", store: "sql", counts: true, forMs: 60_000, waitsFor: undefined };

@@ -240,7 +240,12 @@ describe("the promises of timing", () => {
   test("an outage that is longer by a tenth of a round trip may depose a leader", async () => {
     const deposed: boolean[] = [];
     for (const longer of [0, 0.1]) {
-      const networkFaults: NetworkFaults = { seed: 1, slowness: "always the slowest", renewal: 3, after: { of: "trip", share: 0.999 } };
+      const networkFaults: NetworkFaults = {
+        seed: 1,
+        slowness: "always the slowest",
+        renewal: 3,
+        after: { of: "trip", share: 0.999 },
+      };
       const world = new PromisedWorld({}, {}, networkFaults);
       const leader = world.candidate("leader");
       world.onRenewal = (befallsInMs) => {

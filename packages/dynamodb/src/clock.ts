@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { DATE_GRAIN_MS, holderElapsedMs, SAFETY_MARGIN, type Instant, type Interval } from "@leasehold/core/provider";
+import { type Clock, DATE_GRAIN_MS, holderElapsedMs, SAFETY_MARGIN, type Instant, type Interval } from "@leasehold/core/provider";
 
 /** The largest difference that is assumed between the clocks of the service's own machines. */
 export const TOLERANCE_MS = 1_000;

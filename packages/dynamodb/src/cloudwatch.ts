@@ -1,15 +1,15 @@
-import { ConfigurationError, systemClock, type Clock, type Elector, type Timer } from "@leasehold/core";
+import { ConfigurationError, type Elector } from "@leasehold/core";
 import {
-  ELECTION_DIMENSION,
+  systemClock,
+  type Clock,
+  type Timer,
   holderElapsedMs,
   instantOf,
-  isDimensionValue,
-  metricFields,
-  METRICS_NAMESPACE,
   Journal,
   StoreWarnings,
   type Instant,
 } from "@leasehold/core/provider";
+import { ELECTION_DIMENSION, isDimensionValue, metricFields, METRICS_NAMESPACE } from "@leasehold/core/diagnostics";
 
 export { ELECTION_DIMENSION, METRICS_NAMESPACE };
 

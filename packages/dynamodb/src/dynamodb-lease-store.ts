@@ -1,6 +1,7 @@
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
-import { systemClock, type CheckOptions, type CheckReport, type OccurrenceOptions } from "@leasehold/core";
 import {
+  systemClock,
+  type OccurrenceOptions,
   checkName,
   checkOptions,
   DEFAULT_REQUEST_TIMEOUT_MS,
@@ -8,6 +9,7 @@ import {
   RecordLeaseStore,
   type Fenced,
 } from "@leasehold/core/provider";
+import type { CheckOptions, CheckReport } from "@leasehold/core";
 import { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
 import { toStoreError } from "./dynamodb-errors.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { DynamoDBRequests, type AnyDynamoDBClient } from "./requests.ts";
 import { DynamoDBClock } from "./clock.ts";
 import { TableCheck } from "./table-check.ts";

@@ -1,7 +1,7 @@
 import type { ConditionalCheckFailedException, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import { ConfigurationError, type Clock } from "@leasehold/core";
-import { instantOf, type Instant } from "@leasehold/core/provider";
+import { ConfigurationError } from "@leasehold/core";
+import { type Clock, instantOf, type Instant } from "@leasehold/core/provider";
 import { toStoreError } from "./dynamodb-errors.ts";
 import type { DynamoDBClock } from "./clock.ts";
 

@@ -1,6 +1,6 @@
 import { DescribeTableCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
-import { ConfigurationError, isLeaseholdError, type Clock, type StoreError } from "@leasehold/core";
-import { StoreWarnings } from "@leasehold/core/provider";
+import { ConfigurationError, isLeaseholdError, type StoreError } from "@leasehold/core";
+import { type Clock, StoreWarnings } from "@leasehold/core/provider";
 import type { DynamoDBRequests } from "./requests.ts";
 
 /** The longest wait for an answer of the control plane. */

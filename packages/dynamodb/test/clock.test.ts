@@ -1,7 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import type { Clock } from "@leasehold/core";
-import type { Instant } from "@leasehold/core/provider";
-import { instantOf } from "@leasehold/core/provider";
+import { type Clock, type Instant, instantOf } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { DynamoDBClock, TOLERANCE_MS } from "../src/clock.ts";
 

@@ -1,6 +1,5 @@
 import { ScanCommand } from "@aws-sdk/client-dynamodb";
-import type { LeaseRecord } from "@leasehold/core/provider";
-import { ForeignRecordError } from "@leasehold/core";
+import { type LeaseRecord, ForeignRecordError } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
 import { leaseKey } from "../src/schema.ts";

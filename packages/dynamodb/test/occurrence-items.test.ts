@@ -1,4 +1,5 @@
-import { ConfigurationError, ForeignRecordError } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import { ForeignRecordError } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { DynamoDBRecordStore } from "../src/dynamodb-record-store.ts";
 import { occurrenceKey } from "../src/schema.ts";

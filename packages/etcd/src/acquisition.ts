@@ -1,5 +1,13 @@
 import { instantOf, type AcquireOutcome, type AcquireRequest } from "@leasehold/core/provider";
-import { checkTermOf, entering, highestTermBefore, holdingOf, newCandidate, ttlSeconds, type EtcdCandidate } from "./candidate.ts";
+import {
+  checkTermOf,
+  entering,
+  highestTermBefore,
+  holdingOf,
+  newCandidate,
+  ttlSeconds,
+  type EtcdCandidate,
+} from "./candidate.ts";
 import { isLeaseGone, mayHaveBeenApplied } from "./etcd-errors.ts";
 import type { StoreParts } from "./parts.ts";
 import type { TransactionReply } from "./requests.ts";

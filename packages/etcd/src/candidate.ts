@@ -1,5 +1,5 @@
-import { TermRegressedError, type Clock } from "@leasehold/core";
-import type { AcquireRequest, Instant, Lease } from "@leasehold/core/provider";
+import { TermRegressedError } from "@leasehold/core";
+import type { Clock, AcquireRequest, Instant, Lease } from "@leasehold/core/provider";
 import { NO_HIGHER_TERM } from "./cluster.ts";
 import type { HeldKey } from "./holding.ts";
 import { leaseNumber, randomLease, type ElectionKeys } from "./keys.ts";

@@ -1,16 +1,13 @@
 import {
   ConfigurationError,
-  systemClock,
   UnsupportedError,
   type BreakOptions,
   type BreakOutcome,
   type CheckOptions,
   type CheckReport,
-  type Clock,
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
-  type OccurrenceOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -18,6 +15,9 @@ import {
   type TransferOutcome,
 } from "@leasehold/core";
 import {
+  systemClock,
+  type Clock,
+  type OccurrenceOptions,
   cannotPause,
   Administration,
   checkName,

@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
+import { type Clock, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import { EtcdRecordStore } from "./etcd-record-store.ts";
 import type { OccurrenceKeys } from "./keys.ts";
 import type { EtcdRequests } from "./requests.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "@leasehold/core";
 import type {
+  Clock,
   GetOptions,
   LeaseRecord,
   PutOptions,

@@ -1,5 +1,5 @@
-import { ForeignRecordError, type LeaseSnapshot } from "@leasehold/core";
-import { blockerOf } from "@leasehold/core/provider";
+import { ForeignRecordError, blockerOf } from "@leasehold/core/provider";
+import type { LeaseSnapshot } from "@leasehold/core";
 import { lastPart, type ElectionKeys } from "./keys.ts";
 import { decodeInfo, decodeNote, type CandidateInfo, type Note } from "./schema.ts";
 import type { Json } from "./transport.ts";
@@ -100,7 +100,11 @@ export function candidateOf(election: string, keys: ElectionKeys, { key }: KeyVa
  * @param lastTerm the highest term seen; it is used if no candidate leads, because etcd does not keep it then.
  * @param holdLeftMs the rest of a hold, if it is known.
  */
-export function snapshotOf({ election, head }: ObservedElection, lastTerm: number, holdLeftMs?: number): LeaseSnapshot | undefined {
+export function snapshotOf(
+  { election, head }: ObservedElection,
+  lastTerm: number,
+  holdLeftMs?: number,
+): LeaseSnapshot | undefined {
   if (!head) return lastTerm === 0 ? undefined : { election, state: "vacant", term: lastTerm };
   const { term, info, note } = head;
   const lease = info ? { leaseDurationMs: info.leaseDurationMs } : {};

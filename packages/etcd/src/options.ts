@@ -1,6 +1,6 @@
 import { createSecureContext } from "node:tls";
-import { ConfigurationError, type Clock } from "@leasehold/core";
-import { checkOptions } from "@leasehold/core/provider";
+import { ConfigurationError } from "@leasehold/core";
+import { type Clock, checkOptions } from "@leasehold/core/provider";
 import { HttpTransport } from "./http-transport.ts";
 import { authenticated } from "./authentication.ts";
 import type { EtcdTransport } from "./transport.ts";

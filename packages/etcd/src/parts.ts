@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import type { Cluster } from "./cluster.ts";
 import type { Holdings } from "./holding.ts";
 import type { ElectionKeys } from "./keys.ts";

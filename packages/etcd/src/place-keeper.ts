@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "@leasehold/core";
+import type { Clock, Timer } from "@leasehold/core/provider";
 import type { CallLimits } from "./requests.ts";
 
 /** The part of the interval after which a failed keep-alive is sent again. */

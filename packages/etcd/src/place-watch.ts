@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "@leasehold/core";
+import type { Clock, Timer } from "@leasehold/core/provider";
 import type { EtcdRequests } from "./requests.ts";
 import { bytes } from "./wire.ts";
 

@@ -1,5 +1,5 @@
-import type { Clock, LeaseSnapshot } from "@leasehold/core";
-import { ExpiringMap } from "@leasehold/core/provider";
+import { type Clock, ExpiringMap } from "@leasehold/core/provider";
+import type { LeaseSnapshot } from "@leasehold/core";
 import type { EtcdCandidate } from "./candidate.ts";
 import type { ElectionKeys } from "./keys.ts";
 import type { CallLimits, EtcdRequests } from "./requests.ts";

@@ -1,5 +1,5 @@
-import { StoreError, type Clock } from "@leasehold/core";
-import { sendRequest, type RequestLimits } from "@leasehold/core/provider";
+import { StoreError } from "@leasehold/core";
+import { type Clock, sendRequest, type RequestLimits } from "@leasehold/core/provider";
 import type { Cluster } from "./cluster.ts";
 import { isLeaseGone, STORE_NAME, toStoreError } from "./etcd-errors.ts";
 import {

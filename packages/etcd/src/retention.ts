@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { leaseNumber, randomLease } from "./keys.ts";
 import type { EtcdRequests } from "./requests.ts";
 

@@ -1,5 +1,5 @@
 import type { GuardedText, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { EtcdLeaseStore, type EtcdTransport } from "@leasehold/etcd";
 import { etcdctl, type Etcd } from "@leasehold/test-kit/backends/etcd";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";

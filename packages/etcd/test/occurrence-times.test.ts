@@ -1,5 +1,4 @@
-import type { OccurrenceStore } from "@leasehold/core";
-import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
+import type { OccurrenceStore, AcquireOutcome, Lease } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, it } from "vitest";
 import { VirtualEtcd, writes } from "./virtual-etcd.ts";
 import { loseReply, type Wire } from "./wire.ts";

@@ -1,5 +1,4 @@
-import { systemClock, type Clock } from "@leasehold/core";
-import { holderElapsedMs, instantOf, SAFETY_MARGIN, type Instant } from "@leasehold/core/provider";
+import { systemClock, type Clock, holderElapsedMs, instantOf, SAFETY_MARGIN, type Instant } from "@leasehold/core/provider";
 
 /**
  * The largest difference that is assumed between the rates of this process's clock and Firestore's. The elector's margin assumes

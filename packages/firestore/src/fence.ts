@@ -1,6 +1,6 @@
 import type { DocumentReference, Transaction } from "@google-cloud/firestore";
-import { FencedError, ForeignRecordError } from "@leasehold/core";
-import type { Fenced } from "@leasehold/core/provider";
+import { FencedError } from "@leasehold/core";
+import { ForeignRecordError, type Fenced } from "@leasehold/core/provider";
 
 /**
  * Makes a transaction depend on a document with the term and the `termId` whose guarded writes may commit. The document is a

@@ -1,6 +1,13 @@
 import { Firestore, type Transaction } from "@google-cloud/firestore";
-import type { Clock, OccurrenceOptions } from "@leasehold/core";
-import { checkName, checkOptions, duration, RecordLeaseStore, type Fenced } from "@leasehold/core/provider";
+import {
+  type Clock,
+  type OccurrenceOptions,
+  checkName,
+  checkOptions,
+  duration,
+  RecordLeaseStore,
+  type Fenced,
+} from "@leasehold/core/provider";
 import { dependOn } from "./fence.ts";
 import { FirestoreOccurrenceStore } from "./firestore-occurrence-store.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";

@@ -1,6 +1,5 @@
 import type { Firestore, Transaction } from "@google-cloud/firestore";
-import type { Clock, OccurrenceOptions } from "@leasehold/core";
-import { RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
+import { type Clock, type OccurrenceOptions, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import { dependOn } from "./fence.ts";
 import { FirestoreRecordStore } from "./firestore-record-store.ts";
 import type { Paths } from "./paths.ts";

@@ -1,17 +1,19 @@
 import type { Firestore } from "@google-cloud/firestore";
-import { systemClock, TermRegressedError, type Clock } from "@leasehold/core";
-import type {
-  Fence,
-  GetOptions,
-  LeaseRecord,
-  PutOptions,
-  PutOutcome,
-  RecordStore,
-  RecordStoreCapabilities,
-  StoredRecord,
-  StoreWarnings,
-  WatchOptions,
+import {
+  systemClock,
+  type Clock,
+  type Fence,
+  type GetOptions,
+  type LeaseRecord,
+  type PutOptions,
+  type PutOutcome,
+  type RecordStore,
+  type RecordStoreCapabilities,
+  type StoredRecord,
+  type StoreWarnings,
+  type WatchOptions,
 } from "@leasehold/core/provider";
+import { TermRegressedError } from "@leasehold/core";
 import { FirestoreClock, nanosIn } from "./clock.ts";
 import { STORE_NAME, toStoreError } from "./firestore-errors.ts";
 import { ListenerRenewal } from "./listener-renewal.ts";

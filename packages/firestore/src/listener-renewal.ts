@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 
 /** A listener that is younger than this is not renewed: the SDK does not wait longer than this before its first retries. */
 const YOUNG_MS = 5_000;

@@ -1,5 +1,6 @@
 import { Firestore } from "@google-cloud/firestore";
-import { ConfigurationError, isLeaseholdError, StoreError, systemClock, type StoreErrorCode } from "@leasehold/core";
+import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { FENCE_PATH, LEASE_PATH } from "./firestore-world.ts";

@@ -1,6 +1,7 @@
 import { Firestore } from "@google-cloud/firestore";
 import type { GuardedText, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
-import { isLeaseholdError, type Clock } from "@leasehold/core";
+import { isLeaseholdError } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import type { PlaceTime } from "@leasehold/test-kit/conformance/moved-time";
 import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";

@@ -1,5 +1,6 @@
 import { Firestore } from "@google-cloud/firestore";
-import { Elector, type Clock, type ElectorOptions } from "@leasehold/core";
+import { Elector, type ElectorOptions } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { FirestoreLeaseStore, type FirestoreLeaseStoreOptions } from "@leasehold/firestore";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { Firestore } from "@google-cloud/firestore";
-import { systemClock } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { expect } from "vitest";
 import { ELECTION, win } from "@leasehold/test-kit/acquisitions";
 import { FirestoreRecordStore } from "../src/firestore-record-store.ts";

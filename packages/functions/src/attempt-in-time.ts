@@ -1,15 +1,13 @@
 import {
   Elector,
   isLeaseholdError,
-  LeadershipEndedError,
   StoreError,
-  type Clock,
   type ElectorOptions,
   type LeadershipOf,
   type LeaderTask,
   type LeaseStore,
 } from "@leasehold/core";
-import { attempt, type AttemptOutcome } from "@leasehold/core/provider";
+import { LeadershipEndedError, type Clock, attempt, type AttemptOutcome } from "@leasehold/core/provider";
 
 export interface AttemptOptions<Store extends LeaseStore> extends Omit<ElectorOptions<Store>, "clock" | "candidateId"> {
   readonly clock: Clock;

@@ -1,12 +1,6 @@
-import { ConfigurationError, type Clock, type LeaseStore, type LogAttributes } from "@leasehold/core";
-import {
-  ELECTION_DIMENSION,
-  isDimensionValue,
-  metricFields,
-  scheduledMsOf,
-  sharedClock,
-  type Occurrence,
-} from "@leasehold/core/provider";
+import { ConfigurationError, type LeaseStore, type LogAttributes } from "@leasehold/core";
+import { type Clock, scheduledMsOf, sharedClock, type Occurrence } from "@leasehold/core/provider";
+import { ELECTION_DIMENSION, isDimensionValue, metricFields } from "@leasehold/core/diagnostics";
 import type { Context, ScheduledEvent } from "aws-lambda";
 import type { DeliverySource } from "./delivery-source.ts";
 import type { FunctionLeadership } from "./function-leadership.ts";

@@ -1,6 +1,6 @@
 import type { InvocationContext, Timer } from "@azure/functions";
-import { ConfigurationError, type Clock, type LeaseStore } from "@leasehold/core";
-import { scheduledMsOf, sharedClock, type Occurrence } from "@leasehold/core/provider";
+import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import { type Clock, scheduledMsOf, sharedClock, type Occurrence } from "@leasehold/core/provider";
 import type { DeliverySource } from "./delivery-source.ts";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";

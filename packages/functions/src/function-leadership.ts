@@ -1,5 +1,5 @@
-import type { FenceOf, Leadership, LeaseStore } from "@leasehold/core";
-import { fenceOf } from "@leasehold/core/provider";
+import { type FenceOf, fenceOf } from "@leasehold/core/provider";
+import type { Leadership, LeaseStore } from "@leasehold/core";
 import { claimValue } from "./claim-value.ts";
 import type { ClaimedOccurrence } from "./occurrence.ts";
 

@@ -1,14 +1,14 @@
 import {
   ConfigurationError,
-  type Clock,
   type Leadership,
   type LeadershipOf,
   type LeaderTask,
   type LeaseStore,
   type LeaseStoreCapabilities,
-  type OccurrenceStore,
 } from "@leasehold/core";
 import {
+  type Clock,
+  type OccurrenceStore,
   checkWhenDue,
   completeWhileClaimed,
   DEFAULT_RETENTION_MS,

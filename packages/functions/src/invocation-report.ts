@@ -1,5 +1,6 @@
-import type { Clock, LogAttributes, LoggerOption, LogLevel } from "@leasehold/core";
-import { Journal, summarizeError } from "@leasehold/core/provider";
+import { type Clock, Journal } from "@leasehold/core/provider";
+import type { LogAttributes, LoggerOption, LogLevel } from "@leasehold/core";
+import { summarizeError } from "@leasehold/core/diagnostics";
 import type { Invocation } from "./invocation.ts";
 import type { NotElected, SkipReason } from "./options.ts";
 import type { Platform } from "./platform.ts";

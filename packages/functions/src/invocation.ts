@@ -1,5 +1,5 @@
-import { ConfigurationError, type Clock, type LeaseStore, type LeaseStoreCapabilities } from "@leasehold/core";
-import { checkName, MAX_NAME_BYTES } from "@leasehold/core/provider";
+import { ConfigurationError, type LeaseStore, type LeaseStoreCapabilities } from "@leasehold/core";
+import { type Clock, checkName, MAX_NAME_BYTES } from "@leasehold/core/provider";
 import type { GateOptions } from "./options.ts";
 import type { Platform } from "./platform.ts";
 import { timeBudget, type Renewal, type TimeBudget, type TimeBudgetOptions } from "./time-budget.ts";

@@ -1,5 +1,5 @@
-import type { LeaseStore, OccurrenceStore } from "@leasehold/core";
-import { DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
+import type { LeaseStore } from "@leasehold/core";
+import { type OccurrenceStore, DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
 
 /** The occurrence that was done last. */
 export interface LastRun {

@@ -1,5 +1,5 @@
-import { LeadershipEndedError, type LeaderTask, type LeadershipOf, type LeaseStore } from "@leasehold/core";
-import { sleep, type AttemptOutcome } from "@leasehold/core/provider";
+import { LeadershipEndedError, sleep, type AttemptOutcome } from "@leasehold/core/provider";
+import type { LeaderTask, LeadershipOf, LeaseStore } from "@leasehold/core";
 import { AlreadyClaimedError } from "./already-claimed-error.ts";
 import { attemptInTime, type AttemptOptions } from "./attempt-in-time.ts";
 import { foundClaim } from "./claim-value.ts";

@@ -1,12 +1,7 @@
+import { ConfigurationError, Elector, UnsupportedError, type LeaseStore } from "@leasehold/core";
 import {
-  ConfigurationError,
-  Elector,
-  UnsupportedError,
-  type LeaseStore,
   type OccurrenceStore,
   type Reservation,
-} from "@leasehold/core";
-import {
   checkName,
   checkOptions,
   checkRetention,

@@ -1,5 +1,5 @@
-import type { Clock, Leader, LeaseStore, LoggerOption } from "@leasehold/core";
-import type { Occurrence } from "@leasehold/core/provider";
+import type { Clock, Occurrence } from "@leasehold/core/provider";
+import type { Leader, LeaseStore, LoggerOption } from "@leasehold/core";
 import type { CatchUp } from "./catch-up.ts";
 import type { Renewal } from "./time-budget.ts";
 

@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { EVENT_CHANNEL, isLeaseholdError, type PublishedEvent } from "@leasehold/core";
+import { EVENT_CHANNEL, type PublishedEvent } from "@leasehold/core/diagnostics";
+import { isLeaseholdError } from "@leasehold/core";
 import type { Attributes, Logger } from "@opentelemetry/api";
 
 /** The severity numbers of OpenTelemetry's data model. */

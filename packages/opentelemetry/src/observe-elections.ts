@@ -1,5 +1,5 @@
 import * as api from "@opentelemetry/api";
-import { electionMetrics, REQUEST_BOUNDS, TAKEOVER_BOUNDS, type ElectionMeters } from "@leasehold/core";
+import { electionMetrics, REQUEST_BOUNDS, TAKEOVER_BOUNDS, type ElectionMeters } from "@leasehold/core/diagnostics";
 import { emitEvents } from "./events.ts";
 
 /** The name of the meter and of the logger. */

@@ -1,5 +1,5 @@
-import { Elector, MemoryLeaseStore, oncePerOccurrence, type Clock } from "@leasehold/core";
-import { MemoryRecordStore, RecordLeaseStore, sleep } from "@leasehold/core/provider";
+import { Elector, MemoryLeaseStore, oncePerOccurrence } from "@leasehold/core";
+import { type Clock, MemoryRecordStore, RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import {
   AggregationTemporality,

@@ -9,7 +9,8 @@ test("with an API of before 1.10, which has no logs, there are metrics and no ev
   vi.resetModules();
   vi.doMock("@opentelemetry/api", async (original) => ({ ...(await original<object>()), logs: undefined }));
   const { observeElections } = await import("@leasehold/opentelemetry");
-  const { Elector, EVENT_CHANNEL, MemoryLeaseStore } = await import("@leasehold/core");
+  const { Elector, MemoryLeaseStore } = await import("@leasehold/core");
+  const { EVENT_CHANNEL } = await import("@leasehold/core/diagnostics");
   const { hasSubscribers } = await import("node:diagnostics_channel");
 
   const observation = observeElections();

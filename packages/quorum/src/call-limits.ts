@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 
 /** The most round trips of one call. Each may take this part of the call's time: a quarter. */
 export const ROUND_TRIPS = 4;

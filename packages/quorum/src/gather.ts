@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 
 /** The results of some requests, by the member that each was sent to. A member in neither map has not answered yet. */
 export interface Gathered<T> {

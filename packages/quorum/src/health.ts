@@ -1,5 +1,5 @@
-import { isLeaseholdError, type Clock } from "@leasehold/core";
-import type { Journal } from "@leasehold/core/provider";
+import { isLeaseholdError } from "@leasehold/core";
+import type { Clock, Journal } from "@leasehold/core/provider";
 
 /** The failures in a row that cause a warning. A single failure may be a slow request or a broken connection. */
 const TOLD_AT = 2;

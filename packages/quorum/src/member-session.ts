@@ -1,4 +1,5 @@
-import { StoreError, type Clock } from "@leasehold/core";
+import { StoreError } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { compareBallots, type Ballot } from "./ballot.ts";
 import type { MemberState } from "./member-state.ts";
 import type { Member } from "./member.ts";

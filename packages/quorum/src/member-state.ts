@@ -1,5 +1,5 @@
-import { ForeignRecordError, ConfigurationError } from "@leasehold/core";
-import { QUORUM_SCHEMA, RECORD_SCHEMA, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
+import { ForeignRecordError, QUORUM_SCHEMA, RECORD_SCHEMA, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
+import { ConfigurationError } from "@leasehold/core";
 import type { Ballot } from "./ballot.ts";
 import type { Roster } from "./roster.ts";
 
@@ -104,7 +104,11 @@ export interface MemberIdentity {
  * @throws {ForeignRecordError} if no quorum wrote it.
  * @throws {ConfigurationError} if a quorum with other members wrote it.
  */
-export function decodeMember(election: string, { name, place, names }: MemberIdentity, stored: StoredRecord | undefined): MemberState {
+export function decodeMember(
+  election: string,
+  { name, place, names }: MemberIdentity,
+  stored: StoredRecord | undefined,
+): MemberState {
   // A record that is gone counts as absent, although the member's fence still knows its term.
   if (!stored || stored.lostTerm !== undefined) return NOTHING;
   const { data, version, nonceAgeMs: ageMs } = stored;

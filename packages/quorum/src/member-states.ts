@@ -1,5 +1,4 @@
-import type { Clock, StoreMember } from "@leasehold/core";
-import type { Journal } from "@leasehold/core/provider";
+import type { Clock, StoreMember, Journal } from "@leasehold/core/provider";
 import type { Member } from "./member.ts";
 
 /** The most elections for which the reason of one member's absence is kept. */

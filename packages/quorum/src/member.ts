@@ -1,5 +1,6 @@
-import { ConfigurationError, isLeaseholdError, type Clock } from "@leasehold/core";
+import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
 import {
+  type Clock,
   fenceOfRecord,
   Journal,
   sendRequest,

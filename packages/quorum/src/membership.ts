@@ -1,5 +1,5 @@
-import { ConfigurationError, isLeaseholdError, StoreError, type Clock, type StoreErrorCode } from "@leasehold/core";
-import { Journal, sleep } from "@leasehold/core/provider";
+import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { type Clock, Journal, sleep } from "@leasehold/core/provider";
 import { compareBallots } from "./ballot.ts";
 import { ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { topOf } from "./chosen.ts";
@@ -275,7 +275,11 @@ export class Membership implements MembershipRules {
   }
 
   /** Gives a store a new marker, in place of its present record. */
-  async #writeMarker(name: string, present: MemberState, { memberMs, signal }: Pick<CallLimits, "memberMs" | "signal">): Promise<void> {
+  async #writeMarker(
+    name: string,
+    present: MemberState,
+    { memberMs, signal }: Pick<CallLimits, "memberMs" | "signal">,
+  ): Promise<void> {
     const incarnation = this.#clock.randomUuid();
     const ballot = { round: 1, proposer: incarnation };
     const proposal = { write: incarnation, base: null, record: UNACCEPTED };

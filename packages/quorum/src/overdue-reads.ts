@@ -1,4 +1,5 @@
-import { isLeaseholdError, type Clock, type Timer } from "@leasehold/core";
+import { isLeaseholdError } from "@leasehold/core";
+import type { Clock, Timer } from "@leasehold/core/provider";
 
 /**
  * The longest duration of a read, in milliseconds. A first request opens a connection, which takes several round trips. An abort

@@ -1,5 +1,14 @@
-import { systemClock, type LeaseStore, type OccurrenceOptions, type StoreMember } from "@leasehold/core";
-import { checkOptions, Journal, RecordLeaseStore, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
+import {
+  systemClock,
+  type OccurrenceOptions,
+  type StoreMember,
+  checkOptions,
+  Journal,
+  RecordLeaseStore,
+  RecordOccurrenceStore,
+  type Fenced,
+} from "@leasehold/core/provider";
+import type { LeaseStore } from "@leasehold/core";
 import { checkMembers, OPTIONS, recordsOf, type QuorumLeaseStoreOptions, type QuorumMember } from "./options.ts";
 import { QuorumRecordStore, type MemberCallOptions } from "./quorum-record-store.ts";
 

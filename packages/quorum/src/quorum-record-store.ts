@@ -1,12 +1,8 @@
+import { ConfigurationError, FencedError, UnsupportedError } from "@leasehold/core";
 import {
-  ConfigurationError,
-  FencedError,
-  UnsupportedError,
   type Clock,
   type StoreClock,
   type StoreMember,
-} from "@leasehold/core";
-import {
   checkSignal,
   DEFAULT_REQUEST_TIMEOUT_MS,
   duration,

@@ -1,5 +1,5 @@
-import { ConfigurationError, isLeaseholdError, type Clock, type StoreErrorCode } from "@leasehold/core";
-import { instantOf, sleep, type LeaseRecord } from "@leasehold/core/provider";
+import { ConfigurationError, isLeaseholdError, type StoreErrorCode } from "@leasehold/core";
+import { type Clock, instantOf, sleep, type LeaseRecord } from "@leasehold/core/provider";
 import { compareBallots, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { topOf, type Chosen } from "./chosen.ts";

@@ -1,5 +1,4 @@
-import { ForeignRecordError } from "@leasehold/core";
-import type { LeaseRecord } from "@leasehold/core/provider";
+import { ForeignRecordError, type LeaseRecord } from "@leasehold/core/provider";
 import type { Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { UNACCEPTED, type MemberState, type Proposal } from "./member-state.ts";

@@ -1,5 +1,5 @@
-import { isLeaseholdError, type Clock } from "@leasehold/core";
-import { holderElapsedMs, SAFETY_MARGIN, sleep, type Instant } from "@leasehold/core/provider";
+import { isLeaseholdError } from "@leasehold/core";
+import { type Clock, holderElapsedMs, SAFETY_MARGIN, sleep, type Instant } from "@leasehold/core/provider";
 import { Absences, isTimeout } from "./absences.ts";
 import { compareBallots, forward, highest, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
@@ -93,7 +93,11 @@ export class Rounds {
     return isValid ? proposal : undefined;
   }
 
-  async read(limits: CallLimits, consistent: boolean, isEnough: (kept: ReadonlyMap<string, MemberState>) => boolean): Promise<MemberReplies> {
+  async read(
+    limits: CallLimits,
+    consistent: boolean,
+    isEnough: (kept: ReadonlyMap<string, MemberState>) => boolean,
+  ): Promise<MemberReplies> {
     const ask = (names: readonly string[], isConsistent: boolean): Map<string, Promise<MemberState>> =>
       this.#all((link) => this.#send(link, limits, (timeoutMs) => this.#get(link, isConsistent, limits, timeoutMs)), names);
     const knownBefore = new Map([...this.#links].map(([name, { known }]) => [name, known]));
@@ -353,7 +357,13 @@ export class Rounds {
     return Math.max(0, ...[...answers.values()].map(({ roster }) => roster));
   }
 
-  async #write(link: MemberSession, state: State, present: MemberState, redates: boolean, limits: CallLimits): Promise<MemberState> {
+  async #write(
+    link: MemberSession,
+    state: State,
+    present: MemberState,
+    redates: boolean,
+    limits: CallLimits,
+  ): Promise<MemberState> {
     const { signal } = limits;
     const kept = await this.#send(link, limits, (timeoutMs) =>
       link.member.put(this.#election, state, this.#admission.roster, present, redates, { timeoutMs, signal }),
@@ -363,12 +373,19 @@ export class Rounds {
     return kept;
   }
 
-  async #send<T>(link: MemberSession, { signal, untilMs, memberMs }: CallLimits, request: (timeoutMs: number) => Promise<T>): Promise<T> {
+  async #send<T>(
+    link: MemberSession,
+    { signal, untilMs, memberMs }: CallLimits,
+    request: (timeoutMs: number) => Promise<T>,
+  ): Promise<T> {
     signal.throwIfAborted();
     return await link.send(this.#election, Math.min(untilMs, this.#clock.monotonicMs() + memberMs), request);
   }
 
-  #all<T>(request: (link: MemberSession) => Promise<T>, names: readonly string[] = [...this.#links.keys()]): Map<string, Promise<T>> {
+  #all<T>(
+    request: (link: MemberSession) => Promise<T>,
+    names: readonly string[] = [...this.#links.keys()],
+  ): Map<string, Promise<T>> {
     return new Map(names.map((name) => [name, request(this.#links.get(name) as MemberSession)]));
   }
 

@@ -1,7 +1,7 @@
 /** Tests the ages of nonces by the members' own clocks: the age that every member of one majority shows. */
-import { MemoryLeaseStore, type StoreClock } from "@leasehold/core";
+import { MemoryLeaseStore } from "@leasehold/core";
+import type { StoreClock, LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 import { ProcessClock, SimulatedRecordService, VirtualClock } from "@leasehold/core/testing";
-import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { QuorumLeaseStore } from "../src/index.ts";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";

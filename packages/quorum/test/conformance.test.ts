@@ -1,6 +1,6 @@
 /** Runs the conformance cases on three members in memory. */
-import { MemoryLeaseStore, type Clock } from "@leasehold/core";
-import type { LeaseRecord } from "@leasehold/core/provider";
+import { MemoryLeaseStore } from "@leasehold/core";
+import type { Clock, LeaseRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
 import { QuorumLeaseStore } from "../src/index.ts";

@@ -1,5 +1,5 @@
-import { ConfigurationError, isLeaseholdError, systemClock, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
-import { Journal } from "@leasehold/core/provider";
+import { ConfigurationError, isLeaseholdError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
+import { systemClock, Journal } from "@leasehold/core/provider";
 import type { Cron } from "croner";
 import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 

@@ -1,4 +1,5 @@
-import { ConfigurationError, systemClock } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import type { CronJob, CronTime } from "cron";
 
 /** The longest time between two ticks. cron looks ahead for so many years, so this search looks back for as many. */

@@ -1,5 +1,6 @@
-import { ConfigurationError, type ClaimedLeadership, type Clock, type LeaseStore, type Timer } from "@leasehold/core";
-import { asSentence, duration, Journal, sharedClock, summarizeError } from "@leasehold/core/provider";
+import { ConfigurationError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
+import { type Clock, type Timer, asSentence, duration, Journal, sharedClock } from "@leasehold/core/provider";
+import { summarizeError } from "@leasehold/core/diagnostics";
 import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 
 export type { Closable, TickOptions } from "./tick.ts";

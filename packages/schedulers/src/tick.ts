@@ -1,13 +1,12 @@
 import {
   ConfigurationError,
   type ClaimedLeadership,
-  type Clock,
   type LeaseStore,
   type OccurrenceOutcome,
   type OccurrenceTask,
   type ScheduleOptions,
 } from "@leasehold/core";
-import { checkScheduledAt, checkSchedule, checkSignal, doOccurrence, sharedClock } from "@leasehold/core/provider";
+import { type Clock, checkScheduledAt, checkSchedule, checkSignal, doOccurrence, sharedClock } from "@leasehold/core/provider";
 
 /**
  * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end. It does the tick if

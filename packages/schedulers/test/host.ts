@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { runInNewContext } from "node:vm";
 import * as core from "@leasehold/core";
+import * as diagnostics from "@leasehold/core/diagnostics";
 import * as provider from "@leasehold/core/provider";
 import { RecordLeaseStore, RecordOccurrenceStore } from "@leasehold/core/provider";
 import { ProcessClock, type ProcessClockOptions, type SimulatedRecordService, type VirtualClock } from "@leasehold/core/testing";
@@ -9,7 +10,11 @@ import { build } from "esbuild";
 const require = createRequire(import.meta.url);
 /** Packages that others import only if they are installed. */
 const OPTIONAL = ["@nestjs/microservices", "@nestjs/websockets", "@nestjs/platform-*", "class-validator", "class-transformer"];
-const OURS: Readonly<Record<string, unknown>> = { "@leasehold/core": core, "@leasehold/core/provider": provider };
+const OURS: Readonly<Record<string, unknown>> = {
+  "@leasehold/core": core,
+  "@leasehold/core/diagnostics": diagnostics,
+  "@leasehold/core/provider": provider,
+};
 
 /** Timers are late by less than this. */
 const LATE_MS = 15;
@@ -61,8 +66,8 @@ export class Host {
   #timers(): object {
     const { clock } = this;
     class Timeout {
-      readonly timer: core.Timer;
-      constructor(timer: core.Timer) {
+      readonly timer: provider.Timer;
+      constructor(timer: provider.Timer) {
         this.timer = timer;
       }
       ref(): this {
@@ -99,7 +104,7 @@ async function bundled(entry: string): Promise<string> {
 }
 
 /** Returns a `Date` whose present time is a clock's. */
-function dateOf(clock: core.Clock): DateConstructor {
+function dateOf(clock: provider.Clock): DateConstructor {
   return new Proxy(Date, {
     construct: (target, args: [], self) =>
       Reflect.construct(target, args.length === 0 ? [Math.floor(clock.wallMs())] : args, self) as object,

@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 
 /**
  * Describes the clock of the database's host or server, by which the store judges ages. Synchronized hosts have wall clocks that

@@ -1,5 +1,5 @@
-import { isLeaseholdError, type Clock } from "@leasehold/core";
-import type { RecordRequestOptions } from "@leasehold/core/provider";
+import { isLeaseholdError } from "@leasehold/core";
+import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
 import { toStoreError, type Meaning, type RequestLabel } from "./sql-errors.ts";
 
 /** Lends connections and takes them back. */

@@ -1,5 +1,7 @@
-import { systemClock, type CheckOptions, type CheckReport, type Clock, type OccurrenceOptions } from "@leasehold/core";
 import {
+  systemClock,
+  type Clock,
+  type OccurrenceOptions,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
   duration,
@@ -7,6 +9,7 @@ import {
   sendRequest,
   type Fenced,
 } from "@leasehold/core/provider";
+import type { CheckOptions, CheckReport } from "@leasehold/core";
 import { MySqlDatabase } from "./mysql/mysql-database.ts";
 import { databaseOf, type SqlLeaseStoreOptions } from "./options.ts";
 import { PostgresDatabase } from "./postgres/postgres-database.ts";

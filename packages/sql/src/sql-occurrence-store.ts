@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
+import { type Clock, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import type { FencedRecordStore } from "./sql-database.ts";
 
 /** The occurrences of one election's schedule. Each is a row of `leasehold_occurrences`; see `SqlLeaseStore.occurrences`. */

@@ -1,5 +1,5 @@
-import { Elector, systemClock, type Clock, type LeaseStore } from "@leasehold/core";
-import { RecordLeaseStore } from "@leasehold/core/provider";
+import { Elector, type LeaseStore } from "@leasehold/core";
+import { systemClock, type Clock, RecordLeaseStore } from "@leasehold/core/provider";
 import { expect } from "vitest";
 import { startMariaDb } from "@leasehold/test-kit/backends/mariadb";
 import { startPostgres } from "@leasehold/test-kit/backends/postgres";

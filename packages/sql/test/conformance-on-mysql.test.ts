@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from "@leasehold/core";
+import { systemClock, type Clock } from "@leasehold/core/provider";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { createConnection, type Connection } from "mysql2/promise";
 import { mariaDbMissing, startMariaDb, type MariaDb } from "@leasehold/test-kit/backends/mariadb";

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from "@leasehold/core";
+import { systemClock, type Clock } from "@leasehold/core/provider";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { Pool } from "pg";
 import { postgresMissing, startPostgres, type Postgres } from "@leasehold/test-kit/backends/postgres";

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { GuardedText, TestEnvironment } from "@leasehold/conformance";
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll } from "vitest";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";

@@ -1,6 +1,6 @@
 /** A watch on PostgreSQL: the statements that the server gets, and when. */
 import { EventEmitter, getEventListeners } from "node:events";
-import { systemClock, type Clock } from "@leasehold/core";
+import { systemClock, type Clock } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
 

@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
-import { StoreError, systemClock, type Clock } from "@leasehold/core";
+import { StoreError } from "@leasehold/core";
+import { systemClock, type Clock } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 import { Requests, type Connections } from "../src/requests.ts";
 import { failureOf } from "@leasehold/test-kit/failure";

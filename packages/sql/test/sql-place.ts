@@ -1,5 +1,5 @@
 import type { GuardedText, TestEnvironment, StoreUnderTest, UnreliableConnection } from "@leasehold/conformance";
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import type { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll } from "vitest";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";

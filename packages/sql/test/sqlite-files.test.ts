@@ -2,7 +2,7 @@
 import { link, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { systemClock, type Clock } from "@leasehold/core";
+import { systemClock, type Clock } from "@leasehold/core/provider";
 import { afterEach, describe, expect, vi } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";

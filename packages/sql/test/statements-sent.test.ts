@@ -1,6 +1,6 @@
 /** The statements that the server gets for its answers, and those that it no longer gets. */
 import { EventEmitter } from "node:events";
-import { systemClock } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { MySqlDatabase } from "../src/mysql/mysql-database.ts";

@@ -1,5 +1,5 @@
-import type { Clock, LeaseSnapshot } from "@leasehold/core";
-import { Administration, type Order, type OrderLimits, type ElectionState } from "@leasehold/core/provider";
+import { type Clock, Administration, type Order, type OrderLimits, type ElectionState } from "@leasehold/core/provider";
+import type { LeaseSnapshot } from "@leasehold/core";
 import { unanswered } from "./claim.ts";
 import type { Acknowledgement, VoterReply, Break, LeaderReply, LeaderStatus, Transfer } from "./messages.ts";
 import { lastOrderOf } from "./orders.ts";

@@ -5,9 +5,9 @@ import {
   instantOf,
   SAFETY_MARGIN,
   sendRequest,
-  summarizeError,
   type AcquireRequest,
 } from "@leasehold/core/provider";
+import { summarizeError } from "@leasehold/core/diagnostics";
 import { LONGEST_CLAIM_MS } from "./startup-recovery.ts";
 import type { VoterReply, Elect, Vote } from "./messages.ts";
 import { poll, type PollResult } from "./poll.ts";

@@ -91,7 +91,11 @@ function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-async function respond(request: IncomingMessage, strangers: UnsignedConnections, { isPromised, answer }: Handlers): Promise<Response> {
+async function respond(
+  request: IncomingMessage,
+  strangers: UnsignedConnections,
+  { isPromised, answer }: Handlers,
+): Promise<Response> {
   if (request.method !== "POST" || request.url !== PATH) return await answer("elsewhere");
   const signature = request.headers[SIGNATURE];
   const length = Number(request.headers["content-length"] ?? NaN);

@@ -1,5 +1,6 @@
 import type { Server as HttpServer } from "node:http";
-import { ConfigurationError, type Clock } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { listen, type ListenOptions, type Posted, type Response } from "./http-listener.ts";
 import { NoAnswer, HttpClient, secretsDiffer } from "./http-client.ts";
 import { PeerIncarnations } from "./peer-incarnations.ts";
@@ -143,7 +144,10 @@ export class HttpTransport implements Transport {
     }
   }
 
-  async #sendPacket(messages: readonly Envelope<Request>[], signal: AbortSignal): Promise<Array<Envelope<VoterReply> | undefined>> {
+  async #sendPacket(
+    messages: readonly Envelope<Request>[],
+    signal: AbortSignal,
+  ): Promise<Array<Envelope<VoterReply> | undefined>> {
     const contents = messages.map(({ content }) => content);
     // The last message has the latest write counters.
     const { content: _, ...header } = messages.at(-1) as Envelope<Request>;

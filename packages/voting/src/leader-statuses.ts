@@ -1,5 +1,5 @@
-import type { Clock, LeaseSnapshot } from "@leasehold/core";
-import { blockerOf } from "@leasehold/core/provider";
+import { type Clock, blockerOf } from "@leasehold/core/provider";
+import type { LeaseSnapshot } from "@leasehold/core";
 import type { LeaderStatus } from "./messages.ts";
 import { isOrderedLater } from "./orders.ts";
 

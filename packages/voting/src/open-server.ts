@@ -61,7 +61,12 @@ interface OpenedServer {
   readonly close: () => Promise<void>;
 }
 
-async function openDirectory(directory: string, server: string, names: readonly string[], troubles: WarningLog): Promise<OpenedServer> {
+async function openDirectory(
+  directory: string,
+  server: string,
+  names: readonly string[],
+  troubles: WarningLog,
+): Promise<OpenedServer> {
   const unlock = await ownDirectory(directory);
   const disk = new StateFile(directory, (message) => troubles.tell(message));
   const close = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
-import { ConfigurationError, systemClock, type Clock } from "@leasehold/core";
-import { checkName, checkOptions } from "@leasehold/core/provider";
+import { ConfigurationError } from "@leasehold/core";
+import { systemClock, type Clock, checkName, checkOptions } from "@leasehold/core/provider";
 import type { ListenOptions } from "./http-listener.ts";
 import type { Secret } from "./packet.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import type { VoterReply, Envelope, Request } from "./messages.ts";
 
 /** The most packets to one server that are under way at once. Later messages wait, and share one packet. */

@@ -1,4 +1,4 @@
-import type { Clock, StoreMember } from "@leasehold/core";
+import type { Clock, StoreMember } from "@leasehold/core/provider";
 import type { VoterReply, PeerState } from "./messages.ts";
 
 /** The reason of a server that answers, and does not vote yet or any more. */

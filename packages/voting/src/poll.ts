@@ -1,5 +1,4 @@
-import type { Clock, Timer } from "@leasehold/core";
-import { sendRequest } from "@leasehold/core/provider";
+import { type Clock, type Timer, sendRequest } from "@leasehold/core/provider";
 import type { VoterReply, ElectionRequest, Request } from "./messages.ts";
 
 /** All servers, for a server or an observer that asks them. */
@@ -44,7 +43,12 @@ export interface PollResult<A> {
 }
 
 /** `sendRequest` publishes a request to another server. A request to the own server is not published. */
-async function ask(server: Electorate, to: string, request: PollOptions<VoterReply>["request"], timeoutMs: number): Promise<VoterReply> {
+async function ask(
+  server: Electorate,
+  to: string,
+  request: PollOptions<VoterReply>["request"],
+  timeoutMs: number,
+): Promise<VoterReply> {
   if (to === server.name) return await server.ask(to, request, timeoutMs);
   const { clock } = server;
   const { kind: operation, election } = request;

@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { type Clock, sleep } from "@leasehold/core/provider";
 import type { Elect } from "./messages.ts";
 
 /** With more pre-votes than this, the expired ones are removed. */

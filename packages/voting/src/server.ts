@@ -1,5 +1,4 @@
-import type { Clock, StoreMember } from "@leasehold/core";
-import { membersText, sleep } from "@leasehold/core/provider";
+import { type Clock, type StoreMember, membersText, sleep } from "@leasehold/core/provider";
 import { StartupRecovery, majorityOf } from "./startup-recovery.ts";
 import { VoterState } from "./voter-state.ts";
 import type { Disk } from "./disk.ts";

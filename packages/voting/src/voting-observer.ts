@@ -1,23 +1,29 @@
 import {
   ConfigurationError,
-  systemClock,
   UnsupportedError,
   type BreakOptions,
   type BreakOutcome,
   type CheckOptions,
   type CheckReport,
-  type Clock,
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
-  type StoreMember,
   type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
-import { cannotPause, checkName, DEFAULT_REQUEST_TIMEOUT_MS, timedCheck, type Administration } from "@leasehold/core/provider";
+import {
+  systemClock,
+  type Clock,
+  type StoreMember,
+  cannotPause,
+  checkName,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  timedCheck,
+  type Administration,
+} from "@leasehold/core/provider";
 import { administrationOf, sightedBy } from "./administration.ts";
 import { majorityOf } from "./startup-recovery.ts";
 import { CAPABILITIES, NAME } from "./capabilities.ts";

@@ -1,6 +1,5 @@
 import { channel } from "node:diagnostics_channel";
-import type { Clock } from "@leasehold/core";
-import { StoreWarnings } from "@leasehold/core/provider";
+import { type Clock, StoreWarnings } from "@leasehold/core/provider";
 
 /** The `node:diagnostics_channel` on which each dropped packet is published, as {@link DroppedPacket}. */
 export const DROPPED_CHANNEL = "leasehold:voting-dropped";

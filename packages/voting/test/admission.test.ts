@@ -29,7 +29,8 @@ test.each([
 });
 
 describe("a server whose file is from another list", () => {
-  const moved = (servers: number): StartupRecovery => new StartupRecovery({ servers, startMs: 1_000, forgot: false, isMoved: true });
+  const moved = (servers: number): StartupRecovery =>
+    new StartupRecovery({ servers, startMs: 1_000, forgot: false, isMoved: true });
   const OWN = { floor: 4, clockFloor: 1, isFresh: false, elections: { e: { term: 7, votedFor: "t", leaseDurationMs: 500 } } };
 
   test.each([

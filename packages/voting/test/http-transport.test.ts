@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server as HttpServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { systemClock } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import type { VotingLeaseStore } from "@leasehold/voting";
 import { HttpTransport } from "../src/http-transport.ts";

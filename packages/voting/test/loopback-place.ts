@@ -1,7 +1,8 @@
 import { rm } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Faults, HeldRequests, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
-import type { Clock, LeaseStore } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
+import type { LeaseStore } from "@leasehold/core";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";

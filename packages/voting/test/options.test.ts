@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { afterAll, expect, test } from "vitest";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";

@@ -1,8 +1,8 @@
 /** Servers that start, stop, lose their disks and meet one another. */
 import { getEventListeners } from "node:events";
 import { expect, test, vi } from "vitest";
-import { StoreError, type StoreMember } from "@leasehold/core";
-import type { Lease } from "@leasehold/core/provider";
+import { StoreError } from "@leasehold/core";
+import type { StoreMember, Lease } from "@leasehold/core/provider";
 import { Server, VotingLeaseStore, type VoterReply, type Disk, type Envelope, type Request } from "../src/simulation.ts";
 import { StartupRecovery } from "../src/startup-recovery.ts";
 import { decodeStoredState } from "../src/voter-state-codec.ts";

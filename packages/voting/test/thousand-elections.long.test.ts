@@ -2,8 +2,8 @@
 import { stat } from "node:fs/promises";
 import { once } from "node:events";
 import { expect, test, vi } from "vitest";
-import { Elector, systemClock } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { Elector } from "@leasehold/core";
+import { systemClock, sleep } from "@leasehold/core/provider";
 import { Servers } from "./servers.ts";
 
 const ELECTIONS = 1_000;

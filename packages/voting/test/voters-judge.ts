@@ -84,7 +84,8 @@ export class VotersJudge {
     if (!this.ledTerms.includes(ledTerm)) return;
     const { term } = ledTerm.lease;
     const brokenMs = this.#broken.get(term) ?? Infinity;
-    if (askedMs > brokenMs && this.#sentMs(ledTerm, extendedAt) > brokenMs) this.#violate("break-holds", `term ${term} is renewed`);
+    if (askedMs > brokenMs && this.#sentMs(ledTerm, extendedAt) > brokenMs)
+      this.#violate("break-holds", `term ${term} is renewed`);
     this.promises.renewals += 1;
     ledTerm.validUntilMs = Math.max(ledTerm.validUntilMs, this.#validUntilMs(ledTerm, extendedAt));
     this.#seeAlone(ledTerm);

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Faults, HeldRequests, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
-import type { Clock, LeaseStore } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
+import type { LeaseStore } from "@leasehold/core";
 import type { VirtualClock } from "@leasehold/core/testing";
 import { VotingLeaseStore, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";

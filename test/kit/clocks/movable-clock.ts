@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "@leasehold/core";
+import type { Clock, Timer } from "@leasehold/core/provider";
 
 interface Pending {
   readonly atMs: number;

@@ -11,7 +11,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, TransactWriteCommand } from "@aws-sdk/lib-dynamodb";
 import type { GuardedText, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
-import type { Clock } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { startFaultProxy, type FaultProxy } from "../faults/fault-proxy.ts";
 import type { ReceivedRequest } from "../faults/request-log.ts";

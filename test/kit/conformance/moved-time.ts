@@ -1,4 +1,5 @@
-import type { Clock, LeaseStore, Timer } from "@leasehold/core";
+import type { Clock, Timer } from "@leasehold/core/provider";
+import type { LeaseStore } from "@leasehold/core";
 import { MovableClock } from "../clocks/movable-clock.ts";
 
 /** A timer that is longer than this is the time limit of a request; the wait between two requests is shorter. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { systemClock } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import type { PlaceTime } from "./moved-time.ts";
 
 /** Real time. */

@@ -1,5 +1,5 @@
-import { Elector, type Clock } from "@leasehold/core";
-import { RecordLeaseStore } from "@leasehold/core/provider";
+import { Elector } from "@leasehold/core";
+import { type Clock, RecordLeaseStore } from "@leasehold/core/provider";
 import {
   ProcessClock,
   SimulatedRecordService,

@@ -1,6 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { REQUEST_CHANNEL } from "@leasehold/core";
-import type { StoreRequest } from "@leasehold/core";
+import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
 
 /** Requests by their kind. */
 export interface Requests {

@@ -33,7 +33,8 @@ function* smallerPlans(plan: Plan): Generator<Step> {
   }
   for (let index = plan.candidates.length - 1; index >= 1; index -= 1) yield (now) => withoutCandidate(now, index);
   for (const name of Object.keys(plan.networkFaults) as Array<keyof NetworkFaults>) {
-    yield ({ networkFaults, ...rest }) => (networkFaults[name] === 0 ? undefined : { ...rest, networkFaults: { ...networkFaults, [name]: 0 } });
+    yield ({ networkFaults, ...rest }) =>
+      networkFaults[name] === 0 ? undefined : { ...rest, networkFaults: { ...networkFaults, [name]: 0 } };
   }
   const { leaseDurationMs } = plan.timing;
   const ordinary: CandidatePlan = {

@@ -1,4 +1,4 @@
-import type { Reservation } from "@leasehold/core";
+import type { Reservation } from "@leasehold/core/provider";
 import type { SeededRandom } from "@leasehold/core/testing";
 import type { StoreKind } from "./stores/stores.ts";
 

@@ -1,4 +1,4 @@
-import { OVERRUN_EXIT_CODE } from "@leasehold/core";
+import { OVERRUN_EXIT_CODE } from "@leasehold/core/diagnostics";
 import { describe, expect, test } from "vitest";
 import type { StoreStage } from "./store-stage.ts";
 

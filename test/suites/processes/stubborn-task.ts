@@ -1,4 +1,4 @@
-import { OVERRUN_EXIT_CODE } from "@leasehold/core";
+import { OVERRUN_EXIT_CODE } from "@leasehold/core/diagnostics";
 import { describe, expect } from "vitest";
 import { test, TIME_LIMIT_MS } from "./test.ts";
 

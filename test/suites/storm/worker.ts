@@ -5,8 +5,9 @@
  */
 import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as delay } from "node:timers/promises";
-import { isLeaseholdError, REQUEST_CHANNEL, type LeaseStore, type OccurrenceStore, type StoreRequest } from "@leasehold/core";
-import type { AcquireOutcome, Lease, ReleaseOutcome } from "@leasehold/core/provider";
+import { isLeaseholdError, type LeaseStore } from "@leasehold/core";
+import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
+import type { OccurrenceStore, AcquireOutcome, Lease, ReleaseOutcome } from "@leasehold/core/provider";
 import { onlyAsLeader, type FunctionLeadership, type NotElected } from "@leasehold/functions";
 import { byHostClock, hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { openStore } from "@leasehold/test-kit/stores/stores";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "@leasehold/core";
+import type { Clock, Timer } from "@leasehold/core/provider";
 import type { Output } from "../process-environment.ts";
 
 /** The most bytes in the queue for the reader. A single line may be longer. */

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { isLeaseholdError, systemClock, type Leadership } from "@leasehold/core";
+import { isLeaseholdError, type Leadership } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { hasBearerToken } from "../http/bearer-token.ts";
 import { boundedServer } from "../http/bounded-server.ts";
 import { closeServer } from "../http/close-server.ts";

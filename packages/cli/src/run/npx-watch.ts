@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "@leasehold/core";
+import type { Clock, Timer } from "@leasehold/core/provider";
 
 /** The time between two checks whether npx still runs. */
 const POLL_MS = 500;

@@ -1,4 +1,5 @@
-import { systemClock, type Elector } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
+import type { Elector } from "@leasehold/core";
 import { ServedElector } from "../serve/candidate.ts";
 import { Figures } from "../serve/figures.ts";
 import { parseHttpAddress } from "../serve/http-address.ts";

@@ -1,5 +1,5 @@
-import { Elector, isLeaseholdError, systemClock, type OccurrenceLeadership } from "@leasehold/core";
-import { attempt, completeWhileClaimed, DEFAULT_RETENTION_MS, occurrencesOf, sleep } from "@leasehold/core/provider";
+import { Elector, isLeaseholdError, type OccurrenceLeadership } from "@leasehold/core";
+import { systemClock, attempt, completeWhileClaimed, DEFAULT_RETENTION_MS, occurrencesOf, sleep } from "@leasehold/core/provider";
 import { EXIT } from "../exit-codes.ts";
 import { commandPath } from "./command-path.ts";
 import { checkPlan } from "./kill-deadlines.ts";

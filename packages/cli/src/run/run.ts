@@ -1,5 +1,5 @@
-import { Elector, systemClock, type HeldLeadership, type Leader } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { Elector, type HeldLeadership, type Leader } from "@leasehold/core";
+import { systemClock, sleep } from "@leasehold/core/provider";
 import { printable } from "../text.ts";
 import { commandPath } from "./command-path.ts";
 import { checkPlan } from "./kill-deadlines.ts";

@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { type Clock, sleep } from "@leasehold/core/provider";
 import { StopRequest } from "./stop-signals.ts";
 
 /**

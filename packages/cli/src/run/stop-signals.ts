@@ -1,4 +1,4 @@
-import { systemClock } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 
 /** Signals that ask the wrapper to stop. CMD gets the same signal. */
 const STOPPING = ["SIGTERM", "SIGINT", "SIGQUIT"] as const;

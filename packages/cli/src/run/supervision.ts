@@ -1,5 +1,5 @@
-import { LeadershipEndedError, type Clock, type Leadership } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { LeadershipEndedError, type Clock, sleep } from "@leasehold/core/provider";
+import type { Leadership } from "@leasehold/core";
 import { Child, exitCodeOfSignal, type ChildExit, type Program } from "./child.ts";
 import { fillReserve } from "./descriptor-reserve.ts";
 import { endGroup, isGone, signalGroup } from "./group.ts";

@@ -1,4 +1,5 @@
-import type { Clock, Elector, Leadership } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
+import type { Elector, Leadership } from "@leasehold/core";
 import { isInBackground } from "./background.ts";
 import type { Program } from "./child.ts";
 import { serveLeadership } from "./local-api.ts";

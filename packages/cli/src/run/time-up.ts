@@ -1,4 +1,5 @@
-import { systemClock, type Elector, type Timer } from "@leasehold/core";
+import { systemClock, type Timer } from "@leasehold/core/provider";
+import type { Elector } from "@leasehold/core";
 import { EXIT } from "../exit-codes.ts";
 import { CommandError } from "../command-error.ts";
 

@@ -2,15 +2,12 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import {
   EVENT_CHANNEL,
   LOOK_CHANNEL,
-  type Clock,
-  type ContactHealth,
-  type Elector,
   type ElectorState,
-  type Leader,
-  type LeaseSnapshot,
   type PublishedEvent,
   type PublishedLook,
-} from "@leasehold/core";
+} from "@leasehold/core/diagnostics";
+import type { Clock } from "@leasehold/core/provider";
+import type { ContactHealth, Elector, Leader, LeaseSnapshot } from "@leasehold/core";
 import { SeenTerms, type SeenTerm } from "./seen-terms.ts";
 
 /** The present state of an election from the view of this candidate. All times are milliseconds before or after now. */

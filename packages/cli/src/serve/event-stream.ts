@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Clock, Timer } from "@leasehold/core";
+import type { Clock, Timer } from "@leasehold/core/provider";
 import type { ServedElector, Happening } from "./candidate.ts";
 
 /** The time between two heartbeats. A proxy may end a connection that is silent for longer. */

@@ -5,7 +5,7 @@ import {
   type ElectionMeters,
   type MeasuredElection,
   type StoreRequest,
-} from "@leasehold/core";
+} from "@leasehold/core/diagnostics";
 import { Histogram } from "./histogram.ts";
 import { Family, familyText, histogramText } from "./metric-family.ts";
 

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ConfigurationError, type Clock } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
 import { boundedServer, mostConnections } from "../http/bounded-server.ts";
 import { closeServer } from "../http/close-server.ts";
 import { refusal, type AccessRules } from "./access.ts";

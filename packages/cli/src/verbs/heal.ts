@@ -15,11 +15,10 @@ export const verb: Verb = {
   async act(command, environment) {
     const [member, elections] = command.processedArgs as [string, string[]];
     await using store = await openStore(command, environment);
-    if (!store.heal) throw new CommandError(EXIT.usage, `the store ${store.name} is not made of members: nothing is to be taken in.`);
+    if (!store.heal)
+      throw new CommandError(EXIT.usage, `the store ${store.name} is not made of members: nothing is to be taken in.`);
     await store.heal(member, elections);
-    teller(environment)(
-      `the member ${printable(member)} is taken in${elections.length > 0 ? ", and has these elections" : ""}.`,
-    );
+    teller(environment)(`the member ${printable(member)} is taken in${elections.length > 0 ? ", and has these elections" : ""}.`);
     return EXIT.done;
   },
 };

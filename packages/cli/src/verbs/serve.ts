@@ -125,7 +125,8 @@ function electionsOf({ election }: Options, { env }: ProcessEnvironment): readon
 async function tokenOf({ tokenFile, stall }: Options, { env }: ProcessEnvironment): Promise<string | undefined> {
   const token = (tokenFile === undefined ? env["LEASEHOLD_TOKEN"] : await contentOf(tokenFile))?.trim();
   if (token && !/\s/.test(token)) return token;
-  if (token) throw new CommandError(EXIT.configuration, "the token has white space inside, which no header can carry; make another.");
+  if (token)
+    throw new CommandError(EXIT.configuration, "the token has white space inside, which no header can carry; make another.");
   if (stall === undefined && tokenFile === undefined) return undefined;
   const why = tokenFile === undefined ? "--stall needs a token for POST /checkpoint" : `--token-file ${tokenFile} is empty`;
   throw new CommandError(EXIT.configuration, `${why}; put one into a file for --token-file, or into LEASEHOLD_TOKEN.`);

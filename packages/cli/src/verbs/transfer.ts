@@ -41,7 +41,11 @@ const FAILURES: Readonly<Record<Exclude<TransferOutcome, "accepted">, (to: strin
   lost: (to) => `the term was over, or somebody other than ${to} leads. Look again with status.`,
 };
 
-async function transferTo({ store, election, ifTerm }: Order, to: string, environment: ProcessEnvironment): Promise<TransferOutcome> {
+async function transferTo(
+  { store, election, ifTerm }: Order,
+  to: string,
+  environment: ProcessEnvironment,
+): Promise<TransferOutcome> {
   const signal = environment.untilStopped();
   teller(environment)("the leader is asked to drain and to hand over; waiting for it.");
   try {

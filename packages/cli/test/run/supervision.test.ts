@@ -2,7 +2,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LeadershipEndedError, systemClock, type Clock, type Leadership } from "@leasehold/core";
+import { LeadershipEndedError, systemClock, type Clock } from "@leasehold/core/provider";
+import type { Leadership } from "@leasehold/core";
 import { signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from "vitest";
 import { GuardProcess } from "../../src/run/guard-process.ts";

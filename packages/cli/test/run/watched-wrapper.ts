@@ -2,7 +2,8 @@
 // also causes faults that no signal can cause, and sets the wrapper's wall clock.
 import { subscribe } from "node:diagnostics_channel";
 import { appendFileSync, existsSync } from "node:fs";
-import { systemClock, type PublishedEvent } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
+import type { PublishedEvent } from "@leasehold/core/diagnostics";
 import { uptimeMs } from "./processes.ts";
 
 const { VALIDITY = "", FAULT = "none", FAULT_NOW = "", FAULT_OVER = "", SKEW_MS = "0" } = process.env;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { OccurrenceStore } from "@leasehold/core";
+import type { OccurrenceStore } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { storeClockLatenessMs, type Scenario } from "../scenario.ts";
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { LeaseStore, Reservation } from "@leasehold/core";
+import type { LeaseStore } from "@leasehold/core";
+import type { Reservation } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import type { Scenario } from "../scenario.ts";
 

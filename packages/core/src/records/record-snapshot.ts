@@ -34,7 +34,8 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
     ...(view.ignoresPause ? { pause: undefined } : {}),
   });
   const isUndated =
-    observed.isMissing || (observed.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && observed.isAgeUnknown);
+    observed.isMissing ||
+    (observed.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && observed.isAgeUnknown);
   return {
     election,
     state,

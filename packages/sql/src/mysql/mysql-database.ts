@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import type { RecordRequestOptions } from "@leasehold/core/provider";
+import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
 import { settingsOf, type Warning } from "../layout.ts";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable, type Row } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";

@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { type Clock, sleep } from "@leasehold/core/provider";
 import { statement, type PostgresConnections, type PostgresPoolClient } from "./postgres-pool.ts";
 
 /** The channel of NOTIFY. The payload is the election. */

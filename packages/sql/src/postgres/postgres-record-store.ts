@@ -1,5 +1,6 @@
-import { ConfigurationError, type Clock } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
 import type {
+  Clock,
   Fenced,
   GetOptions,
   LeaseRecord,

@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/core";
-import { LocalStoreWarnings, type StoreWarnings } from "@leasehold/core/provider";
+import { type Clock, LocalStoreWarnings, type StoreWarnings } from "@leasehold/core/provider";
 import type { Warning } from "../layout.ts";
 import { LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";

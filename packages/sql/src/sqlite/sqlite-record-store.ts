@@ -1,5 +1,6 @@
-import { ConfigurationError, UnsupportedError, type Clock } from "@leasehold/core";
+import { ConfigurationError, UnsupportedError } from "@leasehold/core";
 import {
+  type Clock,
   sleep,
   type Fence,
   type Fenced,

@@ -1,5 +1,5 @@
 import { subscribe } from "node:diagnostics_channel";
-import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core";
+import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
 
 export function noticing(): void {
   subscribe(REQUEST_CHANNEL, (message) => {
