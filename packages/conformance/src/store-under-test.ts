@@ -82,7 +82,7 @@ export interface TestEnvironment extends AsyncDisposable {
   writeRaw?(election: string, what: "foreign" | "newer-schema"): Promise<void>;
   /**
    * Returns the data in the place of the election's lease. The suite compares it deeply, to check that it did not change. Present
-   * with `plant`.
+   * with `writeRaw`.
    */
   readRaw?(election: string): Promise<unknown>;
   /** Deletes the election's record, which Leasehold never does. Absent if `lacks.removal` says why. */

@@ -137,7 +137,7 @@ describe("a clock that may step", () => {
     const age = new StoreAge(clock, STEPPING);
     await read(age, answer);
 
-    expect([age.isUndated(saidMs), age.isUndated(saidMs + 1)]).toEqual([true, saidMs === Infinity]);
+    expect([age.isAgeUnknown(saidMs), age.isAgeUnknown(saidMs + 1)]).toEqual([true, saidMs === Infinity]);
   });
 
   test.each([

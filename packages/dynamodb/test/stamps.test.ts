@@ -28,8 +28,8 @@ describe("the age of a nonce", () => {
 
   test.for(Object.keys(STAMPS))("is not told without %s: the engine is to have it counted anew", (missing) => {
     const { [missing as keyof typeof STAMPS]: _, ...stamps } = STAMPS;
-    expect(read(stamps)).toEqual({ data: { term: 1 }, version: "v", undated: true });
-    expect(read({ ...stamps, [missing]: "6000" })).toMatchObject({ undated: true });
+    expect(read(stamps)).toEqual({ data: { term: 1 }, version: "v", ageUnknown: true });
+    expect(read({ ...stamps, [missing]: "6000" })).toMatchObject({ ageUnknown: true });
   });
 
   test("is unknown if the present time is unknown, whatever its times", () => {

@@ -33,12 +33,12 @@ runConformance({
       connect: () => connectWith(clock),
       connectWith,
       pass: (ms: number) => clock.advance(ms),
-      async plant(election: string, what: "foreign" | "newer-schema") {
+      async writeRaw(election: string, what: "foreign" | "newer-schema") {
         const planted = what === "foreign" ? { mine: "do not touch" } : { schema: 5, term: 7 };
         const record = planted as unknown as LeaseRecord;
         for (const member of all) await member.records.put(election, record, { ifVersion: undefined, keepsNonce: false, signal });
       },
-      dig: (election: string) => members.a.records.get(election, { consistent: true, signal }),
+      readRaw: (election: string) => members.a.records.get(election, { consistent: true, signal }),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     });
   },

@@ -1,4 +1,4 @@
-import { fenceOfRecord, type LeaseRecord } from "../../core/src/records/record-store.ts";
+import { fenceOfRecord, type LeaseRecord } from "@leasehold/core/provider";
 import { Elector } from "@leasehold/core";
 import { createPool as createCallbackPool } from "mysql2";
 import { createPool, type PoolOptions } from "mysql2/promise";

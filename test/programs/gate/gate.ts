@@ -10,6 +10,7 @@ export type Step = { readonly command: string } | { readonly tests: string };
 export const STEPS: readonly Step[] = [
   { command: "npm run lint" },
   { command: "npm run format:check" },
+  { command: "npm run prose" },
   { command: ".ci/backends" },
   // The tests come before the build, because they must pass without one, as for a reader of the README.
   { tests: "test" },

@@ -245,7 +245,7 @@ export const acceptingInput: readonly Case[] = [
         const planted = `${election}-${what}`;
         await place.writeRaw?.(planted, what);
         const before = await place.readRaw?.(planted);
-        assert.ok(before !== undefined, "nothing was planted: the place needs plant and dig, or lacks.foreign");
+        assert.ok(before !== undefined, "nothing was planted: the place needs writeRaw and readRaw, or lacks.foreign");
         const calls: ReadonlyArray<readonly [string, () => Promise<unknown>]> = [
           ["read", () => scene.look(a, {}, planted)],
           ["acquire", () => a.acquire(scene.asking("a", { election: planted }))],

@@ -73,7 +73,7 @@ export class CandidateRequests {
   mayTry(snapshot: LeaseSnapshot | undefined): boolean {
     const { candidateId, wishes } = this.#options;
     if (this.#mayBeRolledBack(snapshot?.term ?? 0) && !this.#rolledBack.isOver) return false;
-    return snapshot?.undated ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);
+    return snapshot?.ageUnknown ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);
   }
 
   /** Makes one attempt to acquire. A win that comes too late is released at once. */

@@ -41,7 +41,7 @@ export class Acquisitions {
       return { acquired: false, current };
     }
     if (current && !mayAcquire(current, candidateId, reservation?.group)) {
-      if (current.undated) await this.#seen.restartAge(election, observed, request);
+      if (current.ageUnknown) await this.#seen.restartAge(election, observed, request);
       return { acquired: false, current };
     }
 

@@ -95,7 +95,7 @@ export class ObservedRecord {
    */
   get isAgeUnknown(): boolean {
     const waitsMs = waitsOf(this.#record);
-    return waitsMs.length > 0 && this.#storeAge.isUndated(Math.min(...waitsMs));
+    return waitsMs.length > 0 && this.#storeAge.isAgeUnknown(Math.min(...waitsMs));
   }
 
   /** Reports whether a read that was sent later than `sentAt` has returned already. */

@@ -33,7 +33,7 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
     ...(isAbandoned && !record.broken ? { holdMs: abandonedHoldMs } : {}),
     ...(view.ignoresPause ? { pause: undefined } : {}),
   });
-  const isUndated =
+  const isAgeUnknown =
     observed.isMissing ||
     (observed.countsStoreClock(expiry) && !isAbandoned && bar && bar.kind !== "done" && observed.isAgeUnknown);
   return {
@@ -44,7 +44,7 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
     ...(vacant || record.value === undefined ? {} : { value: record.value }),
     ageMs,
     leaseDurationMs: record.leaseDurationMs,
-    ...(isUndated ? { undated: true as const } : {}),
+    ...(isAgeUnknown ? { ageUnknown: true as const } : {}),
     ...(bar ? { bar } : {}),
     ...(record.broken ? { endingReason: record.broken.reason } : {}),
   };

@@ -103,7 +103,7 @@ export class StoreAge {
   /**
    * Reports whether no age is believed, but some clock says that it is at least `waitMs`. The other clocks may be wrong by years.
    */
-  isUndated(waitMs: number): boolean {
+  isAgeUnknown(waitMs: number): boolean {
     return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
   }
 

@@ -44,7 +44,7 @@ export interface LeaseSnapshot {
    * attempt to acquire it by the store's clock fails, and makes the store restart the age. A record that was deleted is treated
    * the same way, by any clock.
    */
-  readonly undated?: true | undefined;
+  readonly ageUnknown?: true | undefined;
   /** The blocker that keeps candidates from acquiring at present; absent where any candidate may try. */
   readonly bar?: Blocker | undefined;
   /** The reason for which an administrator broke the term. */

@@ -115,7 +115,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: CANDIDACY,
-        find: "    return snapshot?.undated ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);",
+        find: "    return snapshot?.ageUnknown ?? mayAcquire(snapshot, candidateId, wishes.reservation?.group);",
         replace:
           "    const passed = (snapshot?.ageMs?.[0] ?? 0) >= this.#options.timing.leaseDurationMs;\n    return mayAcquire(snapshot, candidateId, wishes.reservation?.group) || passed;",
       },

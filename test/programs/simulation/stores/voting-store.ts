@@ -1,12 +1,12 @@
 import { StoreError, type LeaseStore } from "@leasehold/core";
 import { holderElapsedMs, SAFETY_MARGIN, type AcquireOutcome, type AcquireRequest, type Lease } from "@leasehold/core/provider";
 import { ProcessClock, type Network, type Passage, type SeededRandom, type VirtualClock } from "@leasehold/core/testing";
+import { VotingLeaseStore } from "@leasehold/voting";
 import { HandoverPromise } from "../../../../packages/voting/test/handover-promise.ts";
 import {
   administrationOf,
   OBSERVER,
   Server,
-  VotingLeaseStore,
   type VoterReply,
   type Disk,
   type Envelope,

@@ -14,7 +14,7 @@ import {
   lossOf,
   toStoreError,
   unlessItExists,
-} from "../../../packages/azure-blob/src/azure-blob-errors.ts";
+} from "../src/azure-blob-errors.ts";
 import { startAzurite, type Azurite } from "@leasehold/test-kit/backends/azurite";
 import { containerClient } from "@leasehold/test-kit/backends/fresh-container";
 import { containerOn } from "@leasehold/test-kit/simulated/azure-http";

@@ -1,0 +1,31 @@
+/** `npm run prose`: counts the places that break a rule, and fails above the budget. `npm run prose -- PATH …` lists them. */
+import { globSync, readFileSync } from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { parseArgs } from "node:util";
+import { BUDGET, faultsOf, overBudget, type Fault } from "./prose.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const PROSE = ["**/*.{ts,md}", "{.changeset,.github}/**/*.md"];
+const NOT_OURS = new Set(["node_modules", "dist", "cdk.out", "cdktf.out", "coverage", ".results", "CHANGELOG.md"]);
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const paths = positionals.map((path) => relative(root, resolve(path)));
+const isListing = paths.length > 0;
+const files = globSync(PROSE, { cwd: root, exclude: (path) => path.split(sep).some((part) => NOT_OURS.has(part)) }).filter(
+  (file) => !isListing || paths.some((path) => path === "" || file === path || file.startsWith(path + sep)),
+);
+
+const counts: Record<Fault["rule"], number> = { begins: 0, long: 0, coined: 0 };
+for (const file of files.toSorted()) {
+  for (const { rule, line, text } of faultsOf(readFileSync(join(root, file), "utf8"), file.endsWith(".md"))) {
+    counts[rule] += 1;
+    if (isListing) process.stdout.write(`${file}:${line}: ${rule}: ${text}\n`);
+  }
+}
+process.stdout.write(`${JSON.stringify(counts)}${isListing ? "" : `, of at most ${JSON.stringify(BUDGET)}`}\n`);
+if (!isListing) {
+  for (const line of overBudget(counts, BUDGET)) {
+    process.stderr.write(`${line}\n`);
+    process.exitCode = 1;
+  }
+}
