@@ -155,6 +155,21 @@ function phaseOf({ phase, renewal }: TermState): string {
   return renewal.is === "closed" ? `${phase}, closed` : phase;
 }
 
+test("a term begins with a valid leadership, an intact signal and a renewal on the grid", () => {
+  expect(beginTerm(plan, at(100))).toEqual({
+    plan,
+    phase: "leading",
+    grantedAt: at(0),
+    renewal: { is: "due", atMs: at(5_000).monotonicMs },
+    failures: 0,
+    checkpointMs: at(100).monotonicMs,
+    drain: undefined,
+    over: undefined,
+    isStopping: false,
+    completion: "not-sent",
+  });
+});
+
 describe("the table", () => {
   test("has no row for a pair that there is not", () => {
     expect(PAIRS.map(({ name }) => name)).toEqual(expect.arrayContaining([...ROWS.keys()]));

@@ -88,6 +88,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "if (standBackMs > 0) return { waitMs: Math.min(Math.max(this.#nextPollMs(), 2), standBackMs) };",
     why: "The pace of the polls is what bounds them; any wait that is one will do.",
   },
+  {
+    file: "packages/core/src/election/term-machine.ts",
+    from: "const ROUNDING_MS = 1e-7;",
+    to: "const ROUNDING_MS = 2e-7;",
+    why: "Any wait will do that is longer than a rounding error.",
+  },
   ...[9, 11].map((part) => ({
     file: "packages/core/src/election/renewal-timing.ts",
     from: "const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / 10);",

@@ -163,9 +163,10 @@ export class LeaderTerm<Led extends Leadership> {
 
   /** The only place that changes the state. It changes before the effects, because a listener may call back. */
   #on(event: TermEvent, now: Instant = instantOf(this.#options.clock)): TermState {
-    const { term, effects } = step(this.#state, event, now);
+    const before = this.#state;
+    const { term, effects } = step(before, event, now);
     this.#state = term;
-    if (term.renewal.is === "closed") this.#leaseWatch.cancel();
+    if (term.renewal.is === "closed" && before.renewal.is !== "closed") this.#leaseWatch.cancel();
     for (const effect of effects) this.#perform(effect);
     this.#setTimer();
     return this.#state;

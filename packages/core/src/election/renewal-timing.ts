@@ -31,7 +31,7 @@ export function toLastTryMs(term: TermState, now: Instant): number {
 }
 
 /** Returns the next instant of the grid that no renewal covers yet, by the monotonic clock. It may have passed. */
-export function nextGridMs({ plan, grantedAt }: TermState): number {
+export function nextGridMs({ plan, grantedAt }: Pick<TermState, "plan" | "grantedAt">): number {
   const originMs = plan.lease.grantedAt.monotonicMs;
   const { renewIntervalMs } = plan.timing;
   const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / 10);

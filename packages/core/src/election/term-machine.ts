@@ -14,11 +14,12 @@ const CLOSED: Renewal = { is: "closed" };
 
 /** Returns the state of a term that begins now. */
 export function beginTerm(plan: TermPlan, now: Instant): TermState {
-  const term: TermState = {
+  const { grantedAt } = plan.lease;
+  return {
     plan,
     phase: "leading",
-    grantedAt: plan.lease.grantedAt,
-    renewal: { is: "due", atMs: Infinity },
+    grantedAt,
+    renewal: dueAt(plan, nextGridMs({ plan, grantedAt })),
     failures: 0,
     checkpointMs: now.monotonicMs,
     drain: undefined,
@@ -26,7 +27,6 @@ export function beginTerm(plan: TermPlan, now: Instant): TermState {
     isStopping: false,
     completion: "not-sent",
   };
-  return { ...term, renewal: renewAt(term, nextGridMs(term)) };
 }
 
 /**
@@ -285,8 +285,12 @@ function stallMs({ plan, checkpointMs }: TermState): number {
   return checkpointMs + (plan.timing.stallTimeoutMs ?? Infinity);
 }
 
-/** Returns a renewal that is due at an instant. With `renewal: 'manual'` only the task asks for renewals. */
-function renewAt(term: TermState, atMs: number): Renewal {
-  if (term.renewal.is === "closed") return CLOSED;
-  return { is: "due", atMs: term.plan.renewal === "manual" ? Infinity : atMs };
+/** Returns the next renewal of a term. A term that is closed stays closed. */
+function renewAt({ plan, renewal }: TermState, atMs: number): Renewal {
+  return renewal.is === "closed" ? CLOSED : dueAt(plan, atMs);
+}
+
+/** With `renewal: 'manual'` only the task asks for renewals. */
+function dueAt({ renewal }: TermPlan, atMs: number): Renewal {
+  return { is: "due", atMs: renewal === "manual" ? Infinity : atMs };
 }
