@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { OLDEST, requireHere } from "./peers.ts";
 
 /**
- * No store imports these: the document client is the user's own, for his transactions, and comes at the version of the client;
- * the other one gives tokens alone, which no emulator asks for.
+ * No store imports these. The document client belongs to the user's transactions, and has the version of the client. The other one
+ * only issues tokens, and no emulator asks for tokens.
  */
 const ONLY_TYPES = ["@aws-sdk/lib-dynamodb", "@azure/identity"];
 

@@ -1,6 +1,6 @@
 /**
- * What a program was told, by its own reading of its arguments. Undefined where it was asked for help, or where an argument
- * is wrong: then it has said so, and the exit code is set.
+ * Returns a program's options, read from its arguments. Returns `undefined` after a request for help. It does the same after a wrong
+ * argument, once the error is printed and the exit code is set.
  */
 export function commandLine<T extends { readonly help: boolean }>(
   read: (args: readonly string[]) => T,

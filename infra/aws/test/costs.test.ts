@@ -51,7 +51,7 @@ testCosts(
       },
       CandidateService: {
         makes:
-          "a Fargate service of 2 tasks on ARM, with a role, a log and an alarm that rolls deployments back; a network of its own with endpoints for DynamoDB, ECR and the log, unless there is a `vpc`",
+          "a Fargate service of 2 tasks on ARM, with a role, a log and an alarm that rolls deployments back. Without a `vpc` it has its own network with endpoints for DynamoDB, ECR and the log",
         costs: [
           cost(processor, [2, "tasks"], [0.25, "vCPU"], HOURS),
           cost(memory, [2, "tasks"], [0.5, "GB"], HOURS),

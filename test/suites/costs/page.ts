@@ -26,7 +26,7 @@ export function costsPage(): string {
   const prices = new Set<Price>(paid.map(({ each }) => each.price));
   return `${[
     "# What elections cost",
-    `What one election asks of its store, and what that costs in a month of 730 hours, at the defaults (a lease of 15 s). Written by
+    `The requests of one election to its store, and their price in a month of 730 hours, at the defaults (a lease of 15 s). Written by
 \`LEASEHOLD_WRITE_DOCS=1 npm run test:long -- test/suites/costs --maxWorkers=1\`, whose tests count these requests.`,
     "## USD a month",
     markdownTable(

@@ -28,17 +28,17 @@ import { votingMistakes } from "./voting-mistakes.ts";
 /** Azure's shortest lease, used for every store. */
 const LEASE_MS = 15_000;
 const PAGE = new URL("../../../docs/mistakes.md", import.meta.url);
-const HEAD = `# Mistakes, and what is said of them
+const HEAD = `# Mistakes and their messages
 
-For each store, what is said at once when it is set up wrongly (to the logger, or else on stderr), and what \`run\` and
-\`campaign\` do by default, on a lease of 15 s. With \`startup: "patient"\` nothing but a mistake of this process itself ends
-them. A test makes these mistakes, and this page. Azurite and dynalite stand for their services, which say some of it in other
-words: of a wrong key Azure itself says AuthenticationFailed, which is STORE_UNAUTHENTICATED. Where 'get' or 'put' stands here, it is one of them.
+This page lists common mistakes of set-up, by store. It shows the message, which goes to the logger or else to stderr. It shows what
+\`run\` and \`campaign\` do by default, on a lease of 15 s. With \`startup: "patient"\` only a mistake of this process itself ends
+them. A test makes these mistakes, and writes this page. Azurite and dynalite stand for their services, whose texts differ in places. For
+a wrong key, for instance, Azure itself says AuthenticationFailed, which is STORE_UNAUTHENTICATED. Read 'get' or 'put' as either of them.
 `;
 const QUORUM = "\n## A quorum\n";
 const QUORUM_HEAD = `${QUORUM}
-A quorum says of its members what their stores say, and this. _Later_ is once it has begun. Its own option \`logger\` is told of a member
-that fails while the others go on.
+A quorum reports the messages of its members' stores, and these. _Later_ means after it has begun. A member that fails while the others
+work is reported to the quorum's own \`logger\`.
 
 `;
 const VOTING = "\n## Servers that vote\n";

@@ -270,8 +270,8 @@ function lost({ plan, drain }: TermState, reason: LossReason, explanation: strin
 }
 
 /**
- * Returns how long the task may still take to settle. Once no lease covers the task, this is half of the safety margin at most: a process
- * that `onOverrun: 'exit'` ends then does so before a rival may lead.
+ * Returns how long the task may still take to settle. Once no lease covers the task, this is at most half of the safety margin. So with
+ * `onOverrun: 'exit'` the process ends before a rival may lead.
  */
 function drainLeftMs(term: TermState, now: Instant): number {
   const { drainTimeoutMs, leaseDurationMs } = term.plan.timing;

@@ -39,7 +39,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
   {
     name: "hand-over-given-up-at-one-look",
     rule: "an unknown outcome is read",
-    bug: "a transfer fails because one look at what has become of it does",
+    bug: "a transfer fails because one read of its outcome does",
     within: 1_000,
     patches: [
       {
@@ -53,7 +53,7 @@ export const ORDER_MUTANTS: readonly Mutant[] = [
   {
     name: "break-leaves-a-hand-over",
     rule: "break never makes two leaders",
-    bug: "a break does not lift a hand-over to somebody who never comes",
+    bug: "a break does not lift a transfer to a candidate that never comes",
     within: 500,
     patches: [
       {

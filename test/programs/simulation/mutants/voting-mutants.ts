@@ -9,7 +9,7 @@ const REIGN = "packages/voting/src/voting-term.ts";
 const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
   {
     name: "votes-while-barred",
-    bug: "a voter votes for another one while it is barred by a LEAD",
+    bug: "a voter votes for another one while a LEAD blocks that",
     within: 100,
     patches: [
       {
@@ -214,13 +214,13 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
 const OF_TRANSFERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
     name: "votes-beside-a-hand-over",
-    bug: "a voter votes for somebody else while an election is handed over",
+    bug: "a voter votes for another candidate during a transfer",
     within: 100,
     patches: [{ file: BALLOTS, find: "handover && !isNamed ?", replace: "handover && !isNamed && isNamed ?" }],
   },
   {
     name: "hand-over-lasts",
-    bug: "a hand-over to somebody who never comes never ends",
+    bug: "a transfer to a candidate that never comes never ends",
     within: 300,
     patches: [{ file: BALLOTS, find: "orderedMs) + handover.timeoutMs", replace: "orderedMs) + 1e9 * handover.timeoutMs" }],
   },
@@ -230,7 +230,7 @@ const OF_TRANSFERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
 const UNLIFTED: Mutant = {
   name: "voters-keep-a-hand-over",
   rule: "break never makes two leaders",
-  bug: "among servers that vote, a break does not lift a hand-over to somebody who never comes",
+  bug: "among servers that vote, a break does not lift a transfer to a candidate that never comes",
   within: 50,
   stores: ["voting"],
   patches: [{ file: BALLOTS, find: "broken, handover: undefined }", replace: "broken }" }],
