@@ -30,6 +30,15 @@ describe("the grid of the renewals", () => {
     expect(nextGridMs({ ...scheduled, grantedAt: at(grantMs) })).toBe(at(nextMs).monotonicMs);
   });
 
+  test("a renewal that succeeds is followed by one at the next instant of the grid", () => {
+    const outcome = { held: true, extendedAt: at(5_000) } as const;
+
+    expect(take(scheduled, [{ type: "tick" }, { type: "renewed", outcome }], 5_000).renewal).toEqual({
+      is: "due",
+      atMs: at(10_000).monotonicMs,
+    });
+  });
+
   test.for([
     [26.5, 30],
     [27.5, 60],
@@ -70,6 +79,8 @@ describe("the wait after a failed renewal", () => {
     ["ends with the last try if the service asks for more", { askedMs: 5_000, retryAfterMs: 60_000, inMs: 3_400 }],
     ["ends with the last try if the backoff is longer", { failures: 4, askedMs: 8_000, inMs: 400 }],
     ["is none if the last try became due meanwhile", { failures: 4, askedMs: 8_300, tookMs: 100, inMs: 0 }],
+    ["ends with a last try that is due in a millisecond", { askedMs: 8_399, inMs: 1 }],
+    ["is the whole backoff after a last try that took no time", { askedMs: 8_400, inMs: 100 }],
     ["is the backoff after a last try that failed at once", { askedMs: 8_400, tookMs: 50, inMs: 50 }],
     ["is a longer backoff after more failures before the last try", { failures: 3, askedMs: 8_400, tookMs: 50, inMs: 750 }],
     ["is not as long as the service asks after the last try", { askedMs: 8_400, tookMs: 50, retryAfterMs: 5_000, inMs: 50 }],
@@ -96,6 +107,23 @@ describe("the wait after a failed renewal", () => {
     ]);
   });
 
+  test.for([
+    [8_399, true],
+    [8_400, false],
+  ] as const)("takes a renewal at %i ms for one before the last try: %s", ([ms, isBeforeLastTry]) => {
+    expect(take(scheduled, [{ type: "tick" }], ms).renewal).toMatchObject({ is: "under-way", isBeforeLastTry });
+  });
+
+  test("is none if the attempt timed out and the error asks for no wait", () => {
+    const timedOut = step(
+      take(scheduled, [{ type: "tick" }], 5_000),
+      { type: "renewal-failed", error: new Error("no reply") },
+      at(6_600),
+    );
+
+    expect(timedOut.term.renewal).toEqual({ is: "due", atMs: at(6_600).monotonicMs });
+  });
+
   test("is as long as the error asks", () => {
     const details = { store: "memory", operation: "put", election: "e", mayHaveBeenApplied: false, retryAfterMs: 700 };
     const error = new StoreError("STORE_THROTTLED", "too many requests", details);
@@ -109,6 +137,7 @@ describe("the time limit of a request", () => {
   test.for<readonly [string, TermState, number, number]>([
     ["is that of an attempt", scheduled, 0, 1_600],
     ["ends with the last try before that is due", scheduled, 7_000, 1_400],
+    ["is a millisecond right before the last try", scheduled, 8_399, 1],
     ["is that of an attempt for the last try", scheduled, 8_400, 1_600],
     ["ends with the validity of the leadership", scheduled, 12_500, 1_000],
     ["is none once the leadership is over", scheduled, 13_500, 0],

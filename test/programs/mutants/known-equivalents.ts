@@ -94,6 +94,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     to: "const ROUNDING_MS = 2e-7;",
     why: "Any wait will do that is longer than a rounding error.",
   },
+  ...['if (renewal.is !== "under-way") ;', "if (false) return;"].map((to) => ({
+    file: "packages/core/src/election/term-machine.ts",
+    from: 'if (renewal.is !== "under-way") return;',
+    to,
+    why: "A renewal that fails is under way, unless renewals are closed. Closed they stay, and the line is for the compiler.",
+  })),
   ...[9, 11].map((part) => ({
     file: "packages/core/src/election/renewal-timing.ts",
     from: "const slackMs = Math.min(TICK_SLACK_MS, renewIntervalMs / 10);",
