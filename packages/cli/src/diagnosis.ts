@@ -1,11 +1,12 @@
 import { isLeaseholdError, timing, type LeaseSnapshot, type LeaseStore, type TimingReport } from "@leasehold/core";
 import { asSentence, membersText } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
-import { barText, look } from "./snapshot-text.ts";
+import { barText, isLost, look, lostText } from "./snapshot-text.ts";
 import { creationOf, localWarningsOf } from "./store-url/store-from-url.ts";
 import { shownStoreUrl } from "./store-url/store-url.ts";
 import type { ProcessEnvironment } from "./process-environment.ts";
-import { oneLine, printable, withoutPasswords } from "./text.ts";
+import { messageText } from "./tell.ts";
+import { printable } from "./text.ts";
 
 /** The result of one check. */
 export interface Finding {
@@ -51,10 +52,12 @@ export async function* diagnose(
     yield { check: "access", outcome: "ok", message: checked.failure.message };
   } else {
     yield accessOf(checked.result, timed.result);
-    for (const message of checked.result.warnings ?? []) yield { check: "settings", outcome: "warning", message };
+    for (const message of checked.result.warnings ?? []) {
+      yield { check: "settings", outcome: "warning", message: messageText(message) };
+    }
   }
   const absent = store.members && membersText(store.members(), "members of the store");
-  if (absent !== undefined) yield { check: "member", outcome: "warning", message: printable(withoutPasswords(absent)) };
+  if (absent !== undefined) yield { check: "member", outcome: "warning", message: messageText(absent) };
 
   const seen = await tried("election", async () => await look(store, election));
   yield "failure" in seen ? seen.failure : standingOf(election, seen.result);
@@ -72,8 +75,8 @@ async function tried<Result>(check: string, act: () => Promise<Result>): Promise
   try {
     return { result: await act() };
   } catch (error) {
-    const message = oneLine(error instanceof Error ? error.message : String(error));
-    return { failure: { check, outcome: "failed", message: asSentence(withoutPasswords(message)), error } };
+    const message = messageText(error instanceof Error ? error.message : String(error));
+    return { failure: { check, outcome: "failed", message: asSentence(message), error } };
   }
 }
 
@@ -113,6 +116,7 @@ function standingOf(election: string, snapshot: LeaseSnapshot | undefined): Find
     expired: `Nobody leads ${name}: ${printable(holder)} has not renewed term ${term}.`,
     vacant: `Nobody leads ${name}; its last term was ${term}.`,
   }[state];
+  if (isLost(snapshot)) return { check: "election", outcome: "warning", message: lostText(snapshot) };
   const bar = barText(snapshot);
   // Neither a lease nor the reason of a broken term is a warning. A term keeps this reason after its end.
   if (snapshot.bar === undefined || bar === "") return { check: "election", outcome: "ok", message: standing };

@@ -44,3 +44,13 @@ export function barText({ bar, endingReason }: LeaseSnapshot): string {
   }
   return words.join(", ");
 }
+
+/** Reports whether the election's record is gone from the store, and only its fence still shows a term. */
+export function isLost({ state, undated }: LeaseSnapshot): boolean {
+  return state === "vacant" && undated === true;
+}
+
+/** Describes an election whose record is gone. */
+export function lostText({ election, term }: LeaseSnapshot): string {
+  return `The record of '${printable(election)}' is gone; its fence shows term ${term}. If a backup is to be restored, pause the election first. leasehold repair writes a new record.`;
+}
