@@ -36,6 +36,22 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     summary: "Force a re-election",
     load: async () => await import("./verbs/break.ts"),
   },
+  pause: {
+    summary: "Keep every candidate from leading, until resume",
+    load: async () => await import("./verbs/pause.ts"),
+  },
+  resume: {
+    summary: "Lift a pause",
+    load: async () => await import("./verbs/resume.ts"),
+  },
+  repair: {
+    summary: "Put an election right whose record was lost or restored",
+    load: async () => await import("./verbs/repair.ts"),
+  },
+  migrate: {
+    summary: "Create the tables of a SQL store",
+    load: async () => await import("./verbs/migrate.ts"),
+  },
   heal: {
     summary: "Take in a member of a quorum that was emptied or restored",
     load: async () => await import("./verbs/heal.ts"),

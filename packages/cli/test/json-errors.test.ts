@@ -14,6 +14,8 @@ test.for([
 
 test.for([
   ["status billing --json --wait 5", "USAGE", 64],
+  ["break biling --json --yes --reason x", "NOBODY_LEADS", 3],
+  ["resume billing --json", "NO_EFFECT", 75],
   ["timing --json --lease 1ms", "CONFIGURATION", 78],
 ] as const)("--json prints an error of the command with its code: %s", async ([args, code, exitCode]) => {
   const { stdout } = await new CapturedCommand().run(...args.split(" "));

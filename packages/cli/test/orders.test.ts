@@ -88,6 +88,8 @@ test("break closes the term, and says when another candidate may lead", async ()
   expect(ran).toMatchObject({ exitCode: 0, stdout: "" });
   expect(ran.stderr).toContain("leasehold: term 1 is broken; anyone may lead once its lease has run out.\n");
   expect(await command.store.read("billing")).toMatchObject({ state: "ending", endingReason: "it hangs" });
+  const { stdout } = await command.run("break", "billing", "--reason", "it hangs", "--immediate", "--json");
+  expect(JSON.parse(stdout)).toEqual({ broken: true, term: 1 });
 });
 
 test("break also closes an expired term, and a transfer that its target does not take", async () => {

@@ -2,7 +2,7 @@ import { checkName } from "@leasehold/core/provider";
 import type { TransferOutcome } from "@leasehold/core";
 import { EXIT } from "../exit-codes.ts";
 import { CommandError } from "../command-error.ts";
-import { addOrderOptions, giveOrder, type Order } from "../admin-command.ts";
+import { addOrderOptions, giveOrder, printResult, type Order } from "../admin-command.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";
 import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
@@ -31,7 +31,7 @@ export const verb: Verb = {
       async (order) => await transferTo(order, to, environment),
     );
     if (outcome !== "accepted") throw new CommandError(EXIT.notElected, FAILURES[outcome](printable(to)));
-    teller(environment)(`${printable(to)} leads.`);
+    printResult(command, environment, `${printable(to)} leads.`, { outcome, candidateId: to });
     return EXIT.done;
   },
 };
