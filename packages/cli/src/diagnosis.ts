@@ -1,7 +1,7 @@
 import { isLeaseholdError, timing, type LeaseSnapshot, type LeaseStore, type TimingReport } from "@leasehold/core";
 import { asSentence, membersText } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
-import { barText, isLost, look, lostText } from "./snapshot-text.ts";
+import { barText, isLost, look } from "./snapshot-text.ts";
 import { creationOf, localWarningsOf } from "./store-url/store-from-url.ts";
 import { shownStoreUrl } from "./store-url/store-url.ts";
 import type { ProcessEnvironment } from "./process-environment.ts";
@@ -59,8 +59,11 @@ export async function* diagnose(
   const absent = store.members && membersText(store.members(), "members of the store");
   if (absent !== undefined) yield { check: "member", outcome: "warning", message: messageText(absent) };
 
-  const seen = await tried("election", async () => await look(store, election));
-  yield "failure" in seen ? seen.failure : standingOf(election, seen.result);
+  const seen = await tried("election", async () => {
+    const snapshot = await look(store, election);
+    return snapshot && (await isLost(store, snapshot)) ? lostFinding(snapshot) : standingOf(election, snapshot);
+  });
+  yield "failure" in seen ? seen.failure : seen.result;
 }
 
 const NO_PROCESS_GROUPS: Finding = {
@@ -103,6 +106,11 @@ function accessOf({ readMs, writeMs }: { readonly readMs: number; readonly write
   return { check: "access", outcome: "warning", message: `${times}, and ${advice}` };
 }
 
+function lostFinding({ election, term }: LeaseSnapshot): Finding {
+  const message = `The record of '${printable(election)}' is gone; its fence shows term ${term}. If a backup is to be restored, pause the election first. leasehold repair writes a new record.`;
+  return { check: "election", outcome: "warning", message };
+}
+
 function standingOf(election: string, snapshot: LeaseSnapshot | undefined): Finding {
   const name = `'${printable(election)}'`;
   if (snapshot === undefined) {
@@ -116,7 +124,6 @@ function standingOf(election: string, snapshot: LeaseSnapshot | undefined): Find
     expired: `Nobody leads ${name}: ${printable(holder)} has not renewed term ${term}.`,
     vacant: `Nobody leads ${name}; its last term was ${term}.`,
   }[state];
-  if (isLost(snapshot)) return { check: "election", outcome: "warning", message: lostText(snapshot) };
   const bar = barText(snapshot);
   // Neither a lease nor the reason of a broken term is a warning. A term keeps this reason after its end.
   if (snapshot.bar === undefined || bar === "") return { check: "election", outcome: "ok", message: standing };

@@ -45,12 +45,10 @@ export function barText({ bar, endingReason }: LeaseSnapshot): string {
   return words.join(", ");
 }
 
-/** Reports whether the election's record is gone from the store, and only its fence still shows a term. */
-export function isLost({ state, undated }: LeaseSnapshot): boolean {
-  return state === "vacant" && undated === true;
-}
-
-/** Describes an election whose record is gone. */
-export function lostText({ election, term }: LeaseSnapshot): string {
-  return `The record of '${printable(election)}' is gone; its fence shows term ${term}. If a backup is to be restored, pause the election first. leasehold repair writes a new record.`;
+/**
+ * Reports whether the election's record is gone from the store, and only its fence still shows a term. Reads once more, without
+ * the store's clock, because an age that this clock cannot tell looks the same.
+ */
+export async function isLost(store: LeaseStore, { election, state, undated }: LeaseSnapshot): Promise<boolean> {
+  return state === "vacant" && undated === true && (await store.read(election, { expiry: "observed" }))?.undated === true;
 }

@@ -24,6 +24,10 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     summary: "Who leads, and how old the lease is",
     load: async () => await import("./verbs/status.ts"),
   },
+  list: {
+    summary: "Every election of a store",
+    load: async () => await import("./verbs/list.ts"),
+  },
   watch: {
     summary: "A line for each change of who leads",
     load: async () => await import("./verbs/watch.ts"),
@@ -51,6 +55,10 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
   migrate: {
     summary: "Create the tables of a SQL store",
     load: async () => await import("./verbs/migrate.ts"),
+  },
+  occurrences: {
+    summary: "What was done of a schedule, what runs, and what is open again",
+    load: async () => await import("./verbs/occurrences.ts"),
   },
   heal: {
     summary: "Take in a member of a quorum that was emptied or restored",

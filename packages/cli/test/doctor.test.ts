@@ -66,6 +66,16 @@ test("a record that is gone is a warning, if a fence still shows its term", asyn
   expect(command.stdout).toContain("warning  election  The record of 'billing' is gone; its fence shows term 7.");
 });
 
+test("an age that the store's clock cannot tell is no record that is gone", async () => {
+  const command = new CapturedCommand();
+  const paused = { election: "billing", state: "vacant", term: 7, bar: { kind: "pause", reason: "restore" } } as const;
+  vi.spyOn(command.store, "read").mockImplementation(async (_, options) => {
+    return await Promise.resolve(options?.expiry === "observed" ? paused : { ...paused, undated: true });
+  });
+  await command.run("doctor", "--election", "billing");
+  expect(command.stdout).toContain("It is kept from others (paused: restore); resume lifts that.");
+});
+
 test("settings by which the service may lose acknowledged writes are warnings", async () => {
   const command = new CapturedCommand();
   vi.spyOn(command.store, "check").mockResolvedValue({ readMs: 1, writeMs: 1, warnings: ["fsync is off: set it to on."] });

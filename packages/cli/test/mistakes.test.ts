@@ -34,7 +34,7 @@ const MISTAKES: ReadonlyArray<readonly [args: string, exitCode: number, line: st
   ["transfer e --to a\u0007b --yes", 78, "candidateId has the control character U+0007 at index 1"],
   ["watch e --election e", 64, "two elections are named, 'e' and --election 'e'; give one of them."],
   ["status --store sqlite:///a --wait 5 e", 64, "option '--wait <duration>' argument '5' is invalid. Say 5s or 5ms."],
-  ["status --store sqlite:///a", 64, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION."],
+  ["watch --store sqlite:///a", 64, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION."],
   [
     "run --election e --signal NO -- true",
     64,

@@ -1,4 +1,10 @@
-import { isLeaseholdError, type LeaseSnapshot, type RepairOutcome, type TermRegressedError } from "@leasehold/core";
+import {
+  isLeaseholdError,
+  type LeaseSnapshot,
+  type LeaseStore,
+  type RepairOutcome,
+  type TermRegressedError,
+} from "@leasehold/core";
 import { InvalidArgumentError } from "commander";
 import { addOrderOptions, checkCanAsk, confirm, printResult, shown } from "../admin-command.ts";
 import { CommandError } from "../command-error.ts";
@@ -36,7 +42,7 @@ export const verb: Verb = {
     checkCanAsk(command, environment);
     await using store = await openUsedStore(command, environment);
     const snapshot = await look(store, election);
-    environment.stderr.write(`${knownText(election, snapshot)}\n`);
+    environment.stderr.write(`${await knownText(store, election, snapshot)}\n`);
     if (snapshot?.state === "held") throw held(snapshot);
     const write = async (minTerm: number): Promise<RepairOutcome> => {
       environment.stderr.write(`${printable(election)}: the next term is to be ${minTerm} or more\n`);
@@ -74,9 +80,11 @@ async function repaired(
   }
 }
 
-function knownText(election: string, snapshot: LeaseSnapshot | undefined): string {
+async function knownText(store: LeaseStore, election: string, snapshot: LeaseSnapshot | undefined): Promise<string> {
   if (snapshot === undefined) return `${printable(election)}: no record, and no fence`;
-  return isLost(snapshot) ? `${printable(election)}: no record; its fence shows term ${snapshot.term}` : shown(snapshot);
+  return (await isLost(store, snapshot))
+    ? `${printable(election)}: no record; its fence shows term ${snapshot.term}`
+    : shown(snapshot);
 }
 
 function held({ election, term, holder = "" }: LeaseSnapshot): CommandError {
