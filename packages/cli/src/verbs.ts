@@ -64,6 +64,10 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     summary: "Take in a member of a quorum that was emptied or restored",
     load: async () => await import("./verbs/heal.ts"),
   },
+  completion: {
+    summary: "The script by which bash, zsh or fish completes this command",
+    load: async () => await import("./verbs/completion.ts"),
+  },
   timing: {
     summary: "The worst cases of a lease, before anything is deployed",
     load: async () => await import("./verbs/timing.ts"),
