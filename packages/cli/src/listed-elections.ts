@@ -16,7 +16,7 @@ export async function listedElections(
   prefix: string | undefined,
   signal: AbortSignal,
 ): Promise<readonly ListedElection[]> {
-  if (!canList(store)) throw new UnsupportedError(`${store.name} cannot list its elections; name each one.`);
+  if (!canList(store)) throw new UnsupportedError(`${store.name} cannot list what it holds; name each one.`);
   const found: ListedElection[] = [];
   for await (const election of store.list(prefix, { signal })) found.push(election);
   return found.toSorted((one, other) => (one.election < other.election ? -1 : 1));

@@ -91,6 +91,6 @@ test("a store that cannot list says so", async () => {
   Object.assign(command.store, { list: undefined });
   expect(await command.run("list", "--json")).toMatchObject({
     exitCode: 78,
-    stderr: "leasehold: memory cannot list its elections; name each one.\n",
+    stderr: "leasehold: memory cannot list what it holds; name each one.\n",
   });
 });
