@@ -3,6 +3,7 @@ import { isoOf } from "@leasehold/core/provider";
 import { Option, type Command } from "commander";
 import type { ProcessEnvironment } from "./process-environment.ts";
 import { messageText, teller } from "./tell.ts";
+import { withoutPasswords } from "./text.ts";
 
 interface Options {
   readonly quiet: boolean;
@@ -53,7 +54,11 @@ export function logOf(command: Command, environment: ProcessEnvironment): Log {
   };
 }
 
-/** Returns a line of `--log json`. An attribute cannot replace the time, the level or the message. */
+/** Returns a line of `--log json`, without passwords. An attribute cannot replace the time, the level or the message. */
 export function jsonLine(wallMs: number, level: keyof Logger, message: string, attributes: object): string {
-  return `${JSON.stringify({ ...attributes, time: isoOf(wallMs), level, message })}\n`;
+  const redacted = Object.entries(attributes).map(([name, value]): [string, unknown] => [
+    name,
+    typeof value === "string" ? withoutPasswords(value) : value,
+  ]);
+  return `${JSON.stringify({ ...Object.fromEntries(redacted), time: isoOf(wallMs), level, message })}\n`;
 }

@@ -33,7 +33,7 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     load: async () => await import("./verbs/watch.ts"),
   },
   transfer: {
-    summary: "Hand an election over to one candidate",
+    summary: "Transfer an election to one candidate",
     load: async () => await import("./verbs/transfer.ts"),
   },
   break: {

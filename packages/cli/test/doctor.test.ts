@@ -55,6 +55,7 @@ test("a store that refuses is a failure with the store's own advice, and ends th
     check: "access",
     outcome: "failed",
     message: "No right to write. Ask for it.",
+    code: "STORE_DENIED",
   });
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { jsonLine } from "../src/log-options.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
 /** Runs `watch` through an outage and one term, and returns what it printed to stderr. */
@@ -39,4 +40,14 @@ test("--log json also prints the error that ends the verb", async () => {
 test("--verbose prints what the library tells at its lower levels, too", async () => {
   const [usual, verbose] = [await watched(), await watched("--verbose")];
   expect(verbose.split("\n").length).toBeGreaterThan(usual.split("\n").length);
+});
+
+test("an attribute of --log json shows no password, and replaces no field of the line", () => {
+  const line = jsonLine(0, "warn", "it fails", { error: "postgres://me:pa55word@db/app is down", level: "info" });
+  expect(JSON.parse(line)).toEqual({
+    error: "postgres://…@db/app is down",
+    time: "1970-01-01T00:00:00.000Z",
+    level: "warn",
+    message: "it fails",
+  });
 });

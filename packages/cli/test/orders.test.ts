@@ -12,7 +12,7 @@ async function led(): Promise<CapturedCommand> {
 
 const ORDERS = [
   { verb: "break", args: ["--reason", "it hangs"], question: "Break it? [yes/no] " },
-  { verb: "transfer", args: ["--to", "two"], question: "Hand it over to two? [yes/no] " },
+  { verb: "transfer", args: ["--to", "two"], question: "Transfer it to two? [yes/no] " },
 ] as const;
 
 describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
@@ -153,6 +153,6 @@ test("a stop ends the wait of transfer, which says that the transfer goes on", a
   const command = await led();
   command.clock.setTimer(() => command.stop.abort(), 3_000);
   expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 75 });
-  expect(command.stderr).toContain("leasehold: no longer waiting; the hand-over goes on without this command.\n");
+  expect(command.stderr).toContain("leasehold: no longer waiting; the transfer goes on without this command.\n");
   expect(await command.store.read("billing")).toMatchObject({ state: "ending" });
 });
