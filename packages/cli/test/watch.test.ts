@@ -1,4 +1,4 @@
-import { StoreError } from "@leasehold/core";
+import { ConfigurationError, StoreError } from "@leasehold/core";
 import { expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
@@ -52,6 +52,19 @@ test("watch of several elections ends if the store refuses one of them", async (
     return await read(election, options);
   });
   expect(await command.run("watch", "billing", "mail")).toMatchObject({ exitCode: 69, stderr: "leasehold: Denied.\n" });
+});
+
+test("watch of several elections ends once one of them can no longer be watched", async () => {
+  const command = new CapturedCommand();
+  const watching = command.start("watch", "billing", "mail");
+  await command.untilLoaded();
+  const read = command.store.read.bind(command.store);
+  vi.spyOn(command.store, "read").mockImplementation(async (election, options) => {
+    if (election === "mail") throw new ConfigurationError("the store cannot hold 'mail'.");
+    return await read(election, options);
+  });
+  await command.clock.advance(10_000);
+  expect(await watching).toMatchObject({ exitCode: 78, stderr: "leasehold: the store cannot hold 'mail'.\n" });
 });
 
 test("--json prints one object per line", async () => {
