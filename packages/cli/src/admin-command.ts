@@ -6,6 +6,7 @@ import { CommandError } from "./command-error.ts";
 import { ageOf, barText, look } from "./snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "./store-option.ts";
 import type { ProcessEnvironment } from "./process-environment.ts";
+import { teller } from "./tell.ts";
 import { printable } from "./text.ts";
 
 /** An order to one term of an election, with the store that carries it out. */
@@ -27,7 +28,35 @@ export interface OrderText {
 /** Adds the arguments and options that every order has. */
 export function addOrderOptions(command: Command): Command {
   const withElection = command.argument("[election]", "the election (default: LEASEHOLD_ELECTION)");
-  return addElectionOption(addStoreOptions(withElection)).option("--yes", "do not ask");
+  return addElectionOption(addStoreOptions(withElection))
+    .option("--yes", "do not ask")
+    .option("--json", "print the result as JSON, in milliseconds");
+}
+
+/**
+ * Asks the user, unless `--yes` is given.
+ * @throws {CommandError} if there is no terminal for the question, or the answer is not yes.
+ */
+export async function confirm(command: Command, environment: ProcessEnvironment, question: string): Promise<void> {
+  if (isSure(command)) return;
+  checkCanAsk(command, environment);
+  if (!(await environment.ask?.(`${question} [yes/no] `))) throw new CommandError(EXIT.notElected, "nothing was changed.");
+}
+
+/** @throws {CommandError} if a question is needed and there is no terminal for it. */
+export function checkCanAsk(command: Command, { ask }: ProcessEnvironment): void {
+  if (isSure(command) || ask !== undefined) return;
+  throw new CommandError(EXIT.usage, "nobody is here to ask; give --yes if it is to be done without a question.");
+}
+
+function isSure(command: Command): boolean {
+  return command.opts<{ readonly yes?: true }>().yes === true;
+}
+
+/** Prints a line for people and, with `--json`, the result for programs. */
+export function printResult(command: Command, environment: ProcessEnvironment, line: string, result: object): void {
+  teller(environment)(line);
+  if (command.opts<{ readonly json?: true }>().json) environment.stdout.write(`${JSON.stringify(result)}\n`);
 }
 
 /**
@@ -43,24 +72,20 @@ export async function giveOrder<Outcome>(
 ): Promise<Outcome> {
   const [name] = command.processedArgs as [string | undefined];
   const election = electionOf(command, environment, name);
-  const { ask, stderr } = environment;
-  const isSure = command.opts<{ readonly yes?: true }>().yes === true;
-  if (!isSure && ask === undefined) {
-    throw new CommandError(EXIT.usage, "nobody is here to ask; give --yes if it is to be done without a question.");
-  }
+  checkCanAsk(command, environment);
   await using store = await openUsedStore(command, environment);
   const snapshot = await look(store, election);
   if (snapshot === undefined) {
     throw new CommandError(EXIT.nobodyLeads, `nobody has ever led '${election}' in this store; is that its name?`);
   }
   check(snapshot);
-  stderr.write(`${shown(snapshot)}\n`);
-  if (!isSure && !(await ask?.(`${question} [yes/no] `))) throw new CommandError(EXIT.notElected, "nothing was changed.");
+  environment.stderr.write(`${shown(snapshot)}\n`);
+  await confirm(command, environment, question);
   return await give({ store, election, ifTerm: snapshot.term });
 }
 
-/** Returns a line that describes the term that is about to end. */
-function shown(snapshot: LeaseSnapshot): string {
+/** Returns a line that describes the present term. */
+export function shown(snapshot: LeaseSnapshot): string {
   const { election, state, term, holder } = snapshot;
   const facts = [`term ${term}`, state, holder === undefined ? "" : printable(holder), ageOf(snapshot), barText(snapshot)];
   return `${printable(election)}: ${facts.filter((fact) => fact !== "").join(", ")}`;

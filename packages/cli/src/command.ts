@@ -1,6 +1,9 @@
 import { Command, CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
-import { EXIT, exitCodeOf } from "./exit-codes.ts";
+import { isCollected } from "./collected-option.ts";
+import { errorReport } from "./error-report.ts";
+import { EXIT } from "./exit-codes.ts";
+import { jsonLine } from "./log-options.ts";
 import { STORE_EXAMPLES } from "./store-url/store-from-url.ts";
 import type { ProcessEnvironment } from "./process-environment.ts";
 import { teller } from "./tell.ts";
@@ -23,10 +26,19 @@ export async function runCommand(args: readonly string[], environment: ProcessEn
     if (error instanceof CommanderError && (error.exitCode === 0 || error.code === "commander.help")) {
       return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     }
-    const message = error instanceof Error ? error.message : String(error);
-    teller(environment)(message.replace(/^error: /, ""));
-    return error instanceof CommanderError ? EXIT.usage : exitCodeOf(error);
+    return printError(error, program, environment);
   }
+}
+
+/** Prints an error in the formats that the verb's options ask for, and returns the exit code. */
+function printError(error: unknown, program: Command, environment: ProcessEnvironment): number {
+  const report = errorReport(error);
+  const { exitCode, message, ...rest } = report;
+  const { json, log } = Object.assign({}, ...program.commands.map((command) => command.opts())) as Record<string, unknown>;
+  if (json === true) environment.stdout.write(`${JSON.stringify({ error: report })}\n`);
+  if (log === "json") environment.stderr.write(jsonLine(environment.clock.wallMs(), "error", message, { ...rest, exitCode }));
+  else teller(environment)(message);
+  return exitCode;
 }
 
 async function programFor(
@@ -56,7 +68,20 @@ async function programFor(
     if (name !== asked) continue;
     const { verb } = await load();
     verb.define(command);
+    refuseRepeats(command);
     command.action(async () => end(await verb.act(command, environment)));
   }
   return program;
+}
+
+/** Makes the command refuse a second value of an option that takes one, because the first would be dropped in silence. */
+function refuseRepeats(command: Command): void {
+  for (const option of command.options) {
+    const takesOne = (option.required || option.optional) && !isCollected(option);
+    let isGiven = false;
+    command.on(`option:${option.name()}`, () => {
+      if (takesOne && isGiven) command.error(`option '${option.flags}' is given twice; give it once.`);
+      isGiven = true;
+    });
+  }
 }

@@ -1,11 +1,12 @@
 import { isLeaseholdError, timing, type LeaseSnapshot, type LeaseStore, type TimingReport } from "@leasehold/core";
 import { asSentence, membersText } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
-import { barText, look } from "./snapshot-text.ts";
+import { barText, isLost, look } from "./snapshot-text.ts";
 import { creationOf, localWarningsOf } from "./store-url/store-from-url.ts";
 import { shownStoreUrl } from "./store-url/store-url.ts";
 import type { ProcessEnvironment } from "./process-environment.ts";
-import { oneLine, printable, withoutPasswords } from "./text.ts";
+import { messageText } from "./tell.ts";
+import { printable } from "./text.ts";
 
 /** The result of one check. */
 export interface Finding {
@@ -51,13 +52,18 @@ export async function* diagnose(
     yield { check: "access", outcome: "ok", message: checked.failure.message };
   } else {
     yield accessOf(checked.result, timed.result);
-    for (const message of checked.result.warnings ?? []) yield { check: "settings", outcome: "warning", message };
+    for (const message of checked.result.warnings ?? []) {
+      yield { check: "settings", outcome: "warning", message: messageText(message) };
+    }
   }
   const absent = store.members && membersText(store.members(), "members of the store");
-  if (absent !== undefined) yield { check: "member", outcome: "warning", message: printable(withoutPasswords(absent)) };
+  if (absent !== undefined) yield { check: "member", outcome: "warning", message: messageText(absent) };
 
-  const seen = await tried("election", async () => await look(store, election));
-  yield "failure" in seen ? seen.failure : standingOf(election, seen.result);
+  const seen = await tried("election", async () => {
+    const snapshot = await look(store, election);
+    return snapshot && (await isLost(store, snapshot)) ? lostFinding(snapshot) : standingOf(election, snapshot);
+  });
+  yield "failure" in seen ? seen.failure : seen.result;
 }
 
 const NO_PROCESS_GROUPS: Finding = {
@@ -72,8 +78,8 @@ async function tried<Result>(check: string, act: () => Promise<Result>): Promise
   try {
     return { result: await act() };
   } catch (error) {
-    const message = oneLine(error instanceof Error ? error.message : String(error));
-    return { failure: { check, outcome: "failed", message: asSentence(withoutPasswords(message)), error } };
+    const message = messageText(error instanceof Error ? error.message : String(error));
+    return { failure: { check, outcome: "failed", message: asSentence(message), error } };
   }
 }
 
@@ -98,6 +104,11 @@ function accessOf({ readMs, writeMs }: { readonly readMs: number; readonly write
   if (Math.max(readMs, writeMs) <= mostMs) return { check: "access", outcome: "ok", message: `${times}.` };
   const advice = `the times above are kept where it answers within ${formatDuration(mostMs)}. Ask again, from where the candidates are; or take a longer lease.`;
   return { check: "access", outcome: "warning", message: `${times}, and ${advice}` };
+}
+
+function lostFinding({ election, term }: LeaseSnapshot): Finding {
+  const message = `The record of '${printable(election)}' is gone; its fence shows term ${term}. If a backup is to be restored, pause the election first. leasehold repair writes a new record.`;
+  return { check: "election", outcome: "warning", message };
 }
 
 function standingOf(election: string, snapshot: LeaseSnapshot | undefined): Finding {

@@ -14,6 +14,12 @@ export function namesElection(command: Command, { env }: ProcessEnvironment): bo
   return command.opts<{ readonly election?: string }>().election !== undefined || Boolean(env["LEASEHOLD_ELECTION"]);
 }
 
+/** Returns the elections that the verb's arguments name, each once. Without arguments it is one, as {@link electionOf} returns. */
+export function electionsOf(command: Command, environment: ProcessEnvironment, names: readonly string[]): readonly string[] {
+  const given = names.length === 0 ? [undefined] : names;
+  return [...new Set(given.map((name) => electionOf(command, environment, name)))];
+}
+
 /**
  * Returns the election that the verb's argument, `--election` or the environment names.
  * @throws {CommandError} if none of these names one, or if two of them do. {ConfigurationError} for an invalid name.

@@ -24,21 +24,49 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     summary: "Who leads, and how old the lease is",
     load: async () => await import("./verbs/status.ts"),
   },
+  list: {
+    summary: "Every election of a store",
+    load: async () => await import("./verbs/list.ts"),
+  },
   watch: {
     summary: "A line for each change of who leads",
     load: async () => await import("./verbs/watch.ts"),
   },
   transfer: {
-    summary: "Hand an election over to one candidate",
+    summary: "Transfer an election to one candidate",
     load: async () => await import("./verbs/transfer.ts"),
   },
   break: {
     summary: "Force a re-election",
     load: async () => await import("./verbs/break.ts"),
   },
+  pause: {
+    summary: "Keep every candidate from leading, until resume",
+    load: async () => await import("./verbs/pause.ts"),
+  },
+  resume: {
+    summary: "Lift a pause",
+    load: async () => await import("./verbs/resume.ts"),
+  },
+  repair: {
+    summary: "Put an election right whose record was lost or restored",
+    load: async () => await import("./verbs/repair.ts"),
+  },
+  migrate: {
+    summary: "Create the tables of a SQL store",
+    load: async () => await import("./verbs/migrate.ts"),
+  },
+  occurrences: {
+    summary: "What was done of a schedule, what runs, and what is open again",
+    load: async () => await import("./verbs/occurrences.ts"),
+  },
   heal: {
     summary: "Take in a member of a quorum that was emptied or restored",
     load: async () => await import("./verbs/heal.ts"),
+  },
+  completion: {
+    summary: "The script by which bash, zsh or fish completes this command",
+    load: async () => await import("./verbs/completion.ts"),
   },
   timing: {
     summary: "The worst cases of a lease, before anything is deployed",

@@ -36,7 +36,7 @@ test("the checks that need no request come first", async () => {
   const command = new CapturedCommand();
   const check = vi.spyOn(command.store, "check");
   expect(await command.run("doctor", "--lease", "30ms")).toMatchObject({ exitCode: 78 });
-  expect(command.stdout).toContain("failed   lease     leaseDurationMs is 30, in milliseconds; the shortest lease is 100.");
+  expect(command.stdout).toContain("failed   lease     --lease is 30, in milliseconds; the shortest lease is 100.");
   command.refusal = new ConfigurationError("the package @leasehold/sql is not installed.");
   expect(await command.run("doctor")).toEqual({
     exitCode: 78,
@@ -55,7 +55,26 @@ test("a store that refuses is a failure with the store's own advice, and ends th
     check: "access",
     outcome: "failed",
     message: "No right to write. Ask for it.",
+    code: "STORE_DENIED",
   });
+});
+
+test("a record that is gone is a warning, if a fence still shows its term", async () => {
+  const command = new CapturedCommand();
+  const lost = { election: "billing", state: "vacant", term: 7, undated: true } as const;
+  vi.spyOn(command.store, "read").mockResolvedValue(lost);
+  expect(await command.run("doctor", "--election", "billing")).toMatchObject({ exitCode: 0 });
+  expect(command.stdout).toContain("warning  election  The record of 'billing' is gone; its fence shows term 7.");
+});
+
+test("an age that the store's clock cannot tell is no record that is gone", async () => {
+  const command = new CapturedCommand();
+  const paused = { election: "billing", state: "vacant", term: 7, bar: { kind: "pause", reason: "restore" } } as const;
+  vi.spyOn(command.store, "read").mockImplementation(async (_, options) => {
+    return await Promise.resolve(options?.expiry === "observed" ? paused : { ...paused, undated: true });
+  });
+  await command.run("doctor", "--election", "billing");
+  expect(command.stdout).toContain("It is kept from others (paused: restore); resume lifts that.");
 });
 
 test("settings by which the service may lose acknowledged writes are warnings", async () => {

@@ -12,7 +12,7 @@ async function led(): Promise<CapturedCommand> {
 
 const ORDERS = [
   { verb: "break", args: ["--reason", "it hangs"], question: "Break it? [yes/no] " },
-  { verb: "transfer", args: ["--to", "two"], question: "Hand it over to two? [yes/no] " },
+  { verb: "transfer", args: ["--to", "two"], question: "Transfer it to two? [yes/no] " },
 ] as const;
 
 describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
@@ -88,6 +88,8 @@ test("break closes the term, and says when another candidate may lead", async ()
   expect(ran).toMatchObject({ exitCode: 0, stdout: "" });
   expect(ran.stderr).toContain("leasehold: term 1 is broken; anyone may lead once its lease has run out.\n");
   expect(await command.store.read("billing")).toMatchObject({ state: "ending", endingReason: "it hangs" });
+  const { stdout } = await command.run("break", "billing", "--reason", "it hangs", "--immediate", "--json");
+  expect(JSON.parse(stdout)).toEqual({ broken: true, term: 1 });
 });
 
 test("break also closes an expired term, and a transfer that its target does not take", async () => {
@@ -151,6 +153,6 @@ test("a stop ends the wait of transfer, which says that the transfer goes on", a
   const command = await led();
   command.clock.setTimer(() => command.stop.abort(), 3_000);
   expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 75 });
-  expect(command.stderr).toContain("leasehold: no longer waiting; the hand-over goes on without this command.\n");
+  expect(command.stderr).toContain("leasehold: no longer waiting; the transfer goes on without this command.\n");
   expect(await command.store.read("billing")).toMatchObject({ state: "ending" });
 });

@@ -199,7 +199,7 @@ describe("mistakes", () => {
     [78, "--http is '4040', which is no address", ["--election", "e", "--http", "4040"]],
     [78, "--stall needs a token", ["--election", "e", "--stall", "1m"]],
     [78, "cannot be read (ENOENT)", ["--election", "e", "--token-file", "/nowhere/token"]],
-    [78, "leaseDurationMs is 5", ["--election", "e", "--lease", "5ms"]],
+    [78, "--lease is 5", ["--election", "e", "--lease", "5ms"]],
     [78, "election has the control character", ["--election", "a\nb"]],
   ])("end with %i and one line: %s", async (exitCode, line, args) => {
     const ran = await command.run("serve", ...args);

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { ConfigurationError, StoreError } from "@leasehold/core";
+import { expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
 const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
@@ -29,6 +30,41 @@ test("watch prints a line for each change, until a stop", async () => {
     "nobody leads",
   ]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+});
+
+test("watch of several elections names the election in each line", async () => {
+  const command = new CapturedCommand();
+  const watching = command.start("watch", "billing", "mail");
+  await command.untilLoaded();
+  await twoTerms(command);
+  const { exitCode, stdout } = await watching;
+  expect(stdout).toMatch(/Z {2}mail: nobody leads\n/);
+  expect(stdout).toMatch(/Z {2}billing: two leads, term 2\n/);
+  expect(exitCode).toBe(0);
+});
+
+test("watch of several elections ends if the store refuses one of them", async () => {
+  const command = new CapturedCommand();
+  const read = command.store.read.bind(command.store);
+  const denied = new StoreError("STORE_DENIED", "Denied.", { store: "memory", operation: "read", mayHaveBeenApplied: false });
+  vi.spyOn(command.store, "read").mockImplementation(async (election, options) => {
+    if (election === "mail") throw denied;
+    return await read(election, options);
+  });
+  expect(await command.run("watch", "billing", "mail")).toMatchObject({ exitCode: 69, stderr: "leasehold: Denied.\n" });
+});
+
+test("watch of several elections ends once one of them can no longer be watched", async () => {
+  const command = new CapturedCommand();
+  const watching = command.start("watch", "billing", "mail");
+  await command.untilLoaded();
+  const read = command.store.read.bind(command.store);
+  vi.spyOn(command.store, "read").mockImplementation(async (election, options) => {
+    if (election === "mail") throw new ConfigurationError("the store cannot hold 'mail'.");
+    return await read(election, options);
+  });
+  await command.clock.advance(10_000);
+  expect(await watching).toMatchObject({ exitCode: 78, stderr: "leasehold: the store cannot hold 'mail'.\n" });
 });
 
 test("--json prints one object per line", async () => {

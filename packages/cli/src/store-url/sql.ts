@@ -23,7 +23,10 @@ export const sqlite: StoreKind = {
     const { module } = await loadProvider<SqlModule>("@leasehold/sql", place);
     const file = fileOf(path);
     if (!existsSync(file)) {
-      throw new CommandError(EXIT.configuration, `there is no SQLite file ${file}; is that its path? run and serve make it.`);
+      throw new CommandError(
+        EXIT.configuration,
+        `there is no SQLite file ${file}; is that its path? run, serve and migrate make it.`,
+      );
     }
     if (existsSync(`${realpathSync(file)}${module.LEASE_FILE_SUFFIX}`)) return;
     throw new CommandError(EXIT.nobodyLeads, `nobody has ever led with the SQLite file ${file}; is that its path?`);

@@ -1,7 +1,6 @@
 import { EXIT } from "../exit-codes.ts";
 import { CommandError } from "../command-error.ts";
-import { addOrderOptions, giveOrder } from "../admin-command.ts";
-import { teller } from "../tell.ts";
+import { addOrderOptions, giveOrder, printResult } from "../admin-command.ts";
 import type { Verb } from "../verb.ts";
 import { printable } from "../text.ts";
 
@@ -39,14 +38,14 @@ export const verb: Verb = {
     if (paused?.kind === "pause") {
       throw new CommandError(
         EXIT.notElected,
-        `the election is paused (${printable(paused.reason)}), and a break lifts no pause: call store.resume().`,
+        `the election is paused (${printable(paused.reason)}), and a break lifts no pause: lift it with resume.`,
       );
     }
     if (!outcome.broken) {
       throw new CommandError(EXIT.notElected, "that term is over by itself: nothing was broken. Look again with status.");
     }
     const next = immediate ? "anyone may lead now" : "anyone may lead once its lease has run out";
-    teller(environment)(`term ${outcome.term} is broken; ${next}.`);
+    printResult(command, environment, `term ${outcome.term} is broken; ${next}.`, outcome);
     return EXIT.done;
   },
 };

@@ -2,6 +2,7 @@ import { diagnose, type Finding } from "../diagnosis.ts";
 import { painter, type Colour } from "../colour.ts";
 import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionOf, namesElection } from "../election-option.ts";
+import { errorReport } from "../error-report.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { addStoreOptions, storeUrl } from "../store-option.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";
@@ -32,11 +33,16 @@ export const verb: Verb = {
       findings.push(finding);
       if (!json) environment.stdout.write(linesOf(finding, environment));
     }
-    if (json) environment.stdout.write(`${JSON.stringify(findings.map(({ error: _, ...rest }) => rest))}\n`);
+    if (json) environment.stdout.write(`${JSON.stringify(findings.map(forPrograms))}\n`);
     const failed = findings.find(({ outcome }) => outcome === "failed");
     return failed === undefined ? EXIT.done : exitCodeOf(failed.error);
   },
 };
+
+/** Returns a finding with the code of its error instead of the error. */
+function forPrograms({ error, ...rest }: Finding): object {
+  return rest.outcome === "failed" ? { ...rest, code: errorReport(error).code } : rest;
+}
 
 function linesOf({ check, outcome, message, advice = [] }: Finding, environment: ProcessEnvironment): string {
   const paint = painter(environment, environment.stdout);

@@ -1,7 +1,7 @@
 import { EXIT } from "../exit-codes.ts";
 import { CommandError } from "../command-error.ts";
 import { addStoreOptions, openStore } from "../store-option.ts";
-import { teller } from "../tell.ts";
+import { printResult } from "../admin-command.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
@@ -10,7 +10,8 @@ export const verb: Verb = {
   define(command) {
     addStoreOptions(command)
       .argument("<member>", "its name in the quorum")
-      .argument("[elections...]", "elections that it is to know, also those that nobody leads");
+      .argument("[elections...]", "elections that it is to know, also those that nobody leads")
+      .option("--json", "print the result as JSON");
   },
   async act(command, environment) {
     const [member, elections] = command.processedArgs as [string, string[]];
@@ -18,7 +19,8 @@ export const verb: Verb = {
     if (!store.heal)
       throw new CommandError(EXIT.usage, `the store ${store.name} is not made of members: nothing is to be taken in.`);
     await store.heal(member, elections);
-    teller(environment)(`the member ${printable(member)} is taken in${elections.length > 0 ? ", and has these elections" : ""}.`);
+    const line = `the member ${printable(member)} is taken in${elections.length > 0 ? ", and has these elections" : ""}.`;
+    printResult(command, environment, line, { member, elections });
     return EXIT.done;
   },
 };

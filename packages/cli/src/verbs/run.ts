@@ -1,15 +1,15 @@
 import { constants } from "node:os";
 import { InvalidArgumentError, Option } from "commander";
+import { collectedOption } from "../collected-option.ts";
 import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
 import { CommandError } from "../command-error.ts";
-import { loggerTo } from "../line-logger.ts";
+import { addLogOptions, logOf } from "../log-options.ts";
 import { ignoresHangup } from "../run/hangup.ts";
 import { run } from "../run/run.ts";
 import type { RunOptions } from "../run/run-options.ts";
 import { addStoreOptions, openStore } from "../store-option.ts";
-import { teller } from "../tell.ts";
 import type { Verb } from "../verb.ts";
 
 interface Options {
@@ -26,7 +26,6 @@ interface Options {
   readonly lostExitCode: number;
   readonly conflictExitCode: number;
   readonly inheritSecrets: boolean;
-  readonly quiet: boolean;
   readonly occurrence?: string;
   readonly http?: string;
   readonly httpHost: readonly string[];
@@ -35,7 +34,7 @@ interface Options {
 /** Runs a command only while this candidate leads. */
 export const verb: Verb = {
   define(command) {
-    addElectionOption(addStoreOptions(command))
+    addLogOptions(addElectionOption(addStoreOptions(command)))
       .addOption(new Option("--wait <duration>", "give up if not elected by then").argParser(parseDuration).conflicts("once"))
       .option("--once", "try once, without waiting")
       .addOption(
@@ -60,9 +59,8 @@ export const verb: Verb = {
           "http",
         ]),
       )
-      .option("--quiet", "say only what has gone wrong", false)
       .option("--http <address>", "answer over HTTP who leads, as serve does")
-      .option("--http-host <name>", "a host name under which it is asked, once for each", collect, [])
+      .addOption(collectedOption("--http-host <name>", "a host name under which it is asked, once for each").default([], ""))
       .argument("<command...>", "the command and its arguments, after --")
       .passThroughOptions();
   },
@@ -70,12 +68,12 @@ export const verb: Verb = {
     if (process.platform === "win32") {
       throw new CommandError(EXIT.configuration, "run needs process groups and signals, which Windows has not; use serve there.");
     }
-    const { wait, once, grace, signal, lease, id, stall, minimumHold, occurrence, quiet, http, httpHost, ...rest } =
+    const { wait, once, grace, signal, lease, id, stall, minimumHold, occurrence, http, httpHost, ...rest } =
       command.opts<Options>();
     const election = electionOf(command, environment);
     if (occurrence === "") throw new CommandError(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
-    const tell = teller(environment);
-    using _watch = environment.watchNpx(tell);
+    const log = logOf(command, environment);
+    using _watch = environment.watchNpx(log.tell);
     await using store = await openStore(command, environment);
     const options: RunOptions = {
       ...rest,
@@ -90,9 +88,7 @@ export const verb: Verb = {
       candidateId: id,
       stallTimeoutMs: stall,
       minimumHoldMs: minimumHold,
-      tell,
-      inform: quiet ? () => {} : tell,
-      logger: loggerTo(tell),
+      ...log,
       serve: http === undefined ? undefined : serveAt(http, httpHost),
     };
     if (occurrence === undefined) return await run(options);
@@ -107,10 +103,6 @@ function serveAt(address: string, hosts: readonly string[]): NonNullable<RunOpti
     const { serveElector } = await import("../run/run-http.ts");
     return await serveElector(elector, { address, hosts, stopped });
   };
-}
-
-function collect(name: string, others: readonly string[]): readonly string[] {
-  return [...others, name];
 }
 
 function parseSignal(text: string): NodeJS.Signals {

@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { ConfigurationError, Elector, type Leadership } from "@leasehold/core";
+import { collectedOption } from "../collected-option.ts";
 import { parseDuration } from "../duration.ts";
 import { EXIT } from "../exit-codes.ts";
 import { CommandError } from "../command-error.ts";
-import { loggerTo } from "../line-logger.ts";
+import { addLogOptions, logOf } from "../log-options.ts";
 import { waitUnlessStopped } from "../run/stop-limit.ts";
 import { ServedElector } from "../serve/candidate.ts";
 import { Figures } from "../serve/figures.ts";
@@ -13,7 +14,6 @@ import { startHttp } from "../serve/http-server.ts";
 import { pageFiles } from "../serve/page.ts";
 import { addStoreOptions, openStore } from "../store-option.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";
-import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
@@ -31,10 +31,10 @@ interface Options {
 /** The sidecar: it campaigns for a program that asks over HTTP who leads. */
 export const verb: Verb = {
   define(command) {
-    addStoreOptions(command)
-      .option("--election <name>", "the election, once for each (default: LEASEHOLD_ELECTION)", collect)
+    addLogOptions(addStoreOptions(command))
+      .addOption(collectedOption("--election <name>", "the election, once for each (default: LEASEHOLD_ELECTION)"))
       .option("--http <address>", "where to listen, or unix:/path", DEFAULT_ADDRESS)
-      .option("--http-host <name>", "a host name under which it is asked, once for each", collect, [])
+      .addOption(collectedOption("--http-host <name>", "a host name under which it is asked, once for each").default([], ""))
       .option("--id <id>", "this candidate's name (default: the host's name)")
       .option("--value <text>", "what others can read of the leader, such as its URL")
       .option("--lease <duration>", "how long rivals wait after the last renewal (default: 15s)", parseDuration)
@@ -47,7 +47,7 @@ export const verb: Verb = {
     const address = parseHttpAddress(options.http);
     const token = await tokenOf(options, environment);
     const elections = electionsOf(options, environment);
-    const tell = teller(environment);
+    const { inform, tell, logger } = logOf(command, environment);
     using _watch = environment.watchNpx(tell);
     await using store = await openStore(command, environment);
     const common = {
@@ -57,14 +57,14 @@ export const verb: Verb = {
       value: options.value,
       leaseDurationMs: options.lease,
       stallTimeoutMs: options.stall,
-      logger: loggerTo(tell),
+      logger,
     };
     const held = new Map<string, Leadership>();
     const ended = new AbortController();
     const signal = AbortSignal.any([environment.untilStopped(), ended.signal]);
     using figures = new Figures();
     const candidates = elections.map((election) => new ServedElector(new Elector({ ...common, election }), clock));
-    for (const candidate of candidates) sayWhoLeads(candidate, tell);
+    for (const candidate of candidates) sayWhoLeads(candidate, inform);
     const served = {
       candidates,
       figures,
@@ -73,7 +73,7 @@ export const verb: Verb = {
       checkpoint: (election: string) => held.get(election)?.checkpoint(),
     };
     await using server = await startHttp({ address, served, rules: { hosts: options.httpHost, token }, clock });
-    tell(`serving ${elections.map((election) => `'${election}'`).join(", ")} as '${common.candidateId}' on ${server.url}`);
+    inform(`serving ${elections.map((election) => `'${election}'`).join(", ")} as '${common.candidateId}' on ${server.url}`);
     const lead = async (leadership: Leadership): Promise<void> => {
       held.set(leadership.election, leadership);
       await leadership.ended;
@@ -91,25 +91,21 @@ export const verb: Verb = {
 };
 
 /** Prints a line for each change of the leader, and when the store answers again. */
-function sayWhoLeads(candidate: ServedElector, tell: (line: string) => void): void {
+function sayWhoLeads(candidate: ServedElector, inform: (line: string) => void): void {
   const { elector, election } = candidate;
-  elector.on("startedLeading", ({ term }) => tell(`leading '${election}' in term ${term}.`));
+  elector.on("startedLeading", ({ term }) => inform(`leading '${election}' in term ${term}.`));
   elector.on("newLeader", ({ leader }) => {
-    if (!leader) tell(`nobody leads '${election}'.`);
+    if (!leader) inform(`nobody leads '${election}'.`);
     else if (leader.candidateId !== elector.candidateId) {
-      tell(`'${printable(leader.candidateId)}' leads '${election}' in term ${leader.term}.`);
+      inform(`'${printable(leader.candidateId)}' leads '${election}' in term ${leader.term}.`);
     }
   });
   let isFailing = false;
   candidate.onHappening(() => {
     const wasFailing = isFailing;
     isFailing = elector.health().lastError !== undefined;
-    if (wasFailing && !isFailing) tell(`the store of '${election}' answers again.`);
+    if (wasFailing && !isFailing) inform(`the store of '${election}' answers again.`);
   });
-}
-
-function collect(name: string, others: readonly string[] | undefined): readonly string[] {
-  return [...(others ?? []), name];
 }
 
 function electionsOf({ election }: Options, { env }: ProcessEnvironment): readonly string[] {

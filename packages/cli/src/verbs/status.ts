@@ -1,15 +1,15 @@
-import type { LeaseSnapshot, LeaseState, LeaseStore } from "@leasehold/core";
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
 import { membersText, sleep } from "@leasehold/core/provider";
-import { painter, type Colour } from "../colour.ts";
 import { parseDuration } from "../duration.ts";
-import { addElectionOption, electionOf } from "../election-option.ts";
+import { addElectionOption, electionsOf, namesElection } from "../election-option.ts";
+import { electionTable } from "../election-table.ts";
 import { EXIT } from "../exit-codes.ts";
-import { ageOf, barText, look } from "../snapshot-text.ts";
+import { listedElections, type ListedElection } from "../listed-elections.ts";
+import { look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";
-import { table } from "../table.ts";
 import { teller } from "../tell.ts";
-import { clipped, printable } from "../text.ts";
+import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 /** The longest wait between two reads of `--wait`. */
@@ -23,7 +23,9 @@ interface Options {
 /** Prints for each election who leads, and the age of the lease. */
 export const verb: Verb = {
   define(command) {
-    addElectionOption(addStoreOptions(command.argument("[elections...]", "the elections (default: LEASEHOLD_ELECTION)")))
+    addElectionOption(
+      addStoreOptions(command.argument("[elections...]", "the elections (default: LEASEHOLD_ELECTION, or all of the store)")),
+    )
       .option("--wait <duration>", "while it cannot be told whether anybody leads, look again for this long", parseDuration)
       .option("--json", "print JSON, in milliseconds")
       .addHelpText("after", "\nExit code 0: every election is led; 3: one is not; 4: of one a look cannot tell, see --wait.");
@@ -31,18 +33,35 @@ export const verb: Verb = {
   async act(command, environment) {
     const [names] = command.processedArgs as [string[]];
     const { wait: waitMs = 0, json } = command.opts<Options>();
-    const elections = (names.length === 0 ? [undefined] : names).map((name) => electionOf(command, environment, name));
+    const isAll = names.length === 0 && !namesElection(command, environment);
+    const elections = isAll ? undefined : electionsOf(command, environment, names);
     await using store = await openUsedStore(command, environment);
-    const found = await Promise.all(elections.map(async (election) => await standingOf(store, election, waitMs, environment)));
-    environment.stdout.write(json ? `${JSON.stringify(found)}\n` : tableOf(found, environment));
+    const found = elections
+      ? await Promise.all(elections.map(async (election) => await stateOf(store, election, waitMs, environment)))
+      : await statesOfAll(store, waitMs, environment);
+    environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
     const absent = store.members && membersText(store.members(), "members of the store");
     if (absent !== undefined) teller(environment)(printable(absent));
     if (found.some(({ state }) => state === "vacant" || state === "expired")) return EXIT.nobodyLeads;
-    return found.some(({ state }) => state === "unknown") ? EXIT.unknown : EXIT.done;
+    return found.some(({ state }) => state === "unknown" || state === "foreign") ? EXIT.unknown : EXIT.done;
   },
 };
 
-async function standingOf(
+/** Reads every election of the store. One that a list cannot tell is read again, for as long as `--wait` says. */
+async function statesOfAll(
+  store: LeaseStore,
+  waitMs: number,
+  environment: ProcessEnvironment,
+): Promise<readonly ListedElection[]> {
+  const listed = await listedElections(store, undefined, environment.untilStopped());
+  return await Promise.all(
+    listed.map(async (each) =>
+      each.state === "unknown" && waitMs > 0 ? await stateOf(store, each.election, waitMs, environment) : each,
+    ),
+  );
+}
+
+async function stateOf(
   store: LeaseStore,
   election: string,
   waitMs: number,
@@ -65,29 +84,4 @@ async function standingOf(
       return snapshot;
     }
   }
-}
-
-const COLOURS: Readonly<Record<LeaseState, Colour>> = {
-  held: "green",
-  ending: "yellow",
-  unknown: "yellow",
-  expired: "red",
-  vacant: "red",
-};
-
-function tableOf(found: readonly LeaseSnapshot[], environment: ProcessEnvironment): string {
-  const paint = painter(environment, environment.stdout);
-  const rows = found.map((snapshot) => [
-    printable(snapshot.election),
-    snapshot.state,
-    String(snapshot.term),
-    clipped(printable(snapshot.holder ?? "")),
-    clipped(printable(snapshot.value ?? "")),
-    ageOf(snapshot),
-    clipped(barText(snapshot)),
-  ]);
-  const [head = "", ...lines] = table(["ELECTION", "STATE", "TERM", "LEADER", "VALUE", "AGE", "NOTE"], rows);
-  return [paint("dim", head), ...lines.map((line, at) => paint(COLOURS[found[at]?.state ?? "unknown"], line))]
-    .map((line) => `${line}\n`)
-    .join("");
 }

@@ -2,7 +2,7 @@ import { checkName } from "@leasehold/core/provider";
 import type { TransferOutcome } from "@leasehold/core";
 import { EXIT } from "../exit-codes.ts";
 import { CommandError } from "../command-error.ts";
-import { addOrderOptions, giveOrder, type Order } from "../admin-command.ts";
+import { addOrderOptions, giveOrder, printResult, type Order } from "../admin-command.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";
 import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
@@ -20,10 +20,10 @@ export const verb: Verb = {
       command,
       environment,
       {
-        question: `Hand it over to ${printable(to)}?`,
+        question: `Transfer it to ${printable(to)}?`,
         check({ election, state, holder }) {
           if (state === "vacant" || state === "expired") {
-            throw new CommandError(EXIT.nobodyLeads, `nobody leads '${election}': there is nothing to hand over.`);
+            throw new CommandError(EXIT.nobodyLeads, `nobody leads '${election}': there is nothing to transfer.`);
           }
           if (holder === to) throw new CommandError(EXIT.usage, `'${to}' leads '${election}' already.`);
         },
@@ -31,7 +31,7 @@ export const verb: Verb = {
       async (order) => await transferTo(order, to, environment),
     );
     if (outcome !== "accepted") throw new CommandError(EXIT.notElected, FAILURES[outcome](printable(to)));
-    teller(environment)(`${printable(to)} leads.`);
+    printResult(command, environment, `${printable(to)} leads.`, { outcome, candidateId: to });
     return EXIT.done;
   },
 };
@@ -47,11 +47,11 @@ async function transferTo(
   environment: ProcessEnvironment,
 ): Promise<TransferOutcome> {
   const signal = environment.untilStopped();
-  teller(environment)("the leader is asked to drain and to hand over; waiting for it.");
+  teller(environment)("the leader is asked to drain and to release; waiting for it.");
   try {
     return await store.transfer(election, to, { ifTerm, signal });
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new CommandError(EXIT.notElected, "no longer waiting; the hand-over goes on without this command.");
+    throw new CommandError(EXIT.notElected, "no longer waiting; the transfer goes on without this command.");
   }
 }

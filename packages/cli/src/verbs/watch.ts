@@ -1,36 +1,44 @@
 import { isLeaseholdError, Observer, type Leader, type LeaseStore } from "@leasehold/core";
-import { addElectionOption, electionOf } from "../election-option.ts";
+import { isoOf } from "@leasehold/core/provider";
+import { addElectionOption, electionsOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
-import { loggerTo } from "../line-logger.ts";
+import { addLogOptions, logOf } from "../log-options.ts";
 import { look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
-import { teller } from "../tell.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 /** The error codes of a store that may recover. */
 const OUTAGES = ["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const;
 
-/** Prints a line for each change of the leader, until a stop signal comes. Goes on after outages of the store. */
+/** Prints a line for each change of a leader, until a stop signal comes. Goes on after outages of the store. */
 export const verb: Verb = {
   define(command) {
-    addElectionOption(addStoreOptions(command.argument("[election]", "the election (default: LEASEHOLD_ELECTION)"))).option(
-      "--json",
-      "print JSON, an object a line",
-    );
+    const withElections = command.argument("[elections...]", "the elections (default: LEASEHOLD_ELECTION)");
+    addLogOptions(addElectionOption(addStoreOptions(withElections))).option("--json", "print JSON, an object a line");
   },
   async act(command, environment) {
-    const [name] = command.processedArgs as [string | undefined];
+    const [names] = command.processedArgs as [string[]];
     const { json } = command.opts<{ readonly json?: true }>();
-    const election = electionOf(command, environment, name);
+    const elections = electionsOf(command, environment, names);
     await using store = await openUsedStore(command, environment);
     const { clock, stdout } = environment;
-    await checkAnswers(store, election);
-    const observer = new Observer({ store, election, clock, logger: loggerTo(teller(environment)) });
-    for await (const leader of observer.observe({ signal: environment.untilStopped() })) {
-      const at = timeOf(clock.wallMs());
-      stdout.write(`${json ? JSON.stringify({ at, election, leader: leader ?? null }) : `${at}  ${lineOf(leader)}`}\n`);
-    }
+    const { logger } = logOf(command, environment);
+    await Promise.all(elections.map(async (election) => await checkAnswers(store, election)));
+    const failed = new AbortController();
+    const signal = AbortSignal.any([environment.untilStopped(), failed.signal]);
+    const watch = async (election: string): Promise<void> => {
+      const subject = elections.length === 1 ? "" : `${printable(election)}: `;
+      for await (const leader of new Observer({ store, election, clock, logger }).observe({ signal })) {
+        const at = isoOf(clock.wallMs());
+        const line = json ? JSON.stringify({ at, election, leader: leader ?? null }) : `${at}  ${subject}${lineOf(leader)}`;
+        stdout.write(`${line}\n`);
+      }
+    };
+    // If one election can no longer be watched, the verb ends, so that nobody relies on it.
+    const watches = await Promise.allSettled(elections.map(async (each) => await watch(each).finally(() => failed.abort())));
+    const failure = watches.find((settled) => settled.status === "rejected");
+    if (failure) throw failure.reason as Error;
     return EXIT.done;
   },
 };
@@ -49,9 +57,4 @@ function lineOf(leader: Leader | undefined): string {
   const { candidateId, term, state, value } = leader;
   const leads = { held: "leads", ending: "is ending", unknown: "has led last, and may lead" }[state];
   return `${printable(candidateId)} ${leads}, term ${term}${value === undefined ? "" : `, value ${printable(value)}`}`;
-}
-
-function timeOf(wallMs: number): string {
-  // oxlint-disable-next-line eslint/no-restricted-globals -- writes a time that the clock has told
-  return new Date(wallMs).toISOString();
 }

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { MemoryLeaseStore } from "@leasehold/core";
 import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
-import { loggerTo } from "../../src/line-logger.ts";
 import { run } from "../../src/run/run.ts";
 import { runOccurrence } from "../../src/run/run-occurrence.ts";
 import type { RunOptions } from "../../src/run/run-options.ts";
@@ -83,7 +82,7 @@ export class RunHere implements Disposable {
       conflictExitCode: 75,
       tell,
       inform: tell,
-      logger: loggerTo(tell),
+      logger: { debug: () => {}, info: () => {}, warn: tell, error: tell },
       ...options,
     };
   }

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { CapturedCommand } from "./captured-command.ts";
+
+test.for([
+  ["STORE_DENIED", 69],
+  ["STORE_UNAVAILABLE", 69],
+] as const)("--json prints a %s of the store with its code", async ([code, exitCode]) => {
+  const command = new CapturedCommand();
+  command.failsWith(code);
+  const { stdout, stderr } = await command.run("status", "billing", "--json");
+  expect(JSON.parse(stdout)).toEqual({ error: { code, message: `${code} of old.`, exitCode } });
+  expect(stderr).toBe(`leasehold: ${code} of old.\n`);
+});
+
+test.for([
+  ["status billing --json --wait 5", "USAGE", 64],
+  ["break biling --json --yes --reason x", "NOBODY_LEADS", 3],
+  ["resume billing --json", "NO_EFFECT", 75],
+  ["timing --json --lease 1ms", "CONFIGURATION", 78],
+] as const)("--json prints an error of the command with its code: %s", async ([args, code, exitCode]) => {
+  const { stdout } = await new CapturedCommand().run(...args.split(" "));
+  expect(JSON.parse(stdout)).toMatchObject({ error: { code, exitCode } });
+});
+
+test("without --json an error leaves stdout empty", async () => {
+  expect(await new CapturedCommand().run("status", "a\u0000b")).toMatchObject({ exitCode: 78, stdout: "" });
+});
+
+test("a control character of a stranger's text does not reach the terminal", async () => {
+  const command = new CapturedCommand();
+  command.refusal = new Error("the file has \u001b[2J in it");
+  const { stderr } = await command.run("status", "billing");
+  expect(stderr).toBe("leasehold: the file has \\u{1b}[2J in it\n");
+});

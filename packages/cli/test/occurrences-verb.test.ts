@@ -1,0 +1,53 @@
+import { occurrencesOf } from "@leasehold/core/provider";
+import { beforeEach, expect, test } from "vitest";
+import { CapturedCommand } from "./captured-command.ts";
+
+const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
+
+let command: CapturedCommand;
+beforeEach(async () => {
+  command = new CapturedCommand();
+  const occurrences = occurrencesOf(command.store, "billing", 86_400_000, "this test");
+  const claim = async (key: string): Promise<void> => {
+    const outcome = await occurrences.acquire({ election: `billing@${key}`, candidateId: "host-1", ...REQUEST });
+    if (!outcome.acquired) throw new Error(`'${key}' is not free.`);
+    if (key === "done") await occurrences.complete(outcome.lease, REQUEST);
+    if (key === "failed") await occurrences.release(outcome.lease, REQUEST);
+  };
+  for (const key of ["done", "failed", "running"]) await claim(key);
+  Object.assign(command.store, { occurrences: () => occurrences });
+});
+
+test.for([
+  ["done", "done"],
+  ["failed", "open"],
+  ["running", "running"],
+] as const)("an occurrence that is %s is shown as %s", async ([key, state]) => {
+  const { exitCode, stdout } = await command.run("occurrences", "billing", key, "--json");
+  expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ key, state, attempt: 1 })]);
+  expect(exitCode).toBe(0);
+});
+
+test("an occurrence that no host has begun is exit code 3", async () => {
+  expect(await command.run("occurrences", "billing", "never")).toMatchObject({
+    exitCode: 3,
+    stderr: "leasehold: no host has begun the occurrence 'never' of 'billing', or it is no longer kept.\n",
+  });
+});
+
+test("without a key it prints a table of what the store lists", async () => {
+  const occurrences = occurrencesOf(command.store, "billing", 86_400_000, "this test");
+  const list = async function* (): AsyncGenerator {
+    for (const key of ["done", "failed", "running"]) yield await occurrences.read(`billing@${key}`);
+  };
+  Object.assign(occurrences, { list });
+  expect((await command.run("occurrences", "billing")).stdout).toBe(
+    [
+      "KEY      STATE    ATTEMPT  HOST    AGE",
+      "done     done     1",
+      "failed   open     1",
+      "running  running  1        host-1  0 ms of 15 s",
+      "",
+    ].join("\n"),
+  );
+});
