@@ -341,6 +341,7 @@ class RandomQuorum {
    * another one has lost it since. If nothing was chosen, a member that has lost one promise may have lost more.
    */
   #isStuck(election: string): boolean {
+    if (election !== ROSTER && !this.#chosen.has(ROSTER)) return this.#isStuck(ROSTER);
     const ballot = this.#chosen.get(election)?.ballot;
     const states = [...this.#services].map(([name, service]) => ({ name, service, note: noteOf(service, election) }));
     const promises = new Map(states.map(({ name, note }) => [name, note?.promised ?? undefined]));
@@ -348,7 +349,8 @@ class RandomQuorum {
       ({ name, service }) =>
         !this.#emptied.has(service) && compareBallots(promises.get(name), this.#promised.get(`${name}/${election}`)) >= 0,
     );
-    if (steady.length >= this.#majority) return false;
+    // An undurable member may have lost a promise that it never acknowledged, and that others have noted.
+    if (steady.length >= this.#majority && (ballot || !this.#undurable)) return false;
     if (!ballot) {
       const seen = states.flatMap(({ note }) => Object.entries(note?.seen ?? {}));
       return seen.some(([name, promised]) => compareBallots(promises.get(name), promised) < 0);
