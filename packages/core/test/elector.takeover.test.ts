@@ -57,6 +57,20 @@ describe("a rival counts from after its read", () => {
     expect([after[0]! - before[0]!, after[1]! - before[1]!]).toEqual([reads, 1]);
   });
 
+  test("a standby that is alone, far from the store and not among the first leads 3.3 round trips after the lease at most", async () => {
+    const roundTripMs = 100;
+    const process = new ProcessClock(world.clock);
+    process.random = () => 0.99;
+    const standby = world.candidate("b", { clock: process, latencyMs: roundTripMs });
+    standby.run();
+    const lastMs = await crash();
+
+    await world.clock.advance(2 * LEASE_MS);
+
+    const [tookOverMs = Infinity] = standby.events.timesMs("startedLeading");
+    expect((tookOverMs - lastMs - LEASE_MS) / roundTripMs).toBeLessThanOrEqual(3.3);
+  });
+
   test("a standby that writes without a read, on a lease renewed after its last poll, fails and does not lead", async () => {
     const process = new ProcessClock(world.clock);
     process.random = () => 0;

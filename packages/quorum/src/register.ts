@@ -93,8 +93,9 @@ export class Register {
       for (;;) {
         const reading = await this.#readAfter(sent, limits);
         const top = topOf(reading.kept)?.proposal;
-        // A member may lose what a read shows of this write, so the write is made once more there.
-        const isToRepeat = this.#undurable.size > 0 && top?.write === proposal.write;
+        // A member may lose what a read shows. So no read decides the outcome of a write that was sent: the register writes what
+        // was shown once more, and judges by that.
+        const isToRepeat = sent && this.#undurable.size > 0;
         if (this.#rounds.isChosen(reading.kept) && (top?.write ?? null) !== proposal.base && !isToRepeat)
           return this.#judge(proposal, top, sent);
         if (!hasWaited && this.#rounds.isUnderWay(reading)) {

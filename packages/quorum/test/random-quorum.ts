@@ -26,6 +26,7 @@ import { Broken, violationIn, type RandomRun } from "@leasehold/test-kit/simulat
 import { compareBallots, type Ballot } from "../src/ballot.ts";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
 import { MARKER, ROSTER } from "../src/roster.ts";
+import { UndurableMember } from "./undurable-member.ts";
 
 const ELECTIONS = ["e", "f", "g", "h", "i", "j", "k", "l", "m", "n"] as const;
 const RECORDS = [MARKER, ROSTER, ...ELECTIONS];
@@ -49,6 +50,8 @@ const LOSS = 0.05;
 const BETWEEN_LOSSES_MS = 30_000;
 /** The longest freeze: longer than any call. */
 const LONGEST_FREEZE_MS = 9_000;
+/** The share of runs with an undurable member, of the runs in which no member forgets. */
+const UNDURABLE = 0.5;
 
 const FAULTS = ["down", "hangs", "lags", "refuses", "is late", "loses replies"] as const;
 const LOSSES = ["wiped", "rolled back", "rolled back", "replaced"] as const;
@@ -180,6 +183,8 @@ class RandomQuorum {
   readonly #far: string | undefined;
   /** True in runs in which every twentieth message is lost, and each member is emptied in turn. Nothing else happens in them. */
   readonly #isLossy: boolean;
+  /** A member that may lose what it has not acknowledged. No other member loses anything in such a run. */
+  readonly #undurable: UndurableMember | undefined;
   /** The member whose clock is wrong, if there is one. */
   readonly #wrongClock: string | undefined;
   readonly #services = new Map<string, SimulatedRecordService>();
@@ -212,6 +217,8 @@ class RandomQuorum {
   readonly #emptied = new Set<SimulatedRecordService>();
   readonly #chosen = new Map<string, { readonly ballot: Ballot; readonly write: string }>();
   readonly #past = new Set<string>();
+  /** The accepted writes: the write that each was to replace, and its nonce. */
+  readonly #writes = new Map<string, { readonly base: string | null; readonly nonce: string }>();
   /** The nonces of chosen writes, and of writes whose caller was told that they are not stored. */
   readonly #nonces = new Set<string>();
   readonly #refused = new Set<string>();
@@ -237,6 +244,10 @@ class RandomQuorum {
     this.#wrongClock = random.chance(0.5) ? random.pick(this.#names) : undefined;
     this.#far = random.chance(0.2) ? random.pick(this.#names) : undefined;
     this.#isLossy = random.chance(0.08);
+    // A sequence of its own, so that the other runs stay as they were.
+    const own = new SeededRandom(~seed);
+    if (!this.#forgets && !this.#isLossy && own.chance(UNDURABLE))
+      this.#undurable = new UndurableMember(own.pick(this.#names), own);
     for (const name of this.#names) this.#begin(name, this.#newService(name));
     for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
   }
@@ -267,6 +278,7 @@ class RandomQuorum {
   async #comeToRest(): Promise<void> {
     this.#isCalm = true;
     this.#fault = undefined;
+    this.#undurable?.mend();
     for (let seat = 0; seat < SEATS; seat += 1) this.#start(seat);
     for (const election of this.#shuffled(this.#elections).slice(0, SEEN_IN_THE_END)) {
       const before = this.counts.terms;
@@ -329,6 +341,7 @@ class RandomQuorum {
    * another one has lost it since. If nothing was chosen, a member that has lost one promise may have lost more.
    */
   #isStuck(election: string): boolean {
+    if (election !== ROSTER && !this.#chosen.has(ROSTER)) return this.#isStuck(ROSTER);
     const ballot = this.#chosen.get(election)?.ballot;
     const states = [...this.#services].map(([name, service]) => ({ name, service, note: noteOf(service, election) }));
     const promises = new Map(states.map(({ name, note }) => [name, note?.promised ?? undefined]));
@@ -336,7 +349,8 @@ class RandomQuorum {
       ({ name, service }) =>
         !this.#emptied.has(service) && compareBallots(promises.get(name), this.#promised.get(`${name}/${election}`)) >= 0,
     );
-    if (steady.length >= this.#majority) return false;
+    // An undurable member may have lost a promise that it never acknowledged, and that others have noted.
+    if (steady.length >= this.#majority && (ballot || !this.#undurable)) return false;
     if (!ballot) {
       const seen = states.flatMap(({ note }) => Object.entries(note?.seen ?? {}));
       return seen.some(([name, promised]) => compareBallots(promises.get(name), promised) < 0);
@@ -434,6 +448,8 @@ class RandomQuorum {
       const { signal } = new AbortController();
       const found = await process.records.get(election, { consistent, signal, ...LIMITS });
       this.counts.looks += 1;
+      // Its polls may show what a failover undoes.
+      if (this.#undurable) return;
       if (found && !this.#past.has(found.version))
         this.#violate("one-record", `a look at ${election} is answered what was never chosen`);
       const place = this.#places.get(found?.version ?? "") ?? 0;
@@ -589,7 +605,13 @@ class RandomQuorum {
   async #befall(): Promise<void> {
     const random = this.#random;
     const seat = Math.floor(random.next() * SEATS);
-    if (random.chance(0.2)) {
+    const undurable = this.#undurable;
+    if (undurable?.stages()) return await this.#stage(() => this.#loseRivalsAccept(undurable));
+    const event = undurable?.befall();
+    if (undurable && event !== undefined) {
+      this.#note(`${undurable.name} ${event}`);
+      this.#count(event);
+    } else if (random.chance(0.2)) {
       this.#note(`${this.#seats[seat]?.name} crashes`);
       this.#count("crash");
       this.#start(seat);
@@ -599,7 +621,11 @@ class RandomQuorum {
       this.#cutOff.set(seat, random.chance(0.7) ? random.pick(this.#names) : undefined);
     } else if (this.#fault) {
       if (!isLoss(this.#fault.how)) this.#mended();
-    } else if (this.#clock.monotonicMs() > this.#mendedMs + BETWEEN_FAULTS_MS && this.#chosen.has(ROSTER)) {
+    } else if (
+      this.#undurable === undefined &&
+      this.#clock.monotonicMs() > this.#mendedMs + BETWEEN_FAULTS_MS &&
+      this.#chosen.has(ROSTER)
+    ) {
       const scene = random.next();
       if (scene < 0.3)
         return await this.#stage(() => (this.#forgets && scene < 0.2 ? this.#forgetOrder() : this.#emptyWhereMissed()));
@@ -750,6 +776,44 @@ class RandomQuorum {
     this.#renew(holder, election);
   }
 
+  /**
+   * Lets a renewal reach a minority alone. All others have accepted a break, which the undurable member shows and has not
+   * acknowledged. The holder reads that. Then the member loses the break, and another process reaches it and the minority alone.
+   */
+  async #loseRivalsAccept(undurable: UndurableMember): Promise<void> {
+    const { name } = undurable;
+    const election = this.#random.pick(this.#elections);
+    undurable.mend();
+    const holder = this.#holders.get(election)?.findLast(({ process }) => !process.busy.has(election));
+    const [rival, third] = this.#shuffled(this.#seats).filter((process) => process !== holder?.process);
+    if (!holder || !rival || !third || this.#seats.some(({ busy, clock }) => busy.has(election) || !clock.running)) return;
+    this.#renew(holder, election);
+    await this.#clock.advance(300);
+    const others = this.#shuffled(this.#names.filter((other) => other !== name));
+    const [minority, rest] = [others.slice(0, this.#majority - 1), others.slice(this.#majority - 1)];
+    const [ownSeat, rivalSeat] = [this.#seats.indexOf(holder.process), this.#seats.indexOf(rival)];
+    for (const other of minority) this.#lagsMs.set(`${rivalSeat}/${other}`, [2_000]);
+    this.#lagsMs.set(`${rivalSeat}/${name}`, [40]);
+    for (const other of [name, ...rest]) this.#lagsMs.set(`${ownSeat}/${other}`, [2_000]);
+    const promised = (): string | undefined =>
+      noteOf(this.#services.get(name) as SimulatedRecordService, election)?.promised?.proposer;
+    const before = promised();
+    this.#break(rival, election);
+    for (let times = 0; times < 120 && promised() === before; times += 1) await this.#clock.advance(5);
+    await this.#clock.advance(10);
+    undurable.cutOff();
+    this.#renew(holder, election);
+    await this.#clock.advance(100);
+    for (const other of [name, ...rest]) this.#lagsMs.delete(`${ownSeat}/${other}`);
+    await this.#clock.advance(600);
+    undurable.failOver();
+    this.counts.stages += 1;
+    this.#count("accept of a rival lost");
+    for (const away of rest) this.#away.add(away);
+    this.#transfer(third, election);
+    await this.#clock.advance(700);
+  }
+
   /** When a store has just been replaced, lets one process after the other write to one election, from different distances. */
   async #cross(): Promise<void> {
     const random = this.#random;
@@ -840,8 +904,11 @@ class RandomQuorum {
   #newService(name: string): SimulatedRecordService {
     const rate = this.#wrongClock === name ? 3 : this.#random.between(0.98, 1.02);
     const storeClock = this.#hasClocks ? ({ toleranceMs: 0, exact: true, mayStep: false } as const) : undefined;
-    const service = new SimulatedRecordService(this.#clock, { storeClock, clockRate: rate });
-    service.onAccepted = (write) => this.#accepted(service, name, write);
+    const showsUndurable = this.#undurable?.name === name;
+    const service = new SimulatedRecordService(this.#clock, { storeClock, clockRate: rate, showsUndurable });
+    const onDurable = (write: AcceptedWrite): void => this.#accepted(service, name, write);
+    if (showsUndurable) this.#undurable?.watch(service, onDurable);
+    else service.onAccepted = onDurable;
     return service;
   }
 
@@ -868,6 +935,7 @@ class RandomQuorum {
     }
     // A promise changes nothing about accepted writes.
     if (!accepted || write === null || isPromise) return;
+    this.#writes.set(write, { base, nonce: record.nonce });
     const ballot = `${election}/${accepted.round}/${accepted.proposer}`;
     const accepters = this.#accepters.get(ballot) ?? new Set();
     const isPrepared = Boolean(before?.accepted) || compareBallots(before?.promised ?? undefined, accepted) === 0;
@@ -885,12 +953,26 @@ class RandomQuorum {
     }
     this.#chosen.set(election, { ballot: accepted, write });
     if (last?.write === write) return;
-    if ((last?.write ?? null) !== base)
-      this.#violate("one-record", `${write} of ${election} replaces ${base}, which ${last?.write} has replaced`);
-    this.#past.add(write);
-    this.#nonces.add(record.nonce);
-    if (this.#refused.has(record.nonce)) this.#violate("one-record", `${write} of ${election} is chosen, and was told not to be`);
+    const chain = this.#chainTo(write, last?.write ?? null);
+    if (!chain) this.#violate("one-record", `${write} of ${election} replaces ${base}, which ${last?.write} has replaced`);
+    for (const [one, nonce] of chain ?? [[write, record.nonce]]) {
+      this.#past.add(one);
+      this.#nonces.add(nonce);
+      if (this.#refused.has(nonce)) this.#violate("one-record", `${one} of ${election} is chosen, and was told not to be`);
+    }
     this.#places.set(write, this.#places.size + 1);
+  }
+
+  /**
+   * Returns a chosen write and its nonce. Before it come the writes that it has replaced since the last chosen one: those that an
+   * undurable member showed, and that were not chosen by themselves. Returns `undefined` if it has not replaced the last one.
+   */
+  #chainTo(write: string, last: string | null): ReadonlyArray<readonly [write: string, nonce: string]> | undefined {
+    const { base, nonce } = this.#writes.get(write) ?? {};
+    if (base === undefined || nonce === undefined) return undefined;
+    if (base === last) return [[write, nonce]];
+    const before = this.#undurable && base !== null ? this.#chainTo(base, last) : undefined;
+    return before && [...before, [write, nonce]];
   }
 }
 

@@ -1,6 +1,6 @@
 /** Tests members whose reads may show a write that a failover undoes. */
 import { expect, test } from "vitest";
-import { ELECTION, LEASE_MS, versionOf, World, type Client } from "./world.ts";
+import { ELECTION, LEASE_MS, nonceOf, versionOf, World, type Client } from "./world.ts";
 
 const UNDURABLE = { showsUndurable: true };
 const leadership = { election: ELECTION, term: 1, termId: "t" };
@@ -37,6 +37,33 @@ test("a write that a majority shows counts on such members only after it is writ
   expect(writesOnDurable).toHaveLength(3);
   // One more promise and one more accept of each member.
   expect(writesOnUndurable.length).toBeGreaterThan(6);
+});
+
+test("a put does not report its write as refused because of a rival's accept that a failover undoes", async () => {
+  const world = await World.founded(UNDURABLE);
+  const [one, rival, third] = [world.open("one"), world.open("rival"), world.open("third")];
+  const first = versionOf(await one.put("first"));
+  await world.clock.advance(2_000);
+  // The accept of `one` reaches b alone. The rival reaches a and c, and c does not acknowledge the rival's accept.
+  let lost = 3;
+  let rivalPuts = 0;
+  world.passage = ({ by, operation, to }) => {
+    if (by === "one" && operation === "put" && lost-- > 0) return to === "b" ? UNANSWERED : { arrivals: [] };
+    if (by === "rival" && operation === "put" && to === "c" && ++rivalPuts === 2) world.services.c.cutOff();
+    return to === "b" ? { arrivals: [] } : undefined;
+  };
+  const outcome = one.startPut("mine", first).catch((error: unknown) => error);
+  await world.clock.advance(1);
+  void rival.startPut("of the rival", first).catch(() => undefined);
+  await world.clock.advance(1_500);
+  expect(rivalPuts).toBeGreaterThanOrEqual(2);
+
+  world.services.c.failOver(0);
+  world.down.add("a");
+  world.passage = () => undefined;
+
+  expect(nonceOf(await third.get())).toBe("mine");
+  expect(await outcome).toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
 });
 
 test("a seal writes to a member that shows the leadership, unless the member has acknowledged it to this process", async () => {

@@ -63,6 +63,8 @@ export class CrowdElection {
     if (end === "releases") leader.stop();
     else {
       leader.process.kill();
+      // A renewal that is under way still arrives, and extends the lease.
+      await clock.advance(this.#roundTripMs);
       goneMs = this.#lastWriteMs + LEASE_MS;
       await clock.advance(goneMs - clock.monotonicMs() - this.#roundTripMs);
       this.#reset();

@@ -20,8 +20,8 @@ export const takeover: Section = {
   name: "takeover",
   about: `how ${STANDBYS.join(", ")} standbys take over a lease that has run out, at ${ROUND_TRIPS_MS.join(", ")} ms a round trip, virtual`,
   meaning:
-    "From the end of the lease, which counts from the arrival of the last renewal, to the next leader. One round trip is the acquisition; before " +
-    "it comes the reply that has shown the last renewal, up to one more. The requests are those of all standbys together, from a round trip " +
+    "From the end of the lease, which counts from the send of the last renewal, to the next leader. One round trip is the acquisition. Before " +
+    "it, the renewal and the reply that shows it take another one. The requests are those of all standbys together, from a round trip " +
     "before to ten after it.",
   takesS: 60,
   async measure() {

@@ -10,14 +10,20 @@ const SHORTEST_ROUND_TRIP_MS = 1;
  * The share of the candidates that go first. It is smaller after a wake-up, because a wake-up reaches all of them at one instant.
  */
 const FIRST = { woken: 1 / 12, other: 1 / 5 };
-/** The time over which the first ones spread: in round trips, and in milliseconds at most. */
-const FIRST_SPREAD = { roundTrips: 0.4, ms: 50 };
+/** The time over which polls that aim at one renewal spread: in round trips, and in milliseconds at most. */
+const POLL_SPREAD = { roundTrips: 0.4, ms: 50 };
 /**
  * The wait of the others, in round trips. After it they can know that a first one acquired: by a push, or by a read sent then.
+ * Each direction of a request may take a fifth longer or shorter than usual.
  */
-const OTHERS_WAIT = { push: 1.2, read: 0.5 };
-/** The time over which the others spread, in round trips. */
-const OTHERS_SPREAD = { push: 1, read: 0.5 };
+const OTHERS_WAIT = { push: 1.2, read: 0.25 };
+/** The others wait this much longer, in milliseconds, because a service carries out a write more slowly than a read. */
+const SLOW_WRITE_MS = 5;
+/**
+ * The time over which the others spread, in round trips. A longer spread saves no writes: within a round trip none of them can
+ * know that another one acquired.
+ */
+const OTHERS_SPREAD = 0.2;
 
 /** The turn of one candidate among those that may acquire from the same instant on. */
 export interface PlaceInOrder {
@@ -65,7 +71,7 @@ export class AcquireOrder {
 
   /** Returns a short random delay. With it, standbys that aim at the same renewal do not poll at one instant. */
   spreadMs(): number {
-    return Math.min(FIRST_SPREAD.roundTrips * this.roundTripMs, FIRST_SPREAD.ms) * this.#clock.random();
+    return Math.min(POLL_SPREAD.roundTrips * this.roundTripMs, POLL_SPREAD.ms) * this.#clock.random();
   }
 
   /** Returns this candidate's turn for the term after `term`. The first call for that term draws it. */
@@ -73,7 +79,8 @@ export class AcquireOrder {
     if (this.#place?.term === term) return this.#place;
     const how = isPushed ? "push" : "read";
     const isFirst = this.#clock.random() < FIRST[isWoken ? "woken" : "other"];
-    const waitMs = isFirst ? this.spreadMs() : (OTHERS_WAIT[how] + OTHERS_SPREAD[how] * this.#clock.random()) * this.roundTripMs;
+    const roundTrips = OTHERS_WAIT[how] + OTHERS_SPREAD * this.#clock.random();
+    const waitMs = isFirst ? 0 : roundTrips * this.roundTripMs + SLOW_WRITE_MS;
     this.#place = { term, isFirst, atMs: sinceMs + waitMs };
     return this.#place;
   }

@@ -138,6 +138,18 @@ const OF_QUORUMS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     ],
   },
   {
+    name: "judged-by-reading",
+    bug: "a put is reported as refused because a read shows a rival's accept, which a failover of that member undoes",
+    within: 800,
+    patches: [
+      {
+        file: REGISTER,
+        find: "const isToRepeat = sent && this.#undurable.size > 0;",
+        replace: "const isToRepeat = this.#undurable.size > 0 && top?.write === proposal.write;",
+      },
+    ],
+  },
+  {
     name: "late-promise-trusted",
     bug: "a store that was emptied is known again by its record, which may be a promise that came late",
     within: 20,
