@@ -8,7 +8,7 @@ import { checkName } from "../store/names.ts";
 import { checkOptions } from "../store/options.ts";
 import type { Clock } from "../time/clock.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
-import { occurrenceId } from "./occurrence.ts";
+import { keyedOccurrenceId, occurrenceId } from "./occurrence.ts";
 
 /** The options that all occurrences of a schedule have in common. */
 export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends Pick<
@@ -25,12 +25,12 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends 
   /**
    * The reaction to an occurrence that another host has claimed: return at once, or wait. A call that waits returns once the
    * occurrence is done. If the claimant fails or dies, the waiting call does the occurrence. Use `wait` for hosts that get no
-   * second delivery. @defaultValue 'return'
+   * second delivery. @defaultValue 'return' with `scheduledAt`, 'wait' with `key`
    */
   readonly whenInProgress?: "return" | "wait" | undefined;
   /**
    * The time for which a done occurrence is remembered, in milliseconds. It must be longer than any delivery can be late, and at
-   * least a day. @defaultValue 7 days
+   * least a day. A call with the same `key` after that time runs the task again. @defaultValue 7 days
    */
   readonly retentionMs?: number | undefined;
   /** A label of this host that people can read. @defaultValue `<host>-<pid>-<random>` */
@@ -48,6 +48,18 @@ export interface OncePerOccurrenceOptions<Store extends LeaseStore = LeaseStore>
    * host.
    */
   readonly scheduledAt: Date | string | number;
+  /** Pass either `scheduledAt` or `key`. */
+  readonly key?: undefined;
+}
+
+export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extends ScheduleOptions<Store> {
+  /**
+   * The key of work that is due once and at no time, for instance the version that is deployed. The same on every host, and another
+   * one for other work. Name and key have at most 254 bytes together.
+   */
+  readonly key: string;
+  /** Pass either `scheduledAt` or `key`. */
+  readonly scheduledAt?: undefined;
 }
 
 const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
@@ -67,7 +79,7 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
  * Checks everything about a schedule that is known before its first occurrence.
  * @throws {ConfigurationError | UnsupportedError} for a schedule that cannot work.
  */
-export function checkSchedule(whose: string, options: ScheduleOptions): void {
+export function checkSchedule(whose: string, options: ScheduleOptions, key?: string): void {
   checkOptions(whose, options, SCHEDULE_OPTIONS);
   const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS } = options;
   checkStore(store);
@@ -76,7 +88,8 @@ export function checkSchedule(whose: string, options: ScheduleOptions): void {
     throw new ConfigurationError(`whenInProgress is ${JSON.stringify(whenInProgress)}; it must be 'return' or 'wait'.`);
   }
   checkRetention(retentionMs);
-  electorOf(options, occurrenceId({ name, scheduledMs: 0 }, ""), occurrencesOf(store, name, retentionMs, whose));
+  const id = key === undefined ? occurrenceId({ name, scheduledMs: 0 }, "") : keyedOccurrenceId({ name, key });
+  electorOf(options, id, occurrencesOf(store, name, retentionMs, whose));
 }
 
 /** Returns an elector for one occurrence. */
