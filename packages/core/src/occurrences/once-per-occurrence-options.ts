@@ -5,6 +5,7 @@ import { ConfigurationError } from "../reporting/errors.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
+import { duration } from "../store/lease-limits.ts";
 import { checkOptions } from "../store/options.ts";
 import type { Clock } from "../time/clock.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
@@ -33,6 +34,12 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends 
    * least a day. A call with the same `key` after that time runs the task again. @defaultValue 7 days
    */
   readonly retentionMs?: number | undefined;
+  /**
+   * The longest time from when an occurrence was due until its task begins, in milliseconds. After that the occurrence is missed:
+   * no host claims it. Each host decides by its own wall clock. Make it longer than the clocks differ, plus the time in which another
+   * host takes over. @defaultValue no limit
+   */
+  readonly startWithinMs?: number | undefined;
   /** A label of this host that people can read. @defaultValue `<host>-<pid>-<random>` */
   readonly candidateId?: string | undefined;
   /** As the option of the elector. */
@@ -52,7 +59,7 @@ export interface OncePerOccurrenceOptions<Store extends LeaseStore = LeaseStore>
   readonly key?: undefined;
 }
 
-export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extends ScheduleOptions<Store> {
+export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extends Omit<ScheduleOptions<Store>, "startWithinMs"> {
   /**
    * The key of work that is due once and at no time, for instance the version that is deployed. The same on every host, and another
    * one for other work. Name and key have at most 254 bytes together.
@@ -67,6 +74,7 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
   name: true,
   whenInProgress: true,
   retentionMs: true,
+  startWithinMs: true,
   leaseDurationMs: true,
   stallTimeoutMs: true,
   drainTimeoutMs: true,
@@ -88,12 +96,20 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
     throw new ConfigurationError(`whenInProgress is ${JSON.stringify(whenInProgress)}; it must be 'return' or 'wait'.`);
   }
   checkRetention(retentionMs);
+  checkStartWithin(options.startWithinMs, key);
   const id = key === undefined ? occurrenceId({ name, scheduledMs: 0 }, "") : keyedOccurrenceId({ name, key });
   electorOf(options, id, occurrencesOf(store, name, retentionMs, whose));
 }
 
 /** Returns an elector for one occurrence. */
 export function electorOf(schedule: ScheduleOptions, id: string, store: OccurrenceStore): Elector<OccurrenceStore> {
-  const { name: _name, whenInProgress: _wait, retentionMs: _retention, ...options } = schedule;
+  const { name: _name, whenInProgress: _wait, retentionMs: _retention, startWithinMs: _within, ...options } = schedule;
   return new Elector({ ...options, store, election: id });
+}
+
+function checkStartWithin(startWithinMs: unknown, key: string | undefined): void {
+  if (startWithinMs === undefined) return;
+  duration("startWithinMs", startWithinMs);
+  if (key === undefined) return;
+  throw new ConfigurationError("startWithinMs is for occurrences of a schedule: work with a key is due at no time.");
 }

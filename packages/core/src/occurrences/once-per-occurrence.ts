@@ -1,11 +1,12 @@
 import { WAIT_OPTIONS, type WaitOptions } from "../election/calls.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts";
-import type { LeaseStore } from "../store/lease-store.ts";
+import { Journal } from "../reporting/journal.ts";
+import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { checkCallOptions, checkSignal } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import { sleep } from "../time/clock.ts";
-import { attempt, type AttemptOutcome } from "./attempt.ts";
+import { attempt, type AttemptOutcome, type LatestBegin } from "./attempt.ts";
 import { completeWhileClaimed } from "./complete-in-time.ts";
 import { fenceOf, type FenceOf } from "./fence-of.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
@@ -41,10 +42,13 @@ export type OccurrenceTask<T, Store = LeaseStore, Claimed = ClaimedOccurrence> =
   leadership: ClaimedLeadership<Store, Claimed>,
 ) => Promise<T> | T;
 
-/** `in-progress`: another host has claimed it, and may still fail. */
+/**
+ * `in-progress`: another host has claimed it, and may still fail. `missed`: no host had claimed it, and more than `startWithinMs`
+ * had passed since it was due.
+ */
 export type OccurrenceOutcome<T> =
   | { readonly ran: true; readonly result: T; readonly attempt: number }
-  | { readonly ran: false; readonly reason: "done" | "in-progress" };
+  | { readonly ran: false; readonly reason: "done" | "in-progress" | "missed" };
 
 /**
  * Does one occurrence of a schedule, or the work of one key. It is completed at most once, even if many hosts call this function and their clocks differ.
@@ -147,6 +151,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     await completeWhileClaimed(leadership, clock, Infinity);
     return result;
   };
+  const latest = scheduledMs === undefined ? undefined : latestBegin(scheduledMs, schedule, occurrences);
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
   /**
    * The time of the first failure since the last answer. Before the first answer it is -Infinity, so that no outage is waited
@@ -155,7 +160,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
-      const outcome: AttemptOutcome<T> = await attempt(elector, run, { clock, signal });
+      const outcome: AttemptOutcome<T> = await attempt(elector, run, { clock, signal, latest });
       if (outcome.elected) return { ran: true, result: outcome.result as T, attempt: outcome.term };
       if ("unavailable" in outcome) {
         signal?.throwIfAborted();
@@ -164,6 +169,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
         if (clock.monotonicMs() - failingSinceMs >= leaseDurationMs) throw outcome.unavailable;
       } else {
         if (outcome.reason === "done") return { ran: false, reason: "done" };
+        if (outcome.reason === "missed") return missed(id, schedule);
         if (outcome.leader && whenInProgress !== "wait") return { ran: false, reason: "in-progress" };
         failingSinceMs = undefined;
       }
@@ -177,6 +183,21 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   } finally {
     wait?.leave();
   }
+}
+
+/** Returns the latest time at which the task of an occurrence may begin, if it has one. */
+export function latestBegin(
+  scheduledMs: number,
+  { startWithinMs }: Pick<ScheduleOptions, "startWithinMs">,
+  store: OccurrenceStore,
+): LatestBegin | undefined {
+  return startWithinMs === undefined ? undefined : { wallMs: scheduledMs + startWithinMs, store };
+}
+
+function missed(id: string, { name, startWithinMs, logger }: ScheduleOptions): OccurrenceOutcome<never> {
+  const text = `'${id}' is missed: no host had begun it within ${startWithinMs} ms (startWithinMs).`;
+  Journal.to(logger).warn("LEASEHOLD_MISSED", "warn", text, { name, occurrence: id });
+  return { ran: false, reason: "missed" };
 }
 
 const WHOSE = "oncePerOccurrence";
