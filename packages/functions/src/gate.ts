@@ -12,6 +12,7 @@ import {
   checkWhenDue,
   completeWhileClaimed,
   DEFAULT_RETENTION_MS,
+  latestBegin,
   occurrenceId,
   sharedClock,
   type AttemptOutcome,
@@ -98,7 +99,8 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     }
     const standby = notElected(outcome);
     report.skipped(standby);
-    if (standby.reason !== "done") warnOfDeliveryLimit(this.#platform.unscheduled?.(...args), this.#options, invocation.election);
+    if (standby.reason !== "done" && standby.reason !== "missed")
+      warnOfDeliveryLimit(this.#platform.unscheduled?.(...args), this.#options, invocation.election);
     return onStandby ? await onStandby(standby, ...args) : (standby as Standby);
   }
 
@@ -166,7 +168,8 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     claim: Claim,
   ): Promise<AttemptOutcome<Result>> {
     const store = occurrencesFor(options, invocation.election);
-    const lease = { store, election: occurrenceId(claim, PASS_OCCURRENCE) };
+    const latest = claim.caughtUp ? undefined : latestBegin(claim.scheduledMs, options, store);
+    const lease = { store, election: occurrenceId(claim, PASS_OCCURRENCE), latest };
     // The delivered occurrence is tried again while nobody holds it, because otherwise no process might do it. A missed
     // occurrence is tried once.
     const [waitEndMs, openEndMs] = claim.caughtUp ? [0, 0] : [invocation.waitEndMs, invocation.endMs];
@@ -194,7 +197,9 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     {
       lease,
       ...waits
-    }: Waits & { readonly lease: Pick<AttemptOptions<Leases>, "store" | "election" | "minimumHoldMs" | "reservation"> },
+    }: Waits & {
+      readonly lease: Pick<AttemptOptions<Leases>, "store" | "election" | "minimumHoldMs" | "reservation" | "latest">;
+    },
     task: LeaderTask<Result, LeadershipOf<Leases>>,
   ): Promise<AttemptOutcome<Result>> {
     const { value, signal, logger, onClaimed = "throw" } = this.#options;
@@ -238,5 +243,5 @@ function notElected(outcome: AttemptOutcome<unknown> & { readonly elected: false
   if ("unavailable" in outcome) return { elected: false, reason: "unavailable" };
   const { reason, leader } = outcome;
   if (leader) return { elected: false, reason: "claimed", leader };
-  return { elected: false, reason: reason === "done" ? "done" : "held-back" };
+  return { elected: false, reason: reason === "done" || reason === "missed" ? reason : "held-back" };
 }

@@ -39,6 +39,7 @@ const OPTIONS: Readonly<Record<keyof Everything, true>> = {
   occurrence: true,
   retentionMs: true,
   catchUp: true,
+  startWithinMs: true,
 };
 
 type Everything = ExclusiveOptions<never, LeaseStore, unknown> & StickyOptions<never, LeaseStore, unknown>;
@@ -51,7 +52,7 @@ const SAMPLE_MS = 60_000;
 const SAMPLE_ELECTION = "election";
 const OTHERS_OPTIONS = {
   sticky: ["group", "periodMs", "missedTicks"],
-  oncePerTick: ["occurrence", "retentionMs", "catchUp"],
+  oncePerTick: ["occurrence", "retentionMs", "catchUp", "startWithinMs"],
 } as const;
 
 /**
@@ -181,8 +182,9 @@ function checkSticky(options: StickyOptions<never, LeaseStore, unknown>): void {
 }
 
 function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown>): void {
-  const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp } = options;
+  const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp, startWithinMs } = options;
   checkRetention(retentionMs);
+  if (startWithinMs !== undefined) duration("startWithinMs", startWithinMs);
   if (occurrence !== undefined && typeof occurrence !== "function") {
     throw new ConfigurationError("occurrence must be a function from the handler's arguments to { name, scheduledMs }.");
   }

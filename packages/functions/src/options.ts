@@ -89,6 +89,7 @@ export interface ExclusiveOptions<Args extends readonly unknown[], Store extends
   readonly occurrence?: undefined;
   readonly retentionMs?: undefined;
   readonly catchUp?: undefined;
+  readonly startWithinMs?: undefined;
 }
 
 /** The invocations of one group (a region) lead at every tick. Another group takes over after the first has missed ticks. */
@@ -119,6 +120,11 @@ export interface OncePerTickOptions<Args extends readonly unknown[], Store exten
    * @defaultValue 7 days
    */
   readonly retentionMs?: number | undefined;
+  /**
+   * The longest time from when the delivered occurrence was due until its handler begins, in milliseconds. After that the occurrence
+   * is missed: no invocation claims it. Each decides by its own wall clock. It does not limit `catchUp`. @defaultValue no limit
+   */
+  readonly startWithinMs?: number | undefined;
   /** The rule by which missed occurrences are done later. @defaultValue none: they stay missed */
   readonly catchUp?: CatchUp | undefined;
 }
@@ -133,9 +139,10 @@ export type OnlyAsLeaderOptions<Args extends readonly unknown[], Store extends L
  * - `done`: its occurrence is done.
  * - `claimed`: another invocation works, or it has died and its lease has not expired.
  * - `held-back`: nobody works, but something blocks this invocation: a minimum hold, another group's reservation, a transfer.
+ * - `missed`: no invocation had claimed its occurrence, and more than `startWithinMs` had passed since it was due.
  * - `unavailable`: the store cannot be reached.
  */
-export type SkipReason = "done" | "claimed" | "held-back" | "unavailable";
+export type SkipReason = "done" | "claimed" | "held-back" | "missed" | "unavailable";
 
 /** The default result of a delivery that does not lead. */
 export interface NotElected {
