@@ -74,6 +74,18 @@ describe("every", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
+  test("does not do a tick that its host notices later than startWithinMs", async () => {
+    const host = new Host(world, service);
+    const job = start(host, () => 0, { startWithinMs: 10_000 });
+    host.clock.pause();
+    await world.advance(PERIOD_MS + 11_000);
+    host.clock.resume();
+    await world.advance(PERIOD_MS);
+    await world.runUntil(job.close());
+
+    expect(done.map((ms) => ms % (2 * PERIOD_MS))).toEqual([0]);
+  });
+
   test("reports an error of a tick, and continues", async () => {
     const logger = new Lines();
     const errors: unknown[] = [];
