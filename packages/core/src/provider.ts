@@ -57,6 +57,7 @@ export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrenc
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
 export { doOccurrence, latestBegin, type DueOccurrence } from "./occurrences/once-per-occurrence.ts";
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
+export { checkOverlap, runByOverlap, type OverlapOptions, type Settled } from "./occurrences/overlap.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";

@@ -9,6 +9,7 @@ import { duration } from "../store/lease-limits.ts";
 import { checkOptions } from "../store/options.ts";
 import type { Clock } from "../time/clock.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
+import { checkOverlap, type Overlap } from "./overlap.ts";
 import { keyedOccurrenceId, occurrenceId } from "./occurrence.ts";
 
 /** The options that all occurrences of a schedule have in common. */
@@ -40,6 +41,13 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends 
    * host takes over. @defaultValue no limit
    */
   readonly startWithinMs?: number | undefined;
+  /**
+   * The relation of an occurrence to an earlier one of the schedule that still runs, on any host. With any policy but `allowAll` the
+   * host that runs an occurrence also leads the election `name` in the store: three more requests for each run, and twice the
+   * renewals. An administrator can pause that election; occurrences are then skipped as `paused`. Use the name for nothing else.
+   * @defaultValue 'allowAll'
+   */
+  readonly overlap?: Overlap | undefined;
   /** A label of this host that people can read. @defaultValue `<host>-<pid>-<random>` */
   readonly candidateId?: string | undefined;
   /** As the option of the elector. */
@@ -59,7 +67,10 @@ export interface OncePerOccurrenceOptions<Store extends LeaseStore = LeaseStore>
   readonly key?: undefined;
 }
 
-export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extends Omit<ScheduleOptions<Store>, "startWithinMs"> {
+export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extends Omit<
+  ScheduleOptions<Store>,
+  "startWithinMs" | "overlap"
+> {
   /**
    * The key of work that is due once and at no time, for instance the version that is deployed. The same on every host, and another
    * one for other work. Name and key have at most 254 bytes together.
@@ -75,6 +86,7 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
   whenInProgress: true,
   retentionMs: true,
   startWithinMs: true,
+  overlap: true,
   leaseDurationMs: true,
   stallTimeoutMs: true,
   drainTimeoutMs: true,
@@ -96,20 +108,29 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
     throw new ConfigurationError(`whenInProgress is ${JSON.stringify(whenInProgress)}; it must be 'return' or 'wait'.`);
   }
   checkRetention(retentionMs);
-  checkStartWithin(options.startWithinMs, key);
+  checkStartWithin(options.startWithinMs);
+  checkOverlap(options.overlap, store, whose);
+  const unkeyed = (["startWithinMs", "overlap"] as const).find((option) => options[option] !== undefined);
+  if (key !== undefined && unkeyed) {
+    throw new ConfigurationError(`${unkeyed} is for occurrences of a schedule: work with a key is due at no time.`);
+  }
   const id = key === undefined ? occurrenceId({ name, scheduledMs: 0 }, "") : keyedOccurrenceId({ name, key });
   electorOf(options, id, occurrencesOf(store, name, retentionMs, whose));
 }
 
 /** Returns an elector for one occurrence. */
 export function electorOf(schedule: ScheduleOptions, id: string, store: OccurrenceStore): Elector<OccurrenceStore> {
-  const { name: _name, whenInProgress: _wait, retentionMs: _retention, startWithinMs: _within, ...options } = schedule;
+  const {
+    name: _name,
+    whenInProgress: _wait,
+    retentionMs: _retention,
+    startWithinMs: _within,
+    overlap: _overlap,
+    ...options
+  } = schedule;
   return new Elector({ ...options, store, election: id });
 }
 
-function checkStartWithin(startWithinMs: unknown, key: string | undefined): void {
-  if (startWithinMs === undefined) return;
-  duration("startWithinMs", startWithinMs);
-  if (key === undefined) return;
-  throw new ConfigurationError("startWithinMs is for occurrences of a schedule: work with a key is due at no time.");
+function checkStartWithin(startWithinMs: unknown): void {
+  if (startWithinMs !== undefined) duration("startWithinMs", startWithinMs);
 }

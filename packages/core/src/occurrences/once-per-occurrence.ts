@@ -19,6 +19,7 @@ import {
   type ScheduleOptions,
 } from "./once-per-occurrence-options.ts";
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
+import { runByOverlap, type NotRun, type OverlapOptions, type Settled } from "./overlap.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
 /**
@@ -44,11 +45,11 @@ export type OccurrenceTask<T, Store = LeaseStore, Claimed = ClaimedOccurrence> =
 
 /**
  * `in-progress`: another host has claimed it, and may still fail. `missed`: no host had claimed it, and more than `startWithinMs`
- * had passed since it was due.
+ * had passed since it was due. `overlap`, `cancelled`, `paused`: see {@link NotRun}. Other hosts find such an occurrence done.
  */
 export type OccurrenceOutcome<T> =
   | { readonly ran: true; readonly result: T; readonly attempt: number }
-  | { readonly ran: false; readonly reason: "done" | "in-progress" | "missed" };
+  | { readonly ran: false; readonly reason: "done" | "in-progress" | NotRun };
 
 /**
  * Does one occurrence of a schedule, or the work of one key. It is completed at most once, even if many hosts call this function and their clocks differ.
@@ -142,16 +143,20 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   const occurrences = occurrencesOf(store, name, retentionMs, WHOSE);
   const elector = electorOf(schedule, id, occurrences);
   let wait: Wait | undefined;
-  const run = async (leadership: OccurrenceLeadership): Promise<T> => {
+  const latest = scheduledMs === undefined ? undefined : latestBegin(scheduledMs, schedule, occurrences);
+  const run = async (leadership: OccurrenceLeadership): Promise<Settled<T>> => {
     wait?.leave();
     const instance = key === undefined ? { scheduledMs } : { key };
     const occurrence = { id, name, ...instance, attempt: leadership.term } as ClaimedOccurrence & ClaimedKey;
     const fence = fenceOf<Store>(leadership, occurrences, "occurrences");
-    const result = await task({ ...leadership, occurrence, fence });
+    const work = async (ending: Pick<Leadership, "signal" | "ended">): Promise<T> => {
+      const { signal: endingSignal, ended } = ending;
+      return await task({ ...leadership, signal: endingSignal, ended, occurrence, fence });
+    };
+    const settled = await runByPolicy({ schedule, occurrences, clock, latest }, leadership, work);
     await completeWhileClaimed(leadership, clock, Infinity);
-    return result;
+    return settled;
   };
-  const latest = scheduledMs === undefined ? undefined : latestBegin(scheduledMs, schedule, occurrences);
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
   /**
    * The time of the first failure since the last answer. Before the first answer it is -Infinity, so that no outage is waited
@@ -160,8 +165,11 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
-      const outcome: AttemptOutcome<T> = await attempt(elector, run, { clock, signal, latest });
-      if (outcome.elected) return { ran: true, result: outcome.result as T, attempt: outcome.term };
+      const outcome: AttemptOutcome<Settled<T>> = await attempt(elector, run, { clock, signal, latest });
+      if (outcome.elected) {
+        const settled = outcome.result as Settled<T>;
+        return settled.ran ? { ...settled, attempt: outcome.term } : settled;
+      }
       if ("unavailable" in outcome) {
         signal?.throwIfAborted();
         // An outage does not end a wait, because no other host can take the claim over meanwhile.
@@ -183,6 +191,18 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   } finally {
     wait?.leave();
   }
+}
+
+/** Runs the work of a claimed occurrence, by the schedule's policy of overlaps if it has one. */
+async function runByPolicy<T>(
+  { schedule, ...more }: { readonly schedule: ScheduleOptions } & Pick<OverlapOptions, "occurrences" | "clock" | "latest">,
+  leadership: OccurrenceLeadership,
+  work: (ending: Pick<Leadership, "signal" | "ended">) => Promise<T>,
+): Promise<Settled<T>> {
+  const { store, name, overlap = "allowAll", leaseDurationMs, drainTimeoutMs, logger } = schedule;
+  if (overlap === "allowAll") return { ran: true, result: await work(leadership) };
+  const options = { ...more, store, election: name, overlap, leaseDurationMs, drainTimeoutMs, logger };
+  return await runByOverlap(options, leadership, work);
 }
 
 /** Returns the latest time at which the task of an occurrence may begin, if it has one. */
