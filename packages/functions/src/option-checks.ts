@@ -4,6 +4,7 @@ import {
   type Reservation,
   checkName,
   checkOptions,
+  checkOverlap,
   checkRetention,
   checkValue,
   DEFAULT_RETENTION_MS,
@@ -40,6 +41,7 @@ const OPTIONS: Readonly<Record<keyof Everything, true>> = {
   retentionMs: true,
   catchUp: true,
   startWithinMs: true,
+  overlap: true,
 };
 
 type Everything = ExclusiveOptions<never, LeaseStore, unknown> & StickyOptions<never, LeaseStore, unknown>;
@@ -52,7 +54,7 @@ const SAMPLE_MS = 60_000;
 const SAMPLE_ELECTION = "election";
 const OTHERS_OPTIONS = {
   sticky: ["group", "periodMs", "missedTicks"],
-  oncePerTick: ["occurrence", "retentionMs", "catchUp", "startWithinMs"],
+  oncePerTick: ["occurrence", "retentionMs", "catchUp", "startWithinMs", "overlap"],
 } as const;
 
 /**
@@ -185,6 +187,7 @@ function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown
   const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp, startWithinMs } = options;
   checkRetention(retentionMs);
   if (startWithinMs !== undefined) duration("startWithinMs", startWithinMs);
+  checkOverlap(options.overlap, options.store, "the gate 'oncePerTick'");
   if (occurrence !== undefined && typeof occurrence !== "function") {
     throw new ConfigurationError("occurrence must be a function from the handler's arguments to { name, scheduledMs }.");
   }
