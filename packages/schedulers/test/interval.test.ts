@@ -86,6 +86,35 @@ describe("every", () => {
     expect(done.map((ms) => ms % (2 * PERIOD_MS))).toEqual([0]);
   });
 
+  test("skips the ticks that are due while one runs on any host, with overlap 'skip'", async () => {
+    const hosts = [new Host(world, service), new Host(world, service, { wallOffsetMs: -5_000 })];
+    const work = ({ signal }: ClaimedLeadership): Promise<void> => sleep(world, 2.5 * PERIOD_MS, signal);
+    const jobs = hosts.map((host) => start(host, work, { overlap: "skip" }));
+    await world.advance(7 * PERIOD_MS);
+    await world.runUntil(Promise.all(jobs.map(async (job) => await job.close())));
+
+    const [first = 0] = done;
+    expect(done).toEqual([first, first + 3 * PERIOD_MS, first + 6 * PERIOD_MS]);
+    expect(world.pendingTimers).toBe(0);
+  });
+
+  test("close() gives up a tick that waits by overlap 'bufferOne'", async () => {
+    const [a, b] = [new Host(world, service), new Host(world, service, { wallOffsetMs: PERIOD_MS - 5_000 })];
+    const first = start(a, ({ signal }) => sleep(world, 10 * PERIOD_MS, signal), { overlap: "bufferOne" });
+    await world.advance(PERIOD_MS);
+    const second = start(b, () => 0, { overlap: "bufferOne" });
+    await world.advance(10_000);
+    // It has claimed the tick before that of the other host, and waits.
+    const occurrences = a.store.occurrences?.("refresh", { retentionMs: 86_400_000 });
+    await expect(world.runUntil(occurrences!.read("buffered"))).resolves.toMatchObject({ bar: { kind: "lease" } });
+    await world.runUntil(second.close());
+
+    expect(done).toEqual([]);
+    await world.runUntil(first.close());
+    expect(done).toHaveLength(1);
+    expect(world.pendingTimers).toBe(0);
+  });
+
   test("reports an error of a tick, and continues", async () => {
     const logger = new Lines();
     const errors: unknown[] = [];
