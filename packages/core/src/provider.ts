@@ -58,6 +58,14 @@ export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
 export { doOccurrence, latestBegin, type DueOccurrence } from "./occurrences/once-per-occurrence.ts";
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
 export { checkOverlap, runByOverlap, type OverlapOptions, type Settled } from "./occurrences/overlap.ts";
+export {
+  checkFailureOptions,
+  FAILURE_OPTIONS,
+  pauseAfterFailure,
+  runWithTries,
+  type FailureOptions,
+  type Tried,
+} from "./occurrences/tries.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";

@@ -7,16 +7,15 @@ import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
 import { duration } from "../store/lease-limits.ts";
 import { checkOptions } from "../store/options.ts";
+import { checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from "./tries.ts";
 import type { Clock } from "../time/clock.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { checkOverlap, type Overlap } from "./overlap.ts";
 import { keyedOccurrenceId, occurrenceId } from "./occurrence.ts";
 
 /** The options that all occurrences of a schedule have in common. */
-export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends Pick<
-  TimingOptions,
-  "leaseDurationMs" | "stallTimeoutMs" | "drainTimeoutMs"
-> {
+export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
+  extends Pick<TimingOptions, "leaseDurationMs" | "stallTimeoutMs" | "drainTimeoutMs">, FailureOptions {
   /** The store of the occurrences, the same for every host. */
   readonly store: Store;
   /**
@@ -69,7 +68,7 @@ export interface OncePerOccurrenceOptions<Store extends LeaseStore = LeaseStore>
 
 export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extends Omit<
   ScheduleOptions<Store>,
-  "startWithinMs" | "overlap"
+  "startWithinMs" | "overlap" | "pauseOnFailure"
 > {
   /**
    * The key of work that is due once and at no time, for instance the version that is deployed. The same on every host, and another
@@ -87,6 +86,7 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
   retentionMs: true,
   startWithinMs: true,
   overlap: true,
+  ...FAILURE_OPTIONS,
   leaseDurationMs: true,
   stallTimeoutMs: true,
   drainTimeoutMs: true,
@@ -110,6 +110,7 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
   checkRetention(retentionMs);
   checkStartWithin(options.startWithinMs);
   checkOverlap(options.overlap, store, whose);
+  checkFailureOptions(options, store);
   const unkeyed = (["startWithinMs", "overlap"] as const).find((option) => options[option] !== undefined);
   if (key !== undefined && unkeyed) {
     throw new ConfigurationError(`${unkeyed} is for occurrences of a schedule: work with a key is due at no time.`);
@@ -126,6 +127,9 @@ export function electorOf(schedule: ScheduleOptions, id: string, store: Occurren
     retentionMs: _retention,
     startWithinMs: _within,
     overlap: _overlap,
+    tries: _tries,
+    backoffMs: _backoff,
+    pauseOnFailure: _pause,
     ...options
   } = schedule;
   return new Elector({ ...options, store, election: id });

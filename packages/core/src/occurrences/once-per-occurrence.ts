@@ -20,6 +20,7 @@ import {
 } from "./once-per-occurrence-options.ts";
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
 import { runByOverlap, type NotRun, type OverlapOptions, type Settled } from "./overlap.ts";
+import { pauseAfterFailure, runWithTries, type Tried } from "./tries.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
 /**
@@ -84,7 +85,7 @@ export type OccurrenceOutcome<T> =
  * @throws {LeaseLostError} if another host has taken over before the end was recorded; the work may be done twice.
  * @throws {NotRecordedError} if the work is done, but could not be recorded for as long as the claim lasts.
  * @throws {DrainTimeoutError} if the task ignores the abort.
- * @throws the task's own error, after the claim was given up.
+ * @throws the task's own error, after the claim was given up; with `tries`, after the last one was recorded as failed.
  */
 export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore>(
   options: OncePerOccurrenceOptions<Store>,
@@ -144,17 +145,23 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   const elector = electorOf(schedule, id, occurrences);
   let wait: Wait | undefined;
   const latest = scheduledMs === undefined ? undefined : latestBegin(scheduledMs, schedule, occurrences);
-  const run = async (leadership: OccurrenceLeadership): Promise<Settled<T>> => {
+  const run = async (leadership: OccurrenceLeadership): Promise<Settled<Tried<T>>> => {
     wait?.leave();
     const instance = key === undefined ? { scheduledMs } : { key };
     const occurrence = { id, name, ...instance, attempt: leadership.term } as ClaimedOccurrence & ClaimedKey;
     const fence = fenceOf<Store>(leadership, occurrences, "occurrences");
-    const work = async (ending: Pick<Leadership, "signal" | "ended">): Promise<T> => {
+    const work = async (ending: Pick<Leadership, "signal" | "ended">): Promise<Tried<T>> => {
       const { signal: endingSignal, ended } = ending;
-      return await task({ ...leadership, signal: endingSignal, ended, occurrence, fence });
+      const claimed = { ...leadership, signal: endingSignal, ended, occurrence, fence };
+      return await runWithTries(schedule, clock, claimed, () => task(claimed));
     };
     const settled = await runByPolicy({ schedule, occurrences, clock, latest }, leadership, work);
     await completeWhileClaimed(leadership, clock, Infinity);
+    if (settled.ran && "failure" in settled.result) {
+      const { failure: error } = settled.result;
+      if (schedule.pauseOnFailure) await pauseAfterFailure({ store, election: name, id, error, logger });
+      throw error;
+    }
     return settled;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
@@ -165,10 +172,10 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
-      const outcome: AttemptOutcome<Settled<T>> = await attempt(elector, run, { clock, signal, latest });
+      const outcome: AttemptOutcome<Settled<Tried<T>>> = await attempt(elector, run, { clock, signal, latest });
       if (outcome.elected) {
-        const settled = outcome.result as Settled<T>;
-        return settled.ran ? { ...settled, attempt: outcome.term } : settled;
+        const settled = outcome.result as Settled<{ readonly result: T }>;
+        return settled.ran ? { ran: true, result: settled.result.result, attempt: outcome.term } : settled;
       }
       if ("unavailable" in outcome) {
         signal?.throwIfAborted();
