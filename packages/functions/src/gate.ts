@@ -16,8 +16,11 @@ import {
   DEFAULT_RETENTION_MS,
   latestBegin,
   type LatestBegin,
+  pauseAfterFailure,
   runByOverlap,
+  runWithTries,
   type Settled,
+  type Tried,
   occurrenceId,
   sharedClock,
   type AttemptOutcome,
@@ -190,33 +193,48 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     // occurrence is tried once.
     const [waitEndMs, openEndMs] = claim.caughtUp ? [0, 0] : [invocation.waitEndMs, invocation.endMs];
     const waits = { lease, waitEndMs, openEndMs, mayBeHeldBack: false };
-    const outcome = await this.#claim<OccurrenceStore, Settled<Result>>(invocation, waits, async (leadership) => {
+    const outcome = await this.#claim<OccurrenceStore, Settled<Tried<Result>>>(invocation, waits, async (leadership) => {
       const settled = await this.#runByPolicy(invocation, options, { claim, leadership, store, latest });
       await completeWhileClaimed(leadership, this.#clock, invocation.platformEndMs);
       if (!settled.ran) return settled;
+      if ("failure" in settled.result) {
+        const { store: elections, pauseOnFailure, logger } = options;
+        const failed = {
+          store: elections,
+          election: invocation.election,
+          id: lease.election,
+          error: settled.result.failure,
+          logger,
+        };
+        if (pauseOnFailure) await pauseAfterFailure(failed);
+        throw failed.error;
+      }
       report.did(leadership.term, claim.caughtUp);
       if (!claim.caughtUp) await this.#noteRun(invocation, store, leadership, claim);
       return settled;
     });
     if (!outcome.elected) return outcome;
-    const settled = outcome.result as Settled<Result>;
-    return settled.ran ? { ...outcome, result: settled.result } : { elected: false, reason: settled.reason };
+    const settled = outcome.result as Settled<{ readonly result: Result }>;
+    return settled.ran ? { ...outcome, result: settled.result.result } : { elected: false, reason: settled.reason };
   }
 
   /** Runs the handler for a claimed occurrence, by the policy of overlaps if there is one. */
   async #runByPolicy(
     invocation: Invocation<Args>,
-    { store: elections, overlap = "allowAll", logger }: OncePerTickOptions<Args, Store, Standby>,
+    options: OncePerTickOptions<Args, Store, Standby>,
     { claim, leadership, store, latest }: ClaimedRun,
-  ): Promise<Settled<Result>> {
-    if (overlap === "allowAll") return { ran: true, result: await this.#handle(invocation, leadership, store, claim) };
+  ): Promise<Settled<Tried<Result>>> {
+    const { store: elections, overlap = "allowAll", logger } = options;
+    const work = async (led: OccurrenceLeadership): Promise<Tried<Result>> =>
+      await runWithTries(options, this.#clock, led, () => this.#handle(invocation, led, store, claim));
+    if (overlap === "allowAll") return { ran: true, result: await work(leadership) };
     const { timing } = budgetNow(invocation, this.#options, this.#capabilities, this.#clock);
     const { leaseDurationMs } = timing;
     const { election } = invocation;
     const clock = this.#clock;
     const schedule = { store: elections, election, overlap, occurrences: store, clock, leaseDurationMs, logger, latest };
     return await runByOverlap(schedule, leadership, async ({ signal, ended }) => {
-      return await this.#handle(invocation, { ...leadership, signal, ended }, store, claim);
+      return await work({ ...leadership, signal, ended });
     });
   }
 

@@ -2,6 +2,7 @@ import { ConfigurationError, Elector, UnsupportedError, type LeaseStore } from "
 import {
   type OccurrenceStore,
   type Reservation,
+  checkFailureOptions,
   checkName,
   checkOptions,
   checkOverlap,
@@ -9,6 +10,7 @@ import {
   checkValue,
   DEFAULT_RETENTION_MS,
   duration,
+  FAILURE_OPTIONS,
   occurrencesOf,
 } from "@leasehold/core/provider";
 import { checkCatchUp } from "./catch-up.ts";
@@ -42,6 +44,7 @@ const OPTIONS: Readonly<Record<keyof Everything, true>> = {
   catchUp: true,
   startWithinMs: true,
   overlap: true,
+  ...FAILURE_OPTIONS,
 };
 
 type Everything = ExclusiveOptions<never, LeaseStore, unknown> & StickyOptions<never, LeaseStore, unknown>;
@@ -54,7 +57,7 @@ const SAMPLE_MS = 60_000;
 const SAMPLE_ELECTION = "election";
 const OTHERS_OPTIONS = {
   sticky: ["group", "periodMs", "missedTicks"],
-  oncePerTick: ["occurrence", "retentionMs", "catchUp", "startWithinMs", "overlap"],
+  oncePerTick: ["occurrence", "retentionMs", "catchUp", "startWithinMs", "overlap", "tries", "backoffMs", "pauseOnFailure"],
 } as const;
 
 /**
@@ -188,6 +191,7 @@ function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown
   checkRetention(retentionMs);
   if (startWithinMs !== undefined) duration("startWithinMs", startWithinMs);
   checkOverlap(options.overlap, options.store, "the gate 'oncePerTick'");
+  checkFailureOptions(options, options.store);
   if (occurrence !== undefined && typeof occurrence !== "function") {
     throw new ConfigurationError("occurrence must be a function from the handler's arguments to { name, scheduledMs }.");
   }

@@ -1,4 +1,4 @@
-import type { Clock, Occurrence } from "@leasehold/core/provider";
+import type { Clock, FailureOptions, Occurrence } from "@leasehold/core/provider";
 import type { Leader, LeaseStore, LoggerOption, NotRun, Overlap } from "@leasehold/core";
 import type { CatchUp } from "./catch-up.ts";
 import type { Renewal } from "./time-budget.ts";
@@ -91,6 +91,9 @@ export interface ExclusiveOptions<Args extends readonly unknown[], Store extends
   readonly catchUp?: undefined;
   readonly startWithinMs?: undefined;
   readonly overlap?: undefined;
+  readonly tries?: undefined;
+  readonly backoffMs?: undefined;
+  readonly pauseOnFailure?: undefined;
 }
 
 /** The invocations of one group (a region) lead at every tick. Another group takes over after the first has missed ticks. */
@@ -109,10 +112,8 @@ export interface StickyOptions<Args extends readonly unknown[], Store extends Le
 }
 
 /** Each occurrence of the schedule is done once, however often and wherever it is delivered. */
-export interface OncePerTickOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> extends Omit<
-  GateOptions<Args, Store, Standby>,
-  "minimumHoldMs"
-> {
+export interface OncePerTickOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby>
+  extends Omit<GateOptions<Args, Store, Standby>, "minimumHoldMs">, FailureOptions {
   readonly gate: "oncePerTick";
   /** Returns the occurrence of a delivery. @defaultValue the one that the platform's event names */
   readonly occurrence?: ((...args: Args) => Occurrence) | undefined;

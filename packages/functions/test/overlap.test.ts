@@ -83,6 +83,21 @@ describe("overlap of the gate oncePerTick", () => {
     await expect(clock.runUntil(onlyAsLeader(hour("allowAll", 1), () => "eleven")())).resolves.toBe("eleven");
   });
 
+  test("with tries a handler is tried again, then its occurrence has failed, and pauseOnFailure pauses the election", async () => {
+    let count = 0;
+    const failing = onlyAsLeader({ ...hour("skip", 0), tries: 3, backoffMs: 500, pauseOnFailure: true }, () => {
+      count += 1;
+      throw new Error("disk full");
+    });
+
+    await expect(clock.runUntil(failing())).rejects.toThrow("disk full");
+    expect(count).toBe(3);
+    await expect(clock.runUntil(failing())).resolves.toEqual({ elected: false, reason: "done" });
+    const next = onlyAsLeader(hour("skip", 1), () => "eleven");
+    await expect(clock.runUntil(next())).resolves.toEqual({ elected: false, reason: "paused" });
+    expect(() => onlyAsLeader({ ...hour("skip", 2), tries: 0 }, () => 0)).toThrow("tries is 0");
+  });
+
   test("an unknown policy is refused when the function is loaded, and the option at other gates", () => {
     expect(() => onlyAsLeader(hour("queue" as Overlap, 0), () => 0)).toThrow('overlap is "queue"');
     const other = { store, election: ELECTION, remainingMs: 60_000, overlap: "skip" } as never;
