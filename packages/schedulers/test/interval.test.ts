@@ -115,6 +115,22 @@ describe("every", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
+  test("tries a tick again with tries, and reports its error once the last try has failed", async () => {
+    const errors: unknown[] = [];
+    let count = 0;
+    const fails = (): never => {
+      count += 1;
+      throw new Error("disk full");
+    };
+    const options = { tries: 3, backoffMs: 1_000, onError: (error: unknown) => errors.push(error) };
+    const jobs = [start(new Host(world, service), fails, options), start(new Host(world, service), fails, options)];
+    await world.advance(PERIOD_MS + 15_000);
+    await world.runUntil(Promise.all(jobs.map(async (job) => await job.close())));
+
+    expect(count).toBe(3);
+    expect(errors).toMatchObject([{ message: "disk full" }]);
+  });
+
   test("reports an error of a tick, and continues", async () => {
     const logger = new Lines();
     const errors: unknown[] = [];
