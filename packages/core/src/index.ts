@@ -27,8 +27,9 @@ export {
   type OccurrenceOutcome,
   type OccurrenceTask,
 } from "./occurrences/once-per-occurrence.ts";
-export type { OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
-export type { ClaimedOccurrence } from "./occurrences/occurrence.ts";
+export type { OncePerKeyOptions, OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
+export type { NotRun, Overlap } from "./occurrences/overlap.ts";
+export type { ClaimedKey, ClaimedOccurrence } from "./occurrences/occurrence.ts";
 // Metrics.
 // The store, as a user sees it.
 export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";

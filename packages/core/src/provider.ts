@@ -50,13 +50,22 @@ export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from 
 export { checkOptions, checkSignal } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 // Occurrences, for code that delivers them: a scheduler, or the gate of a function.
-export { attempt, type AttemptLimits, type AttemptOutcome } from "./occurrences/attempt.ts";
+export { attempt, type AttemptLimits, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
 export { fenceOf, type FenceOf } from "./occurrences/fence-of.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
-export { doOccurrence, type DueOccurrence } from "./occurrences/once-per-occurrence.ts";
+export { doOccurrence, latestBegin, type DueOccurrence } from "./occurrences/once-per-occurrence.ts";
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
+export { checkOverlap, runByOverlap, type OverlapOptions, type Settled } from "./occurrences/overlap.ts";
+export {
+  checkFailureOptions,
+  FAILURE_OPTIONS,
+  pauseAfterFailure,
+  runWithTries,
+  type FailureOptions,
+  type Tried,
+} from "./occurrences/tries.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";

@@ -253,7 +253,7 @@ describe("a caller that waits", () => {
     expect(Math.max(...requests)).toBeLessThan(5 * requests[1]!);
     expect(logger.warnings).toHaveLength(1);
     expect(logger.warnings[0]).toMatch(
-      /^This host waits for 10 occurrences of 'nightly'.*due at 2026-01-01T00:00:00\.000Z.*stallTimeoutMs/,
+      /^This host waits for 10 occurrences of 'nightly'.*the oldest 'nightly@2026-01-01T00:00:00\.000Z'.*stallTimeoutMs/,
     );
     // 104 waits have begun. A wait ends at its next poll, which comes within minutes.
     await world.advance(300_000);

@@ -7,7 +7,7 @@ import {
   type LeaderTask,
   type LeaseStore,
 } from "@leasehold/core";
-import { LeadershipEndedError, type Clock, attempt, type AttemptOutcome } from "@leasehold/core/provider";
+import { LeadershipEndedError, type Clock, attempt, type AttemptOutcome, type LatestBegin } from "@leasehold/core/provider";
 
 export interface AttemptOptions<Store extends LeaseStore> extends Omit<ElectorOptions<Store>, "clock" | "candidateId"> {
   readonly clock: Clock;
@@ -15,6 +15,8 @@ export interface AttemptOptions<Store extends LeaseStore> extends Omit<ElectorOp
   /** The time at which the signal aborts, by the monotonic clock. */
   readonly endMs: number;
   readonly signal: AbortSignal | undefined;
+  /** The latest time at which the task may begin. */
+  readonly latest?: LatestBegin | undefined;
 }
 
 /**
@@ -25,7 +27,7 @@ export async function attemptInTime<T, Store extends LeaseStore>(
   options: AttemptOptions<Store>,
   task: LeaderTask<T, LeadershipOf<Store>>,
 ): Promise<AttemptOutcome<T>> {
-  const { endMs, signal, ...electorOptions } = options;
+  const { endMs, signal, latest, ...electorOptions } = options;
   const { clock, election } = options;
   const ending = new AbortController();
   const outOfTime = (): void =>
@@ -42,7 +44,7 @@ export async function attemptInTime<T, Store extends LeaseStore>(
   try {
     signal?.throwIfAborted();
     const elector = new Elector<Store>(electorOptions as ElectorOptions<Store>);
-    const outcome = await attempt(elector, run, { clock, signal: ending.signal });
+    const outcome = await attempt(elector, run, { clock, signal: ending.signal, latest });
     if ("unavailable" in outcome) signal?.throwIfAborted();
     return outcome;
   } catch (error) {

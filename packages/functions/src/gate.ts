@@ -3,8 +3,10 @@ import {
   type Leadership,
   type LeadershipOf,
   type LeaderTask,
+  type OccurrenceLeadership,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type NotRun,
 } from "@leasehold/core";
 import {
   type Clock,
@@ -12,6 +14,13 @@ import {
   checkWhenDue,
   completeWhileClaimed,
   DEFAULT_RETENTION_MS,
+  latestBegin,
+  type LatestBegin,
+  pauseAfterFailure,
+  runByOverlap,
+  runWithTries,
+  type Settled,
+  type Tried,
   occurrenceId,
   sharedClock,
   type AttemptOutcome,
@@ -51,6 +60,17 @@ type Waits = Pick<LeadOptions<LeaseStore>, "waitEndMs" | "openEndMs" | "mayBeHel
 
 /** An occurrence that an invocation tries to claim. */
 type Claim = Occurrence & { readonly caughtUp: boolean };
+
+/** An occurrence that this invocation has claimed, on its way to the handler. */
+interface ClaimedRun {
+  readonly claim: Claim;
+  readonly leadership: OccurrenceLeadership;
+  readonly store: OccurrenceStore;
+  readonly latest: LatestBegin | undefined;
+}
+
+/** The outcome of a delivery. With a `NotRun` the occurrence was claimed, and is completed. */
+type GateOutcome<T> = AttemptOutcome<T> | { readonly elected: false; readonly reason: NotRun; readonly leader?: undefined };
 
 class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Result, Standby> {
   readonly #platform: Platform<Args>;
@@ -98,7 +118,8 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     }
     const standby = notElected(outcome);
     report.skipped(standby);
-    if (standby.reason !== "done") warnOfDeliveryLimit(this.#platform.unscheduled?.(...args), this.#options, invocation.election);
+    if (standby.reason !== "done" && standby.reason !== "missed")
+      warnOfDeliveryLimit(this.#platform.unscheduled?.(...args), this.#options, invocation.election);
     return onStandby ? await onStandby(standby, ...args) : (standby as Standby);
   }
 
@@ -108,7 +129,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     return new InvocationReport({ platform: this.#platform, invocation, electionVaries, logger, clock: this.#clock });
   }
 
-  async #lead(invocation: Invocation<Args>, report: InvocationReport<Args>): Promise<AttemptOutcome<Result>> {
+  async #lead(invocation: Invocation<Args>, report: InvocationReport<Args>): Promise<GateOutcome<Result>> {
     const options = this.#options;
     refuseUnscheduled(this.#platform.unscheduled?.(...invocation.args), options, invocation.election);
     if (options.gate === "oncePerTick") return await this.#leadOccurrences(invocation, report, options);
@@ -131,7 +152,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     invocation: Invocation<Args>,
     report: InvocationReport<Args>,
     options: OncePerTickOptions<Args, Store, Standby>,
-  ): Promise<AttemptOutcome<Result>> {
+  ): Promise<GateOutcome<Result>> {
     const { retentionMs = DEFAULT_RETENTION_MS, catchUp, signal } = options;
     const { election } = invocation;
     const delivered = (options.occurrence ?? this.#platform.occurrence)?.(...invocation.args) as Occurrence;
@@ -164,18 +185,56 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     report: InvocationReport<Args>,
     options: OncePerTickOptions<Args, Store, Standby>,
     claim: Claim,
-  ): Promise<AttemptOutcome<Result>> {
+  ): Promise<GateOutcome<Result>> {
     const store = occurrencesFor(options, invocation.election);
-    const lease = { store, election: occurrenceId(claim, PASS_OCCURRENCE) };
+    const latest = claim.caughtUp ? undefined : latestBegin(claim.scheduledMs, options, store);
+    const lease = { store, election: occurrenceId(claim, PASS_OCCURRENCE), latest };
     // The delivered occurrence is tried again while nobody holds it, because otherwise no process might do it. A missed
     // occurrence is tried once.
     const [waitEndMs, openEndMs] = claim.caughtUp ? [0, 0] : [invocation.waitEndMs, invocation.endMs];
-    return await this.#claim(invocation, { lease, waitEndMs, openEndMs, mayBeHeldBack: false }, async (leadership) => {
-      const result = await this.#handle(invocation, leadership, store, claim);
+    const waits = { lease, waitEndMs, openEndMs, mayBeHeldBack: false };
+    const outcome = await this.#claim<OccurrenceStore, Settled<Tried<Result>>>(invocation, waits, async (leadership) => {
+      const settled = await this.#runByPolicy(invocation, options, { claim, leadership, store, latest });
       await completeWhileClaimed(leadership, this.#clock, invocation.platformEndMs);
+      if (!settled.ran) return settled;
+      if ("failure" in settled.result) {
+        const { store: elections, pauseOnFailure, logger } = options;
+        const failed = {
+          store: elections,
+          election: invocation.election,
+          id: lease.election,
+          error: settled.result.failure,
+          logger,
+        };
+        if (pauseOnFailure) await pauseAfterFailure(failed);
+        throw failed.error;
+      }
       report.did(leadership.term, claim.caughtUp);
       if (!claim.caughtUp) await this.#noteRun(invocation, store, leadership, claim);
-      return result;
+      return settled;
+    });
+    if (!outcome.elected) return outcome;
+    const settled = outcome.result as Settled<{ readonly result: Result }>;
+    return settled.ran ? { ...outcome, result: settled.result.result } : { elected: false, reason: settled.reason };
+  }
+
+  /** Runs the handler for a claimed occurrence, by the policy of overlaps if there is one. */
+  async #runByPolicy(
+    invocation: Invocation<Args>,
+    options: OncePerTickOptions<Args, Store, Standby>,
+    { claim, leadership, store, latest }: ClaimedRun,
+  ): Promise<Settled<Tried<Result>>> {
+    const { store: elections, overlap = "allowAll", logger } = options;
+    const work = async (led: OccurrenceLeadership): Promise<Tried<Result>> =>
+      await runWithTries(options, this.#clock, led, () => this.#handle(invocation, led, store, claim));
+    if (overlap === "allowAll") return { ran: true, result: await work(leadership) };
+    const { timing } = budgetNow(invocation, this.#options, this.#capabilities, this.#clock);
+    const { leaseDurationMs } = timing;
+    const { election } = invocation;
+    const clock = this.#clock;
+    const schedule = { store: elections, election, overlap, occurrences: store, clock, leaseDurationMs, logger, latest };
+    return await runByOverlap(schedule, leadership, async ({ signal, ended }) => {
+      return await work({ ...leadership, signal, ended });
     });
   }
 
@@ -189,14 +248,16 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     await noteRun(store, run, { candidateId, leftMs: platformEndMs - this.#clock.monotonicMs() });
   }
 
-  async #claim<Leases extends LeaseStore>(
+  async #claim<Leases extends LeaseStore, T = Result>(
     invocation: Invocation<Args>,
     {
       lease,
       ...waits
-    }: Waits & { readonly lease: Pick<AttemptOptions<Leases>, "store" | "election" | "minimumHoldMs" | "reservation"> },
-    task: LeaderTask<Result, LeadershipOf<Leases>>,
-  ): Promise<AttemptOutcome<Result>> {
+    }: Waits & {
+      readonly lease: Pick<AttemptOptions<Leases>, "store" | "election" | "minimumHoldMs" | "reservation" | "latest">;
+    },
+    task: LeaderTask<T, LeadershipOf<Leases>>,
+  ): Promise<AttemptOutcome<T>> {
     const { value, signal, logger, onClaimed = "throw" } = this.#options;
     const { candidateId, delivery, endMs, renewal } = invocation;
     const attempt = (): AttemptOptions<Leases> => {
@@ -230,13 +291,13 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   }
 }
 
-function isUnavailable(outcome: AttemptOutcome<unknown> | undefined): boolean {
+function isUnavailable(outcome: GateOutcome<unknown> | undefined): boolean {
   return outcome !== undefined && "unavailable" in outcome;
 }
 
-function notElected(outcome: AttemptOutcome<unknown> & { readonly elected: false }): NotElected {
+function notElected(outcome: GateOutcome<unknown> & { readonly elected: false }): NotElected {
   if ("unavailable" in outcome) return { elected: false, reason: "unavailable" };
   const { reason, leader } = outcome;
   if (leader) return { elected: false, reason: "claimed", leader };
-  return { elected: false, reason: reason === "done" ? "done" : "held-back" };
+  return { elected: false, reason: reason === undefined || reason === "busy" ? "held-back" : reason };
 }

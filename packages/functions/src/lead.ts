@@ -40,7 +40,7 @@ export async function lead<T, Store extends LeaseStore>(
     const outcome = await attemptInTime(options, task);
     if (outcome.elected) return outcome;
     const reason = "reason" in outcome ? outcome.reason : undefined;
-    if (reason === "done") return outcome;
+    if (reason === "done" || reason === "missed") return outcome;
     const isOpen = !("unavailable" in outcome) && !outcome.leader && !(mayBeHeldBack && reason === "held-back");
     const leftMs = (isOpen ? Math.max(openEndMs, waitEndMs) : waitEndMs) - clock.monotonicMs();
     if (leftMs >= MIN_POLL_MS) {

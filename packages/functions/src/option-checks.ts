@@ -2,12 +2,15 @@ import { ConfigurationError, Elector, UnsupportedError, type LeaseStore } from "
 import {
   type OccurrenceStore,
   type Reservation,
+  checkFailureOptions,
   checkName,
   checkOptions,
+  checkOverlap,
   checkRetention,
   checkValue,
   DEFAULT_RETENTION_MS,
   duration,
+  FAILURE_OPTIONS,
   occurrencesOf,
 } from "@leasehold/core/provider";
 import { checkCatchUp } from "./catch-up.ts";
@@ -39,6 +42,9 @@ const OPTIONS: Readonly<Record<keyof Everything, true>> = {
   occurrence: true,
   retentionMs: true,
   catchUp: true,
+  startWithinMs: true,
+  overlap: true,
+  ...FAILURE_OPTIONS,
 };
 
 type Everything = ExclusiveOptions<never, LeaseStore, unknown> & StickyOptions<never, LeaseStore, unknown>;
@@ -51,7 +57,7 @@ const SAMPLE_MS = 60_000;
 const SAMPLE_ELECTION = "election";
 const OTHERS_OPTIONS = {
   sticky: ["group", "periodMs", "missedTicks"],
-  oncePerTick: ["occurrence", "retentionMs", "catchUp"],
+  oncePerTick: ["occurrence", "retentionMs", "catchUp", "startWithinMs", "overlap", "tries", "backoffMs", "pauseOnFailure"],
 } as const;
 
 /**
@@ -181,8 +187,11 @@ function checkSticky(options: StickyOptions<never, LeaseStore, unknown>): void {
 }
 
 function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown>): void {
-  const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp } = options;
+  const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp, startWithinMs } = options;
   checkRetention(retentionMs);
+  if (startWithinMs !== undefined) duration("startWithinMs", startWithinMs);
+  checkOverlap(options.overlap, options.store, "the gate 'oncePerTick'");
+  checkFailureOptions(options, options.store);
   if (occurrence !== undefined && typeof occurrence !== "function") {
     throw new ConfigurationError("occurrence must be a function from the handler's arguments to { name, scheduledMs }.");
   }

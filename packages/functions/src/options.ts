@@ -1,5 +1,5 @@
-import type { Clock, Occurrence } from "@leasehold/core/provider";
-import type { Leader, LeaseStore, LoggerOption } from "@leasehold/core";
+import type { Clock, FailureOptions, Occurrence } from "@leasehold/core/provider";
+import type { Leader, LeaseStore, LoggerOption, NotRun, Overlap } from "@leasehold/core";
 import type { CatchUp } from "./catch-up.ts";
 import type { Renewal } from "./time-budget.ts";
 
@@ -89,6 +89,11 @@ export interface ExclusiveOptions<Args extends readonly unknown[], Store extends
   readonly occurrence?: undefined;
   readonly retentionMs?: undefined;
   readonly catchUp?: undefined;
+  readonly startWithinMs?: undefined;
+  readonly overlap?: undefined;
+  readonly tries?: undefined;
+  readonly backoffMs?: undefined;
+  readonly pauseOnFailure?: undefined;
 }
 
 /** The invocations of one group (a region) lead at every tick. Another group takes over after the first has missed ticks. */
@@ -107,10 +112,8 @@ export interface StickyOptions<Args extends readonly unknown[], Store extends Le
 }
 
 /** Each occurrence of the schedule is done once, however often and wherever it is delivered. */
-export interface OncePerTickOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby> extends Omit<
-  GateOptions<Args, Store, Standby>,
-  "minimumHoldMs"
-> {
+export interface OncePerTickOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby>
+  extends Omit<GateOptions<Args, Store, Standby>, "minimumHoldMs">, FailureOptions {
   readonly gate: "oncePerTick";
   /** Returns the occurrence of a delivery. @defaultValue the one that the platform's event names */
   readonly occurrence?: ((...args: Args) => Occurrence) | undefined;
@@ -119,6 +122,18 @@ export interface OncePerTickOptions<Args extends readonly unknown[], Store exten
    * @defaultValue 7 days
    */
   readonly retentionMs?: number | undefined;
+  /**
+   * The longest time from when the delivered occurrence was due until its handler begins, in milliseconds. After that the occurrence
+   * is missed: no invocation claims it. Each decides by its own wall clock. It does not limit `catchUp`. @defaultValue no limit
+   */
+  readonly startWithinMs?: number | undefined;
+  /**
+   * The relation of an occurrence to an earlier one that still runs, in any region. With any policy but `allowAll` the invocation that
+   * runs an occurrence also leads `election` in the store: three more requests for each run. An administrator can pause that
+   * election; occurrences are then skipped as `paused`. A wait by `bufferOne` and `cancelOther` uses the invocation's time.
+   * @defaultValue 'allowAll'
+   */
+  readonly overlap?: Overlap | undefined;
   /** The rule by which missed occurrences are done later. @defaultValue none: they stay missed */
   readonly catchUp?: CatchUp | undefined;
 }
@@ -133,9 +148,13 @@ export type OnlyAsLeaderOptions<Args extends readonly unknown[], Store extends L
  * - `done`: its occurrence is done.
  * - `claimed`: another invocation works, or it has died and its lease has not expired.
  * - `held-back`: nobody works, but something blocks this invocation: a minimum hold, another group's reservation, a transfer.
+ * - `missed`: no invocation had claimed its occurrence, and more than `startWithinMs` had passed since it was due.
+ * - `overlap`: another occurrence ran, or waited already. Its own one counts as done.
+ * - `cancelled`: the signal of its handler aborted, because a later occurrence was due. Its own one counts as done.
+ * - `paused`: an administrator had paused the election. Its occurrence counts as done.
  * - `unavailable`: the store cannot be reached.
  */
-export type SkipReason = "done" | "claimed" | "held-back" | "unavailable";
+export type SkipReason = "done" | "claimed" | "held-back" | NotRun | "unavailable";
 
 /** The default result of a delivery that does not lead. */
 export interface NotElected {

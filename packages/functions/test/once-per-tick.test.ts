@@ -47,6 +47,23 @@ describe("oncePerTick", () => {
     ]);
   });
 
+  test("skips an occurrence as missed if its handler would begin after startWithinMs, and still catches up", async () => {
+    // It is midnight.
+    const within = { ...base(TEN + HOUR_MS), startWithinMs: 13 * HOUR_MS - 1 };
+    await expect(onlyAsLeader(within, () => "late")()).resolves.toEqual({ elected: false, reason: "missed" });
+
+    const ran: unknown[] = [];
+    const catchUp = { previous: (ms: number) => ms - HOUR_MS, atMost: 1, since: "2025-12-31T00:00:00Z" };
+    const catching = onlyAsLeader({ ...within, catchUp }, ({ occurrence }) => ran.push(occurrence?.scheduledMs));
+    await expect(catching()).resolves.toEqual({ elected: false, reason: "missed" });
+    expect(ran).toEqual([TEN]);
+
+    const inTime = onlyAsLeader({ ...within, startWithinMs: 14 * HOUR_MS }, () => "in time");
+    await expect(inTime()).resolves.toBe("in time");
+    await expect(onlyAsLeader(within, () => "late")()).resolves.toEqual({ elected: false, reason: "done" });
+    expect(() => onlyAsLeader({ ...within, startWithinMs: 0 }, () => 0)).toThrow("startWithinMs is 0 ms");
+  });
+
   test("does each occurrence, even while another one is being done", async () => {
     const working = Promise.withResolvers<void>();
     const ten = onlyAsLeader(base(), () => working.promise)();

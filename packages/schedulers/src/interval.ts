@@ -22,7 +22,7 @@ const LONGEST_WAIT_MS = 60_000;
  * since 1970 is a multiple of `periodMs`. All hosts therefore give a tick the same name, with any difference of their clocks. No
  * scheduler is needed.
  *
- * If a tick takes longer than the period, it goes on, and the next one begins beside it. The timer keeps the process alive until
+ * If a tick takes longer than the period, it goes on, and the next one begins beside it, unless `overlap` says otherwise. The timer keeps the process alive until
  * `close()` is called or the `signal` aborts. The guarantees are those of `oncePerOccurrence`.
  *
  * @example

@@ -74,6 +74,63 @@ describe("every", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
+  test("does not do a tick that its host notices later than startWithinMs", async () => {
+    const host = new Host(world, service);
+    const job = start(host, () => 0, { startWithinMs: 10_000 });
+    host.clock.pause();
+    await world.advance(PERIOD_MS + 11_000);
+    host.clock.resume();
+    await world.advance(PERIOD_MS);
+    await world.runUntil(job.close());
+
+    expect(done.map((ms) => ms % (2 * PERIOD_MS))).toEqual([0]);
+  });
+
+  test("skips the ticks that are due while one runs on any host, with overlap 'skip'", async () => {
+    const hosts = [new Host(world, service), new Host(world, service, { wallOffsetMs: -5_000 })];
+    const work = ({ signal }: ClaimedLeadership): Promise<void> => sleep(world, 2.5 * PERIOD_MS, signal);
+    const jobs = hosts.map((host) => start(host, work, { overlap: "skip" }));
+    await world.advance(7 * PERIOD_MS);
+    await world.runUntil(Promise.all(jobs.map(async (job) => await job.close())));
+
+    const [first = 0] = done;
+    expect(done).toEqual([first, first + 3 * PERIOD_MS, first + 6 * PERIOD_MS]);
+    expect(world.pendingTimers).toBe(0);
+  });
+
+  test("close() gives up a tick that waits by overlap 'bufferOne'", async () => {
+    const [a, b] = [new Host(world, service), new Host(world, service, { wallOffsetMs: PERIOD_MS - 5_000 })];
+    const first = start(a, ({ signal }) => sleep(world, 10 * PERIOD_MS, signal), { overlap: "bufferOne" });
+    await world.advance(PERIOD_MS);
+    const second = start(b, () => 0, { overlap: "bufferOne" });
+    await world.advance(10_000);
+    // It has claimed the tick before that of the other host, and waits.
+    const occurrences = a.store.occurrences?.("refresh", { retentionMs: 86_400_000 });
+    await expect(world.runUntil(occurrences!.read("buffered"))).resolves.toMatchObject({ bar: { kind: "lease" } });
+    await world.runUntil(second.close());
+
+    expect(done).toEqual([]);
+    await world.runUntil(first.close());
+    expect(done).toHaveLength(1);
+    expect(world.pendingTimers).toBe(0);
+  });
+
+  test("tries a tick again with tries, and reports its error once the last try has failed", async () => {
+    const errors: unknown[] = [];
+    let count = 0;
+    const fails = (): never => {
+      count += 1;
+      throw new Error("disk full");
+    };
+    const options = { tries: 3, backoffMs: 1_000, onError: (error: unknown) => errors.push(error) };
+    const jobs = [start(new Host(world, service), fails, options), start(new Host(world, service), fails, options)];
+    await world.advance(PERIOD_MS + 15_000);
+    await world.runUntil(Promise.all(jobs.map(async (job) => await job.close())));
+
+    expect(count).toBe(3);
+    expect(errors).toMatchObject([{ message: "disk full" }]);
+  });
+
   test("reports an error of a tick, and continues", async () => {
     const logger = new Lines();
     const errors: unknown[] = [];

@@ -4,7 +4,7 @@ import { Server } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { Elector, type HeldLeadership } from "@leasehold/core";
+import { Elector, oncePerOccurrence, type HeldLeadership } from "@leasehold/core";
 import { processState } from "@leasehold/test-kit/processes/process-state";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { RestartWait } from "../../src/run/restart-wait.ts";
@@ -373,6 +373,15 @@ describe("run --occurrence", () => {
     expect(await here.runOnce("l", "echo $LEASEHOLD_ELECTION >> $0/ran")).toBe(0);
     expect(here.read("ran")).toBe("e@k\ne@l\n");
     expect(here.said).toContain("'k' of 'e' is done already.");
+  });
+
+  test("claims the same occurrence as `oncePerOccurrence` with that key", async () => {
+    await oncePerOccurrence({ store: here.store, name: "e", key: "k" }, () => "done");
+    expect(await here.runOnce("k", "exit 9")).toBe(0);
+
+    expect(await here.runOnce("l", "exit 0")).toBe(0);
+    const outcome = await oncePerOccurrence({ store: here.store, name: "e", key: "l" }, () => "again");
+    expect(outcome).toEqual({ ran: false, reason: "done" });
   });
 
   test("prints nothing with --quiet on a host that has nothing to do", async () => {

@@ -1,8 +1,9 @@
 import type { TryRunOutcome } from "../election/calls.ts";
 import type { Elector } from "../election/elector.ts";
-import type { LeadershipOf, LeaderTask } from "../election/leadership.ts";
+import type { Leader, LeadershipOf, LeaderTask } from "../election/leadership.ts";
+import { leaderOf } from "../election/observer.ts";
 import { isOutage, type StoreError } from "../reporting/errors.ts";
-import type { LeaseStore } from "../store/lease-store.ts";
+import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 
 /** The number of tries if the store fails. One lost reply is no outage, and the caller has no time for more. */
@@ -14,10 +15,28 @@ const RETRY_MAX_MS = 1_000;
 export interface AttemptLimits {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
+  /** The latest time at which the task may begin. After it, the occurrence is only read. @defaultValue none */
+  readonly latest?: LatestBegin | undefined;
 }
 
-/** `unavailable`: the store has failed, also at the second try. */
-export type AttemptOutcome<T> = TryRunOutcome<T> | { readonly elected: false; readonly unavailable: StoreError };
+/** The latest time at which the task of an occurrence may begin. */
+export interface LatestBegin {
+  /** The time by this host's wall clock, in milliseconds since the Unix epoch. */
+  readonly wallMs: number;
+  /** The store of the occurrence. */
+  readonly store: OccurrenceStore;
+}
+
+/**
+ * `unavailable`: the store has failed, also at the second try. `missed`: no host has claimed the occurrence, and it is too late to
+ * begin.
+ */
+export type AttemptOutcome<T> =
+  | TryRunOutcome<T>
+  | { readonly elected: false; readonly unavailable: StoreError }
+  | { readonly elected: false; readonly reason: "missed"; readonly leader?: Leader | undefined };
+
+const MISSED = { elected: false, reason: "missed" } as const;
 
 /**
  * Runs the task as leader, if this candidate can lead at once. Gives the leadership up before it settles. Rejects with every
@@ -26,12 +45,15 @@ export type AttemptOutcome<T> = TryRunOutcome<T> | { readonly elected: false; re
 export async function attempt<T, Store extends LeaseStore>(
   elector: Elector<Store>,
   task: LeaderTask<T, LeadershipOf<Store>>,
-  { clock, signal }: AttemptLimits,
+  { clock, signal, latest }: AttemptLimits,
 ): Promise<AttemptOutcome<T>> {
   let failure: { readonly error: unknown } | undefined;
   let started = false;
   let outage: StoreError | undefined;
+  const isLate = (): boolean => latest !== undefined && clock.wallMs() > latest.wallMs;
+  const becameLate = new Error("It became too late while the occurrence was being claimed.");
   const run: LeaderTask<T, LeadershipOf<Store>> = async (leadership) => {
+    if (isLate()) throw becameLate;
     started = true;
     const work = (async () => await task(leadership))();
     const [settled] = await Promise.allSettled([work]);
@@ -42,8 +64,10 @@ export async function attempt<T, Store extends LeaseStore>(
   };
   for (let tries = 1; ; tries += 1) {
     try {
+      if (latest && isLate()) return await readOnly(elector, latest.store, signal);
       return await elector.tryRun(run, { signal });
     } catch (error) {
+      if (error === becameLate) return MISSED;
       if (started) throw failure ? failure.error : error;
       if (isOutage(error)) outage = error;
       // If an abort cuts the second try short, the store has still not answered.
@@ -53,4 +77,17 @@ export async function attempt<T, Store extends LeaseStore>(
       await sleep(clock, waitMs, signal).catch(() => undefined);
     }
   }
+}
+
+/** Reads whether an occurrence is done or claimed. Claims nothing. */
+async function readOnly<Store extends LeaseStore>(
+  { election, timing }: Elector<Store>,
+  store: OccurrenceStore,
+  signal: AbortSignal | undefined,
+): Promise<AttemptOutcome<never>> {
+  const expiry = store.capabilities.storeClock ? "store-clock" : undefined;
+  const snapshot = await store.read(election, { timeoutMs: timing.attemptTimeoutMs, expiry, signal });
+  if (snapshot?.bar?.kind === "done") return { elected: false, reason: "done" };
+  const leader = leaderOf(snapshot);
+  return leader ? { elected: false, leader } : MISSED;
 }

@@ -10,8 +10,15 @@ export interface Occurrence {
   readonly scheduledMs: number;
 }
 
-/** An occurrence that a candidate has claimed. */
-export interface ClaimedOccurrence extends Occurrence {
+/** Work that is done once for a key, for instance once for each deployed version. Every host names the same two fields. */
+export interface KeyedOccurrence {
+  /** The work's name, the same on every host. */
+  readonly name: string;
+  readonly key: string;
+}
+
+/** What a claim adds to an occurrence, of a schedule or of a key. */
+interface Claim {
   /**
    * Its name in the store, such as `nightly@2026-11-20T03:00:00.000Z`. Use it as a key by which its effects can be recognised.
    */
@@ -19,6 +26,12 @@ export interface ClaimedOccurrence extends Occurrence {
   /** The number of the attempt, from 1. It is the term of the leadership. */
   readonly attempt: number;
 }
+
+/** An occurrence that a candidate has claimed. */
+export interface ClaimedOccurrence extends Occurrence, Claim {}
+
+/** An occurrence with a key that a candidate has claimed. Its `id` is for instance `migrate@4f2c9aa`. */
+export interface ClaimedKey extends KeyedOccurrence, Claim {}
 
 /** The last instant that ISO 8601 can name with a year of four digits, in milliseconds since the Unix epoch. */
 export const LAST_MS = 253_402_300_799_999;
@@ -40,6 +53,19 @@ export function occurrenceId({ name, scheduledMs }: Occurrence, advice: string):
     );
   }
   const id = `${name}@${isoOf(scheduledMs)}`;
+  checkName("occurrence", id);
+  return id;
+}
+
+/**
+ * Returns the name of an occurrence with a key, such as `migrate@4f2c9aa`. The command's `run --occurrence KEY` gives it the same
+ * name.
+ * @throws {ConfigurationError} unless name and key are valid, and have at most 254 bytes together.
+ */
+export function keyedOccurrenceId({ name, key }: KeyedOccurrence): string {
+  checkName("name", name);
+  checkName("key", key);
+  const id = `${name}@${key}`;
   checkName("occurrence", id);
   return id;
 }

@@ -5,16 +5,17 @@ import { ConfigurationError } from "../reporting/errors.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
+import { duration } from "../store/lease-limits.ts";
 import { checkOptions } from "../store/options.ts";
+import { checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from "./tries.ts";
 import type { Clock } from "../time/clock.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
-import { occurrenceId } from "./occurrence.ts";
+import { checkOverlap, type Overlap } from "./overlap.ts";
+import { keyedOccurrenceId, occurrenceId } from "./occurrence.ts";
 
 /** The options that all occurrences of a schedule have in common. */
-export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends Pick<
-  TimingOptions,
-  "leaseDurationMs" | "stallTimeoutMs" | "drainTimeoutMs"
-> {
+export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
+  extends Pick<TimingOptions, "leaseDurationMs" | "stallTimeoutMs" | "drainTimeoutMs">, FailureOptions {
   /** The store of the occurrences, the same for every host. */
   readonly store: Store;
   /**
@@ -25,14 +26,27 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore> extends 
   /**
    * The reaction to an occurrence that another host has claimed: return at once, or wait. A call that waits returns once the
    * occurrence is done. If the claimant fails or dies, the waiting call does the occurrence. Use `wait` for hosts that get no
-   * second delivery. @defaultValue 'return'
+   * second delivery. @defaultValue 'return' with `scheduledAt`, 'wait' with `key`
    */
   readonly whenInProgress?: "return" | "wait" | undefined;
   /**
    * The time for which a done occurrence is remembered, in milliseconds. It must be longer than any delivery can be late, and at
-   * least a day. @defaultValue 7 days
+   * least a day. A call with the same `key` after that time runs the task again. @defaultValue 7 days
    */
   readonly retentionMs?: number | undefined;
+  /**
+   * The longest time from when an occurrence was due until its task begins, in milliseconds. After that the occurrence is missed:
+   * no host claims it. Each host decides by its own wall clock. Make it longer than the clocks differ, plus the time in which another
+   * host takes over. @defaultValue no limit
+   */
+  readonly startWithinMs?: number | undefined;
+  /**
+   * The relation of an occurrence to an earlier one of the schedule that still runs, on any host. With any policy but `allowAll` the
+   * host that runs an occurrence also leads the election `name` in the store: three more requests for each run, and twice the
+   * renewals. An administrator can pause that election; occurrences are then skipped as `paused`. Use the name for nothing else.
+   * @defaultValue 'allowAll'
+   */
+  readonly overlap?: Overlap | undefined;
   /** A label of this host that people can read. @defaultValue `<host>-<pid>-<random>` */
   readonly candidateId?: string | undefined;
   /** As the option of the elector. */
@@ -48,6 +62,21 @@ export interface OncePerOccurrenceOptions<Store extends LeaseStore = LeaseStore>
    * host.
    */
   readonly scheduledAt: Date | string | number;
+  /** Pass either `scheduledAt` or `key`. */
+  readonly key?: undefined;
+}
+
+export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extends Omit<
+  ScheduleOptions<Store>,
+  "startWithinMs" | "overlap" | "pauseOnFailure"
+> {
+  /**
+   * The key of work that is due once and at no time, for instance the version that is deployed. The same on every host, and another
+   * one for other work. Name and key have at most 254 bytes together.
+   */
+  readonly key: string;
+  /** Pass either `scheduledAt` or `key`. */
+  readonly scheduledAt?: undefined;
 }
 
 const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
@@ -55,6 +84,9 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
   name: true,
   whenInProgress: true,
   retentionMs: true,
+  startWithinMs: true,
+  overlap: true,
+  ...FAILURE_OPTIONS,
   leaseDurationMs: true,
   stallTimeoutMs: true,
   drainTimeoutMs: true,
@@ -67,7 +99,7 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
  * Checks everything about a schedule that is known before its first occurrence.
  * @throws {ConfigurationError | UnsupportedError} for a schedule that cannot work.
  */
-export function checkSchedule(whose: string, options: ScheduleOptions): void {
+export function checkSchedule(whose: string, options: ScheduleOptions, key?: string): void {
   checkOptions(whose, options, SCHEDULE_OPTIONS);
   const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS } = options;
   checkStore(store);
@@ -76,11 +108,33 @@ export function checkSchedule(whose: string, options: ScheduleOptions): void {
     throw new ConfigurationError(`whenInProgress is ${JSON.stringify(whenInProgress)}; it must be 'return' or 'wait'.`);
   }
   checkRetention(retentionMs);
-  electorOf(options, occurrenceId({ name, scheduledMs: 0 }, ""), occurrencesOf(store, name, retentionMs, whose));
+  checkStartWithin(options.startWithinMs);
+  checkOverlap(options.overlap, store, whose);
+  checkFailureOptions(options, store);
+  const unkeyed = (["startWithinMs", "overlap"] as const).find((option) => options[option] !== undefined);
+  if (key !== undefined && unkeyed) {
+    throw new ConfigurationError(`${unkeyed} is for occurrences of a schedule: work with a key is due at no time.`);
+  }
+  const id = key === undefined ? occurrenceId({ name, scheduledMs: 0 }, "") : keyedOccurrenceId({ name, key });
+  electorOf(options, id, occurrencesOf(store, name, retentionMs, whose));
 }
 
 /** Returns an elector for one occurrence. */
 export function electorOf(schedule: ScheduleOptions, id: string, store: OccurrenceStore): Elector<OccurrenceStore> {
-  const { name: _name, whenInProgress: _wait, retentionMs: _retention, ...options } = schedule;
+  const {
+    name: _name,
+    whenInProgress: _wait,
+    retentionMs: _retention,
+    startWithinMs: _within,
+    overlap: _overlap,
+    tries: _tries,
+    backoffMs: _backoff,
+    pauseOnFailure: _pause,
+    ...options
+  } = schedule;
   return new Elector({ ...options, store, election: id });
+}
+
+function checkStartWithin(startWithinMs: unknown): void {
+  if (startWithinMs !== undefined) duration("startWithinMs", startWithinMs);
 }

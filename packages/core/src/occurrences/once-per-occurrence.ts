@@ -1,17 +1,26 @@
 import { WAIT_OPTIONS, type WaitOptions } from "../election/calls.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts";
-import type { LeaseStore } from "../store/lease-store.ts";
+import { Journal } from "../reporting/journal.ts";
+import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { checkCallOptions, checkSignal } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import { sleep } from "../time/clock.ts";
-import { attempt, type AttemptOutcome } from "./attempt.ts";
+import { attempt, type AttemptOutcome, type LatestBegin } from "./attempt.ts";
 import { completeWhileClaimed } from "./complete-in-time.ts";
 import { fenceOf, type FenceOf } from "./fence-of.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
-import { occurrenceId, type ClaimedOccurrence } from "./occurrence.ts";
-import { checkSchedule, electorOf, type OncePerOccurrenceOptions, type ScheduleOptions } from "./once-per-occurrence-options.ts";
+import { keyedOccurrenceId, occurrenceId, type ClaimedKey, type ClaimedOccurrence } from "./occurrence.ts";
+import {
+  checkSchedule,
+  electorOf,
+  type OncePerKeyOptions,
+  type OncePerOccurrenceOptions,
+  type ScheduleOptions,
+} from "./once-per-occurrence-options.ts";
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
+import { runByOverlap, type NotRun, type OverlapOptions, type Settled } from "./overlap.ts";
+import { pauseAfterFailure, runWithTries, type Tried } from "./tries.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
 /**
@@ -21,8 +30,8 @@ import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 const FIRST_WAIT_MS = 250;
 
 /** The claim of an occurrence, as its task receives it. Its term is the number of the attempt. */
-export interface ClaimedLeadership<Store = LeaseStore> extends Leadership {
-  readonly occurrence: ClaimedOccurrence;
+export interface ClaimedLeadership<Store = LeaseStore, Claimed = ClaimedOccurrence> extends Leadership {
+  readonly occurrence: Claimed;
   /** Makes a write of yours depend on this claim. It takes the further arguments of the store's own `fence`. */
   readonly fence: FenceOf<Store>;
 }
@@ -31,15 +40,20 @@ export interface ClaimedLeadership<Store = LeaseStore> extends Leadership {
  * The work of an occurrence. A return means that it is done. A task that was cut short has to throw, for instance by
  * `leadership.signal.throwIfAborted()`.
  */
-export type OccurrenceTask<T, Store = LeaseStore> = (leadership: ClaimedLeadership<Store>) => Promise<T> | T;
-
-/** `in-progress`: another host has claimed it, and may still fail. */
-export type OccurrenceOutcome<T> =
-  | { readonly ran: true; readonly result: T; readonly attempt: number }
-  | { readonly ran: false; readonly reason: "done" | "in-progress" };
+export type OccurrenceTask<T, Store = LeaseStore, Claimed = ClaimedOccurrence> = (
+  leadership: ClaimedLeadership<Store, Claimed>,
+) => Promise<T> | T;
 
 /**
- * Does one occurrence of a schedule. It is completed at most once, even if many hosts call this function and their clocks differ.
+ * `in-progress`: another host has claimed it, and may still fail. `missed`: no host had claimed it, and more than `startWithinMs`
+ * had passed since it was due. `overlap`, `cancelled`, `paused`: see {@link NotRun}. Other hosts find such an occurrence done.
+ */
+export type OccurrenceOutcome<T> =
+  | { readonly ran: true; readonly result: T; readonly attempt: number }
+  | { readonly ran: false; readonly reason: "done" | "in-progress" | NotRun };
+
+/**
+ * Does one occurrence of a schedule, or the work of one key. It is completed at most once, even if many hosts call this function and their clocks differ.
  * Use it for cron jobs: with `tryRun`, a host whose clock is behind would run the job again.
  *
  * An occurrence is *claimed* by one host at a time, under a lease that is renewed in the background. It is *done* once its task
@@ -52,6 +66,9 @@ export type OccurrenceOutcome<T> =
  * signal afterwards. It then works beside the next attempt, and its call rejects. So make the work idempotent
  * (`leadership.occurrence.id` is a key for that), or put its writes under `leadership.fence`. The function delivers nothing by
  * itself: if every host dies, the occurrence is not done.
+ *
+ * With `key` in place of `scheduledAt`, the work is done once for that key, for instance once for each deployed version. Other
+ * hosts then wait until it is done. The command's `run --occurrence KEY` claims the same occurrence.
  *
  * A host that does the occurrence sends three requests, and a host that finds it done sends one.
  *
@@ -68,19 +85,37 @@ export type OccurrenceOutcome<T> =
  * @throws {LeaseLostError} if another host has taken over before the end was recorded; the work may be done twice.
  * @throws {NotRecordedError} if the work is done, but could not be recorded for as long as the claim lasts.
  * @throws {DrainTimeoutError} if the task ignores the abort.
- * @throws the task's own error, after the claim was given up.
+ * @throws the task's own error, after the claim was given up; with `tries`, after the last one was recorded as failed.
  */
 export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore>(
   options: OncePerOccurrenceOptions<Store>,
   task: OccurrenceTask<T, Store>,
+  waitOptions?: WaitOptions,
+): Promise<OccurrenceOutcome<T>>;
+/** Does the work of one key, as it does one occurrence of a schedule. */
+export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore>(
+  options: OncePerKeyOptions<Store>,
+  task: OccurrenceTask<T, Store, ClaimedKey>,
+  waitOptions?: WaitOptions,
+): Promise<OccurrenceOutcome<T>>;
+export async function oncePerOccurrence<T, Store extends LeaseStore>(
+  options: OncePerOccurrenceOptions<Store> | OncePerKeyOptions<Store>,
+  task: OccurrenceTask<T, Store, ClaimedOccurrence & ClaimedKey>,
   waitOptions: WaitOptions = {},
 ): Promise<OccurrenceOutcome<T>> {
-  const { scheduledAt, ...schedule } = (options ?? {}) as OncePerOccurrenceOptions<Store>;
-  checkSchedule(WHOSE, schedule);
+  const { scheduledAt, key, ...schedule } = (options ?? {}) as OncePerOccurrenceOptions<Store> | OncePerKeyOptions<Store>;
+  if (key !== undefined && scheduledAt !== undefined) {
+    throw new ConfigurationError(`${WHOSE} was given scheduledAt and key. Pass key for work that is due at no time.`);
+  }
+  checkSchedule(WHOSE, schedule, key);
   const { store, name, retentionMs, logger } = schedule;
   checkCallOptions(WHOSE, waitOptions, WAIT_OPTIONS);
   const { signal } = waitOptions;
   checkCall(task, signal, name);
+  if (key !== undefined) {
+    const waiting = { ...schedule, whenInProgress: schedule.whenInProgress ?? "wait" };
+    return await doOccurrence({ schedule: waiting, key }, task, { signal });
+  }
   const clock = sharedClock(store, schedule.clock);
   const scheduledMs = checkScheduledAt({ scheduledAt, retentionMs }, clock.wallMs());
   warnOfPresentTime(name, scheduledMs, clock.wallMs(), logger);
@@ -88,31 +123,46 @@ export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore
 }
 
 /** An occurrence of a checked schedule. */
-export interface DueOccurrence<Store extends LeaseStore> {
-  readonly schedule: ScheduleOptions<Store>;
-  /** The time at which it was due, in milliseconds since the Unix epoch. */
-  readonly scheduledMs: number;
-}
+export type DueOccurrence<Store extends LeaseStore> = { readonly schedule: ScheduleOptions<Store> } & (
+  | {
+      /** The time at which it was due, in milliseconds since the Unix epoch. */
+      readonly scheduledMs: number;
+      readonly key?: undefined;
+    }
+  | { readonly key: string; readonly scheduledMs?: undefined }
+);
 
 /** Does one occurrence as {@link oncePerOccurrence} does, with options that were checked before. */
 export async function doOccurrence<T, Store extends LeaseStore>(
-  { schedule, scheduledMs }: DueOccurrence<Store>,
-  task: OccurrenceTask<T, Store>,
+  { schedule, scheduledMs, key }: DueOccurrence<Store>,
+  task: OccurrenceTask<T, Store, ClaimedOccurrence & ClaimedKey>,
   { signal }: WaitOptions,
 ): Promise<OccurrenceOutcome<T>> {
   const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS, logger } = schedule;
   const clock = sharedClock(store, schedule.clock);
-  const id = occurrenceId({ name, scheduledMs }, "");
+  const id = key === undefined ? occurrenceId({ name, scheduledMs }, "") : keyedOccurrenceId({ name, key });
   const occurrences = occurrencesOf(store, name, retentionMs, WHOSE);
   const elector = electorOf(schedule, id, occurrences);
   let wait: Wait | undefined;
-  const run = async (leadership: OccurrenceLeadership): Promise<T> => {
+  const latest = scheduledMs === undefined ? undefined : latestBegin(scheduledMs, schedule, occurrences);
+  const run = async (leadership: OccurrenceLeadership): Promise<Settled<Tried<T>>> => {
     wait?.leave();
-    const occurrence = { id, name, scheduledMs, attempt: leadership.term };
+    const instance = key === undefined ? { scheduledMs } : { key };
+    const occurrence = { id, name, ...instance, attempt: leadership.term } as ClaimedOccurrence & ClaimedKey;
     const fence = fenceOf<Store>(leadership, occurrences, "occurrences");
-    const result = await task({ ...leadership, occurrence, fence });
+    const work = async (ending: Pick<Leadership, "signal" | "ended">): Promise<Tried<T>> => {
+      const { signal: endingSignal, ended } = ending;
+      const claimed = { ...leadership, signal: endingSignal, ended, occurrence, fence };
+      return await runWithTries(schedule, clock, claimed, () => task(claimed));
+    };
+    const settled = await runByPolicy({ schedule, occurrences, clock, latest }, leadership, work);
     await completeWhileClaimed(leadership, clock, Infinity);
-    return result;
+    if (settled.ran && "failure" in settled.result) {
+      const { failure: error } = settled.result;
+      if (schedule.pauseOnFailure) await pauseAfterFailure({ store, election: name, id, error, logger });
+      throw error;
+    }
+    return settled;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
   /**
@@ -122,8 +172,11 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
-      const outcome: AttemptOutcome<T> = await attempt(elector, run, { clock, signal });
-      if (outcome.elected) return { ran: true, result: outcome.result as T, attempt: outcome.term };
+      const outcome: AttemptOutcome<Settled<Tried<T>>> = await attempt(elector, run, { clock, signal, latest });
+      if (outcome.elected) {
+        const settled = outcome.result as Settled<{ readonly result: T }>;
+        return settled.ran ? { ran: true, result: settled.result.result, attempt: outcome.term } : settled;
+      }
       if ("unavailable" in outcome) {
         signal?.throwIfAborted();
         // An outage does not end a wait, because no other host can take the claim over meanwhile.
@@ -131,20 +184,47 @@ export async function doOccurrence<T, Store extends LeaseStore>(
         if (clock.monotonicMs() - failingSinceMs >= leaseDurationMs) throw outcome.unavailable;
       } else {
         if (outcome.reason === "done") return { ran: false, reason: "done" };
+        if (outcome.reason === "missed") return missed(id, schedule);
         if (outcome.leader && whenInProgress !== "wait") return { ran: false, reason: "in-progress" };
         failingSinceMs = undefined;
       }
       // If there is no leader, the occurrence was open again before the task could begin.
-      wait ??= WaitingOccurrences.enter(store, { name, scheduledMs, clock, logger });
+      wait ??= WaitingOccurrences.enter(store, { name, id, clock, logger });
       if (failingSinceMs === undefined) await wait.pause(waitMs, signal);
       else await sleep(clock, waitMs, signal);
-      if (wait.isGivenUp || mayBeForgotten({ scheduledMs, retentionMs, wallMs: clock.wallMs() })) {
-        return { ran: false, reason: "in-progress" };
-      }
+      const isForgotten = key === undefined && mayBeForgotten({ scheduledMs, retentionMs, wallMs: clock.wallMs() });
+      if (wait.isGivenUp || isForgotten) return { ran: false, reason: "in-progress" };
     }
   } finally {
     wait?.leave();
   }
+}
+
+/** Runs the work of a claimed occurrence, by the schedule's policy of overlaps if it has one. */
+async function runByPolicy<T>(
+  { schedule, ...more }: { readonly schedule: ScheduleOptions } & Pick<OverlapOptions, "occurrences" | "clock" | "latest">,
+  leadership: OccurrenceLeadership,
+  work: (ending: Pick<Leadership, "signal" | "ended">) => Promise<T>,
+): Promise<Settled<T>> {
+  const { store, name, overlap = "allowAll", leaseDurationMs, drainTimeoutMs, logger } = schedule;
+  if (overlap === "allowAll") return { ran: true, result: await work(leadership) };
+  const options = { ...more, store, election: name, overlap, leaseDurationMs, drainTimeoutMs, logger };
+  return await runByOverlap(options, leadership, work);
+}
+
+/** Returns the latest time at which the task of an occurrence may begin, if it has one. */
+export function latestBegin(
+  scheduledMs: number,
+  { startWithinMs }: Pick<ScheduleOptions, "startWithinMs">,
+  store: OccurrenceStore,
+): LatestBegin | undefined {
+  return startWithinMs === undefined ? undefined : { wallMs: scheduledMs + startWithinMs, store };
+}
+
+function missed(id: string, { name, startWithinMs, logger }: ScheduleOptions): OccurrenceOutcome<never> {
+  const text = `'${id}' is missed: no host had begun it within ${startWithinMs} ms (startWithinMs).`;
+  Journal.to(logger).warn("LEASEHOLD_MISSED", "warn", text, { name, occurrence: id });
+  return { ran: false, reason: "missed" };
 }
 
 const WHOSE = "oncePerOccurrence";

@@ -1,7 +1,6 @@
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
-import { isoOf } from "../time/iso.ts";
 
 /**
  * A host polls this many of the newest occurrences of a schedule at their own pace. It polls all older ones together as often as
@@ -16,7 +15,8 @@ const MANY_WAITING = 10;
 /** The occurrence that a wait is for, and the means to wait. */
 export interface Waiting {
   readonly name: string;
-  readonly scheduledMs: number;
+  /** The occurrence's name in the store. */
+  readonly id: string;
   readonly clock: Clock;
   readonly logger: LoggerOption;
 }
@@ -72,8 +72,8 @@ export class WaitingOccurrences {
 
   #warn({ name, logger }: Waiting): void {
     this.#isWarned = true;
-    const oldestMs = this.#waits[0]?.waiting.scheduledMs ?? 0;
-    const text = `This host waits for ${this.#waits.length} occurrences of '${name}' that other hosts have claimed, the oldest due at ${isoOf(oldestMs)}: the job may hang there. Set stallTimeoutMs and call checkpoint() in the job, or pass whenInProgress: 'return'. Of more than ${MOST_WAITING} the oldest is given up.`;
+    const oldest = this.#waits[0]?.waiting.id ?? "";
+    const text = `This host waits for ${this.#waits.length} occurrences of '${name}' that other hosts have claimed, the oldest '${oldest}': the job may hang there. Set stallTimeoutMs and call checkpoint() in the job, or pass whenInProgress: 'return'. Of more than ${MOST_WAITING} the oldest is given up.`;
     Journal.to(logger).warn("LEASEHOLD_OCCURRENCES_WAIT", "warn", text, { name, waiting: this.#waits.length });
   }
 }

@@ -3,6 +3,8 @@ import { Elector, oncePerOccurrence, type LeaseStore } from "@leasehold/core";
 declare const store: LeaseStore;
 declare const scheduledAt: Date;
 declare function closeTheBooks(scheduledAt: Date, options: { signal: AbortSignal }): Promise<void>;
+declare function migrate(options: { signal: AbortSignal }): Promise<void>;
+declare function serve(): Promise<void>;
 declare function warmTheCache(signal: AbortSignal): Promise<void>;
 
 export async function told(): Promise<void> {
@@ -19,6 +21,20 @@ export async function recipe(signal: AbortSignal): Promise<void> {
   );
   const outcome = await task;
   if (!outcome.ran) console.log(outcome.reason); // 'done', or 'in-progress' where it does not wait
+}
+
+export async function perDeployment(): Promise<void> {
+  const version = process.env["GIT_SHA"];
+  if (!version) throw new Error("GIT_SHA is not set.");
+  await oncePerOccurrence(
+    { store, name: "migrate", key: version },
+    async ({ signal }) => {
+      await migrate({ signal });
+      signal.throwIfAborted();
+    },
+    { signal: AbortSignal.timeout(600_000) },
+  );
+  await serve();
 }
 
 export async function oneAttempt(): Promise<void> {

@@ -1,0 +1,106 @@
+import { MemoryLeaseStore, type Overlap } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
+import { onlyAsLeader, type Occurrence } from "@leasehold/functions";
+import { beforeEach, describe, expect, test } from "vitest";
+
+const TEN = Date.parse("2025-12-31T10:00:00Z");
+const HOUR_MS = 3_600_000;
+const ELECTION = "nightly-billing";
+
+let clock: VirtualClock;
+let store: MemoryLeaseStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new MemoryLeaseStore({ clock });
+});
+
+function hour(overlap: Overlap, hours: number) {
+  const occurrence = (): Occurrence => ({ name: "nightly", scheduledMs: TEN + hours * HOUR_MS });
+  return {
+    gate: "oncePerTick",
+    store,
+    election: ELECTION,
+    remainingMs: 300_000,
+    clock,
+    overlap,
+    occurrence,
+    logger: false,
+  } as const;
+}
+
+describe("overlap of the gate oncePerTick", () => {
+  test("'skip' skips an occurrence while another one runs, for good", async () => {
+    const ten = onlyAsLeader(hour("skip", 0), () => sleep(clock, 60_000))();
+    await clock.advance(1_000);
+    const eleven = onlyAsLeader(hour("skip", 1), () => "eleven");
+    await expect(clock.runUntil(eleven())).resolves.toEqual({ elected: false, reason: "overlap" });
+    await clock.runUntil(ten);
+
+    await expect(clock.runUntil(eleven())).resolves.toEqual({ elected: false, reason: "done" });
+    await expect(clock.runUntil(onlyAsLeader(hour("skip", 2), () => "twelve")())).resolves.toBe("twelve");
+  });
+
+  test("'bufferOne' runs after the end of the other one, and skips a third", async () => {
+    const ten = onlyAsLeader(hour("bufferOne", 0), () => sleep(clock, 60_000))();
+    await clock.advance(1_000);
+    const eleven = onlyAsLeader(hour("bufferOne", 1), () => "eleven")();
+    await clock.advance(1_000);
+    const twelve = onlyAsLeader(hour("bufferOne", 2), () => "twelve")();
+
+    await expect(clock.runUntil(twelve)).resolves.toEqual({ elected: false, reason: "overlap" });
+    await clock.runUntil(ten);
+    await expect(clock.runUntil(eleven)).resolves.toBe("eleven");
+  });
+
+  test("'bufferOne' fails if the invocation's time ends during the wait, so that the platform delivers again", async () => {
+    const ten = onlyAsLeader(hour("bufferOne", 0), () => sleep(clock, 200_000))();
+    await clock.advance(1_000);
+    const eleven = onlyAsLeader({ ...hour("bufferOne", 1), remainingMs: 60_000 }, () => "eleven");
+
+    await expect(clock.runUntil(eleven())).rejects.toMatchObject({ code: "LEADERSHIP_ENDED" });
+    await clock.runUntil(ten);
+    await expect(clock.runUntil(eleven())).resolves.toBe("eleven");
+  });
+
+  test("'cancelOther' aborts the signal of the other handler, and runs after it", async () => {
+    const ten = onlyAsLeader(hour("cancelOther", 0), ({ signal }) => sleep(clock, 250_000, signal))();
+    await clock.advance(1_000);
+    const eleven = onlyAsLeader(hour("cancelOther", 1), () => "eleven")();
+
+    await expect(clock.runUntil(eleven)).resolves.toBe("eleven");
+    await expect(clock.runUntil(ten)).resolves.toEqual({ elected: false, reason: "cancelled" });
+  });
+
+  test("a paused election skips its occurrences as paused", async () => {
+    await store.pause(ELECTION, { reason: "month end" });
+
+    await expect(clock.runUntil(onlyAsLeader(hour("skip", 0), () => "ten")())).resolves.toEqual({
+      elected: false,
+      reason: "paused",
+    });
+    await expect(clock.runUntil(onlyAsLeader(hour("allowAll", 1), () => "eleven")())).resolves.toBe("eleven");
+  });
+
+  test("with tries a handler is tried again, then its occurrence has failed, and pauseOnFailure pauses the election", async () => {
+    let count = 0;
+    const failing = onlyAsLeader({ ...hour("skip", 0), tries: 3, backoffMs: 500, pauseOnFailure: true }, () => {
+      count += 1;
+      throw new Error("disk full");
+    });
+
+    await expect(clock.runUntil(failing())).rejects.toThrow("disk full");
+    expect(count).toBe(3);
+    await expect(clock.runUntil(failing())).resolves.toEqual({ elected: false, reason: "done" });
+    const next = onlyAsLeader(hour("skip", 1), () => "eleven");
+    await expect(clock.runUntil(next())).resolves.toEqual({ elected: false, reason: "paused" });
+    expect(() => onlyAsLeader({ ...hour("skip", 2), tries: 0 }, () => 0)).toThrow("tries is 0");
+  });
+
+  test("an unknown policy is refused when the function is loaded, and the option at other gates", () => {
+    expect(() => onlyAsLeader(hour("queue" as Overlap, 0), () => 0)).toThrow('overlap is "queue"');
+    const other = { store, election: ELECTION, remainingMs: 60_000, overlap: "skip" } as never;
+    expect(() => onlyAsLeader(other, () => 0)).toThrow("overlap is an option of the gate 'oncePerTick'");
+  });
+});
