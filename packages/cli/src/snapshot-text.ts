@@ -49,6 +49,6 @@ export function barText({ bar, endingReason }: LeaseSnapshot): string {
  * Reports whether the election's record is gone from the store, and only its fence still shows a term. Reads once more, without
  * the store's clock, because an age that this clock cannot tell looks the same.
  */
-export async function isLost(store: LeaseStore, { election, state, undated }: LeaseSnapshot): Promise<boolean> {
-  return state === "vacant" && undated === true && (await store.read(election, { expiry: "observed" }))?.undated === true;
+export async function isLost(store: LeaseStore, { election, state, ageUnknown }: LeaseSnapshot): Promise<boolean> {
+  return state === "vacant" && ageUnknown === true && (await store.read(election, { expiry: "observed" }))?.ageUnknown === true;
 }

@@ -55,7 +55,7 @@ test("without any known term --min-term must be given", async () => {
 
 test("shows the fence's term if the record is gone", async () => {
   const command = await released();
-  vi.spyOn(command.store, "read").mockResolvedValue({ election: "billing", state: "vacant", term: 7, undated: true });
+  vi.spyOn(command.store, "read").mockResolvedValue({ election: "billing", state: "vacant", term: 7, ageUnknown: true });
   const { stderr } = await command.run("repair", "billing", "--yes");
   expect(stderr).toContain("billing: no record; its fence shows term 7\nbilling: the next term is to be 1007 or more\n");
 });
