@@ -193,8 +193,8 @@ export class RecordCache {
       throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);
     }
     this.abandoned.settle(election, record, stored);
-    const { version, nonceAgeMs, nonceKnownForMs, nonceWallMs, ageUnknown: undated } = stored;
-    const reading = { record, version, nonceAgeMs, nonceKnownForMs, nonceWallMs, undated, lostTerm, sentAt };
+    const { version, nonceAgeMs, nonceKnownForMs, nonceWallMs, ageUnknown } = stored;
+    const reading = { record, version, nonceAgeMs, nonceKnownForMs, nonceWallMs, ageUnknown, lostTerm, sentAt };
     if (known) {
       known.update(reading);
       return known;
