@@ -10,6 +10,7 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -21,6 +22,7 @@ import {
   type Clock,
   type OccurrenceOptions,
   type OccurrenceStore,
+  cannotList,
   cannotPause,
   Administration,
   checkName,
@@ -164,6 +166,11 @@ export class BlobLeaseStore implements LeaseStore {
       () => reader.read(election, limits),
       () => requests.probe(election, limits),
     );
+  }
+
+  /** @throws {UnsupportedError} always: this store cannot list. */
+  list(prefix: string = "", options: ListOptions = {}): never {
+    return cannotList(this.name, prefix, options);
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {

@@ -39,7 +39,7 @@ runConformance({
       connect: () => connectWith(clock),
       connectWith,
       pass: (ms: number) => clock.advance(ms),
-      async plant(election: string, what: "foreign" | "newer-schema") {
+      async writeRaw(election: string, what: "foreign" | "newer-schema") {
         const planted = what === "foreign" ? { mine: "do not touch" } : { schema: 2, term: 7 };
         await records.put(election, planted as unknown as LeaseRecord, {
           ifVersion: undefined,
@@ -47,7 +47,7 @@ runConformance({
           signal: new AbortController().signal,
         });
       },
-      dig: (election: string) => records.get(election),
+      readRaw: (election: string) => records.get(election),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     });
   },

@@ -8,6 +8,7 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -18,6 +19,7 @@ import {
   systemClock,
   type Clock,
   type OccurrenceOptions,
+  cannotList,
   cannotPause,
   Administration,
   checkName,
@@ -155,6 +157,11 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   /** Returns one lease or a little less, also while etcd pushes, because a watch may lose events. */
+  /** @throws {UnsupportedError} always: this store cannot list. */
+  list(prefix: string = "", options: ListOptions = {}): never {
+    return cannotList(this.name, prefix, options);
+  }
+
   nextLookMs(election: string, retryPeriodMs: number): number {
     const { reader } = this.#parts;
     const waitMs = (reader.lastLeaseMs(election) ?? retryPeriodMs) * (0.8 + this.clock.random() / 5);

@@ -19,6 +19,7 @@ await runConformanceUnless(etcdMissing(), "etcd", () => {
       // acquire: the lease, then the key. renew: a keep-alive, then a read of the key. release: the key, then the lease.
       requests: { acquire: 2, renew: 2, release: 2, look: 1 },
       lacks: {
+        list: "not offered",
         transfer: "the next in the queue leads, and no other can be named",
         reservation: "nothing is left of an election that nobody is a candidate of",
         record: "nothing is left of an election that nobody is a candidate of; terms are etcd's revisions",

@@ -14,6 +14,7 @@ runConformance({
   // One request of the quorum itself. To each member, those of a read, a prepare and an accept, or of one of these.
   requests: { acquire: 1 + 3 * MEMBERS, renew: 1 + MEMBERS, release: 1 + MEMBERS, look: 1 + MEMBERS },
   lacks: {
+    list: "not offered",
     faults: IN_PROCESS,
     duplicates: IN_PROCESS,
     outages: IN_PROCESS,
@@ -33,12 +34,12 @@ runConformance({
       connect: () => connectWith(clock),
       connectWith,
       pass: (ms: number) => clock.advance(ms),
-      async plant(election: string, what: "foreign" | "newer-schema") {
+      async writeRaw(election: string, what: "foreign" | "newer-schema") {
         const planted = what === "foreign" ? { mine: "do not touch" } : { schema: 5, term: 7 };
         const record = planted as unknown as LeaseRecord;
         for (const member of all) await member.records.put(election, record, { ifVersion: undefined, keepsNonce: false, signal });
       },
-      dig: (election: string) => members.a.records.get(election, { consistent: true, signal }),
+      readRaw: (election: string) => members.a.records.get(election, { consistent: true, signal }),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     });
   },

@@ -8,6 +8,7 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -18,6 +19,7 @@ import {
   type Clock,
   type StoreMember,
   type StoreWarnings,
+  cannotList,
   cannotPause,
   checkLease,
   checkName,
@@ -219,6 +221,11 @@ export class VotingLeaseStore implements LeaseStore {
     if (result.outcome !== "yes") throw unanswered(election, "READ", result, false);
     for (const { sign } of result.answers.values()) this.#sightings.see(election, sign);
     return this.#seen(election);
+  }
+
+  /** @throws {UnsupportedError} always: this store cannot list. */
+  list(prefix: string = "", options: ListOptions = {}): never {
+    return cannotList(this.name, prefix, options);
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {

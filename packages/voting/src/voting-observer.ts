@@ -8,6 +8,7 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -18,6 +19,7 @@ import {
   systemClock,
   type Clock,
   type StoreMember,
+  cannotList,
   cannotPause,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
@@ -102,6 +104,11 @@ export class VotingObserver implements LeaseStore {
     const { signs, snapshot } = await sightedBy(this.#electorate, this.clock, election, { timeoutMs, signal });
     if (!snapshot || signs.length >= this.#electorate.majority) return snapshot;
     return { election, state: "unknown", term: snapshot.term };
+  }
+
+  /** @throws {UnsupportedError} always: this store cannot list. */
+  list(prefix: string = "", options: ListOptions = {}): never {
+    return cannotList(this.name, prefix, options);
   }
 
   nextLookMs(_election: string, retryPeriodMs: number): number {

@@ -15,6 +15,7 @@ export function votingSubject(servers: number): Required<Pick<StoreUnderTest, "r
       foreign: NO_RECORD,
       removal: NO_RECORD,
       reservation: "not offered: its end takes a clock",
+      list: "not offered: a server answers for one election",
       occurrences: "not offered: they are kept in a store",
     },
     skips: {
