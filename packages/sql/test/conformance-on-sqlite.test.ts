@@ -36,7 +36,7 @@ runConformance(
     outageMs: 4 * LEASE_MS,
     rounds: SOME_ROUNDS,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-    lacks: { list: "not offered", faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push" },
+    lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push" },
     open: () => Promise.resolve(new SqlitePlace(join(folder, `${randomUUID()}.db`))),
   },
   { concurrently: true },
