@@ -30,7 +30,7 @@ export function describeDynamoDb(
     leaseMs: LEASE_MS,
     rounds: SOME_ROUNDS,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-    lacks: { list: "not offered", watch: "DynamoDB cannot push", ...(transacts ? {} : { fence: "dynalite knows no transactions" }) },
+    lacks: { watch: "DynamoDB cannot push", ...(transacts ? {} : { fence: "dynalite knows no transactions" }) },
     open: () => DynamoDBPlace.open(dynamoDb),
   };
   runConformance(subject, options);
