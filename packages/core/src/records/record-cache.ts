@@ -1,7 +1,7 @@
 import { ConfigurationError, ForeignRecordError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, RequestLimits } from "../store/lease-store.ts";
-import type { ListedElection } from "../store/listing.ts";
+import { LIST_PAGE_SIZE, type ListedElection } from "../store/listing.ts";
 import { instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { ExpiringMap } from "../time/expiring-map.ts";
 import { AbandonedTerms } from "./abandoned-terms.ts";
@@ -33,9 +33,6 @@ const PROBE: LeaseRecord = {
   leaseDurationMs: 15_000,
   renewIntervalMs: 5_000,
 };
-
-/** The most records that one request of a list asks for. With the longest values they are some megabytes. */
-const PAGE_SIZE = 100;
 
 /** A conditional write. */
 interface Write extends RequestLimits {
@@ -114,10 +111,13 @@ export class RecordCache {
       sentAt = instantOf(this.clock);
       return await this.#requests.listing(prefix, limits, send);
     };
-    for await (const { election, stored } of this.#records.list?.(prefix, { pageSize: PAGE_SIZE, request }) ?? []) {
+    for await (const { election, stored, problem } of this.#records.list?.(prefix, { pageSize: LIST_PAGE_SIZE, request }) ?? []) {
       limits.signal?.throwIfAborted();
-      const listed = await this.#listed(election, stored, sentAt, limits);
-      if (listed) yield listed;
+      if (problem !== undefined) yield { election, state: "foreign", problem };
+      else {
+        const listed = await this.#listed(election, stored, sentAt, limits);
+        if (listed) yield listed;
+      }
     }
   }
 

@@ -65,6 +65,8 @@ export interface ListRecordsOptions {
 export interface ListedRecord {
   readonly election: string;
   readonly stored: StoredRecord;
+  /** Set where the store has found by itself that the record is not a lease. `stored` is ignored then. */
+  readonly problem?: string | undefined;
 }
 
 export interface GetOptions extends RecordRequestOptions {

@@ -14,6 +14,9 @@ export interface ListOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+/** The most entries that one request of a list should ask for. With the longest values they are some megabytes. */
+export const LIST_PAGE_SIZE: number = 100;
+
 const LIST_OPTIONS = { signal: true, timeoutMs: true } as const satisfies Record<keyof ListOptions, true>;
 
 /**
