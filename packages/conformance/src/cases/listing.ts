@@ -65,14 +65,15 @@ const PREFIXES: readonly string[] = [
 export const listing: readonly Case[] = [
   {
     id: "list-empty",
-    title: "a list that finds nothing ends without an entry after one request",
+    title: "a list that finds nothing ends without an entry",
     needs: ["list"],
     async run(scene) {
       const [a] = await scene.connect(1);
       const sent = await scene.countRequests(async () => {
         assert.deepEqual(await listOf(scene, a, scene.election), []);
       });
-      assert.equal(sent, 1, "a list that finds nothing sends one request");
+      const [nothing] = scene.subject.requests.list ?? [1];
+      assert.equal(sent, nothing, "a list that finds nothing sends as many requests as stated");
     },
   },
   {
@@ -100,7 +101,8 @@ export const listing: readonly Case[] = [
         assert.ok(["held", "unknown"].includes(found.state), `${name} is led, and the list says ${found.state}`);
         assert.deepEqual([found.term, found.holder, found.value], [term, candidateId, `value of ${candidateId}`]);
       }
-      assert.equal(sent, scene.subject.requests.list ?? 1, "a list of three elections sends as many requests as stated");
+      const [, three] = scene.subject.requests.list ?? [1, 1];
+      assert.equal(sent, three, "a list of three elections sends as many requests as stated");
       const vacant = entryOf(await listOf(scene, b, free), free);
       if (vacant || scene.keepsRecord) {
         assert.ok(vacant && vacant.state !== "foreign", "an election without a leader is missing");
