@@ -23,7 +23,6 @@ const PROBE_MS = 250;
 export const FIRESTORE_FACTS = {
   requests: { acquire: 1, renew: 1, release: 1, look: 1 },
   lacks: {
-    list: "not offered",
     duplicates: "requests go over a connection, and TCP delivers nothing twice",
   },
 };
