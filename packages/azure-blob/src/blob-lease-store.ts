@@ -10,6 +10,7 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListedElection,
   type ListOptions,
   type ReadOptions,
   type RepairOptions,
@@ -22,8 +23,9 @@ import {
   type Clock,
   type OccurrenceOptions,
   type OccurrenceStore,
-  cannotList,
   cannotPause,
+  checkList,
+  LIST_PAGE_SIZE,
   Administration,
   checkName,
   checkReservation,
@@ -57,7 +59,7 @@ import type { StoreParts } from "./parts.ts";
 import { BlobReader } from "./reader.ts";
 import { releaseLease } from "./release.ts";
 import { publishValue, renewLease } from "./renewal.ts";
-import { BlobRequests } from "./requests.ts";
+import { BlobRequests, type CallLimits } from "./requests.ts";
 import { MAX_LEASE_MS } from "./observed-blob.ts";
 
 /** The shortest lease that the service gives: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
@@ -90,6 +92,7 @@ export class BlobLeaseStore implements LeaseStore {
     storeClock: undefined,
     // A reservation counts between two dates of the service. Each names a second, and may be wrong by almost one more.
     reservation: { toleranceMs: 2_000 },
+    list: true,
   };
   readonly clock: Clock;
   readonly #place: BlobPlace;
@@ -168,9 +171,27 @@ export class BlobLeaseStore implements LeaseStore {
     );
   }
 
-  /** @throws {UnsupportedError} always: this store cannot list. */
-  list(prefix: string = "", options: ListOptions = {}): never {
-    return cannotList(this.name, prefix, options);
+  /**
+   * Lists by the service's listing, which also shows the state of each lease. A lease that is breaking or broken takes one more
+   * request, for its note.
+   */
+  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
+    checkList(prefix, options);
+    const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
+    return this.#list(prefix, { timeoutMs, signal });
+  }
+
+  async *#list(prefix: string, limits: CallLimits): AsyncGenerator<ListedElection> {
+    let from: string | undefined;
+    do {
+      const page = { pageSize: LIST_PAGE_SIZE, from };
+      const { elections, next } = await this.#parts.reader.list(prefix, page, limits);
+      for (const entry of elections) {
+        limits.signal?.throwIfAborted();
+        yield entry;
+      }
+      from = next;
+    } while (from !== undefined);
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {

@@ -35,7 +35,6 @@ runConformance({
   // One request for the lease, and one for its term.
   requests: { acquire: 2, renew: 1, release: 1, look: 1 },
   lacks: {
-    list: "not offered",
     watch: "Blob Storage cannot push",
   },
   open: () => Promise.resolve(new BlobPlace(new BlobWorld(azurite, proxy), azurite.url)),
