@@ -8,6 +8,7 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListedElection,
   type ListOptions,
   type ReadOptions,
   type RepairOptions,
@@ -19,9 +20,9 @@ import {
   type Clock,
   type StoreMember,
   type StoreWarnings,
-  cannotList,
   cannotPause,
   checkLease,
+  checkList,
   checkName,
   checkTerm,
   checkValue,
@@ -40,6 +41,7 @@ import {
 import { administrationOf } from "./administration.ts";
 import { HIGHEST_DROPPED_TERM } from "./voter-state.ts";
 import { CAPABILITIES, MAX_VALUE_BYTES, NAME } from "./capabilities.ts";
+import { listElections } from "./listing.ts";
 import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
 import type { VoterReply, LeaderReply, LeaderStatus, Vote } from "./messages.ts";
 import { openServer } from "./open-server.ts";
@@ -223,9 +225,11 @@ export class VotingLeaseStore implements LeaseStore {
     return this.#seen(election);
   }
 
-  /** @throws {UnsupportedError} always: this store cannot list. */
-  list(prefix: string = "", options: ListOptions = {}): never {
-    return cannotList(this.name, prefix, options);
+  /** Lists the elections that a majority of the servers knows, and reads each. */
+  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
+    checkList(prefix, options);
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
+    return listElections(this.#server, prefix, limits, (election) => this.read(election, limits));
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {

@@ -8,6 +8,7 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListedElection,
   type ListOptions,
   type ReadOptions,
   type RepairOptions,
@@ -19,8 +20,8 @@ import {
   systemClock,
   type Clock,
   type StoreMember,
-  cannotList,
   cannotPause,
+  checkList,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
   timedCheck,
@@ -29,6 +30,7 @@ import {
 import { administrationOf, sightedBy } from "./administration.ts";
 import { majorityOf } from "./startup-recovery.ts";
 import { CAPABILITIES, NAME } from "./capabilities.ts";
+import { listElections } from "./listing.ts";
 import { HttpClient, secretsDiffer } from "./http-client.ts";
 import { OBSERVER, type VoterReply, type Request } from "./messages.ts";
 import { checkAddress, checkSecret, LONGEST_LEASE_MS } from "./options.ts";
@@ -106,9 +108,11 @@ export class VotingObserver implements LeaseStore {
     return { election, state: "unknown", term: snapshot.term };
   }
 
-  /** @throws {UnsupportedError} always: this store cannot list. */
-  list(prefix: string = "", options: ListOptions = {}): never {
-    return cannotList(this.name, prefix, options);
+  /** Lists the elections that a majority of the servers knows, and reads each. */
+  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
+    checkList(prefix, options);
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
+    return listElections(this.#electorate, prefix, limits, (election) => this.read(election, limits));
   }
 
   nextLookMs(_election: string, retryPeriodMs: number): number {
