@@ -74,7 +74,8 @@ export class QuorumRecordStore implements RecordStore {
     this.#proposer = { id: clock.randomUuid(), lastRound: 0 };
     this.#membership = membership ?? new Membership(this.#members, this.#proposer, clock, journal);
     this.#registers = new ExpiringMap(clock);
-    if (this.#members.every(({ records }) => records.list)) this.list = (prefix, options) => this.#list(prefix, options);
+    if (this.#members.every(({ records }) => records.list !== undefined))
+      this.list = (prefix, options) => this.#list(prefix, options);
     const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
     this.capabilities = {
       maxValueBytes: Math.max(Math.min(...fits) - NOTE_BYTES, 0),
