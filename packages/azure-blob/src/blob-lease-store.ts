@@ -122,7 +122,7 @@ export class BlobLeaseStore implements LeaseStore {
    * @throws {ConfigurationError} if the store holds a single blob.
    */
   get records(): RecordStore {
-    this.#records ??= new BlobRecordStore(this.#place, this.#place.recordPrefix());
+    this.#records ??= new BlobRecordStore(this.#place, this.#place.recordPrefix(), true);
     return this.#records;
   }
 

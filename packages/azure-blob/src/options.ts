@@ -122,7 +122,7 @@ function placeIn(container: ContainerClient): PlainPlace {
     container,
     blobName: (election) => checkLength(encodeName(election), MAX_LEASE_BLOB_NAME, "election", election),
     blobPrefix: (prefix) => encodeName(prefix),
-    electionOf: decodeName,
+    electionOf: nameOf,
     occurrencePrefix: (election) => `${OCCURRENCES}/${encodeName(election)}/`,
     recordPrefix: () => `${RECORDS}/`,
   };
@@ -142,7 +142,7 @@ function encodeName(name: string): string {
 }
 
 /** Returns the name that is encoded as this blob's name; `undefined` for a blob that is not an election's, such as a note. */
-function decodeName(blobName: string): string | undefined {
+export function nameOf(blobName: string): string | undefined {
   try {
     const name = decodeURIComponent(blobName);
     return encodeName(name) === blobName ? name : undefined;

@@ -4,6 +4,7 @@ import type {
   BlobItem,
   BlobLeaseClient,
   BlockBlobClient,
+  ContainerClient,
   ContainerListBlobHierarchySegmentResponse,
 } from "@azure/storage-blob";
 import { ConfigurationError } from "@leasehold/core";
@@ -139,17 +140,12 @@ export class BlobRequests {
    */
   async list(prefix: string, { pageSize, from }: ListPage, limits: CallLimits): Promise<BlobPage> {
     const { container } = this.#place;
-    const list = { prefix: this.#place.blobPrefix(prefix), includeMetadata: true };
-    const page = { maxPageSize: pageSize, ...(from === undefined ? {} : { continuationToken: from }) };
+    const page = { prefix: this.#place.blobPrefix(prefix), pageSize, from };
     try {
-      const reply = await this.#send({ operation: "list", election: prefix, writes: false }, limits, async (abortSignal) => {
-        const pages = container.listBlobsByHierarchy("/", { ...list, abortSignal }).byPage(page);
-        return (await pages.next()).value as ContainerListBlobHierarchySegmentResponse;
-      });
+      const request = { operation: "list", election: prefix, writes: false };
+      const reply = await this.#send(request, limits, (abortSignal) => blobPage(container, page, abortSignal));
       const blobs = reply.segment.blobItems.flatMap((item) => this.#listed(prefix, item, reply));
-      // The last page has an empty token.
-      const { continuationToken: next } = reply;
-      return { blobs, next: next === "" ? undefined : next };
+      return { blobs, next: nextPage(reply) };
     } catch (error) {
       if (isGone(failureOf(error))) return { blobs: [], next: undefined };
       throw error;
@@ -336,6 +332,22 @@ export class BlobRequests {
     if (response.date) this.#serviceClock.sample(response.date.getTime(), sentMs, this.#clock.monotonicMs());
     return response;
   }
+}
+
+/** Reads one page of the blobs that begin with a prefix, with their metadata. Blobs in folders below the prefix are left out. */
+export async function blobPage(
+  container: ContainerClient,
+  { prefix, pageSize, from }: ListPage & { readonly prefix: string },
+  abortSignal: AbortSignal,
+): Promise<ContainerListBlobHierarchySegmentResponse> {
+  const page = { maxPageSize: pageSize, ...(from === undefined ? {} : { continuationToken: from }) };
+  const pages = container.listBlobsByHierarchy("/", { prefix, includeMetadata: true, abortSignal }).byPage(page);
+  return (await pages.next()).value as ContainerListBlobHierarchySegmentResponse;
+}
+
+/** Returns the token of the page after this one; `undefined` after the last, which has an empty token. */
+export function nextPage({ continuationToken: next }: ContainerListBlobHierarchySegmentResponse): string | undefined {
+  return next === "" ? undefined : next;
 }
 
 function blobProperties(

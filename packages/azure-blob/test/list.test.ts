@@ -1,5 +1,6 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import type { ListedElection, LeaseStore } from "@leasehold/core";
+import { RecordLeaseStore } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { win } from "@leasehold/test-kit/acquisitions";
 import { test } from "./world-test.ts";
@@ -29,5 +30,15 @@ describe("a list of blobs", () => {
     expect(await listOf(store)).toMatchObject([{ election: "mine" }]);
     expect(await listOf(store, "mi")).toMatchObject([{ election: "mine" }]);
     expect(await listOf(store, "mine-")).toEqual([]);
+  });
+
+  test("of records has each once, and no leases", async ({ world }) => {
+    const store = world.store();
+    await win(store, { election: "lease" });
+    const records = new RecordLeaseStore(store.records, { clock: world.clock });
+    for (const election of ["p%q", "p/q", "q"]) await win(records, { election });
+    expect((await listOf(records, "p")).map(({ election }) => election)).toEqual(["p%q", "p/q"]);
+    const occurrences = store.occurrences("lease", { retentionMs: 60_000 });
+    expect(() => occurrences.list()).toThrow("azure-blob cannot list its elections.");
   });
 });
