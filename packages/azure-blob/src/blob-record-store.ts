@@ -13,9 +13,10 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, isContainerGone, isGone, STORE_NAME, unlessItExists } from "./azure-blob-errors.ts";
+import { blobPage, nextPage, type ListPage } from "./blob-page.ts";
 import { AGE_UNCERTAINTY_MS, ageBoundsMs } from "./clock.ts";
 import { nameOf, occurrenceBlobName, type BlobPlace } from "./options.ts";
-import { blobPage, IMPOSSIBLE_ETAG, nextPage, serviceReply, type ListPage } from "./requests.ts";
+import { IMPOSSIBLE_ETAG, serviceReply } from "./requests.ts";
 
 /**
  * Stores each record as the content of one blob. Writes are conditional on the ETag. The blob's own lease is not used: an

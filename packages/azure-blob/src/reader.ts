@@ -1,7 +1,8 @@
 import { ForeignRecordError, type Clock, ExpiringMap } from "@leasehold/core/provider";
 import type { LeaseSnapshot, ListedElection } from "@leasehold/core";
+import type { ListPage } from "./blob-page.ts";
 import type { HeldBlobLease, Holdings } from "./holding.ts";
-import type { BlobProperties, BlobRequests, CallLimits, ListPage } from "./requests.ts";
+import type { BlobProperties, BlobRequests, CallLimits } from "./requests.ts";
 import { decodeNote, decodeTerm, type BreakNote } from "./schema.ts";
 import { sighted, snapshotOf, type BlobReading, type ObservedBlob } from "./observed-blob.ts";
 

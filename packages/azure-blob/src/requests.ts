@@ -1,12 +1,4 @@
-import type {
-  BlobClient,
-  BlobGetPropertiesResponse,
-  BlobItem,
-  BlobLeaseClient,
-  BlockBlobClient,
-  ContainerClient,
-  ContainerListBlobHierarchySegmentResponse,
-} from "@azure/storage-blob";
+import type { BlobClient, BlobGetPropertiesResponse, BlobItem, BlobLeaseClient, BlockBlobClient } from "@azure/storage-blob";
 import { ConfigurationError } from "@leasehold/core";
 import { type Clock, sendRequest, type RequestLimits, type RequestOptions, type ServiceClock } from "@leasehold/core/provider";
 import {
@@ -19,6 +11,7 @@ import {
   toStoreError,
   unlessItExists,
 } from "./azure-blob-errors.ts";
+import { blobPage, nextPage, type ListPage } from "./blob-page.ts";
 import { ageMs, leastAgeMs, type Dated } from "./clock.ts";
 import type { BlobPlace } from "./options.ts";
 import { NOTE_SUFFIX, type Metadata } from "./schema.ts";
@@ -55,12 +48,6 @@ export interface BlobProperties extends VersionedMetadata {
    * The least time since the blob was last written, by the service's own clock. Operations on its lease do not count as writes.
    */
   readonly unchangedMs: number;
-}
-
-/** The part of a list that one request gets: at most `pageSize` blobs, after those of earlier pages. */
-export interface ListPage {
-  readonly pageSize: number;
-  readonly from: string | undefined;
 }
 
 interface ListedBlob {
@@ -332,22 +319,6 @@ export class BlobRequests {
     if (response.date) this.#serviceClock.sample(response.date.getTime(), sentMs, this.#clock.monotonicMs());
     return response;
   }
-}
-
-/** Reads one page of the blobs that begin with a prefix, with their metadata. Blobs in folders below the prefix are left out. */
-export async function blobPage(
-  container: ContainerClient,
-  { prefix, pageSize, from }: ListPage & { readonly prefix: string },
-  abortSignal: AbortSignal,
-): Promise<ContainerListBlobHierarchySegmentResponse> {
-  const page = { maxPageSize: pageSize, ...(from === undefined ? {} : { continuationToken: from }) };
-  const pages = container.listBlobsByHierarchy("/", { prefix, includeMetadata: true, abortSignal }).byPage(page);
-  return (await pages.next()).value as ContainerListBlobHierarchySegmentResponse;
-}
-
-/** Returns the token of the page after this one; `undefined` after the last, which has an empty token. */
-export function nextPage({ continuationToken: next }: ContainerListBlobHierarchySegmentResponse): string | undefined {
-  return next === "" ? undefined : next;
 }
 
 function blobProperties(
