@@ -8,6 +8,11 @@ import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
  * or scans.
  */
 export const CANDIDATE_ACTIONS: readonly string[] = ["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"];
+/**
+ * The actions that list all elections. A scan reads the whole table, so it cannot be limited to elections. A list reads an election
+ * again if the scan shows an old item.
+ */
+export const OPERATOR_ACTIONS: readonly string[] = ["dynamodb:Scan", "dynamodb:GetItem"];
 /** The actions of an observer on these items. */
 export const OBSERVER_ACTIONS: readonly string[] = ["dynamodb:GetItem"];
 /**
@@ -60,9 +65,9 @@ export function electionStatement(
   });
 }
 
-/** Allows the actions that refer to no item. */
-export function tableStatement(tableArns: readonly string[]): PolicyStatement {
-  return new PolicyStatement({ effect: Effect.ALLOW, actions: [...TABLE_ACTIONS], resources: [...tableArns] });
+/** Allows actions that refer to no item, or to all. */
+export function tableStatement(tableArns: readonly string[], actions: readonly string[] = TABLE_ACTIONS): PolicyStatement {
+  return new PolicyStatement({ effect: Effect.ALLOW, actions: [...actions], resources: [...tableArns] });
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   KEY_READ_ACTIONS,
   KEY_WRITE_ACTIONS,
   OBSERVER_ACTIONS,
+  OPERATOR_ACTIONS,
   tableStatement,
 } from "./election-statements.ts";
 import { tablesOfOneElection } from "./leader-per-region.ts";
@@ -28,6 +29,11 @@ export interface ILeaseTable extends IConstruct {
   grantCandidate(grantee: IGrantable, ...elections: string[]): Grant;
   /** Lets the grantee read who leads these elections. @throws without an election. */
   grantObserver(grantee: IGrantable, ...elections: string[]): Grant;
+  /**
+   * Lets the grantee list all elections of the table, by `store.list()`. It may read every item, also those of other elections, and
+   * a list costs a read of the whole table. So grant this to operators, not to candidates.
+   */
+  grantOperator(grantee: IGrantable): Grant;
   /**
    * Lets the grantee break and transfer the leadership of these elections, list their occurrences, and delete items. After a
    * lease is deleted its terms begin again at 1, which breaks fencing. So grant this to persons, not to programs.
@@ -72,6 +78,11 @@ export abstract class LeaseTableBase extends Construct implements ILeaseTable {
   grantObserver(grantee: IGrantable, ...elections: string[]): Grant {
     const grant = this.#grant("grantObserver", OBSERVER_ACTIONS, grantee, elections);
     return grant.combine(this.#grantTable(grantee)).combine(this.#grantKeys(grantee, KEY_READ_ACTIONS));
+  }
+
+  grantOperator(grantee: IGrantable): Grant {
+    const grant = added(grantee, tableStatement(this.tableArns, OPERATOR_ACTIONS), this.tableArns);
+    return grant.combine(this.#grantKeys(grantee, KEY_READ_ACTIONS));
   }
 
   grantAdministrator(grantee: IGrantable, ...elections: string[]): Grant {

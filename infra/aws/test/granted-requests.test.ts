@@ -3,6 +3,7 @@ import { Elector } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { Stack } from "aws-cdk-lib/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LeaseTable } from "../src/index.ts";
 import { allows, type Statement } from "./iam-evaluator.ts";
@@ -47,6 +48,10 @@ function statementsFor(verb: "grantCandidate" | "grantObserver" | "grantAdminist
   const stack = strictStack();
   const role = new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
   LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN)[verb](role, ELECTION);
+  return statementsOf(stack);
+}
+
+function statementsOf(stack: Stack): Statement[] {
   const policies = resourcesOf<{ PolicyDocument: { Statement: Statement[] } }>(stack, "AWS::IAM::Policy");
   return policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
 }
@@ -90,6 +95,22 @@ test("an observer is granted what reading sends, and nothing else", async () => 
   });
   expect(denied).toEqual([]);
   expect(used).toEqual(new Set(statements.flatMap(({ Action }) => Action)));
+});
+
+test("an operator is granted what a list sends, and reads alone", async () => {
+  const stack = strictStack();
+  const role = new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+  LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN).grantOperator(role);
+  const statements = statementsOf(stack);
+  const { denied, used } = await tried(statements, async () => {
+    await Array.fromAsync(new DynamoDBLeaseStore({ client, tableName: "leases" }).list());
+  });
+  expect(denied).toEqual([]);
+  expect(used).toEqual(new Set(["dynamodb:Scan"]));
+  expect(statements.flatMap(({ Action }) => Action)).toEqual(["dynamodb:GetItem", "dynamodb:Scan"]);
+  for (const verb of ["grantCandidate", "grantObserver", "grantAdministrator"] as const) {
+    expect(JSON.stringify(statementsFor(verb))).not.toContain("Scan");
+  }
 });
 
 test("an administrator is granted what breaking and transferring send", async () => {

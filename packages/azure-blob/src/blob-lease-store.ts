@@ -10,6 +10,8 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListedElection,
+  type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -22,6 +24,8 @@ import {
   type OccurrenceOptions,
   type OccurrenceStore,
   cannotPause,
+  checkList,
+  LIST_PAGE_SIZE,
   Administration,
   checkName,
   checkReservation,
@@ -55,7 +59,7 @@ import type { StoreParts } from "./parts.ts";
 import { BlobReader } from "./reader.ts";
 import { releaseLease } from "./release.ts";
 import { publishValue, renewLease } from "./renewal.ts";
-import { BlobRequests } from "./requests.ts";
+import { BlobRequests, type CallLimits } from "./requests.ts";
 import { MAX_LEASE_MS } from "./observed-blob.ts";
 
 /** The shortest lease that the service gives: https://learn.microsoft.com/rest/api/storageservices/lease-blob */
@@ -88,6 +92,7 @@ export class BlobLeaseStore implements LeaseStore {
     storeClock: undefined,
     // A reservation counts between two dates of the service. Each names a second, and may be wrong by almost one more.
     reservation: { toleranceMs: 2_000 },
+    list: true,
   };
   readonly clock: Clock;
   readonly #place: BlobPlace;
@@ -117,7 +122,7 @@ export class BlobLeaseStore implements LeaseStore {
    * @throws {ConfigurationError} if the store holds a single blob.
    */
   get records(): RecordStore {
-    this.#records ??= new BlobRecordStore(this.#place, this.#place.recordPrefix());
+    this.#records ??= new BlobRecordStore(this.#place, this.#place.recordPrefix(), true);
     return this.#records;
   }
 
@@ -164,6 +169,29 @@ export class BlobLeaseStore implements LeaseStore {
       () => reader.read(election, limits),
       () => requests.probe(election, limits),
     );
+  }
+
+  /**
+   * Lists by the service's listing, which also shows the state of each lease. A lease that is breaking or broken takes one more
+   * request, for its note.
+   */
+  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
+    checkList(prefix, options);
+    const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
+    return this.#list(prefix, { timeoutMs, signal });
+  }
+
+  async *#list(prefix: string, limits: CallLimits): AsyncGenerator<ListedElection> {
+    let from: string | undefined;
+    do {
+      const page = { pageSize: LIST_PAGE_SIZE, from };
+      const { elections, next } = await this.#parts.reader.list(prefix, page, limits);
+      for (const entry of elections) {
+        limits.signal?.throwIfAborted();
+        yield entry;
+      }
+      from = next;
+    } while (from !== undefined);
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {

@@ -3,6 +3,8 @@ import {
   IMPOSSIBLE_VERSION,
   type GetOptions,
   type LeaseRecord,
+  type ListedRecord,
+  type ListRecordsOptions,
   type PutOptions,
   type PutOutcome,
   type RecordRequestOptions,
@@ -11,8 +13,9 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, isContainerGone, isGone, STORE_NAME, unlessItExists } from "./azure-blob-errors.ts";
+import { blobPage, nextPage, type ListPage } from "./blob-page.ts";
 import { AGE_UNCERTAINTY_MS, ageBoundsMs } from "./clock.ts";
-import { occurrenceBlobName, type BlobPlace } from "./options.ts";
+import { nameOf, occurrenceBlobName, type BlobPlace } from "./options.ts";
 import { IMPOSSIBLE_ETAG, serviceReply } from "./requests.ts";
 
 /**
@@ -30,13 +33,50 @@ export class BlobRecordStore implements RecordStore {
     // An expiry may be found late by the width of the age's bounds.
     storeClock: { toleranceMs: 2 * AGE_UNCERTAINTY_MS, exact: false },
   };
+  readonly list?: NonNullable<RecordStore["list"]>;
   readonly #place: Pick<BlobPlace, "container" | "createsContainer">;
   readonly #prefix: string;
 
-  /** @param prefix the beginning of the blobs' names. Every blob with this prefix belongs to this store. */
-  constructor(place: Pick<BlobPlace, "container" | "createsContainer">, prefix: string) {
+  /**
+   * @param prefix the beginning of the blobs' names. Every blob with this prefix belongs to this store.
+   * @param lists true if the store can list its records. Occurrences are not listed.
+   */
+  constructor(place: Pick<BlobPlace, "container" | "createsContainer">, prefix: string, lists: boolean = false) {
     this.#place = place;
     this.#prefix = prefix;
+    if (lists) this.list = (begin, options) => this.#list(begin, options);
+  }
+
+  /** Lists the blobs of a page, and then reads each record: a listing shows no content. */
+  async *#list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    let from: string | undefined;
+    do {
+      const page = { prefix: occurrenceBlobName(this.#prefix, prefix), pageSize, from };
+      const { blobs, next } = await request(({ signal }) => this.#page(prefix, page, signal));
+      for (const blob of blobs) {
+        const election = nameOf(blob.slice(this.#prefix.length));
+        if (election === undefined) continue;
+        const stored = await request(({ signal }) => this.get(election, { signal, consistent: true }));
+        if (stored) yield { election, stored };
+      }
+      from = next;
+    } while (from !== undefined);
+  }
+
+  async #page(
+    election: string,
+    page: ListPage & { readonly prefix: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly blobs: readonly string[]; readonly next: string | undefined }> {
+    try {
+      const reply = await serviceReply({ operation: "list", election, writes: false }, () =>
+        blobPage(this.#place.container, page, signal),
+      );
+      return { blobs: reply.segment.blobItems.map(({ name }) => name), next: nextPage(reply) };
+    } catch (error) {
+      if (isGone(failureOf(error))) return { blobs: [], next: undefined };
+      throw error;
+    }
   }
 
   async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {

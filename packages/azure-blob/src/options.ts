@@ -57,6 +57,10 @@ export interface BlobPlace {
   readonly createsContainer: boolean;
   /** Returns the name of an election's blob. @throws {ConfigurationError} if the store cannot hold that election. */
   blobName(election: string): string;
+  /** Returns a prefix of the names of all blobs whose elections begin with this text. */
+  blobPrefix(prefix: string): string;
+  /** Returns the election of a blob with this name; `undefined` if it is not an election's. */
+  electionOf(blobName: string): string | undefined;
   /**
    * Returns the prefix of the blobs of an election's occurrences.
    * @throws {ConfigurationError} if the store cannot hold occurrences.
@@ -117,6 +121,8 @@ function placeIn(container: ContainerClient): PlainPlace {
   return {
     container,
     blobName: (election) => checkLength(encodeName(election), MAX_LEASE_BLOB_NAME, "election", election),
+    blobPrefix: (prefix) => encodeName(prefix),
+    electionOf: nameOf,
     occurrencePrefix: (election) => `${OCCURRENCES}/${encodeName(election)}/`,
     recordPrefix: () => `${RECORDS}/`,
   };
@@ -133,6 +139,16 @@ const RECORDS = "records";
  */
 function encodeName(name: string): string {
   return encodeURIComponent(name).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Returns the name that is encoded as this blob's name; `undefined` for a blob that is not an election's, such as a note. */
+export function nameOf(blobName: string): string | undefined {
+  try {
+    const name = decodeURIComponent(blobName);
+    return encodeName(name) === blobName ? name : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function checkLength(name: string, most: number, what: string, election: string): string {
@@ -157,6 +173,8 @@ function placeOfBlob(blob: BlobClient): PlainPlace {
         },
       );
     },
+    blobPrefix: () => name,
+    electionOf: (blobName) => (blobName === name ? name : undefined),
     occurrencePrefix(election) {
       throw new ConfigurationError(
         `This store holds one blob, '${name}', and so has no place for occurrences; pass its container instead.`,

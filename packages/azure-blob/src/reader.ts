@@ -1,9 +1,16 @@
 import { ForeignRecordError, type Clock, ExpiringMap } from "@leasehold/core/provider";
-import type { LeaseSnapshot } from "@leasehold/core";
+import type { LeaseSnapshot, ListedElection } from "@leasehold/core";
+import type { ListPage } from "./blob-page.ts";
 import type { HeldBlobLease, Holdings } from "./holding.ts";
-import type { BlobRequests, CallLimits } from "./requests.ts";
+import type { BlobProperties, BlobRequests, CallLimits } from "./requests.ts";
 import { decodeNote, decodeTerm, type BreakNote } from "./schema.ts";
 import { sighted, snapshotOf, type BlobReading, type ObservedBlob } from "./observed-blob.ts";
+
+/** One page of a list; `next` is absent on the last one. */
+interface ListedPage {
+  readonly elections: readonly ListedElection[];
+  readonly next: string | undefined;
+}
 
 /** Reads the elections' blobs, and remembers what this process has observed of each. */
 export class BlobReader {
@@ -30,6 +37,31 @@ export class BlobReader {
       this.#sightings.set(election, "absent");
       return undefined;
     }
+    return await this.#take(election, properties, limits);
+  }
+
+  /**
+   * Reads one page of the elections whose blobs' names begin with the prefix. Returns what this process has then observed of each.
+   * Sends one request, and one more for each lease that is breaking or broken.
+   */
+  async list(prefix: string, page: ListPage, limits: CallLimits): Promise<ListedPage> {
+    const { blobs, next } = await this.#requests.list(prefix, page, limits);
+    const elections: ListedElection[] = [];
+    for (const { election, properties } of blobs) elections.push(await this.#listed(election, properties, limits));
+    return { elections, next };
+  }
+
+  async #listed(election: string, properties: BlobProperties, limits: CallLimits): Promise<ListedElection> {
+    try {
+      return this.snapshot(election, await this.#take(election, properties, limits));
+    } catch (error) {
+      if (!(error instanceof ForeignRecordError)) throw error;
+      return { election, state: "foreign", problem: error.problem };
+    }
+  }
+
+  /** Takes in a blob as a reply has shown it. @throws {ForeignRecordError} if it cannot be read as a lease. */
+  async #take(election: string, properties: BlobProperties, limits: CallLimits): Promise<ObservedBlob> {
     const term = decodeTerm(properties.metadata, properties.contentLength);
     if ("problem" in term) {
       this.forget(election);

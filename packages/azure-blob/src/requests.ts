@@ -1,4 +1,4 @@
-import type { BlobClient, BlobGetPropertiesResponse, BlobLeaseClient, BlockBlobClient } from "@azure/storage-blob";
+import type { BlobClient, BlobGetPropertiesResponse, BlobItem, BlobLeaseClient, BlockBlobClient } from "@azure/storage-blob";
 import { ConfigurationError } from "@leasehold/core";
 import { type Clock, sendRequest, type RequestLimits, type RequestOptions, type ServiceClock } from "@leasehold/core/provider";
 import {
@@ -11,6 +11,7 @@ import {
   toStoreError,
   unlessItExists,
 } from "./azure-blob-errors.ts";
+import { blobPage, nextPage, type ListPage } from "./blob-page.ts";
 import { ageMs, leastAgeMs, type Dated } from "./clock.ts";
 import type { BlobPlace } from "./options.ts";
 import { NOTE_SUFFIX, type Metadata } from "./schema.ts";
@@ -47,6 +48,16 @@ export interface BlobProperties extends VersionedMetadata {
    * The least time since the blob was last written, by the service's own clock. Operations on its lease do not count as writes.
    */
   readonly unchangedMs: number;
+}
+
+interface ListedBlob {
+  readonly election: string;
+  readonly properties: BlobProperties;
+}
+
+interface BlobPage {
+  readonly blobs: readonly ListedBlob[];
+  readonly next: string | undefined;
 }
 
 /** The longest break period that the service accepts. A break with it lasts for the rest of the lease. */
@@ -107,9 +118,25 @@ export class BlobRequests {
   async head(election: string, limits: CallLimits): Promise<BlobProperties | undefined> {
     const properties = await this.#properties("head", this.#blob(election), election, limits);
     if (!properties) return undefined;
-    const { leaseState = "available", leaseDuration, metadata = {}, etag = "", contentLength = 0 } = properties;
-    const infinite = leaseDuration === "infinite";
-    return { leaseState, infinite, metadata, etag, contentLength, unchangedMs: leastAgeMs(properties) };
+    return blobProperties(properties, properties);
+  }
+
+  /**
+   * Lists one page of the elections' blobs. Blobs below a folder, such as occurrences, are not listed, and other blobs are left
+   * out. A container that does not exist has none.
+   */
+  async list(prefix: string, { pageSize, from }: ListPage, limits: CallLimits): Promise<BlobPage> {
+    const { container } = this.#place;
+    const page = { prefix: this.#place.blobPrefix(prefix), pageSize, from };
+    try {
+      const request = { operation: "list", election: prefix, writes: false };
+      const reply = await this.#send(request, limits, (abortSignal) => blobPage(container, page, abortSignal));
+      const blobs = reply.segment.blobItems.flatMap((item) => this.#listed(prefix, item, reply));
+      return { blobs, next: nextPage(reply) };
+    } catch (error) {
+      if (isGone(failureOf(error))) return { blobs: [], next: undefined };
+      throw error;
+    }
   }
 
   async readNote(election: string, limits: CallLimits): Promise<NoteProperties | undefined> {
@@ -235,6 +262,20 @@ export class BlobRequests {
     return reply?.etag;
   }
 
+  #listed(prefix: string, { name, metadata, properties }: BlobItem, reply: Dated): ListedBlob[] {
+    const election = this.#place.electionOf(name);
+    if (!election?.startsWith(prefix)) return [];
+    return [
+      {
+        election,
+        properties: blobProperties(
+          { ...properties, ...(metadata ? { metadata } : {}) },
+          { ...reply, lastModified: properties.lastModified },
+        ),
+      },
+    ];
+  }
+
   async #properties(
     operation: string,
     blob: BlobClient,
@@ -278,6 +319,20 @@ export class BlobRequests {
     if (response.date) this.#serviceClock.sample(response.date.getTime(), sentMs, this.#clock.monotonicMs());
     return response;
   }
+}
+
+function blobProperties(
+  {
+    leaseState = "available",
+    leaseDuration,
+    metadata = {},
+    etag = "",
+    contentLength = 0,
+  }: Pick<BlobGetPropertiesResponse, "leaseState" | "leaseDuration" | "metadata" | "etag" | "contentLength">,
+  dated: Dated,
+): BlobProperties {
+  const infinite = leaseDuration === "infinite";
+  return { leaseState, infinite, metadata, etag, contentLength, unchangedMs: leastAgeMs(dated) };
 }
 
 function checkedLease<T extends { readonly leaseId?: string }>(lease: BlobLeaseClient, reply: T): T {

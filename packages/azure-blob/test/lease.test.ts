@@ -43,6 +43,7 @@ describe("a lease of a blob", () => {
       transfer: { drain: "remaining-lease" },
       storeClock: undefined,
       reservation: { toleranceMs: 2_000 },
+      list: true,
     });
     expect(a.store.records).toBe(a.store.records);
   });

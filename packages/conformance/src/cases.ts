@@ -11,6 +11,7 @@ import { leading } from "./cases/leading.ts";
 import { leadingByOddClocks } from "./cases/leading-by-odd-clocks.ts";
 import { leadingThroughFaults } from "./cases/leading-through-faults.ts";
 import { lifting } from "./cases/lifting.ts";
+import { listing } from "./cases/listing.ts";
 import { losingMessages } from "./cases/losing-messages.ts";
 import { reading } from "./cases/reading.ts";
 import { spending } from "./cases/spending.ts";
@@ -24,6 +25,7 @@ export const everyCase: readonly Case[] = [
   ...expiring,
   ...administering,
   ...lifting,
+  ...listing,
   ...countingTerms,
   ...losingMessages,
   ...delayingMessages,

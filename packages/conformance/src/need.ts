@@ -8,7 +8,7 @@
  * - `watch`: a store that pushes; `transfer`: a store that can transfer the lease to a named candidate;
  * - `store-clock`: a store that can tell a process without a memory that a lease has expired, by itself or by its own clock;
  * - `reservation`: a store that knows when a reservation has ended; `occurrences`: a store that keeps the occurrences of a
- *   schedule;
+ *   schedule; `list`: a store that can list its elections;
  * - `record`: a store that keeps the record of an election without a leader. Readers get its last term, the next term is one
  *   more, and `minTerm` raises it.
  */
@@ -25,4 +25,5 @@ export type Need =
   | "store-clock"
   | "reservation"
   | "occurrences"
+  | "list"
   | "record";

@@ -44,6 +44,8 @@ export interface RequestFacts {
   readonly release: number;
   /** A read by a process that has read before. */
   readonly look: number;
+  /** A list that finds nothing, and one of three elections that are led. @defaultValue [1, 1] */
+  readonly list?: readonly [nothing: number, three: number] | undefined;
 }
 
 /** An empty service, and the time that it shares with its users. */

@@ -14,6 +14,7 @@ import {
   type Bar,
   type Lease,
   type LeaseRecord,
+  type ListedRecord,
   type PutOptions,
   type RecordStore,
   type StoredRecord,
@@ -552,6 +553,131 @@ export const mutants: readonly Mutant[] = [
     present?.termId === null && record.broken ? keeping("reservation", { ...record, broken: undefined }, present) : record,
   ),
 
+  // Mutants of lists.
+  lists(
+    "a list sends nothing",
+    "list-empty",
+    (list) => (prefix, options) =>
+      list(prefix, { ...options, request: (send) => send({ signal: new AbortController().signal }) }),
+  ),
+  lists(
+    "a list begins with a request in vain",
+    "list-empty",
+    (list) =>
+      async function* (prefix, options) {
+        await options.request(() => Promise.resolve());
+        yield* list(prefix, options);
+      },
+  ),
+  lists(
+    "a list takes a request for each entry",
+    "list-states",
+    (list) =>
+      async function* (prefix, options) {
+        for await (const entry of list(prefix, options)) {
+          await options.request(() => Promise.resolve());
+          yield entry;
+        }
+      },
+  ),
+  lists("a list leaves out elections without a leader", "list-states", (list) =>
+    filtered(list, ({ stored }) => (stored.data as Partial<LeaseRecord>).termId !== null),
+  ),
+  lists(
+    "a list ends with its first page",
+    "list-pages",
+    (list) =>
+      async function* (prefix, options) {
+        let left = options.pageSize;
+        for await (const entry of list(prefix, options)) {
+          yield entry;
+          left -= 1;
+          if (left === 0) return;
+        }
+      },
+  ),
+  lists(
+    "a page begins with the last entry of the one before",
+    "list-pages",
+    (list) =>
+      async function* (prefix, options) {
+        let count = 0;
+        for await (const entry of list(prefix, options)) {
+          count += 1;
+          if (count === options.pageSize) yield entry;
+          yield entry;
+        }
+      },
+  ),
+  lists("a prefix is a pattern", "list-prefix", (list) =>
+    filteredByPrefix(list, (prefix) => {
+      const escaped = prefix.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+      const pattern = new RegExp(`^${escaped.replaceAll("%", ".*").replaceAll("_", ".")}`, "us");
+      return (name) => pattern.test(name);
+    }),
+  ),
+  lists("a prefix is compared without case", "list-prefix", (list) =>
+    filteredByPrefix(list, (prefix) => (name) => name.toLowerCase().startsWith(prefix.toLowerCase())),
+  ),
+  lists("a prefix is composed", "list-prefix", (list) =>
+    filteredByPrefix(list, (prefix) => (name) => name.normalize("NFC").startsWith(prefix.normalize("NFC"))),
+  ),
+  lists("a list ends at the prefix and U+FFFF", "list-prefix", (list) =>
+    filteredByPrefix(
+      list,
+      (prefix) => (name) => name.startsWith(prefix) && Buffer.compare(Buffer.from(name), Buffer.from(`${prefix}\uffff`)) < 0,
+    ),
+  ),
+  lists("a prefix is heeded in no way", "list-prefix", (list) => filteredByPrefix(list, () => () => true)),
+  lists("a list finds no names that a document's id cannot have", "list-prefix", (list) =>
+    filtered(list, ({ election }) => !/^(\.{1,2}|__.*__)$/.test(election)),
+  ),
+  lists("a list leaves out what is foreign", "list-foreign", (list) =>
+    filtered(list, ({ stored }) => (stored.data as Partial<LeaseRecord>).schema === RECORD_SCHEMA),
+  ),
+  behaves("a list fails at what is foreign", "list-foreign", (store) => ({
+    async *list(prefix, options) {
+      for await (const entry of store.list(prefix, options)) {
+        if (entry.state === "foreign") await store.read(entry.election);
+        yield entry;
+      }
+    },
+  })),
+  mutant("a list has occurrences", "list-occurrences", { listsOccurrences: true }),
+  behaves("a list does not heed its signal", "list-abort", (store) => ({
+    list: (prefix, options) => store.list(prefix, { timeoutMs: options?.timeoutMs }),
+  })),
+  behaves("a list heeds its signal at its requests alone", "list-abort", (store) => ({
+    async *list(prefix, options) {
+      options?.signal?.throwIfAborted();
+      yield* store.list(prefix, { timeoutMs: options?.timeoutMs });
+    },
+  })),
+  behaves("a list leaves its listener behind", "list-abort", (store) => ({
+    list: (prefix, options) => {
+      options?.signal?.addEventListener("abort", () => undefined);
+      return store.list(prefix, options);
+    },
+  })),
+  behaves("a list that fails looks empty", "list-unanswered", (store) => ({
+    async *list(prefix, options) {
+      try {
+        yield* store.list(prefix, options);
+      } catch (error) {
+        if (!isStoreError(error)) throw error;
+      }
+    },
+  })),
+  behaves("a list by a bad prefix is empty", "list-refused", (store) => ({
+    list: (prefix, options) => {
+      try {
+        return store.list(prefix, options);
+      } catch {
+        return (async function* (): AsyncGenerator<never> {})();
+      }
+    },
+  })),
+
   // Mutants of occurrences.
   writes("that an occurrence is done is forgotten", "occurrence-done", ({ done: _, ...record }) => record),
   writes("an attempt has the number of the one before", "occurrence-failed", (record, present) =>
@@ -572,11 +698,13 @@ export const mutants: readonly Mutant[] = [
 type Get = (election: string) => Promise<StoredRecord | undefined>;
 type Put = RecordStore["put"];
 type Watch = NonNullable<RecordStore["watch"]>;
+type List = NonNullable<RecordStore["list"]>;
 
 interface Changes {
   readonly get?: (get: Get) => Get;
   readonly put?: (put: Put, get: Get) => Put;
   readonly watch?: (watch: Watch) => Watch;
+  readonly list?: (list: List) => List;
 }
 
 function mutant(name: string, caughtBy: string, options: RecordServiceOptions): Mutant {
@@ -657,6 +785,23 @@ function named(name: string, fold: (election: string) => string, caughtBy = "nam
   });
 }
 
+/** Returns a mutant with a wrong list. */
+function lists(name: string, caughtBy: string, list: (list: List) => List): Mutant {
+  return wrong(name, caughtBy, { list });
+}
+
+/** Returns a list of the records that pass the test. */
+function filtered(list: List, passes: (record: ListedRecord) => boolean): List {
+  return async function* (prefix, options) {
+    for await (const entry of list(prefix, options)) if (passes(entry)) yield entry;
+  };
+}
+
+/** Returns a list of the records whose names pass the test of the prefix. */
+function filteredByPrefix(list: List, testOf: (prefix: string) => (name: string) => boolean): List {
+  return (prefix, options) => filtered(list, ({ election }) => testOf(prefix)(election))("", options);
+}
+
 /** Returns a mutant with wrong calls. */
 function behaves(
   name: string,
@@ -696,6 +841,7 @@ function whole(store: LeaseStore): LeaseStore {
     release: (lease, limits) => store.release(lease, limits),
     read: (election, options) => store.read(election, options),
     check: (options) => store.check(options),
+    list: (prefix, options) => store.list(prefix, options),
     nextLookMs: (election, retryPeriodMs) => store.nextLookMs(election, retryPeriodMs),
     break: (election, options) => store.break(election, options),
     transfer: (election, to, options) => store.transfer(election, to, options),
@@ -706,17 +852,19 @@ function whole(store: LeaseStore): LeaseStore {
   };
 }
 
-function changed(records: RecordStore, { get, put, watch }: Changes): RecordStore {
+function changed(records: RecordStore, { get, put, watch, list }: Changes): RecordStore {
   const signal = new AbortController().signal;
   const plainGet: Get = (election) => records.get(election, { signal, consistent: true });
   const plainPut: Put = (election, record, options) => records.put(election, record, options);
   const plainWatch: Watch | undefined = records.watch && ((election, options) => records.watch?.(election, options) as never);
+  const plainList: List | undefined = records.list && ((prefix, options) => records.list?.(prefix, options) as never);
   const changedGet = get?.(plainGet) ?? plainGet;
   return {
     name: records.name,
     capabilities: records.capabilities,
     get: (election) => changedGet(election),
     put: put?.(plainPut, plainGet) ?? plainPut,
+    ...(plainList ? { list: list?.(plainList) ?? plainList } : {}),
     ...(plainWatch ? { watch: watch?.(plainWatch) ?? plainWatch } : {}),
   };
 }

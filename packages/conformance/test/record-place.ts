@@ -8,6 +8,8 @@ import {
   type PutOptions,
   type PutOutcome,
   type GetOptions,
+  type ListedRecord,
+  type ListRecordsOptions,
   type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
@@ -22,6 +24,7 @@ export interface RecordServiceOptions {
   readonly showsUndurable?: boolean;
   /** Decides which writes are carried out although their condition does not hold. */
   readonly ignoresVersion?: ((record: LeaseRecord, present: LeaseRecord, ifVersion: string | undefined) => boolean) | undefined;
+  readonly listsOccurrences?: boolean;
   /** Changes the record store of a process. */
   readonly records?: ((records: RecordStore, clock: Clock) => RecordStore) | undefined;
   /** Changes the store of a process. */
@@ -31,6 +34,8 @@ export interface RecordServiceOptions {
 }
 
 const MAX_VALUE_BYTES = 1_024;
+/** Stands between an election and its occurrence. No name has it. */
+const BELOW = "\0";
 
 /** A place with a record service in this process, on a virtual clock, and with a network that can fail. */
 export class RecordPlace implements TestEnvironment {
@@ -109,7 +114,7 @@ export class RecordPlace implements TestEnvironment {
 
 /** Returns the same service, for the occurrences of one election. */
 function placedBelow(service: RecordStore, election: string): RecordStore {
-  const place = (id: string): string => `${election} ${id}`;
+  const place = (id: string): string => `${election}${BELOW}${id}`;
   return {
     name: service.name,
     capabilities: service.capabilities,
@@ -137,6 +142,7 @@ class RecordService implements RecordStore {
   readonly #changes = new EventTarget();
   readonly #ignoresVersion: RecordServiceOptions["ignoresVersion"];
   readonly #pushesAll: boolean;
+  readonly #listsOccurrences: boolean;
   #writes = 0;
 
   constructor(clock: VirtualClock, options: RecordServiceOptions) {
@@ -145,11 +151,28 @@ class RecordService implements RecordStore {
     this.#ignoresVersion = ignoresVersion;
     this.capabilities = { maxValueBytes: MAX_VALUE_BYTES, fence: "atomic", storeClock, showsUndurable };
     this.#pushesAll = pushes === "every-write";
+    this.#listsOccurrences = options.listsOccurrences === true;
     if (pushes) this.watch = (election, { signal }) => this.#watch(election, signal);
   }
 
   get(election: string): Promise<StoredRecord | undefined> {
     return Promise.resolve(this.#stored(election));
+  }
+
+  async *list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    for (let from = 0; ; from += pageSize) {
+      const names = await request(() => Promise.resolve(this.#names(prefix).slice(from, from + pageSize)));
+      for (const election of names) {
+        const stored = this.#stored(election);
+        if (stored) yield { election, stored };
+      }
+      if (names.length < pageSize) return;
+    }
+  }
+
+  #names(prefix: string): readonly string[] {
+    const names = [...this.#entries.keys()].filter((name) => name.startsWith(prefix));
+    return this.#listsOccurrences ? names : names.filter((name) => !name.includes(BELOW));
   }
 
   put(election: string, record: LeaseRecord, { ifVersion, fence }: PutOptions): Promise<PutOutcome> {
@@ -229,6 +252,11 @@ class Network implements RecordStore, Faults {
 
   get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
     return this.#send(() => this.#service.get(election, options));
+  }
+
+  list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncIterable<ListedRecord> {
+    const sending: ListRecordsOptions["request"] = async (send) => await request((options) => this.#send(() => send(options)));
+    return this.#service.list?.(prefix, { pageSize, request: sending }) ?? nothing();
   }
 
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {

@@ -33,6 +33,7 @@ export type { ClaimedKey, ClaimedOccurrence } from "./occurrences/occurrence.ts"
 // Metrics.
 // The store, as a user sees it.
 export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
+export type { ListedElection, ListOptions } from "./store/listing.ts";
 export type { LeaseStoreCapabilities } from "./store/capabilities.ts";
 export type {
   BreakOptions,

@@ -19,6 +19,7 @@ export type {
 } from "./store/lease-store.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
 export { cannotPause } from "./store/cannot-pause.ts";
+export { cannotList, checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/listing.ts";
 export { blockerOf, mayAcquire, type Claims } from "./store/blocker.ts";
 export type { Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
@@ -37,6 +38,8 @@ export {
   RECORD_SCHEMA,
   type Fence,
   type GetOptions,
+  type ListedRecord,
+  type ListRecordsOptions,
   type LeaseRecord,
   type PutOptions,
   type PutOutcome,

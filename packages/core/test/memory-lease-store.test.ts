@@ -75,6 +75,7 @@ describe("MemoryLeaseStore", () => {
       transfer: { drain: "full" },
       repair: true,
       pause: true,
+      list: true,
       storeClock: { toleranceMs: 0, exact: true },
       reservation: { toleranceMs: 0 },
     });

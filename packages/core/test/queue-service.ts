@@ -3,9 +3,11 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListOptions,
   type StoreErrorCode,
 } from "@leasehold/core";
 import {
+  cannotList,
   instantOf,
   type AcquireOutcome,
   type AcquireRequest,
@@ -231,6 +233,10 @@ export class QueueLeaseStore implements LeaseStore {
 
   repair(): Promise<never> {
     return Promise.reject(new Error("A queue has no terms to repair."));
+  }
+
+  list(prefix: string = "", options: ListOptions = {}): never {
+    return cannotList(this.name, prefix, options);
   }
 
   transfer(): Promise<never> {

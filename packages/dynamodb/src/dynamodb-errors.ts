@@ -38,7 +38,7 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_UNAUTHENTICATED: " Give the process a role, or name a profile (AWS_PROFILE); the machine's clock must be right, too.",
   STORE_DENIED:
-    " Candidates need dynamodb:GetItem and dynamodb:UpdateItem on the table (and dynamodb:ConditionCheckItem for fenced writes); observers, dynamodb:GetItem.",
+    " Candidates need dynamodb:GetItem and dynamodb:UpdateItem on the table (and dynamodb:ConditionCheckItem for fenced writes); observers, dynamodb:GetItem; list() needs dynamodb:Scan.",
   STORE_MISSING: " Deploy the table first, or call createTable() in development; check the region, too.",
 };
 

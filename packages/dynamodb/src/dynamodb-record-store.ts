@@ -1,10 +1,12 @@
-import { GetItemCommand, UpdateItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
+import { GetItemCommand, ScanCommand, UpdateItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import {
   IMPOSSIBLE_VERSION,
   type StoreWarnings,
   type GetOptions,
   type Interval,
   type LeaseRecord,
+  type ListedRecord,
+  type ListRecordsOptions,
   type PutOptions,
   type PutOutcome,
   type RecordStore,
@@ -12,7 +14,7 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_NAME } from "./dynamodb-errors.ts";
-import { keyAttributes, stored, updateOf, type ItemKey, type Timestamps } from "./schema.ts";
+import { keyAttributes, leasesBeginning, PARTITION_KEY, stored, updateOf, type ItemKey, type Timestamps } from "./schema.ts";
 import type { LeaseTable } from "./lease-table.ts";
 import { isConditionFailed } from "./requests.ts";
 import { TOLERANCE_MS } from "./clock.ts";
@@ -47,6 +49,7 @@ export class DynamoDBRecordStore implements RecordStore {
     storeClock: { toleranceMs: LATENESS_MS, exact: false },
   };
   readonly warnings: StoreWarnings;
+  readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: LeaseTable;
   readonly #place: RecordLocation;
   #shown = 0;
@@ -55,6 +58,7 @@ export class DynamoDBRecordStore implements RecordStore {
     this.warnings = table.fitness.warnings;
     this.#table = table;
     this.#place = place;
+    if (place.retentionMs === undefined) this.list = (prefix, options) => this.#list(prefix, options);
   }
 
   async get(election: string, { consistent, signal }: GetOptions): Promise<StoredRecord | undefined> {
@@ -94,6 +98,28 @@ export class DynamoDBRecordStore implements RecordStore {
       if (error.Item) fitness.sawItem(error.Item);
       return { stored: false, ...(error.Item ? { current: stored(error.Item, time.bounds()) } : {}) };
     }
+  }
+
+  /**
+   * Scans the whole table, because each election has a partition of its own. A request reads `pageSize` items, occurrences among
+   * them, and returns the leases. Small pages keep a large table from using up its read capacity at once.
+   */
+  async *#list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    const { name, requests, time, fitness } = this.#table;
+    const label = { operation: "list", election: prefix, writes: false };
+    let from: Record<string, AttributeValue> | undefined;
+    do {
+      const page = { TableName: name, Limit: pageSize, ExclusiveStartKey: from, ...leasesBeginning(prefix) };
+      const { Items = [], LastEvaluatedKey } = await request(
+        async ({ signal }) => await requests.send(new ScanCommand(page), label, signal),
+      );
+      const now = time.bounds();
+      for (const item of Items) {
+        fitness.sawItem(item);
+        yield { election: item[PARTITION_KEY]?.S ?? "", stored: stored(item, now) };
+      }
+      from = LastEvaluatedKey;
+    } while (from);
   }
 
   /**

@@ -5,6 +5,8 @@ import { convertToAttr, unmarshall } from "@aws-sdk/util-dynamodb";
 /** The names of a table's keys. Both are strings. */
 export const PARTITION_KEY = "election";
 export const SORT_KEY = "entry";
+/** The sort key of every lease. */
+const LEASE_ENTRY = "lease";
 
 /** An item's key. An election's partition has its lease, and the occurrences of its schedule. */
 export interface ItemKey {
@@ -35,7 +37,27 @@ export interface Timestamps {
 type Item = Record<string, AttributeValue>;
 
 export function leaseKey(election: string): ItemKey {
-  return { [PARTITION_KEY]: election, [SORT_KEY]: "lease" };
+  return { [PARTITION_KEY]: election, [SORT_KEY]: LEASE_ENTRY };
+}
+
+/** Returns the filter of a scan for the leases of the elections whose names begin with `prefix`. */
+export function leasesBeginning(prefix: string): {
+  readonly FilterExpression: string;
+  readonly ExpressionAttributeNames: Record<string, string>;
+  readonly ExpressionAttributeValues: Item;
+} {
+  const isLease = {
+    FilterExpression: "#entry = :lease",
+    ExpressionAttributeNames: { "#entry": SORT_KEY },
+    ExpressionAttributeValues: { ":lease": { S: LEASE_ENTRY } },
+  };
+  // The service refuses a comparison with an empty text.
+  if (prefix === "") return isLease;
+  return {
+    FilterExpression: `${isLease.FilterExpression} AND begins_with(#election, :prefix)`,
+    ExpressionAttributeNames: { ...isLease.ExpressionAttributeNames, "#election": PARTITION_KEY },
+    ExpressionAttributeValues: { ...isLease.ExpressionAttributeValues, ":prefix": { S: prefix } },
+  };
 }
 
 /** Returns an occurrence's key. The prefix keeps an occurrence of any name from being taken for the lease. */

@@ -79,6 +79,7 @@ test("without a client it makes one", () => {
     transfer: { drain: "full" },
     repair: true,
     pause: true,
+    list: true,
     storeClock: { toleranceMs: 4_000, exact: false },
     reservation: { toleranceMs: 4_000 },
   });

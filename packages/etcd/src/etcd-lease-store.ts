@@ -8,6 +8,8 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListedElection,
+  type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -20,6 +22,7 @@ import {
   type OccurrenceOptions,
   cannotPause,
   Administration,
+  checkList,
   checkName,
   checkTerm,
   checkValue,
@@ -48,6 +51,7 @@ import { fenceOf } from "./fence.ts";
 import { Holdings } from "./holding.ts";
 import { watchHolding } from "./holding-watch.ts";
 import { ElectionKeys } from "./keys.ts";
+import { listElections } from "./listing.ts";
 import { resolveOptions, type EtcdLeaseStoreOptions } from "./options.ts";
 import type { StoreParts } from "./parts.ts";
 import { probe } from "./probe.ts";
@@ -94,10 +98,12 @@ export class EtcdLeaseStore implements LeaseStore {
     maxValueBytes: MAX_VALUE_BYTES,
     fence: "atomic",
     transfer: undefined,
+    list: true,
     // The server ends expired leases twice a second; their keys are gone one request later.
     storeClock: { toleranceMs: 1_000, exact: true },
   };
   readonly clock: Clock;
+  readonly #prefix: string;
   readonly #parts: StoreParts;
   readonly #administration: Administration;
   readonly #retentions = new Map<number, Retention>();
@@ -109,6 +115,7 @@ export class EtcdLeaseStore implements LeaseStore {
     const cluster = new Cluster();
     const requests = new EtcdRequests(transport, clock, cluster);
     this.clock = clock;
+    this.#prefix = prefix;
     this.#parts = {
       clock,
       cluster,
@@ -155,6 +162,13 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   /** Returns one lease or a little less, also while etcd pushes, because a watch may lose events. */
+  /** Lists the elections that have candidates: etcd keeps nothing of others. */
+  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
+    checkList(prefix, options);
+    const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
+    return listElections(this.#parts, this.#prefix, prefix, { timeoutMs, signal });
+  }
+
   nextLookMs(election: string, retryPeriodMs: number): number {
     const { reader } = this.#parts;
     const waitMs = (reader.lastLeaseMs(election) ?? retryPeriodMs) * (0.8 + this.clock.random() / 5);

@@ -2,7 +2,7 @@ import { ConfigurationError } from "@leasehold/core";
 import { below, type KeyRange } from "./wire.ts";
 
 /** The prefix of keys that only Leasehold uses, away from Go's elections. */
-const OWN = ".leasehold/";
+export const OWN = ".leasehold/";
 
 /**
  * The keys of one election. A candidate's key is that of Go's `concurrency.Election`: the election's name, a slash, and the lease
@@ -83,6 +83,16 @@ export class OccurrenceKeys {
   mark(occurrence: string, nonce: string, durationMs: number): string {
     return `${this.#prefix}marks/${encoded(occurrence)}/${encoded(nonce)}/${durationMs}`;
   }
+}
+
+/**
+ * Returns the election of a candidate's key, without the store's prefix: what stands before the last slash. After it stands the
+ * lease that the key is on. Returns `undefined` for any other key.
+ */
+export function candidateKeyOf(key: string, lease: string): string | undefined {
+  const slash = key.lastIndexOf("/");
+  const hex = key.slice(slash + 1);
+  return slash > 0 && /^[0-9a-f]{1,16}$/.test(hex) && leaseNumber(hex) === lease ? key.slice(0, slash) : undefined;
 }
 
 /** Returns the last part of a key. */

@@ -4,6 +4,8 @@ import type { Json } from "./transport.ts";
 /** A key as a range shows it. */
 export interface KeyValue {
   readonly key: string;
+  /** The bytes of the key, as base64. Another program's key may be no text. */
+  readonly rawKey: string;
   readonly value: string;
   /**
    * The store's revision at which the key was created. The store's revision rises with every write; this one stays while the key
@@ -85,6 +87,11 @@ export function ranging(range: KeyRange, options: Json = {}): Json {
 /** Limits a range to its oldest key. */
 export const OLDEST: Json = { sort_target: "CREATE", sort_order: "ASCEND", limit: "1" };
 
+/** Returns a read of the first keys in a range, in their order and without their values. The bounds are base64. */
+export function keysFrom(key: string, rangeEnd: string, limit: number): Json {
+  return { request_range: { key, range_end: rangeEnd, limit: String(limit), keys_only: true } };
+}
+
 export function putting(key: string, value: string, lease: string): Json {
   return { request_put: { key: bytes(key), value: bytes(value), lease } };
 }
@@ -96,6 +103,7 @@ export function deleting(key: string): Json {
 export function keyValue(given: Json): KeyValue {
   return {
     key: textOf(given["key"]),
+    rawKey: typeof given["key"] === "string" ? given["key"] : "",
     value: textOf(given["value"]),
     createRevision: revisionOf(given["create_revision"]),
     modRevision: revisionOf(given["mod_revision"]),

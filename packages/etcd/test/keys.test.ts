@@ -8,7 +8,7 @@ const KEYS = new ElectionKeys("p/", "e");
 const INFO = { schema: 1, candidateId: "a", leaseDurationMs: 5_000, published: false } as const;
 
 function candidate(hex: string, createRevision: number, value = hex): KeyValue {
-  return { key: `p/e/${hex}`, value, createRevision, modRevision: 99, lease: "31" };
+  return { key: `p/e/${hex}`, rawKey: "", value, createRevision, modRevision: 99, lease: "31" };
 }
 
 function beside(part: string, hex: string, value: object): KeyValue {
@@ -105,7 +105,7 @@ describe("the durations that a process may wait after a record", () => {
 
 describe("a reply of etcd's gateway", () => {
   it("omits empty and zero values", () => {
-    const nothing = { key: "", value: "", createRevision: 0, modRevision: 0, lease: "0" };
+    const nothing = { key: "", rawKey: "", value: "", createRevision: 0, modRevision: 0, lease: "0" };
     expect(keyValue({})).toEqual(nothing);
     expect(keyValue({ key: 5, value: null, lease: 31, create_revision: "0" })).toEqual(nothing);
     expect(rangesOf({})).toEqual([]);

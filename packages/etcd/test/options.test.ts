@@ -79,6 +79,7 @@ describe("an EtcdLeaseStore", () => {
       maxValueBytes: 65_536,
       fence: "atomic",
       transfer: undefined,
+      list: true,
       storeClock: { toleranceMs: 1_000, exact: true },
     });
   });

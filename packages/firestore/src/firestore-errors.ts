@@ -49,7 +49,7 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_UNAUTHENTICATED:
     " Give the process a service account, or run `gcloud auth application-default login` on your own machine.",
   STORE_DENIED:
-    " Candidates need datastore.entities.get, .create and .update (the role Datastore User has them); observers, datastore.entities.get.",
+    " Candidates need datastore.entities.get, .create and .update (the role Datastore User has them); observers, datastore.entities.get; list() needs datastore.entities.list, too.",
   STORE_MISSING: " Create the database first, or name the right one: databaseId in the settings of Firestore.",
 };
 

@@ -5,6 +5,8 @@ import {
   type Fence,
   type GetOptions,
   type LeaseRecord,
+  type ListedRecord,
+  type ListRecordsOptions,
   type PutOptions,
   type PutOutcome,
   type RecordStore,
@@ -20,7 +22,7 @@ import { ListenerRenewal } from "./listener-renewal.ts";
 import { FIELD_MASK, fieldsOf, stored, updateTimeOf, writtenVersion } from "./schema.ts";
 import { ReconnectWarnings } from "./slow-reconnect.ts";
 import { FirestoreRequests, type Write } from "./requests.ts";
-import type { Paths } from "./paths.ts";
+import { idRanges, nameOf, type IdRange, type Paths } from "./paths.ts";
 import { decodeFields, encodeFields, nanosOf, type WireTime } from "./wire.ts";
 
 /** The time for which an occurrence is kept beyond its retention. No commit is under way for that long. */
@@ -57,6 +59,7 @@ export class FirestoreRecordStore implements RecordStore {
   readonly #retentionMs: number | undefined;
   readonly #renewal: ListenerRenewal;
   readonly watch?: NonNullable<RecordStore["watch"]>;
+  readonly list?: NonNullable<RecordStore["list"]>;
 
   constructor(firestore: Firestore, paths: Paths, { retentionMs, clock }: FirestoreRecordStoreOptions) {
     this.warnings = new ReconnectWarnings(firestore);
@@ -66,7 +69,9 @@ export class FirestoreRecordStore implements RecordStore {
     this.#time = new FirestoreClock(clock);
     this.#retentionMs = retentionMs;
     this.#renewal = new ListenerRenewal(clock ?? systemClock);
-    if (retentionMs === undefined) this.watch = (election, options) => this.#watch(election, options);
+    if (retentionMs !== undefined) return;
+    this.watch = (election, options) => this.#watch(election, options);
+    this.list = (prefix, options) => this.#list(prefix, options);
   }
 
   async get(election: string, { signal }: Pick<GetOptions, "signal">): Promise<StoredRecord | undefined> {
@@ -102,6 +107,30 @@ export class FirestoreRecordStore implements RecordStore {
       if (before) updateTime = await commit({ currentDocument: { updateTime: before } });
     }
     return updateTime ? { stored: true, version: writtenVersion(updateTime, ifVersion, keepsNonce) } : { stored: false };
+  }
+
+  async *#list(prefix: string, options: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    for (const range of idRanges(prefix)) yield* this.#listRange(prefix, range, options);
+  }
+
+  /** Lists the documents of a range, one query a page. */
+  async *#listRange(prefix: string, range: IdRange, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    const { collection } = this.#paths;
+    for (let rest = range; ;) {
+      const { documents, readTime } = await request(
+        async ({ signal }) => await this.#calls.query(prefix, collection, rest, pageSize, signal),
+      );
+      let after = "";
+      for (const { name, fields, updateTime } of documents) {
+        after = name.slice(name.lastIndexOf("/") + 1);
+        const election = nameOf(after);
+        // Other programs' documents, and elections whose encoded names begin as the prefix does.
+        if (!election?.startsWith(prefix)) continue;
+        yield { election, stored: stored(decodeFields(fields), nanosOf(updateTime), nanosOf(readTime)) };
+      }
+      if (documents.length < pageSize) return;
+      rest = { after, end: range.end };
+    }
   }
 
   /**

@@ -1,4 +1,18 @@
 import { ConfigurationError } from "@leasehold/core";
+import { endOfPrefix } from "@leasehold/core/provider";
+
+/** A range of the ids of one collection. An absent bound is none. */
+export interface IdRange {
+  /** The least id, if it exists. */
+  readonly from?: string | undefined;
+  /** The id before the first one: the last of the page before. */
+  readonly after?: string | undefined;
+  /** The first id above the range. */
+  readonly end?: string | undefined;
+}
+
+/** Ids that Firestore reserves. */
+const RESERVED = /^(\.{1,2}|__.*__)$/;
 
 /** The paths of the documents of elections, or of one election's occurrences. */
 export class Paths {
@@ -14,6 +28,11 @@ export class Paths {
       );
     }
     this.#collection = collection;
+  }
+
+  /** The path of the collection. */
+  get collection(): string {
+    return this.#collection;
   }
 
   record(name: string): string {
@@ -34,6 +53,35 @@ export class Paths {
    */
   occurrences(election: string): Paths {
     return new Paths(`${this.record(election)}/ticks`);
+  }
+}
+
+/**
+ * Returns the ranges of ids that have the documents of all names with this prefix. They may have others, too. An id whose first
+ * character is encoded because Firestore reserves it lies in a range of its own.
+ */
+export function idRanges(prefix: string): readonly IdRange[] {
+  const encoded = encodeURIComponent(prefix);
+  if (encoded === "") return [{}];
+  const prefixes = [encoded];
+  if (/^\.{1,2}$/.test(encoded)) prefixes.push(encoded.replaceAll(".", "%2E"));
+  if (/^_(_|$)/.test(encoded)) prefixes.push(`%5F${encoded.slice(1)}`);
+  return prefixes.map((each) => ({ from: boundOf(each), end: boundOf(endOfPrefix(each) ?? "") }));
+}
+
+/** Returns the bound in a form that Firestore takes as an id. No document's id lies between the two. */
+function boundOf(bound: string): string {
+  const id = bound.replace(/\/$/, "0");
+  return RESERVED.test(id) ? `${id}!` : id;
+}
+
+/** Returns the name for which a document has this id; `undefined` if no name has it. */
+export function nameOf(id: string): string | undefined {
+  try {
+    const name = decodeURIComponent(id);
+    return documentId(name) === id ? name : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Firestore } from "@google-cloud/firestore";
 import { ConfigurationError } from "@leasehold/core";
 import { isConditionFailed, toStoreError } from "./firestore-errors.ts";
+import type { IdRange } from "./paths.ts";
 import type { WireFields, WireTime } from "./wire.ts";
 
 /** A document in the form of the wire protocol. */
@@ -23,6 +24,17 @@ export interface WireReading {
   readonly readTime: WireTime;
 }
 
+/** The documents of one page, and the time of the read by Firestore's clock. */
+export interface WirePage {
+  /** `name` is the full name of the document. */
+  readonly documents: ReadonlyArray<WireDocument & { readonly name: string }>;
+  readonly readTime: WireTime;
+}
+
+interface QueryReply {
+  readonly document?: (WireDocument & { readonly name: string }) | null;
+  readonly readTime?: WireTime | null;
+}
 interface CommitReply {
   readonly writeResults?: readonly { readonly updateTime?: WireTime | null }[] | null;
 }
@@ -32,6 +44,9 @@ interface ReadReply {
   readonly readTime?: WireTime | null;
 }
 
+/** The methods whose reply is a stream. */
+type Streamed = "batchGetDocuments" | "runQuery";
+
 /** The generated client of the API, on which the SDK is built. */
 interface ApiClient {
   /** Gets the credentials. Each later call returns the first result again, even a rejection. */
@@ -39,9 +54,10 @@ interface ApiClient {
   /** The stored result of `initialize`. */
   firestoreStub?: Promise<unknown> | undefined;
   /** True if the client honours the setting by which streams are retried like other calls. Versions before 7.9 do not know it. */
-  readonly descriptors?: { readonly stream?: { readonly batchGetDocuments?: { readonly gaxStreamingRetries?: boolean } } };
+  readonly descriptors?: { readonly stream?: Partial<Record<Streamed, { readonly gaxStreamingRetries?: boolean }>> };
   commit(request: object, options: object): Promise<readonly [CommitReply]>;
   batchGetDocuments(request: object, options: object): NodeJS.ReadableStream & { cancel(): void };
+  runQuery(request: object, options: object): NodeJS.ReadableStream & { cancel(): void };
 }
 
 /**
@@ -103,6 +119,39 @@ export class FirestoreRequests {
   }
 
   /**
+   * Reads at most `limit` documents of a collection, in the order of their ids.
+   * @param prefix the prefix of the list, for messages.
+   * @throws {StoreError} for every failure.
+   */
+  async query(prefix: string, collection: string, range: IdRange, limit: number, signal: AbortSignal): Promise<WirePage> {
+    return await this.#call("list", prefix, signal, async (client, options) => {
+      const documents: (WireDocument & { readonly name: string })[] = [];
+      const names = (id: string): string => this.#nameOf(`${collection}/${id}`);
+      const parent = this.#nameOf(collection).split("/").slice(0, -1).join("/");
+      const request = { parent, structuredQuery: queryOf(collection, range, limit, names) };
+      const stream = client.runQuery(request, options);
+      const onAbort = (): void => stream.cancel();
+      signal.addEventListener("abort", onAbort, { once: true });
+      try {
+        return await new Promise<WirePage>((resolve, reject) => {
+          let readAt: WireTime | undefined;
+          stream.on("data", ({ document, readTime }: QueryReply) => {
+            if (document) documents.push(document);
+            readAt = readTime ?? readAt;
+          });
+          stream.on("error", reject);
+          stream.on("end", () => {
+            if (readAt) resolve({ documents, readTime: readAt });
+            else reject(new Error("the reply has no read time"));
+          });
+        });
+      } finally {
+        signal.removeEventListener("abort", onAbort);
+      }
+    });
+  }
+
+  /**
    * Commits all writes, or none. Returns the update time of the first document; `undefined` if a precondition did not hold.
    * @throws {StoreError} for every failure.
    */
@@ -134,14 +183,13 @@ export class FirestoreRequests {
    * Returns options that turn off the retries of streams. The SDK has two ways to retry them, and each refuses the options of the
    * other.
    */
-  #readOptions({ descriptors }: ApiClient): object {
-    const method = "batchGetDocuments";
-    if (descriptors?.stream?.batchGetDocuments?.gaxStreamingRetries) return this.#firestore.createCallOptions(method, NEVER);
+  #readOptions({ descriptors }: ApiClient, method: Streamed): object {
+    if (descriptors?.stream?.[method]?.gaxStreamingRetries) return this.#firestore.createCallOptions(method, NEVER);
     return { ...this.#firestore.createCallOptions(method), retryRequestOptions: NO_STREAM_RETRIES };
   }
 
   async #call<T>(
-    operation: "get" | "put" | "watch",
+    operation: "get" | "list" | "put" | "watch",
     election: string,
     signal: AbortSignal,
     send: (client: ApiClient, options: object) => Promise<T>,
@@ -154,12 +202,31 @@ export class FirestoreRequests {
         await initialized(client);
         signal.throwIfAborted();
         isSent = true;
-        return await send(client, writes ? this.#firestore.createCallOptions("commit", NEVER) : this.#readOptions(client));
+        const method = operation === "list" ? "runQuery" : "batchGetDocuments";
+        return await send(
+          client,
+          writes ? this.#firestore.createCallOptions("commit", NEVER) : this.#readOptions(client, method),
+        );
       });
     } catch (error) {
       throw toStoreError(error, operation, election, writes && isSent);
     }
   }
+}
+
+/** Returns a query for the documents of a collection whose ids are in the range. `nameOf` returns the full name of an id. */
+function queryOf(collection: string, range: IdRange, limit: number, nameOf: (id: string) => string): object {
+  const field = { fieldPath: "__name__" };
+  const bounds = { GREATER_THAN_OR_EQUAL: range.from, GREATER_THAN: range.after, LESS_THAN: range.end };
+  const filters = Object.entries(bounds).flatMap(([op, id]) =>
+    id === undefined ? [] : [{ fieldFilter: { field, op, value: { referenceValue: nameOf(id) } } }],
+  );
+  return {
+    from: [{ collectionId: collection.slice(collection.lastIndexOf("/") + 1) }],
+    ...(filters.length > 0 ? { where: { compositeFilter: { op: "AND", filters } } } : {}),
+    orderBy: [{ field, direction: "ASCENDING" }],
+    limit: { value: limit },
+  };
 }
 
 /** Makes a client get its credentials. Drops a stored failure, so that the next call tries again. */

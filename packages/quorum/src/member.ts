@@ -6,6 +6,7 @@ import {
   sendRequest,
   type Fence,
   type LeaseRecord,
+  type ListRecordsOptions,
   type PutOptions,
   type RecordStore,
   type StoredRecord,
@@ -69,6 +70,20 @@ export class Member {
     });
     if (refusal !== undefined) throw refusal as Error;
     return kept;
+  }
+
+  /** Returns the names of the member's records that begin with `prefix`. Its store must be able to list. */
+  async names(prefix: string, pageSize: number, { timeoutMs, signal }: MemberLimits): Promise<readonly string[]> {
+    const store = this.#place.place;
+    const request: ListRecordsOptions["request"] = async (send) => {
+      const options = { clock: this.#clock, store, election: prefix, operation: "list", writes: false, timeoutMs, signal };
+      return await sendRequest(options, (abandoned) => this.#named(() => send({ signal: abandoned, timeoutMs })));
+    };
+    const names: string[] = [];
+    await this.#watched(signal, async () => {
+      for await (const { election } of this.records.list?.(prefix, { pageSize, request }) ?? []) names.push(election);
+    });
+    return names;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { ConfigurationError, FencedError, UnsupportedError } from "@leasehold/core";
+import { ConfigurationError, FencedError, StoreError, UnsupportedError } from "@leasehold/core";
 import {
   type Clock,
   type StoreClock,
@@ -7,14 +7,18 @@ import {
   DEFAULT_REQUEST_TIMEOUT_MS,
   duration,
   fenceOfRecord,
+  ForeignRecordError,
   IMPOSSIBLE_VERSION,
   ExpiringMap,
   type Fenced,
   type GetOptions,
   type Journal,
   type LeaseRecord,
+  type ListedRecord,
+  type ListRecordsOptions,
   type PutOptions,
   type PutOutcome,
+  type RecordRequestOptions,
   type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
@@ -23,6 +27,7 @@ import type { Proposal } from "./member-state.ts";
 import { Member } from "./member.ts";
 import type { Chosen } from "./chosen.ts";
 import { callLimits, ROUND_TRIPS } from "./call-limits.ts";
+import { gather } from "./gather.ts";
 import { Register } from "./register.ts";
 import { Membership } from "./membership.ts";
 import { MARKER, ROSTER } from "./roster.ts";
@@ -48,6 +53,7 @@ const NOTE_BYTES = 2_048;
 export class QuorumRecordStore implements RecordStore {
   readonly name: string = "quorum";
   readonly capabilities: RecordStoreCapabilities;
+  readonly list?: NonNullable<RecordStore["list"]>;
   readonly #members: readonly Member[];
   readonly #clock: Clock;
   readonly #proposer: Proposer;
@@ -68,6 +74,8 @@ export class QuorumRecordStore implements RecordStore {
     this.#proposer = { id: clock.randomUuid(), lastRound: 0 };
     this.#membership = membership ?? new Membership(this.#members, this.#proposer, clock, journal);
     this.#registers = new ExpiringMap(clock);
+    if (this.#members.every(({ records }) => records.list !== undefined))
+      this.list = (prefix, options) => this.#list(prefix, options);
     const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
     this.capabilities = {
       maxValueBytes: Math.max(Math.min(...fits) - NOTE_BYTES, 0),
@@ -77,6 +85,47 @@ export class QuorumRecordStore implements RecordStore {
       roundTrips: ROUND_TRIPS,
       showsUndurable: this.#members.some(({ records }) => records.capabilities.showsUndurable) || undefined,
     };
+  }
+
+  /**
+   * Lists the names that a majority of the members has, merged, and then reads each election. A record that was stored is on a
+   * majority, so every majority has its name. All names are in memory meanwhile.
+   */
+  async *#list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    const names = await request(async (limits) => await this.#names(prefix, pageSize, limits));
+    for (const election of names) {
+      try {
+        const stored = await request(async (limits) => await this.get(election, { ...limits, consistent: false }));
+        if (stored) yield { election, stored };
+      } catch (error) {
+        if (!(error instanceof ForeignRecordError)) throw error;
+        yield { election, stored: { data: undefined, version: "" }, problem: error.problem };
+      }
+    }
+  }
+
+  async #names(prefix: string, pageSize: number, limits: RecordRequestOptions): Promise<ReadonlySet<string>> {
+    const { signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = limits;
+    const majority = Math.floor(this.#members.length / 2) + 1;
+    const requests = new Map(
+      this.#members.map((member) => [member.name, member.names(prefix, pageSize, { signal, timeoutMs })] as const),
+    );
+    const { answers, failures } = await gather(this.#clock, requests, timeoutMs, ({ size }) => size >= majority);
+    if (answers.size < majority) {
+      const [cause] = failures.values();
+      throw new StoreError(
+        "STORE_UNAVAILABLE",
+        `quorum: ${answers.size} of ${requests.size} members have listed; ${majority} must.`,
+        {
+          store: this.name,
+          operation: "list",
+          election: prefix,
+          mayHaveBeenApplied: false,
+          cause,
+        },
+      );
+    }
+    return new Set([...answers.values()].flat().filter((name) => name !== ROSTER && name !== MARKER));
   }
 
   /** Returns each member and whether it counts, as far as this process knows. */

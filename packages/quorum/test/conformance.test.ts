@@ -11,8 +11,15 @@ const MEMBERS = 3;
 runConformance({
   name: "quorum",
   leaseMs: 15_000,
-  // One request of the quorum itself. To each member, those of a read, a prepare and an accept, or of one of these.
-  requests: { acquire: 1 + 3 * MEMBERS, renew: 1 + MEMBERS, release: 1 + MEMBERS, look: 1 + MEMBERS },
+  // One request of the quorum itself. To each member, those of a read, a prepare and an accept, or of one of these. A list gets the
+  // names, and reads each election.
+  requests: {
+    acquire: 1 + 3 * MEMBERS,
+    renew: 1 + MEMBERS,
+    release: 1 + MEMBERS,
+    look: 1 + MEMBERS,
+    list: [1 + MEMBERS, 4 * (1 + MEMBERS)],
+  },
   lacks: {
     faults: IN_PROCESS,
     duplicates: IN_PROCESS,

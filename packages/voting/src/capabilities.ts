@@ -15,4 +15,5 @@ export const CAPABILITIES: Omit<LeaseStoreCapabilities, "maxLeaseMs"> = {
   fence: "none",
   transfer: { drain: "full" },
   storeClock: undefined,
+  list: true,
 };

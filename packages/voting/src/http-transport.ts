@@ -276,7 +276,7 @@ export class HttpTransport implements Transport {
 
   /** An observer's order is for one start of one server, and is accepted once. An observer's reads may be repeated. */
   #refusalOfObserver({ to, toStart, start, id, contents }: Packet<Request | undefined>): Refusal | undefined {
-    if (contents.every((content) => content?.kind === "READ")) return undefined;
+    if (contents.every((content) => content?.kind === "READ" || content?.kind === "TELL")) return undefined;
     if (to !== this.#options.server) return "misdirected";
     if (toStart !== this.#start) return "start";
     return this.#observed.isNew(start, id) ? undefined : "replay";

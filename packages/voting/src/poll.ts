@@ -1,5 +1,5 @@
 import { type Clock, type Timer, sendRequest } from "@leasehold/core/provider";
-import type { VoterReply, ElectionRequest, Request } from "./messages.ts";
+import type { VoterReply, ElectionRequest, Request, StateRequest } from "./messages.ts";
 
 /** All servers, for a server or an observer that asks them. */
 export interface Electorate {
@@ -16,7 +16,7 @@ export interface Electorate {
 
 /** One request to every server, and how the answers count. */
 export interface PollOptions<A extends VoterReply> {
-  readonly request: ElectionRequest;
+  readonly request: ElectionRequest | (StateRequest & { readonly election: string });
   readonly timeoutMs: number;
   /** Milliseconds from the send. After them, the poll ends undecided once a majority has answered. @defaultValue `timeoutMs` */
   readonly graceMs?: number | undefined;
@@ -52,7 +52,14 @@ async function ask(
   if (to === server.name) return await server.ask(to, request, timeoutMs);
   const { clock } = server;
   const { kind: operation, election } = request;
-  const options = { clock, store: "voting", election, operation, timeoutMs, writes: operation !== "READ" };
+  const options = {
+    clock,
+    store: "voting",
+    election,
+    operation,
+    timeoutMs,
+    writes: operation !== "READ" && operation !== "TELL",
+  };
   return await sendRequest(options, () => server.ask(to, request, timeoutMs));
 }
 

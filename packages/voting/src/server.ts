@@ -232,8 +232,7 @@ export class Server {
 
   /** An observer has the secret and is not a server. It may read and give orders, and has no vote. */
   async #answerObserver(content: Request): Promise<VoterReply> {
-    const mayAsk = content.kind === "READ" || content.kind === "BREAK" || content.kind === "TRANSFER";
-    return mayAsk ? await this.#answer(content, OBSERVER) : { kind: "SILENT" };
+    return OBSERVERS_MAY.has(content.kind) ? await this.#answer(content, OBSERVER) : { kind: "SILENT" };
   }
 
   async #answer(request: Request, from: string): Promise<VoterReply> {
@@ -413,6 +412,9 @@ export class Server {
 }
 
 /** Reports whether any start of the receiver may answer the request. */
+/** The requests of an observer. By TELL it learns the names of the elections. */
+const OBSERVERS_MAY: ReadonlySet<Request["kind"]> = new Set(["READ", "TELL", "BREAK", "TRANSFER"]);
+
 function isOfNoStart({ kind }: Request): boolean {
   return kind === "TELL" || kind === "PING";
 }

@@ -8,6 +8,8 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListedElection,
+  type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -20,6 +22,7 @@ import {
   type StoreWarnings,
   cannotPause,
   checkLease,
+  checkList,
   checkName,
   checkTerm,
   checkValue,
@@ -38,6 +41,7 @@ import {
 import { administrationOf } from "./administration.ts";
 import { HIGHEST_DROPPED_TERM } from "./voter-state.ts";
 import { CAPABILITIES, MAX_VALUE_BYTES, NAME } from "./capabilities.ts";
+import { listElections } from "./listing.ts";
 import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
 import type { VoterReply, LeaderReply, LeaderStatus, Vote } from "./messages.ts";
 import { openServer } from "./open-server.ts";
@@ -219,6 +223,13 @@ export class VotingLeaseStore implements LeaseStore {
     if (result.outcome !== "yes") throw unanswered(election, "READ", result, false);
     for (const { sign } of result.answers.values()) this.#sightings.see(election, sign);
     return this.#seen(election);
+  }
+
+  /** Lists the elections that a majority of the servers knows, and reads each. */
+  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
+    checkList(prefix, options);
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
+    return listElections(this.#server, prefix, limits, (election) => this.read(election, limits));
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {

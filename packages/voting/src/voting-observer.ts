@@ -8,6 +8,8 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
+  type ListedElection,
+  type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
@@ -19,6 +21,7 @@ import {
   type Clock,
   type StoreMember,
   cannotPause,
+  checkList,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
   timedCheck,
@@ -27,6 +30,7 @@ import {
 import { administrationOf, sightedBy } from "./administration.ts";
 import { majorityOf } from "./startup-recovery.ts";
 import { CAPABILITIES, NAME } from "./capabilities.ts";
+import { listElections } from "./listing.ts";
 import { HttpClient, secretsDiffer } from "./http-client.ts";
 import { OBSERVER, type VoterReply, type Request } from "./messages.ts";
 import { checkAddress, checkSecret, LONGEST_LEASE_MS } from "./options.ts";
@@ -102,6 +106,13 @@ export class VotingObserver implements LeaseStore {
     const { signs, snapshot } = await sightedBy(this.#electorate, this.clock, election, { timeoutMs, signal });
     if (!snapshot || signs.length >= this.#electorate.majority) return snapshot;
     return { election, state: "unknown", term: snapshot.term };
+  }
+
+  /** Lists the elections that a majority of the servers knows, and reads each. */
+  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
+    checkList(prefix, options);
+    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
+    return listElections(this.#electorate, prefix, limits, (election) => this.read(election, limits));
   }
 
   nextLookMs(_election: string, retryPeriodMs: number): number {

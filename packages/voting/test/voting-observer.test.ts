@@ -37,6 +37,18 @@ test("an observer reads the leader while a majority answers, and rejects without
   await expect(observer.read("e", LIMITS)).rejects.toThrow(StoreError);
 });
 
+test("an observer lists the elections that a majority knows", async () => {
+  const { stores, observer } = await observed();
+  const { term } = await elected(stores[0]!);
+  await elected(stores[1]!, { ...REQUEST, election: "other" });
+  await stores[2]!.close();
+  const listed = await Array.fromAsync(observer.list("", LIMITS));
+  expect(listed.map(({ election }) => election).toSorted()).toEqual(["e", "other"]);
+  expect(await Array.fromAsync(observer.list("e", LIMITS))).toMatchObject([{ election: "e", state: "held", term }]);
+  await stores[1]!.close();
+  await expect(Array.fromAsync(observer.list("e", LIMITS))).rejects.toThrow(/^No majority of the servers has answered TELL/);
+});
+
 test("an observer has the capabilities of a server, except that it has to poll", async () => {
   const { stores, observer } = await observed();
   const both = { expiry: "native", minLeaseMs: 100, leaseGranularityMs: 1, maxValueBytes: 4_096, fence: "none" };

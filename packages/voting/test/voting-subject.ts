@@ -9,7 +9,7 @@ export function votingSubject(servers: number): Required<Pick<StoreUnderTest, "r
   return {
     // Acquiring: a trial, ELECT and LEAD to each other server, the own vote, and a write of the counters. A standby knows the
     // leader already.
-    requests: { acquire: 2 + 3 * others, renew: others, release: others, look: 0 },
+    requests: { acquire: 2 + 3 * others, renew: others, release: others, look: 0, list: [others, others] },
     lacks: {
       fence: "none but the term",
       foreign: NO_RECORD,

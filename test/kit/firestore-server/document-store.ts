@@ -19,6 +19,14 @@ export class DocumentStore {
     return this.#documents.get(name);
   }
 
+  /** Returns the documents of a collection, in the order of their ids. */
+  inCollection(collection: string): readonly StoredDocument[] {
+    const depth = collection.split("/").length + 1;
+    return [...this.#documents.values()]
+      .filter(({ name }) => name.startsWith(`${collection}/`) && name.split("/").length === depth)
+      .toSorted((one, other) => compareNames(one.name, other.name));
+  }
+
   /**
    * Carries out `writes` in their order, or none of them.
    * @throws the status of the first one that fails.
@@ -47,4 +55,9 @@ export class DocumentStore {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
+}
+
+/** Compares names of documents in the order of their bytes. */
+export function compareNames(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

@@ -18,6 +18,7 @@ export function implementation(handlers: RequestHandlers, intercept: Intercept |
     BeginTransaction: unary("BeginTransaction", intercept, handlers.beginTransaction.bind(handlers)),
     Commit: unary("Commit", intercept, handlers.commit.bind(handlers)),
     Listen: listen(handlers, intercept),
+    RunQuery: streamed("RunQuery", intercept, handlers.runQuery.bind(handlers)),
     Rollback: unary("Rollback", intercept, handlers.rollback.bind(handlers)),
   };
 }

@@ -104,6 +104,33 @@ export type BatchGetDocumentsResponse =
   | { readonly found: Document; readonly readTime: Timestamp }
   | { readonly missing: string; readonly readTime: Timestamp };
 
+export interface FieldFilter {
+  readonly field: { readonly fieldPath: string };
+  readonly op: string;
+  readonly value: Value;
+}
+
+/** A condition of a query. */
+export type QueryFilter =
+  | { readonly filterType: "fieldFilter"; readonly fieldFilter: FieldFilter }
+  | {
+      readonly filterType: "compositeFilter";
+      readonly compositeFilter: { readonly op: string; readonly filters: readonly QueryFilter[] };
+    }
+  | { readonly filterType: "unaryFilter" };
+
+export interface RunQueryRequest {
+  readonly parent: string;
+  readonly structuredQuery?: {
+    readonly from: ReadonlyArray<{ readonly collectionId: string; readonly allDescendants: boolean }>;
+    readonly where: QueryFilter | null;
+    readonly orderBy: ReadonlyArray<{ readonly field: { readonly fieldPath: string }; readonly direction: string }>;
+    readonly limit: { readonly value: number } | null;
+  };
+}
+
+export type RunQueryResponse = { readonly document?: Document; readonly readTime: Timestamp };
+
 export type Target = {
   readonly targetId: number;
   readonly once: boolean;

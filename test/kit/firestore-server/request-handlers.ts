@@ -11,7 +11,10 @@ import type {
   Consistency,
   ListenResponse,
   RollbackRequest,
+  RunQueryRequest,
+  RunQueryResponse,
 } from "./messages.ts";
+import { nameQueryOf } from "./query.ts";
 import { unimplemented } from "./status-error.ts";
 import type { Transaction, Transactions } from "./transactions.ts";
 import { documentMessage, documentNameOf } from "./writes.ts";
@@ -42,6 +45,16 @@ export class RequestHandlers {
       return document === undefined ? { missing: name, readTime } : { found: documentMessage(document), readTime };
     });
     return [...begun, ...replies];
+  }
+
+  /** The last reply has no document, and says when the documents were read. */
+  runQuery(request: RunQueryRequest): readonly RunQueryResponse[] {
+    const [database = ""] = request.parent.split("/documents", 1);
+    this.#databases.check(database);
+    const { collection, limit, matches } = nameQueryOf(request);
+    const readTime = timestampOf(this.#clock.next());
+    const found = this.#store.inCollection(collection).filter(({ name }) => matches(name));
+    return [...found.slice(0, limit).map((document) => ({ document: documentMessage(document), readTime })), { readTime }];
   }
 
   beginTransaction(request: BeginTransactionRequest): { readonly transaction: Uint8Array } {

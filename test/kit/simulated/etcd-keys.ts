@@ -126,9 +126,11 @@ export class EtcdKeys {
   }
 
   #range(range: Json): Json[] {
-    const { sort_order: order, limit, max_create_revision: oldest = "0" } = range as Record<string, string | undefined>;
+    const options = range as Record<string, string | undefined>;
+    const { sort_order: order, sort_target: target, limit, max_create_revision: oldest = "0" } = options;
     const found = this.#in(range).filter(({ createRevision }) => oldest === "0" || createRevision <= Number(oldest));
-    const sorted = order === "DESCEND" ? found.toReversed() : found;
+    const ordered = target === "CREATE" ? found : found.toSorted((one, other) => compareKeys(one.key, other.key));
+    const sorted = order === "DESCEND" ? ordered.toReversed() : ordered;
     return sorted.slice(0, Number(limit ?? Infinity)).map(shown);
   }
 
@@ -151,8 +153,14 @@ export class EtcdKeys {
     const one = this.#keys.get(from);
     if (end === undefined) return one ? [one] : [];
     const to = textOf(end);
-    return [...this.#keys.values()].filter((stored) => stored.key >= from && stored.key < to).toSorted(byAge);
+    const isBelow = (stored: string): boolean => to === "\0" || compareKeys(stored, to) < 0;
+    return [...this.#keys.values()].filter((stored) => compareKeys(stored.key, from) >= 0 && isBelow(stored.key)).toSorted(byAge);
   }
+}
+
+/** Compares keys byte by byte. */
+function compareKeys(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
 /** Returns a key as the gateway shows it, without zeros. */

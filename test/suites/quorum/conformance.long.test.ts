@@ -40,7 +40,13 @@ runConformance({
   leaseMs: 90_000,
   rounds: SOME_ROUNDS,
   // The store's own request, and those to each member: a read, a prepare and an accept, or one of them.
-  requests: { acquire: 1 + 3 * MEMBERS, renew: 1 + MEMBERS, release: 1 + MEMBERS, look: 1 + MEMBERS },
+  requests: {
+    acquire: 1 + 3 * MEMBERS,
+    renew: 1 + MEMBERS,
+    release: 1 + MEMBERS,
+    look: 1 + MEMBERS,
+    list: [1 + MEMBERS, 4 * (1 + MEMBERS)],
+  },
   lacks: {
     fence: "a member's fence says nothing of a leader whom the others have elected",
     removal: "a record that one member lacks is not gone; the tests of the record have it",

@@ -21,6 +21,9 @@ export const reading: readonly Case[] = [
       assert.ok(capabilities.leaseGranularityMs > 0);
       assert.ok(capabilities.maxValueBytes >= 255, "a value can hold at least an address");
       assert.equal(capabilities.watch === "push", store.watch !== undefined, "a store that pushes has watch, and no other");
+      if (!capabilities.list) {
+        assert.throws(() => store.list(scene.election), { code: "UNSUPPORTED" }, "a store that cannot list says so at once");
+      }
       await scene.leadOnce(store);
       const unreliable = scene.place.connectUnreliably ? await scene.connectUnreliably() : undefined;
       const has = {
@@ -29,6 +32,7 @@ export const reading: readonly Case[] = [
         "store-clock": capabilities.expiry === "native" || capabilities.storeClock !== undefined,
         reservation: capabilities.reservation !== undefined,
         occurrences: store.occurrences !== undefined,
+        list: capabilities.list === true,
         record: (await scene.look((await scene.connect(1))[0])) !== undefined,
         faults: unreliable !== undefined,
         outages: unreliable !== undefined || scene.place.interrupt !== undefined,

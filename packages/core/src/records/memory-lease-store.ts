@@ -4,7 +4,16 @@ import { LocalStoreWarnings } from "../store/local-store.ts";
 import { checkName } from "../store/names.ts";
 import { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 import { RecordOccurrenceStore } from "./record-occurrence-store.ts";
-import type { LeaseRecord, PutOptions, PutOutcome, RecordStore, RecordStoreCapabilities, StoredRecord } from "./record-store.ts";
+import type {
+  LeaseRecord,
+  ListedRecord,
+  ListRecordsOptions,
+  PutOptions,
+  PutOutcome,
+  RecordStore,
+  RecordStoreCapabilities,
+  StoredRecord,
+} from "./record-store.ts";
 
 /**
  * A lease store in this process, with the same rules as every other store. It is meant for elections among electors that share
@@ -68,6 +77,14 @@ export class MemoryRecordStore implements RecordStore {
     this.#entries.set(election, { record: Object.freeze({ ...record }), version, nonceWrittenMs });
     if (fence) for (const wake of this.#watchers.get(election) ?? []) wake();
     return Promise.resolve({ stored: true, version: String(version) });
+  }
+
+  async *list(prefix: string, { request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    const names = await request(() => Promise.resolve([...this.#entries.keys()].filter((name) => name.startsWith(prefix))));
+    for (const election of names) {
+      const stored = this.#stored(election);
+      if (stored) yield { election, stored };
+    }
   }
 
   async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<void> {

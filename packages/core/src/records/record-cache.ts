@@ -1,6 +1,7 @@
 import { ConfigurationError, ForeignRecordError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, RequestLimits } from "../store/lease-store.ts";
+import { LIST_PAGE_SIZE, type ListedElection } from "../store/listing.ts";
 import { instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { ExpiringMap } from "../time/expiring-map.ts";
 import { AbandonedTerms } from "./abandoned-terms.ts";
@@ -15,6 +16,7 @@ import {
   RECORD_SCHEMA,
   type GetOptions,
   type LeaseRecord,
+  type ListRecordsOptions,
   type RecordStore,
   type StoredRecord,
 } from "./record-store.ts";
@@ -96,7 +98,52 @@ export class RecordCache {
     { consistent }: Pick<GetOptions, "consistent"> = { consistent: true },
   ): Promise<ObservedRecord | undefined> {
     const sentAt = instantOf(this.clock);
-    const stored = await this.#requests.get(election, limits, consistent);
+    return await this.#take(election, await this.#requests.get(election, limits, consistent), sentAt, limits);
+  }
+
+  /**
+   * Lists the elections whose names begin with `prefix`. Each record counts as read. So the next list can show an expiry, which a
+   * first one cannot.
+   */
+  async *list(prefix: string, limits: GivenLimits): AsyncGenerator<ListedElection> {
+    let sentAt = instantOf(this.clock);
+    const request: ListRecordsOptions["request"] = async (send) => {
+      sentAt = instantOf(this.clock);
+      return await this.#requests.listing(prefix, limits, send);
+    };
+    for await (const { election, stored, problem } of this.#records.list?.(prefix, { pageSize: LIST_PAGE_SIZE, request }) ?? []) {
+      limits.signal?.throwIfAborted();
+      if (problem !== undefined) yield { election, state: "foreign", problem };
+      else {
+        const listed = await this.#listed(election, stored, sentAt, limits);
+        if (listed) yield listed;
+      }
+    }
+  }
+
+  async #listed(
+    election: string,
+    stored: StoredRecord,
+    sentAt: Instant,
+    limits: GivenLimits,
+  ): Promise<ListedElection | undefined> {
+    try {
+      const observed = await this.#take(election, stored, sentAt, limits);
+      // A list decides nothing, so the store's clock may tell the age.
+      return observed && this.snapshot(election, observed, "store-clock");
+    } catch (error) {
+      if (!(error instanceof ForeignRecordError)) throw error;
+      return { election, state: "foreign", problem: error.problem };
+    }
+  }
+
+  /** Takes in the reply to a read that was sent at `sentAt`. Reads again if the reply shows less than this process knows. */
+  async #take(
+    election: string,
+    stored: StoredRecord | undefined,
+    sentAt: Instant,
+    limits: GivenLimits,
+  ): Promise<ObservedRecord | undefined> {
     const last = this.last(election);
     if (!last?.isPast(stored) || last.overtook(sentAt)) return this.#saw(election, stored, sentAt);
     // A replica that lags shows an earlier record. So does a read from before a write whose reply came first.

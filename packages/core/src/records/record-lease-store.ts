@@ -2,6 +2,7 @@ import { ConfigurationError } from "../reporting/errors.ts";
 import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import { Administration, type OrderLimits, type ElectionState } from "../store/administration.ts";
 import { timedCheck } from "../store/check.ts";
+import { cannotList, checkList, type ListedElection, type ListOptions } from "../store/listing.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
@@ -133,6 +134,13 @@ export class RecordLeaseStore implements LeaseStore {
     );
   }
 
+  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
+    if (!this.capabilities.list) return cannotList(this.name, prefix, options);
+    checkList(prefix, options);
+    const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
+    return this.#seen.list(prefix, { timeoutMs, signal });
+  }
+
   nextLookMs(election: string, retryPeriodMs: number): number {
     const observed = this.#seen.last(election);
     if (!observed) return retryPeriodMs;
@@ -226,6 +234,7 @@ function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
     transfer: { drain: "full" },
     repair: true,
     pause: true,
+    ...(records.list ? { list: true } : {}),
     storeClock,
     reservation: storeClock && { toleranceMs: storeClock.toleranceMs },
   };

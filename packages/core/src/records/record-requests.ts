@@ -60,6 +60,16 @@ export class RecordRequests {
     }
   }
 
+  /** Sends one request of a list. */
+  async listing<T>(
+    prefix: string,
+    { timeoutMs, signal }: GivenLimits,
+    send: (options: RecordRequestOptions) => Promise<T>,
+  ): Promise<T> {
+    const request = this.#request(prefix, { operation: "list", writes: false, timeoutMs, signal });
+    return await sendRequest(request, (abandoned) => send({ signal: abandoned, timeoutMs }));
+  }
+
   async #write<Outcome>(
     election: string,
     { timeoutMs, signal }: GivenLimits,

@@ -23,6 +23,12 @@ export interface RecordStore {
   /** Writes the record if its version is still `ifVersion` (`undefined`: if there is no record). Sends one request. */
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome>;
 
+  /**
+   * Lists the records whose names begin with `prefix`, by code point: none twice, in any order, page by page. An entry need not be
+   * of the last write. Absent where the service cannot list. The `data` of each is returned unchecked.
+   */
+  list?(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord>;
+
   /** Yields a wake-up at each change of the record's fence, where the service can push; see `watch` of `LeaseStore`. */
   watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 }
@@ -43,6 +49,24 @@ export interface RecordRequestOptions {
   readonly signal: AbortSignal;
   /** The time after which `signal` aborts, in milliseconds. For a store that has to fit several requests into it. */
   readonly timeoutMs?: number | undefined;
+}
+
+export interface ListRecordsOptions {
+  /** The most records that one request should ask for. */
+  readonly pageSize: number;
+  /**
+   * Sends one request of the list, within its time. The records that the list yields next are of this request. Only one request
+   * may be under way.
+   */
+  readonly request: <T>(send: (options: RecordRequestOptions) => Promise<T>) => Promise<T>;
+}
+
+/** One record of a list. */
+export interface ListedRecord {
+  readonly election: string;
+  readonly stored: StoredRecord;
+  /** Set where the store has found by itself that the record is not a lease. `stored` is ignored then. */
+  readonly problem?: string | undefined;
 }
 
 export interface GetOptions extends RecordRequestOptions {

@@ -260,12 +260,16 @@ export class FencedError extends LeaseholdError {
 
 /** The record of the election in the store is not a lease of Leasehold's. It is never overwritten. */
 export class ForeignRecordError extends LeaseholdError {
+  /** The reason why the record cannot be read as a lease. */
+  readonly problem: string;
+
   constructor(election: string, place: string, problem: string) {
     super(
       "FOREIGN_RECORD",
       `${place} cannot be read as the lease of '${election}': ${problem}. It was left untouched. Use another name, or remove it by hand if nobody owns it.`,
       { election },
     );
+    this.problem = problem;
   }
 }
 

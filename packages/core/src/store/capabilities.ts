@@ -41,6 +41,8 @@ export interface LeaseStoreCapabilities {
   readonly repair?: boolean | undefined;
   /** True where `pause` and `resume` are supported. @defaultValue false */
   readonly pause?: boolean | undefined;
+  /** True where `list` is supported. @defaultValue false */
+  readonly list?: boolean | undefined;
   /** The store's own clock, where it may judge the age of a lease. */
   readonly storeClock: StoreClock | undefined;
   /**

@@ -1,5 +1,6 @@
 import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
+import type { ListedElection, ListOptions } from "./listing.ts";
 import type { Clock, Instant } from "../time/clock.ts";
 import type { LossReason } from "../reporting/errors.ts";
 import type { StoreMember } from "./store-members.ts";
@@ -60,6 +61,19 @@ export interface LeaseStore {
    * never was a record.
    */
   read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
+
+  /**
+   * Lists the elections whose names begin with `prefix`, page by page: each entry as of its own read, and no snapshot. It is
+   * unordered and has no election twice. An election that is made or changed meanwhile may be missing or old. Occurrences are not
+   * listed. `state` is `unknown` where a first read says so. The names compare by code point.
+   *
+   * Meant for operators, and not for candidates: it may need a permission of its own, and costs more than a read.
+   * @param prefix empty for all elections.
+   * @throws {ConfigurationError} at once for bad input.
+   * @throws {UnsupportedError} at once unless `capabilities.list`.
+   * @throws {StoreError} while iterating, if a request fails. The signal's reason, once it aborts.
+   */
+  list(prefix?: string, options?: ListOptions): AsyncIterable<ListedElection>;
 
   /**
    * Returns the time that a standby should wait before its next poll. Where the store cannot push, it is at most `retryPeriodMs`.

@@ -12,7 +12,7 @@ const MAX_REASON_BYTES = 500;
  * @throws {ConfigurationError} saying what is wrong with it.
  */
 export function checkName(
-  what: "election" | "candidateId" | "group" | "name" | "occurrence" | "key" | "delivery",
+  what: "election" | "candidateId" | "group" | "name" | "prefix" | "occurrence" | "key" | "delivery",
   name: unknown,
 ): asserts name is string {
   if (typeof name !== "string") throw new ConfigurationError(`${what} must be a string, not ${describe(name)}.`);

@@ -5,14 +5,18 @@ import {
   type Fenced,
   type GetOptions,
   type LeaseRecord,
+  type ListedRecord,
+  type ListRecordsOptions,
   type PutOptions,
   type PutOutcome,
   type RecordRequestOptions,
+  type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction, outranks, passesFence } from "../fence.ts";
+import { listRows } from "../listing.ts";
 import { lockTimeoutMs, type Requests } from "../requests.ts";
 import {
   COLUMNS,
@@ -90,6 +94,7 @@ export class MySqlRecordStore implements FencedRecordStore {
     storeClock: STORE_CLOCK,
     showsUndurable: true,
   };
+  readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;
   readonly #statements: Statements;
   readonly #connections: MySqlConnections;
@@ -102,23 +107,17 @@ export class MySqlRecordStore implements FencedRecordStore {
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
+    if (table.fences) this.list = (prefix, options) => this.#list(prefix, options);
   }
 
   async get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
     return await this.#run("get", election, options, async (connection) => {
-      const read = async (): Promise<Row | undefined> => {
-        const [rows] = await connection.query(statement(this.#statements.select, this.#key(election)));
-        return (rows as readonly Row[])[0];
-      };
-      const row = await read();
-      // With autocommit off, this read may show the state at the beginning of a transaction that was left open.
-      const isLatest = Number(row?.["autocommit"]) === 1;
-      if (isLatest && (await this.#isInTransaction(connection, row))) throw readInTransaction({ store: this.name, election });
-      const found = stored(isLatest ? row : await inOwnTransaction(connection, read));
+      const { rows, isLatest } = await this.#readLatest(connection, election, this.#statements.select, this.#key(election));
+      const found = stored(rows[0]);
       if (found || !this.#table.fences) return found;
       const readFence = async (): Promise<Row | undefined> => {
-        const [rows] = await connection.query(statement(selectFenceTerm("?"), this.#key(election)));
-        return (rows as readonly Row[])[0];
+        const [fences] = await connection.query(statement(selectFenceTerm("?"), this.#key(election)));
+        return (fences as readonly Row[])[0];
       };
       return lostRow(isLatest ? await readFence() : await inOwnTransaction(connection, readFence));
     });
@@ -206,12 +205,51 @@ export class MySqlRecordStore implements FencedRecordStore {
     return (serverStatus & IN_TRANSACTION) !== 0;
   }
 
+  #list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
+    const numbered = (): string => "?";
+    return listRows(prefix, options, numbered, async ({ clauses, values }, limits) => {
+      return await this.#run("list", prefix, limits, async (connection) => {
+        const page = `(SELECT * FROM ${LEASES} ${clauses}) AS l`;
+        const { rows } = await this.#readLatest(
+          connection,
+          prefix,
+          `${selectOf(page, "TRUE")} ORDER BY l.election`,
+          values.map(bytes),
+        );
+        // The first row shows the session, even if the page has no row.
+        return rows.filter((row) => row["election"] !== null);
+      });
+    });
+  }
+
+  /**
+   * Reads rows as they are now: by a statement of {@link selectOf}. `isLatest` is false in a session with autocommit off, where the
+   * read needs a transaction of its own.
+   */
+  async #readLatest(
+    connection: MySqlPoolConnection,
+    election: string,
+    select: string,
+    values: readonly Buffer[],
+  ): Promise<{ readonly rows: readonly Row[]; readonly isLatest: boolean }> {
+    const read = async (): Promise<readonly Row[]> => {
+      const [rows] = await connection.query(statement(select, [...values]));
+      return rows as readonly Row[];
+    };
+    const rows = await read();
+    const [row] = rows;
+    // With autocommit off, this read may show the state at the beginning of a transaction that was left open.
+    const isLatest = Number(row?.["autocommit"]) === 1;
+    if (isLatest && (await this.#isInTransaction(connection, row))) throw readInTransaction({ store: this.name, election });
+    return { rows: isLatest ? rows : await inOwnTransaction(connection, read), isLatest };
+  }
+
   #key(election: string): Buffer[] {
     return this.#table.keyOf(election).map(bytes);
   }
 
   async #run<T>(
-    operation: "get" | "put",
+    operation: "get" | "list" | "put",
     election: string,
     limits: RecordRequestOptions,
     act: (connection: MySqlPoolConnection) => Promise<T>,
@@ -228,15 +266,22 @@ function statementsOf({ name, key, fences, retentionMs }: RecordTable): Statemen
   // `SHARE`: transactions that check the fence do not exclude one another. They exclude only a write of the fence.
   const found = fences ? `SELECT term, term_id FROM ${fences} l` : `SELECT ${OWN_FENCE} FROM ${name} l`;
   return {
-    // The result always has one row, because it also shows whether the session has autocommit on.
-    select: `SELECT l.*, @@autocommit AS autocommit, /*M!100100 @@in_transaction AS in_transaction, */
-  CASE WHEN l.nonce_clock = ${SERVER} THEN TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 END AS age_ms
-FROM (SELECT 1) AS always LEFT JOIN ${name} l ON ${whereRow}`,
+    select: selectOf(`${name} l`, whereRow),
     seeds: fences ? [seed, SEED_FENCE] : [seed],
     set: [...["version", ...COLUMNS].map((column) => `${column} = ?`), ...expiresAt].map((one) => `l.${one}`).join(", "),
     whereRow,
     lockFence: `SELECT found.term, found.term_id FROM (SELECT 1) AS always LEFT JOIN (${found} WHERE ${whereRow} LOCK IN SHARE MODE) AS found ON TRUE`,
   };
+}
+
+/**
+ * Returns a statement that reads rows of `l`. The result always has a row, because it also shows whether the session has autocommit
+ * on.
+ */
+function selectOf(rows: string, condition: string): string {
+  return `SELECT l.*, @@autocommit AS autocommit, /*M!100100 @@in_transaction AS in_transaction, */
+  CASE WHEN l.nonce_clock = ${SERVER} THEN TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 END AS age_ms
+FROM (SELECT 1) AS always LEFT JOIN ${rows} ON ${condition}`;
 }
 
 /**

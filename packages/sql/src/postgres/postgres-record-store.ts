@@ -4,19 +4,24 @@ import type {
   Fenced,
   GetOptions,
   LeaseRecord,
+  ListedRecord,
+  ListRecordsOptions,
   PutOptions,
   PutOutcome,
   RecordRequestOptions,
+  RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { fenced, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
+import { listRows } from "../listing.ts";
 import { lockTimeoutMs, type Requests } from "../requests.ts";
 import {
   COLUMNS,
   columnValues,
   FREE_TEXT,
+  LEASES,
   lostRow,
   NO_VERSION,
   selectFenceTerm,
@@ -34,7 +39,15 @@ import {
   type PostgresConnections,
   type PostgresPoolClient,
 } from "./postgres-pool.ts";
-import { FENCED_TEXT, fencedUpdateOf, SEED_FENCE, SELECT_BOTH, statementsOf, type Statements } from "./postgres-statements.ts";
+import {
+  FENCED_TEXT,
+  fencedUpdateOf,
+  SEED_FENCE,
+  SELECT_BOTH,
+  SHOWN,
+  statementsOf,
+  type Statements,
+} from "./postgres-statements.ts";
 
 /** Fails outside a transaction. Changes nothing inside one. */
 const CHECK_TRANSACTION = "SAVEPOINT leasehold_fence; RELEASE SAVEPOINT leasehold_fence";
@@ -52,6 +65,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     storeClock: STORE_CLOCK,
     showsUndurable: true,
   };
+  readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;
   readonly #statements: Statements;
   readonly #connections: PostgresConnections;
@@ -64,6 +78,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
+    if (table.fences) this.list = (prefix, options) => this.#list(prefix, options);
   }
 
   async get(election: string, options: Omit<GetOptions, "consistent">): Promise<StoredRecord | undefined> {
@@ -133,8 +148,22 @@ export class PostgresRecordStore implements FencedRecordStore {
     if (fenceIsMissing(election, below, ifVersion, rows[0])) await client.query(statement(SEED_FENCE, [election]));
   }
 
+  #list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
+    return listRows(
+      prefix,
+      options,
+      (number) => `$${number}`,
+      async ({ clauses, values }, limits) =>
+        await this.#run("list", prefix, limits, async (client) => {
+          const { rows } = await client.query(statement(`SELECT ${SHOWN} FROM ${LEASES} ${clauses}`, [...values]));
+          if (!isCommitted(client)) throw readInTransaction({ store: this.name, election: prefix });
+          return rows.map(withBytes);
+        }),
+    );
+  }
+
   async #run<T>(
-    operation: "get" | "put",
+    operation: "get" | "list" | "put",
     election: string,
     limits: RecordRequestOptions,
     act: (client: PostgresPoolClient) => Promise<T>,

@@ -40,7 +40,7 @@ function boundsOf(lockTimeoutMs: number): string {
 const SERVER = "pg_postmaster_start_time()";
 const AGE_MS = `CASE WHEN nonce_clock = ${SERVER} THEN EXTRACT(EPOCH FROM clock_timestamp() - nonce_at)::float8 * 1000 END`;
 /** The columns of a row that is read. */
-const SHOWN = `*, ${FREE_TEXT.map((column) => `encode(${column}, 'hex') AS ${column}`).join(", ")}, ${AGE_MS} AS age_ms`;
+export const SHOWN: string = `*, ${FREE_TEXT.map((column) => `encode(${column}, 'hex') AS ${column}`).join(", ")}, ${AGE_MS} AS age_ms`;
 
 export function statementsOf(table: RecordTable): Statements {
   const { name, key, fences } = table;

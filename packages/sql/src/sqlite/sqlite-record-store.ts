@@ -6,13 +6,17 @@ import {
   type Fenced,
   type GetOptions,
   type LeaseRecord,
+  type ListedRecord,
+  type ListRecordsOptions,
   type PutOptions,
   type PutOutcome,
+  type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
+import { listRows } from "../listing.ts";
 import {
   COLUMNS,
   columnValues,
@@ -41,6 +45,8 @@ import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqli
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 /** Reads the columns as bytes: Node 22 reads a text only up to its first NUL. */
 const AS_BYTES = FREE_TEXT.map((column) => `CAST(${column} AS BLOB) AS ${column}`).join(", ");
+/** The columns of a row that is read. The parameters are the present host and its time. */
+const SHOWN = `*, ${AS_BYTES}, CASE WHEN nonce_clock = ? THEN ? - nonce_at END AS age_ms`;
 /** The longest wait between two tries while other processes hold locks. */
 const BUSY_MS = 10;
 /**
@@ -82,6 +88,7 @@ interface Statements {
 export class SqliteRecordStore implements FencedRecordStore {
   readonly name: string = "sqlite";
   readonly capabilities: RecordStoreCapabilities;
+  readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;
   readonly #statements: Statements;
   readonly #files: SqliteFiles;
@@ -95,6 +102,7 @@ export class SqliteRecordStore implements FencedRecordStore {
     this.#files = files;
     this.#clock = clock;
     this.#host = host;
+    if (table.fences) this.list = (prefix, options) => this.#list(prefix, options);
   }
 
   async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
@@ -157,9 +165,20 @@ export class SqliteRecordStore implements FencedRecordStore {
     return Promise.resolve();
   }
 
+  #list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
+    const numbered = (): string => "?";
+    return listRows(prefix, options, numbered, async ({ clauses, values }, { signal }) => {
+      return await this.#run("list", prefix, signal, ({ leases }) => {
+        const select = leases.prepare(`SELECT ${SHOWN} FROM ${LEASES} ${clauses}`);
+        select.setReadBigInts?.(true);
+        return select.all(this.#host.identity, this.#host.nowMs(), ...values) as readonly Row[];
+      });
+    });
+  }
+
   /** Runs statements, and tries again while other processes hold locks. */
   async #run<T>(
-    operation: "get" | "put",
+    operation: "get" | "list" | "put",
     election: string,
     signal: AbortSignal,
     act: (connections: SqliteConnections) => T,
@@ -175,7 +194,7 @@ export class SqliteRecordStore implements FencedRecordStore {
         signal.throwIfAborted();
         lockedPath = connections?.path;
         try {
-          const waitMs = operation === "get" ? 0 : (LOCK_WAITS_MS[tries] ?? LONGEST_LOCK_WAIT_MS);
+          const waitMs = operation !== "put" ? 0 : (LOCK_WAITS_MS[tries] ?? LONGEST_LOCK_WAIT_MS);
           if (connections) return onceUnlocked(connections, waitMs, act);
         } catch (error) {
           retryable(error, label, signal);
@@ -207,7 +226,7 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
   const seeded = [...key.map((column) => [column, "?"]), ...expiresAt];
   const [columns, values] = [0, 1].map((part) => seeded.map((pair) => pair[part]).join(", "));
   return {
-    select: `SELECT *, ${AS_BYTES}, CASE WHEN nonce_clock = ? THEN ? - nonce_at END AS age_ms FROM ${name} WHERE ${whereRow}`,
+    select: `SELECT ${SHOWN} FROM ${name} WHERE ${whereRow}`,
     seed: `INSERT INTO ${name} (${columns}) VALUES (${values}) ON CONFLICT DO NOTHING`,
     update: (keepsNonce) => {
       const given = ["version", ...COLUMNS, ...(keepsNonce ? [] : NONCE_COLUMNS)].map((column) => [column, "?"]);

@@ -1,0 +1,55 @@
+import { UnsupportedError } from "../reporting/errors.ts";
+import { duration } from "./lease-limits.ts";
+import type { LeaseSnapshot } from "./lease-snapshot.ts";
+import { checkName } from "./names.ts";
+import { checkCallOptions, checkSignal } from "./options.ts";
+
+/** One election of a store, as of its own read. `foreign`: its record cannot be read as a lease; `problem` says why. */
+export type ListedElection = LeaseSnapshot | { readonly election: string; readonly state: "foreign"; readonly problem: string };
+
+export interface ListOptions {
+  /** Ends the list: the next entry is its reason, thrown. */
+  readonly signal?: AbortSignal | undefined;
+  /** The longest that each of its requests may take, in milliseconds. @defaultValue 5_000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The most entries that one request of a list should ask for. With the longest values they are some megabytes. */
+export const LIST_PAGE_SIZE: number = 100;
+
+const LIST_OPTIONS = { signal: true, timeoutMs: true } as const satisfies Record<keyof ListOptions, true>;
+
+/**
+ * Checks the arguments of `list`. A prefix is empty, or a text with which a name may begin.
+ * @throws {ConfigurationError} saying what is wrong.
+ */
+export function checkList(prefix: unknown, options: ListOptions): asserts prefix is string {
+  if (prefix !== "") checkName("prefix", prefix);
+  checkCallOptions("list()", options, LIST_OPTIONS);
+  checkSignal("list()", options.signal, prefix);
+  if (options.timeoutMs !== undefined) duration("timeoutMs", options.timeoutMs);
+}
+
+/** @throws {UnsupportedError} always: for a store without `capabilities.list`. */
+export function cannotList(store: string, prefix: unknown, options: ListOptions): never {
+  checkList(prefix, options);
+  throw new UnsupportedError(`${store} cannot list its elections. Read each of them by its name.`);
+}
+
+/** The last code point of Unicode, and the range of the surrogates, which are no characters. */
+const LAST_CODE_POINT = 0x10_ff_ff;
+const FIRST_SURROGATE = 0xd8_00;
+const AFTER_SURROGATES = 0xe0_00;
+
+/**
+ * Returns the least text that is above every text with this prefix; `undefined` if there is none. It holds for an order by code
+ * point, which is also the order of the bytes of UTF-8.
+ */
+export function endOfPrefix(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
+  while (points.at(-1) === LAST_CODE_POINT) points.pop();
+  const last = points.pop();
+  if (last === undefined) return undefined;
+  const next = last + 1 === FIRST_SURROGATE ? AFTER_SURROGATES : last + 1;
+  return String.fromCodePoint(...points, next);
+}
