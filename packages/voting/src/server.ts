@@ -72,7 +72,7 @@ export class Server {
   readonly #watchers = new Set<(election: string) => void>();
   readonly #closed = new AbortController();
   /** The times that round trips and syncs take. */
-  readonly pace: Pace = new Pace();
+  readonly pace: Pace;
   readonly #preVotes: PreVotes;
   readonly #peers: Peers;
   #ballots: VoterState;
@@ -94,6 +94,7 @@ export class Server {
     this.others = names.filter((other) => other !== name);
     this.majority = majorityOf(names.length);
     this.clock = clock;
+    this.pace = new Pace(clock);
     this.#start = clock.randomUuid();
     this.#ballots = new VoterState(NOTHING, clock.monotonicMs());
     this.#admission = this.#admit({ forgot: true });

@@ -161,7 +161,7 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     patches: [
       {
         file: PACE,
-        find: "return Math.max(SHORTEST_HOLD_MS, SPARE * longest(this.#roundTripsMs));",
+        find: "return Math.max(SHORTEST_HOLD_MS, SPARE * this.#longest(this.#roundTripsMs));",
         replace: "return SHORTEST_HOLD_MS;",
       },
     ],
@@ -185,8 +185,8 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     patches: [
       {
         file: PACE,
-        find: "return SPARE * (longest(this.#roundTripsMs) + longest(this.#syncsMs));",
-        replace: "return SPARE * longest(this.#roundTripsMs);",
+        find: "return SPARE * (this.#longest(this.#roundTripsMs) + this.#longest(this.#syncsMs));",
+        replace: "return SPARE * this.#longest(this.#roundTripsMs);",
       },
     ],
   },
