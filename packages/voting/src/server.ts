@@ -287,12 +287,12 @@ export class Server {
   }
 
   #told(): StateReply {
-    const { kept, orders } = this.#ballots;
+    const { kept } = this.#ballots;
     const longestLeaseMs = this.#ballots.longestLeaseMs(this.clock.monotonicMs());
     const { floor, clockFloor, isFresh, elections } = kept;
     const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
     const { forgot } = this.#admission;
-    return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, orders, longestLeaseMs };
+    return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, longestLeaseMs };
   }
 
   /** Resolves once all changes up to `version` are on the disk. Also resolves if the server is silent, or has lost its state. */

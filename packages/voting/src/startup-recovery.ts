@@ -1,6 +1,5 @@
 import type { Ballot, StoredVoterState } from "./voter-state.ts";
 import type { StateReply } from "./messages.ts";
-import { mergeOrders, type Ordered } from "./orders.ts";
 
 /**
  * Upper bound on how long a claim counts votes. Claims stop at 0.9 of it by their own clock. After it, no claim can still use a
@@ -159,7 +158,6 @@ export class StartupRecovery {
       const present = isNews ? { term: highest(name), votedFor: null } : known;
       ballots.set(name, { ...present, leaseDurationMs: Math.max(known.leaseDurationMs, longestMs) });
     }
-    takeOrders(ballots, told);
     const floor = Math.max(own.floor, ...told.map((each) => each.floor));
     const clockFloor = Math.max(own.clockFloor, ...told.map((each) => each.clockFloor));
     const isFresh = own.isFresh && told.every((each) => each.isFresh);
@@ -189,25 +187,11 @@ export class StartupRecovery {
     const floor = Math.max(0, ...told.map((each) => each.floor));
     const byClock = isFirstStart ? Math.floor(wallMs / 1_000) : 0;
     const clockFloor = Math.max(byClock, ...told.map((each) => each.clockFloor));
-    takeOrders(ballots, told);
     const elections = Object.fromEntries(ballots);
     return {
       ballots: { floor, clockFloor, isFresh: isFirstStart, elections },
       writes: Math.max(0, ...told.map(({ seen }) => seen)) + 1,
     };
-  }
-}
-
-/**
- * Adds the orders to the same terms that others have reported. An order that a majority has accepted is known to one of them, or
- * to this server.
- */
-function takeOrders(ballots: Map<string, Ballot>, told: readonly StateReply[]): void {
-  for (const [name, ballot] of ballots) {
-    const others = told.filter(({ terms, orders }) => termIn(terms, name) === ballot.term && Object.hasOwn(orders, name));
-    const { broken, handover } = mergeOrders([ballot, ...others.map(({ orders }) => orders[name] as Ordered)]);
-    const isNews = broken?.id !== ballot.broken?.id || handover?.id !== ballot.handover?.id;
-    if (isNews) ballots.set(name, { ...ballot, broken, handover });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Ballot, StoredVoterState } from "./voter-state.ts";
-import { isBroken, isHandover } from "./message-shapes.ts";
+import { isBroken, isTransferOrder } from "./message-shapes.ts";
 
 /** The state that a server writes to its disk. */
 export interface StoredState extends StoredVoterState {
@@ -40,9 +40,9 @@ export function decodeStoredState(text: string | undefined): StoredState | undef
 }
 
 function isBallot(value: unknown): boolean {
-  const { term, votedFor, leaseDurationMs, broken, handover } = (value ?? {}) as Partial<Ballot>;
+  const { term, votedFor, leaseDurationMs, broken, transfer } = (value ?? {}) as Partial<Ballot>;
   const isVote = isCount(term) && (votedFor === null || typeof votedFor === "string") && Number.isFinite(leaseDurationMs);
-  return isVote && (broken === undefined || isBroken(broken)) && (handover === undefined || isHandover(handover));
+  return isVote && (broken === undefined || isBroken(broken)) && (transfer === undefined || isTransferOrder(transfer));
 }
 
 function isCount(value: unknown): boolean {

@@ -180,7 +180,7 @@ export class VotingLeaseStore implements LeaseStore {
     const { grantedAt } = votingTerm;
     const extends_ = grantedAt !== undefined && grantedAt !== before;
     if (result.outcome === "yes" || extends_) {
-      const transferTo = votingTerm.handover?.candidateId;
+      const transferTo = votingTerm.transfer?.candidateId;
       return { held: true, ...(extends_ ? { extendedAt: grantedAt } : {}), ...(transferTo === undefined ? {} : { transferTo }) };
     }
     throw unanswered(lease.election, "LEAD", result, true);

@@ -169,7 +169,7 @@ export class VotingObserver implements LeaseStore {
 function notHere(): Promise<never> {
   return Promise.reject(
     new UnsupportedError(
-      "This process is no server, and only servers are candidates: it can say who leads, and break or hand over a term.",
+      "This process is no server, and only servers are candidates: it can read who leads, and break or transfer a term.",
     ),
   );
 }

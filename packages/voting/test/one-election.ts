@@ -40,18 +40,17 @@ export const breakOf = (term: number, immediate = false, number = 1): Break => (
   election: "e",
   term,
   id: `break ${number}`,
-  number,
   reason: "why not",
   immediate,
 });
-export const transfer = (term: number, candidateId: string, number = 1, timeoutMs = 10_000): Transfer => ({
+export const transfer = (term: number, candidateId: string, afterBreak = false, timeoutMs = 10_000): Transfer => ({
   kind: "TRANSFER",
   election: "e",
   term,
   id: `to ${candidateId}`,
-  number,
   candidateId,
   timeoutMs,
+  afterBreak,
 });
 /** The same voter, started again with the state that it has kept. */
 export const again = (ballots: VoterState, nowMs: number): VoterState => new VoterState(structuredClone(ballots.kept), nowMs);

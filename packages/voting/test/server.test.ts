@@ -303,7 +303,6 @@ const told = (how: "full" | "fresh" | "forgot"): StateReply => ({
   floor: 5,
   clockFloor: 0,
   terms: { e: 7 },
-  orders: {},
   longestLeaseMs: 100,
 });
 
@@ -580,7 +579,7 @@ test("a server that has lost its file goes on above the highest write counter th
   const { start: toStart } = await asked.promise;
   const header = { cluster: "tested", from: "b", to: "a", start: "b1", toStart, writes: 1 };
   await receive({ ...header, seen: 7, content: { kind: "TELL" } });
-  const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, orders: {}, longestLeaseMs: 0 };
+  const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, longestLeaseMs: 0 };
   answered.resolve({ ...header, seen: 3, content: { kind: "TELL", ...before } });
   await clock.advance(1);
 

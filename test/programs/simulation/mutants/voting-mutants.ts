@@ -112,7 +112,7 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     name: "break-not-kept",
     bug: "a voter acknowledges LEADs of a term that was broken",
     within: 200,
-    patches: [{ file: BALLOTS, find: "broken, handover: undefined }", replace: "broken: undefined, handover: undefined }" }],
+    patches: [{ file: BALLOTS, find: "broken, transfer: undefined }", replace: "broken: undefined, transfer: undefined }" }],
   },
   {
     name: "hold-not-kept",
@@ -213,27 +213,27 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
 /** Bugs of transfers, which show only among voting servers. */
 const OF_TRANSFERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
-    name: "votes-beside-a-hand-over",
-    bug: "a voter votes for somebody else while an election is handed over",
+    name: "votes-beside-a-transfer",
+    bug: "a voter votes for another candidate during a transfer",
     within: 100,
-    patches: [{ file: BALLOTS, find: "handover && !isNamed ?", replace: "handover && !isNamed && isNamed ?" }],
+    patches: [{ file: BALLOTS, find: "transfer && !isNamed ?", replace: "transfer && !isNamed && isNamed ?" }],
   },
   {
-    name: "hand-over-lasts",
-    bug: "a hand-over to somebody who never comes never ends",
+    name: "transfer-lasts",
+    bug: "a transfer to a candidate that never comes never ends",
     within: 300,
-    patches: [{ file: BALLOTS, find: "orderedMs) + handover.timeoutMs", replace: "orderedMs) + 1e9 * handover.timeoutMs" }],
+    patches: [{ file: BALLOTS, find: "orderedMs) + transfer.timeoutMs", replace: "orderedMs) + 1e9 * transfer.timeoutMs" }],
   },
 ];
 
 /** A bug in which a break does not lift a transfer. It shows once an administrator has to help electors. */
 const UNLIFTED: Mutant = {
-  name: "voters-keep-a-hand-over",
+  name: "voters-keep-a-transfer",
   rule: "break never makes two leaders",
-  bug: "among servers that vote, a break does not lift a hand-over to somebody who never comes",
+  bug: "among servers that vote, a break does not lift a transfer to a candidate that never comes",
   within: 50,
   stores: ["voting"],
-  patches: [{ file: BALLOTS, find: "broken, handover: undefined }", replace: "broken }" }],
+  patches: [{ file: BALLOTS, find: "broken, transfer: undefined }", replace: "broken }" }],
 };
 
 /** Bugs of voting servers. A bug that needs thousands of runs is left to the model and to the tests of the package. */
