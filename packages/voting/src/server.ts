@@ -146,13 +146,14 @@ export class Server {
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Asks one server, which may be this one. Rejects if no answer comes in time. */
-  async ask(to: string, request: Request, timeoutMs: number): Promise<VoterReply> {
+  /** See {@link Electorate.ask}. */
+  async ask(to: string, request: Request, timeoutMs: number, isOver?: () => boolean): Promise<VoterReply> {
     if (this.#closed.signal.aborted) throw new Error("This server is closed.");
     if (to === this.name) return await this.#answer(request, this.name);
     const answer = await this.#send(to, request, timeoutMs);
     if (answer) return answer;
     // The server was started again meanwhile, and its present start is known now.
+    if (isOver?.()) throw new Error(`${to} was started again, and ${request.kind} is not sent again.`);
     const again = await this.#send(to, request, timeoutMs);
     if (again) return again;
     throw new Error(`${to} was started again and again.`);

@@ -84,6 +84,7 @@ export class VotingTerm {
       request,
       timeoutMs,
       graceMs,
+      isOver: () => this.isOver,
       isAnswer: isLead,
       isYes: ({ taken }) => taken,
       onAnswer: (name, { taken, term, broken, transfer }) => {

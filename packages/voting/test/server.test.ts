@@ -587,3 +587,23 @@ test("a server that has lost its file goes on above the highest write counter th
   expect(decodeStoredState(written.at(-1))?.writes).toBeGreaterThan(7);
   await server.close();
 });
+
+test("a LEAD that a restarted server has not taken is not sent again after the RELEASE", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const { store, lease } = await won(cluster, "a");
+  cluster.latencyMs = 50;
+  const before = cluster.sent.length;
+  void store.renew(lease, { timeoutMs: 300 }).catch(() => undefined);
+  await cluster.clock.advance(10);
+  await cluster.server("c").close();
+  cluster.startOne("c");
+  void store.release(lease, { timeoutMs: 300 }).catch(() => undefined);
+  await cluster.clock.advance(1_000);
+
+  const kinds = cluster.sent.slice(before).filter(({ from, to }) => from === "a" && to === "c");
+  expect(kinds.map(({ content }) => content.kind)).toEqual(["LEAD", "RELEASE", "RELEASE"]);
+  await expect(cluster.clock.runUntil(new VotingLeaseStore(cluster.server("c")).acquire(REQUEST))).resolves.toMatchObject({
+    acquired: true,
+  });
+});
