@@ -162,6 +162,7 @@ export class VoterState {
     from: string,
     nowMs: number,
   ): Acknowledgement {
+    const isFree = memory.barredUntilMs <= nowMs;
     const present = this.termOf(election);
     const last = this.#memories.get(election)?.lead;
     const heard = last?.term === term ? last : undefined;
@@ -209,7 +210,7 @@ export class VoterState {
     const memory = this.#memory(election);
     memory.holdUntilMs = -Infinity;
     if (immediate) memory.barredUntilMs = nowMs;
-    const isFree = immediate || memory.barredUntilMs <= nowMs;
+    // Keep a lease that was broken at once: a server that has lost its disk waits for it, and so accepts no LEAD of the term.
     const leaseDurationMs = isFree ? 0 : ballot.leaseDurationMs;
     this.#keep(election, { ...ballot, leaseDurationMs, broken, transfer: undefined }, nowMs);
     return answer;
@@ -367,9 +368,9 @@ export class VoterState {
 
   /** An election without a ballot in an intact file is new to this voter. */
   #atStart(election: string): Memory {
-    const leaseDurationMs = this.#ballots.get(election)?.leaseDurationMs ?? 0;
+    const { leaseDurationMs = 0, broken } = this.#ballots.get(election) ?? {};
     return {
-      barredUntilMs: this.#startMs + leaseDurationMs,
+      barredUntilMs: this.#startMs + (broken?.immediate ? 0 : leaseDurationMs),
       holdUntilMs: -Infinity,
       orderedMs: -Infinity,
       version: 0,

@@ -26,7 +26,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     patches: [
       {
         file: BALLOTS,
-        find: "barredUntilMs: this.#startMs + leaseDurationMs,",
+        find: "barredUntilMs: this.#startMs + (broken?.immediate ? 0 : leaseDurationMs),",
         replace: "barredUntilMs: this.#startMs + 0 * leaseDurationMs,",
       },
     ],
