@@ -1,5 +1,5 @@
-import type { Ballot, StoredVoterState } from "./voter-state.ts";
 import type { StateReply } from "./messages.ts";
+import type { Ballot, StoredVoterState } from "./voter-state-codec.ts";
 
 /**
  * Upper bound on how long a claim counts votes. Claims stop at 0.9 of it by their own clock. After it, no claim can still use a
@@ -193,6 +193,13 @@ export class StartupRecovery {
       writes: Math.max(0, ...told.map(({ seen }) => seen)) + 1,
     };
   }
+}
+
+/** The state that a server reports to another one. */
+export function stateReplyOf(kept: StoredVoterState, forgot: boolean, longestLeaseMs: number): StateReply {
+  const { elections, ...floors } = kept;
+  const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
+  return { kind: "TELL", forgot, ...floors, terms, longestLeaseMs };
 }
 
 function termIn(terms: StateReply["terms"], election: string): number | undefined {

@@ -1,46 +1,6 @@
 import { LONGEST_CLAIM_MS } from "./startup-recovery.ts";
-import type {
-  Acknowledgement,
-  Break,
-  Broken,
-  Elect,
-  Lead,
-  Release,
-  LeaderStatus,
-  Transfer,
-  TransferOrder,
-  Vote,
-} from "./messages.ts";
-
-/** A voter's state of one election. The voter writes a change of it to its disk before it answers. */
-export interface Ballot {
-  readonly term: number;
-  /**
-   * The `termId` of the claim that has this voter's only vote of the term. Null if it has not voted in it, e.g. after another's
-   * LEAD.
-   */
-  readonly votedFor: string | null;
-  /** The lease that may still be valid. After a start, the voter votes for nobody for this time. */
-  readonly leaseDurationMs: number;
-  /** The break that has ended the term. */
-  readonly broken?: Broken | undefined;
-  /** The last transfer order to the term that no break has lifted. */
-  readonly transfer?: TransferOrder | undefined;
-}
-
-/** The state of all elections that a voter keeps on its disk. */
-export interface StoredVoterState {
-  /** The term of each election that is not in `elections`: a new one, or one whose ballot was dropped. */
-  readonly floor: number;
-  /**
-   * The voter votes only for terms above this one. A first start takes it from the clock. LEADs of lower terms are still
-   * accepted.
-   */
-  readonly clockFloor: number;
-  /** The voter has neither voted nor accepted a LEAD since its first start. */
-  readonly isFresh: boolean;
-  readonly elections: Readonly<Record<string, Ballot>>;
-}
+import type { Acknowledgement, Break, Elect, Lead, Release, LeaderStatus, Transfer, TransferOrder, Vote } from "./messages.ts";
+import type { Ballot, StoredVoterState } from "./voter-state-codec.ts";
 
 /** A voter's state of one election that is not on its disk. It begins anew at each start. */
 interface Memory {
@@ -157,12 +117,15 @@ export class VoterState {
     return { kind: "VOTE", granted, term: this.#votedTo(election), waitMs, sign: this.sign(election, nowMs) };
   }
 
-  lead(
-    { election, term, termId, number, leaseDurationMs, candidateId, value }: Lead,
-    from: string,
-    nowMs: number,
-  ): Acknowledgement {
-    const isFree = memory.barredUntilMs <= nowMs;
+  /** Answers what a leader or an administrator has sent. */
+  take(request: Lead | Release | Break | Transfer, from: string, nowMs: number): Acknowledgement {
+    if (request.kind === "LEAD") return this.lead(request, from, nowMs);
+    if (request.kind === "RELEASE") return this.release(request, from, nowMs);
+    return request.kind === "BREAK" ? this.break(request, nowMs) : this.transfer(request, nowMs);
+  }
+
+  lead(request: Lead, from: string, nowMs: number): Acknowledgement {
+    const { election, term, termId, number, leaseDurationMs } = request;
     const present = this.termOf(election);
     const last = this.#memories.get(election)?.lead;
     const heard = last?.term === term ? last : undefined;
@@ -180,18 +143,8 @@ export class VoterState {
     // The leader is recorded even if its LEAD is refused. This voter may have voted in a later term whose claim has failed.
     const isKnown = broken !== undefined || heard?.released === true || (last?.term ?? 0) > term;
     if (isNews && !isKnown && this.#ballots.has(election)) {
-      const released = false;
-      this.#memory(election).lead = {
-        term,
-        termId,
-        number,
-        candidateId,
-        value,
-        leaseDurationMs,
-        released,
-        heardMs: nowMs,
-        server: from,
-      };
+      const { kind: _, election: __, ...header } = request;
+      this.#memory(election).lead = { ...header, released: false, heardMs: nowMs, server: from };
     }
     const transfer = refused ? undefined : this.#ballotOf(election, term)?.transfer;
     const orders = { ...(broken ? { broken } : {}), ...(transfer ? { transfer } : {}) };
@@ -209,6 +162,7 @@ export class VoterState {
     const broken = { id, reason, immediate: immediate || ballot.broken?.immediate === true };
     const memory = this.#memory(election);
     memory.holdUntilMs = -Infinity;
+    const isFree = memory.barredUntilMs <= nowMs;
     if (immediate) memory.barredUntilMs = nowMs;
     // Keep a lease that was broken at once: a server that has lost its disk waits for it, and so accepts no LEAD of the term.
     const leaseDurationMs = isFree ? 0 : ballot.leaseDurationMs;

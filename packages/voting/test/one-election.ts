@@ -1,4 +1,5 @@
-import { VoterState, type StoredVoterState } from "../src/voter-state.ts";
+import { VoterState } from "../src/voter-state.ts";
+import type { StoredVoterState } from "../src/voter-state-codec.ts";
 import type { Break, Elect, Lead, Release, Transfer } from "../src/messages.ts";
 
 export const LEASE = 1_000;

@@ -35,7 +35,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     name: "answers-before-the-disk",
     bug: "a voter answers before what it has decided is on its disk",
     within: 300,
-    patches: [{ file: SERVER, find: "    await this.#synced(this.#ballots.versionOf(request.election));\n", replace: "" }],
+    patches: [{ file: SERVER, find: "    await this.#writer.synced(this.#ballots.versionOf(request.election));\n", replace: "" }],
   },
   {
     name: "empty-is-new",
@@ -44,11 +44,11 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     patches: [
       {
         file: SERVER,
-        find: "this.#admission = this.#admit({ forgot: kept === undefined,",
-        replace: "this.#admission = this.#admit({ forgot: false,",
+        find: "this.#recovery = this.#recover({ forgot: kept === undefined,",
+        replace: "this.#recovery = this.#recover({ forgot: false,",
       },
       // Without this patch the others would still report it.
-      { file: SERVER, find: "    if (seen > this.#writes && !this.#admission.forgot) this.#lose();\n", replace: "" },
+      { file: SERVER, find: "if (remembered <= this.#writer.begun ||", replace: "if (remembered >= 0 ||" },
     ],
   },
   {
@@ -58,8 +58,8 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     patches: [
       {
         file: SERVER,
-        find: 'if (!this.takesPart) return { kind: "SILENT" };',
-        replace: 'if (!this.takesPart && request.kind !== "LEAD") return { kind: "SILENT" };',
+        find: "if (!this.takesPart) return SILENT;",
+        replace: 'if (!this.takesPart && request.kind !== "LEAD") return SILENT;',
       },
       {
         file: SERVER,
@@ -100,7 +100,7 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     name: "older-file-trusted",
     bug: "a voter trusts a file that is older than what the others remember of it",
     within: 3_000,
-    patches: [{ file: SERVER, find: "    if (seen > this.#writes && !this.#admission.forgot) this.#lose();\n", replace: "" }],
+    patches: [{ file: SERVER, find: "if (remembered <= this.#writer.begun ||", replace: "if (remembered >= 0 ||" }],
   },
   {
     name: "votes-twice-a-term",
