@@ -1,32 +1,25 @@
 import {
   ConfigurationError,
   UnsupportedError,
-  type BreakOptions,
-  type BreakOutcome,
   type CheckOptions,
   type CheckReport,
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
   type ReadOptions,
-  type RepairOptions,
-  type RepairOutcome,
-  type TransferOptions,
-  type TransferOutcome,
 } from "@leasehold/core";
 import {
   systemClock,
   type Clock,
   type StoreMember,
-  cannotPause,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
   timedCheck,
-  type Administration,
 } from "@leasehold/core/provider";
-import { administrationOf, sightedBy } from "./administration.ts";
+import { AdministeredStore } from "./administered-store.ts";
+import { sightedBy } from "./administration.ts";
 import { majorityOf } from "./startup-recovery.ts";
-import { CAPABILITIES, NAME } from "./capabilities.ts";
+import { CAPABILITIES } from "./capabilities.ts";
 import { HttpClient, secretsDiffer } from "./http-client.ts";
 import { OBSERVER, type VoterReply, type Request } from "./messages.ts";
 import { checkAddress, checkSecret, LONGEST_LEASE_MS } from "./options.ts";
@@ -57,12 +50,9 @@ export interface VotingObserverOptions {
  * console.log(await store.read("nightly-billing"));
  * ```
  */
-export class VotingObserver implements LeaseStore {
-  readonly name: string = NAME;
+export class VotingObserver extends AdministeredStore implements LeaseStore {
   readonly capabilities: LeaseStoreCapabilities = { ...CAPABILITIES, watch: "poll", maxLeaseMs: LONGEST_LEASE_MS };
-  readonly clock: Clock;
   readonly #electorate: Electorate;
-  readonly #administration: Administration;
   readonly #poster: HttpClient;
   readonly #line: ObserverClient;
 
@@ -73,11 +63,9 @@ export class VotingObserver implements LeaseStore {
       throw new ConfigurationError("servers must have the address of every server.");
     const urls = new Map(servers.map((address, index) => [address, checkAddress(`server number ${index + 1}`, address)]));
     if (urls.size < servers.length) throw new ConfigurationError("servers has an address twice.");
-    this.clock = clock;
-    this.#poster = new HttpClient(ca);
-    const line = new ObserverClient(urls, new Seal(secret), this.#poster, clock);
-    this.#line = line;
-    this.#electorate = {
+    const poster = new HttpClient(ca);
+    const line = new ObserverClient(urls, new Seal(secret), poster, clock);
+    const electorate: Electorate = {
       name: OBSERVER,
       everyone: [...urls.keys()],
       majority: majorityOf(urls.size),
@@ -85,7 +73,10 @@ export class VotingObserver implements LeaseStore {
       ask: (to, request, timeoutMs) => line.ask(to, request, timeoutMs),
       remember: () => Promise.resolve(),
     };
-    this.#administration = administrationOf(this.#electorate);
+    super(electorate);
+    this.#electorate = electorate;
+    this.#poster = poster;
+    this.#line = line;
   }
 
   /** The state of all servers, by their last answers. */
@@ -112,32 +103,6 @@ export class VotingObserver implements LeaseStore {
   async check({ election, timeoutMs, signal }: CheckOptions): Promise<CheckReport> {
     const look = (): Promise<LeaseSnapshot | undefined> => this.read(election, { timeoutMs, signal });
     return await timedCheck(this.clock, look, notHere);
-  }
-
-  async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
-    return await this.#administration.break(election, options);
-  }
-
-  /** @throws {UnsupportedError} always: the servers raise terms by themselves. */
-  async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
-    checkName("election", election);
-    throw new UnsupportedError(
-      "Servers that vote raise terms by themselves: no administrator sets them. Start the candidates with a minTerm above every term that a fenced resource has seen.",
-      { election },
-    );
-  }
-
-  /** @throws {UnsupportedError} always: this store keeps no pause. */
-  async pause(election: string): Promise<never> {
-    return cannotPause(this.name, election);
-  }
-
-  async resume(election: string): Promise<never> {
-    return cannotPause(this.name, election);
-  }
-
-  async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {
-    return await this.#administration.transfer(election, candidateId, options);
   }
 
   /** @throws {UnsupportedError} always: only a server is a candidate. */
