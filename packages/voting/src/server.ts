@@ -68,6 +68,7 @@ export class Server {
   #recovery: StartupRecovery;
   /** The server may take part, as {@link StartupRecovery} has decided. */
   #takesPart = false;
+
   constructor(options: ServerOptions) {
     const { name, names, clock, cluster, transport, disk } = options;
     this.#options = options;
