@@ -13,6 +13,8 @@ interface TermStatus {
   readonly sign: LeaderStatus;
   /** A time of the monotonic clock after the status was received. */
   readonly atMs: number;
+  /** The id of the last break that any server has reported, also one that has not heard the latest LEAD. */
+  readonly brokenBy: string | undefined;
   readonly transfer: (TransferLeft & { readonly isAfter: boolean; readonly atMs: number }) | undefined;
 }
 
@@ -32,14 +34,14 @@ export class LeaderStatuses {
     const atMs = this.#clock.monotonicMs();
     const before = known?.sign.term === sign.term ? known : undefined;
     const latest = before && !isLater(sign, before.sign) ? before : { sign, atMs };
-    const { broken } = latest.sign;
-    const isSameBreak = broken?.id === before?.sign.broken?.id;
+    const brokenBy = sign.broken?.id ?? before?.brokenBy;
+    const isSameBreak = brokenBy === before?.brokenBy;
     const isAfter = sign.broken !== undefined;
     const transfer = sign.transfer ? { ...sign.transfer, isAfter, atMs } : isSameBreak ? before?.transfer : undefined;
     // A break lifts the transfers that came before it. Another server may not have the break yet.
-    const isLifted = broken !== undefined && transfer?.isAfter !== true;
+    const isLifted = brokenBy !== undefined && transfer?.isAfter !== true;
     this.#sightings.delete(election);
-    this.#sightings.set(election, { ...latest, transfer: isLifted ? undefined : transfer });
+    this.#sightings.set(election, { sign: latest.sign, atMs: latest.atMs, brokenBy, transfer: isLifted ? undefined : transfer });
     if (this.#sightings.size > MOST_ELECTIONS) this.#sightings.delete(this.#sightings.keys().next().value ?? "");
   }
 

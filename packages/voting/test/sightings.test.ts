@@ -141,6 +141,14 @@ describe("the orders of one term may come from another server than its latest LE
     }
   });
 
+  test("a break lifts a transfer, also if its server has heard no LEAD since its start", () => {
+    const signs = [
+      { ...LATER, transfer: TRANSFER },
+      { ...EARLIER, number: 0, candidateId: "", broken: BROKEN },
+    ];
+    for (const heard of [signs, signs.toReversed()]) expect(world(...heard).snapshot()).not.toHaveProperty("bar");
+  });
+
   test("a transfer that came after a break stays, although another server has only the break", () => {
     const { snapshot } = world({ ...LATER, broken: BROKEN, transfer: TRANSFER }, { ...LATER, broken: BROKEN });
     expect(snapshot()).toMatchObject({ bar: { kind: "transfer", candidateId: "y" } });
