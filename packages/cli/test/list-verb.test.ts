@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import type { ListedElection } from "../src/listed-elections.ts";
+import type { ListedElection } from "@leasehold/core";
 import { CapturedCommand } from "./captured-command.ts";
 
 const LED = {

@@ -2,7 +2,6 @@ import { type Clock, Administration, type Order, type OrderLimits, type Election
 import type { LeaseSnapshot } from "@leasehold/core";
 import { unanswered } from "./claim.ts";
 import type { Acknowledgement, VoterReply, Break, LeaderReply, LeaderStatus, Transfer } from "./messages.ts";
-import { lastOrderOf } from "./orders.ts";
 import { poll, pollToKeep, type Electorate } from "./poll.ts";
 import { LeaderStatuses } from "./leader-statuses.ts";
 
@@ -25,12 +24,11 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
     snapshot,
     lastHolder: signs.find(({ candidateId }) => candidateId !== "")?.candidateId,
     isCarriedOut: ({ id }) =>
-      signs.filter(({ broken, handover }) => broken?.id === id || handover?.id === id).length >= server.majority,
+      signs.filter(({ broken, transfer }) => broken?.id === id || transfer?.id === id).length >= server.majority,
     isClaiming: (candidateId) => signs.some(({ votedFor }) => votedFor === candidateId),
     carryOut: async (order) => {
-      // By the clock, the number is usually higher than that of an order that only silent servers have.
-      const number = Math.max(...signs.map(lastOrderOf), Math.floor(clock.wallMs())) + 1;
-      return await carryOut(server, requestOf(election, snapshot.term, number, order), limits);
+      const afterBreak = signs.some(({ broken }) => broken);
+      return await carryOut(server, requestOf(election, snapshot.term, afterBreak, order), limits);
     },
   };
 }
@@ -54,27 +52,30 @@ export async function sightedBy(
   return { signs, snapshot: snapshotOf(clock, election, signs) };
 }
 
-/** Merges the statuses of one term. Its last order and its last LEAD may be known to different servers. */
+/** Merges the statuses of one term. Its orders and its last LEAD may be known to different servers. */
 function snapshotOf(clock: Clock, election: string, signs: readonly LeaderStatus[]): LeaseSnapshot | undefined {
   const sightings = new LeaderStatuses(clock);
-  const last = signs.toSorted((one, other) => lastOrderOf(other) - lastOrderOf(one) || leftOf(other) - leftOf(one))[0];
-  for (const sign of signs) sightings.see(election, { ...sign, broken: last?.broken, handover: last?.handover });
+  const broken = signs.find((sign) => sign.broken)?.broken;
+  // A server without the break may have a transfer that the break has lifted.
+  const knowing = signs.filter((sign) => !broken || sign.broken);
+  const last = knowing.toSorted((one, other) => leftOf(other) - leftOf(one))[0];
+  for (const sign of signs) sightings.see(election, { ...sign, broken, transfer: last?.transfer });
   return sightings.snapshot(election);
 }
 
 /** The time for which the servers vote for one candidate only. */
-function leftOf({ handover }: LeaderStatus): number {
-  return handover?.leftMs ?? 0;
+function leftOf({ transfer }: LeaderStatus): number {
+  return transfer?.leftMs ?? 0;
 }
 
-function requestOf(election: string, term: number, number: number, order: Order): Break | Transfer {
+function requestOf(election: string, term: number, afterBreak: boolean, order: Order): Break | Transfer {
   const { id } = order;
   if (order.kind === "break") {
     const { reason, immediate } = order;
-    return { kind: "BREAK", election, term, id, number, reason, immediate };
+    return { kind: "BREAK", election, term, id, reason, immediate };
   }
   const { candidateId, timeoutMs } = order;
-  return { kind: "TRANSFER", election, term, id, number, candidateId, timeoutMs };
+  return { kind: "TRANSFER", election, term, id, candidateId, timeoutMs, afterBreak };
 }
 
 async function carryOut(server: Electorate, request: Break | Transfer, { timeoutMs }: OrderLimits): Promise<boolean> {

@@ -17,13 +17,19 @@ export class NoAnswer extends Error {
 
 /** Posts packets to other servers, over connections that are kept open. */
 export class HttpClient {
-  readonly #agents: { readonly "http:": Agent; readonly "https:": Agent };
+  readonly #agents = { "http:": new Agent({ keepAlive: true }), "https:": new TlsAgent({ keepAlive: true }) };
+  #ca: string | Buffer | undefined;
   readonly #answered = new Set<string>();
   #isClosed = false;
 
   /** @param ca the authority that has issued the servers' certificates, in PEM. @defaultValue those that Node trusts */
   constructor(ca: string | Buffer | undefined) {
-    this.#agents = { "http:": new Agent({ keepAlive: true }), "https:": new TlsAgent({ keepAlive: true, ca }) };
+    this.#ca = ca;
+  }
+
+  /** Trusts another authority for the connections that are made from now on. */
+  trust(ca: string | Buffer | undefined): void {
+    this.#ca = ca;
   }
 
   /** @throws {NoAnswer} if no answer comes that a voting server would give. */
@@ -70,6 +76,8 @@ export class HttpClient {
           method: "POST",
           agent: this.#agents[url.protocol as "http:" | "https:"],
           signal,
+          // A kept connection is used again only for the same authority.
+          ...(url.protocol === "https:" ? { ca: this.#ca } : {}),
           headers: {
             "Content-Type": "application/json",
             "Content-Length": Buffer.byteLength(body),

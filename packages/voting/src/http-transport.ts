@@ -1,10 +1,12 @@
 import type { Server as HttpServer } from "node:http";
+import { Server as TlsServer } from "node:https";
 import { ConfigurationError } from "@leasehold/core";
 import type { Clock } from "@leasehold/core/provider";
 import { listen, type ListenOptions, type Posted, type Response } from "./http-listener.ts";
 import { NoAnswer, HttpClient, secretsDiffer } from "./http-client.ts";
 import { PeerIncarnations } from "./peer-incarnations.ts";
 import { OBSERVER, type VoterReply, type Envelope, type Request } from "./messages.ts";
+import type { VotingTls } from "./options.ts";
 import { Outbox } from "./outbox.ts";
 import { packetOf, replyOf, Seal, type Header, type Packet, type Refusal, type Reply, type Secret } from "./packet.ts";
 import { clusterOf, differenceOf, distanceOf, inWords } from "./roster.ts";
@@ -84,6 +86,12 @@ export class HttpTransport implements Transport {
       await this.close();
       throw error;
     }
+  }
+
+  /** Uses these certificates for the connections that are made from now on. */
+  useTls({ key, cert, ca }: VotingTls): void {
+    if (this.#listening instanceof TlsServer) this.#listening.setSecureContext({ key, cert });
+    this.#poster.trust(ca);
   }
 
   async close(): Promise<void> {

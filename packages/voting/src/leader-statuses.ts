@@ -1,21 +1,21 @@
 import { type Clock, blockerOf } from "@leasehold/core/provider";
 import type { LeaseSnapshot } from "@leasehold/core";
-import type { LeaderStatus } from "./messages.ts";
-import { isOrderedLater } from "./orders.ts";
+import type { Broken, LeaderStatus, TransferLeft } from "./messages.ts";
 
 /** With more elections than this, the one that was heard of longest ago is dropped. */
 const MOST_ELECTIONS = 10_000;
 
-interface LastStatus {
+/**
+ * The last leader of an election. The transfer order may come from another server than the latest LEAD. `isAfter` means that it
+ * was given after a break of the term.
+ */
+interface TermStatus {
   readonly sign: LeaderStatus;
   /** A time of the monotonic clock after the status was received. */
   readonly atMs: number;
-}
-
-/** Of one term, the status with the latest LEAD and the status with the latest order. They may come from different servers. */
-interface TermStatus {
-  readonly latest: LastStatus;
-  readonly ordered: LastStatus;
+  /** The id of the last break that any server has reported, also one that has not heard the latest LEAD. */
+  readonly brokenBy: string | undefined;
+  readonly transfer: (TransferLeft & { readonly isAfter: boolean; readonly atMs: number }) | undefined;
 }
 
 /** The latest leader of each election that this process knows of, from its own server or from others. */
@@ -30,13 +30,18 @@ export class LeaderStatuses {
   see(election: string, sign: LeaderStatus | undefined): void {
     if (!sign) return;
     const known = this.#sightings.get(election);
-    const { latest, ordered } = known ?? {};
-    const heard = { sign, atMs: this.#clock.monotonicMs() };
-    const isLatest = !latest || isLater(sign, latest.sign);
-    const isOrdered = !ordered || isOrderHeard(sign, ordered.sign, isLatest);
-    if (!isLatest && !isOrdered) return;
+    if (known && sign.term < known.sign.term) return;
+    const atMs = this.#clock.monotonicMs();
+    const before = known?.sign.term === sign.term ? known : undefined;
+    const latest = before && !isLater(sign, before.sign) ? before : { sign, atMs };
+    const brokenBy = sign.broken?.id ?? before?.brokenBy;
+    const isSameBreak = brokenBy === before?.brokenBy;
+    const isAfter = sign.broken !== undefined;
+    const transfer = sign.transfer ? { ...sign.transfer, isAfter, atMs } : isSameBreak ? before?.transfer : undefined;
+    // A break lifts the transfers that came before it. Another server may not have the break yet.
+    const isLifted = brokenBy !== undefined && transfer?.isAfter !== true;
     this.#sightings.delete(election);
-    this.#sightings.set(election, { latest: isLatest ? heard : latest, ordered: isOrdered ? heard : ordered });
+    this.#sightings.set(election, { sign: latest.sign, atMs: latest.atMs, brokenBy, transfer: isLifted ? undefined : transfer });
     if (this.#sightings.size > MOST_ELECTIONS) this.#sightings.delete(this.#sightings.keys().next().value ?? "");
   }
 
@@ -44,14 +49,13 @@ export class LeaderStatuses {
   snapshot(election: string): LeaseSnapshot | undefined {
     const observed = this.#sightings.get(election);
     if (!observed) return undefined;
-    const { latest, ordered } = observed;
-    const { term, candidateId, value, leaseDurationMs, released, ageMs, holdMs, broken } = latest.sign;
-    const { handover } = ordered.sign;
+    const { sign, atMs, transfer } = observed;
+    const { term, candidateId, value, leaseDurationMs, released, ageMs, holdMs, broken } = sign;
     const nowMs = this.#clock.monotonicMs();
-    const sinceMs = nowMs - latest.atMs;
+    const sinceMs = nowMs - atMs;
     const isOver = ageMs + sinceMs >= leaseDurationMs || broken?.immediate === true;
-    const state = released ? "vacant" : isOver ? "expired" : broken || handover ? "ending" : "held";
-    const transferTo = handover && handover.leftMs > nowMs - ordered.atMs ? handover.candidateId : undefined;
+    const state = released ? "vacant" : isOver ? "expired" : broken || transfer ? "ending" : "held";
+    const transferTo = transfer && transfer.leftMs > nowMs - transfer.atMs ? transfer.candidateId : undefined;
     const bar = blockerOf({ state, holdMs: Math.max(holdMs - sinceMs, 0), transferTo });
     const isNobodys = released || candidateId === "";
     return {
@@ -62,23 +66,17 @@ export class LeaderStatuses {
       ...(value === undefined || isNobodys ? {} : { value }),
       ...(bar === undefined ? {} : { bar }),
       // If a transfer came after the break, no reason is given: the term ends for the transfer.
-      ...(broken && !handover && !released ? { endingReason: broken.reason } : {}),
+      ...(broken && !transfer && !released ? { endingReason: broken.reason } : {}),
     };
   }
 }
 
 function isLater(one: LeaderStatus, other: LeaderStatus): boolean {
-  if (one.term !== other.term) return one.term > other.term;
   if (one.released !== other.released) return one.released;
   if (one.number !== other.number) return one.number > other.number;
-  return isOrderedLater(one, other);
+  return rankOf(one.broken) > rankOf(other.broken);
 }
 
-/**
- * Reports whether a status has a later order. If the order is the same, the latest LEAD decides, because it tells best how long
- * the order lasts.
- */
-function isOrderHeard(sign: LeaderStatus, ordered: LeaderStatus, isLatest: boolean): boolean {
-  if (sign.term !== ordered.term) return sign.term > ordered.term;
-  return isOrderedLater(sign, ordered) || (isLatest && !isOrderedLater(ordered, sign));
+function rankOf(broken: Broken | undefined): number {
+  return broken ? (broken.immediate ? 2 : 1) : 0;
 }

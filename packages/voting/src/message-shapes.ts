@@ -4,11 +4,8 @@ import type {
   Break,
   Broken,
   Elect,
-  Handover,
-  HandoverLeft,
   HeardCounters,
   Lead,
-  OrderNumber,
   PeerState,
   Pong,
   Read,
@@ -18,9 +15,10 @@ import type {
   LeaderStatus,
   StateReply,
   Transfer,
+  TransferLeft,
+  TransferOrder,
   Vote,
 } from "./messages.ts";
-import type { Ordered } from "./orders.ts";
 
 type Check = (value: unknown) => boolean;
 type Shape = Readonly<Record<string, Check>>;
@@ -44,16 +42,13 @@ export function isRecordOf(value: unknown, shape: Shape): boolean {
 
 const HEARD: ShapeOf<HeardCounters> = { term: isCount, number: isCount };
 
-const ORDER: ShapeOf<OrderNumber> = { id: isText, number: isCount };
-const BROKEN: ShapeOf<Broken> = { ...ORDER, reason: isText, immediate: isFlag };
+const BROKEN: ShapeOf<Broken> = { id: isText, reason: isText, immediate: isFlag };
 export const isBroken: Check = (value) => isRecordOf(value, BROKEN);
 
-const HANDOVER: ShapeOf<Handover> = { ...ORDER, candidateId: isText, timeoutMs: isNumber };
-const HANDOVER_LEFT: ShapeOf<HandoverLeft> = { ...HANDOVER, leftMs: isNumber };
-export const isHandover: Check = (value) => isRecordOf(value, HANDOVER);
-const isHandoverLeft: Check = (value) => isRecordOf(value, HANDOVER_LEFT);
-
-const ORDERED: ShapeOf<Ordered> = { broken: optional(isBroken), handover: optional(isHandover) };
+const TRANSFER_ORDER: ShapeOf<TransferOrder> = { id: isText, candidateId: isText, timeoutMs: isNumber };
+const TRANSFER_LEFT: ShapeOf<TransferLeft> = { ...TRANSFER_ORDER, leftMs: isNumber };
+export const isTransferOrder: Check = (value) => isRecordOf(value, TRANSFER_ORDER);
+const isTransferLeft: Check = (value) => isRecordOf(value, TRANSFER_LEFT);
 
 const SIGN: ShapeOf<LeaderStatus> = {
   term: isCount,
@@ -65,13 +60,12 @@ const SIGN: ShapeOf<LeaderStatus> = {
   released: isFlag,
   holdMs: isNumber,
   broken: optional(isBroken),
-  handover: optional(isHandoverLeft),
+  transfer: optional(isTransferLeft),
   votedFor: optional(isText),
 };
 
 const isHeard: Check = (value) => isRecordOf(value, HEARD);
 const isSign: Check = (value) => isRecordOf(value, SIGN);
-const isOrdered: Check = (value) => isRecordOf(value, ORDERED);
 const recordOf =
   (check: Check): Check =>
   (value) =>
@@ -89,9 +83,9 @@ const ELECT: ShapeOf<Elect> = {
   claimMs: isNumber,
 };
 const LEAD: ShapeOf<Lead> = { ...TITLE, number: isCount, candidateId: isText, value: optional(isText) };
-const RELEASE: ShapeOf<Release> = { ...TITLE, number: isCount, holdMs: isNumber, handover: optional(isHandover) };
+const RELEASE: ShapeOf<Release> = { ...TITLE, number: isCount, holdMs: isNumber, transfer: optional(isTransferOrder) };
 const BREAK: ShapeOf<Break> = { ...BROKEN, election: isText, term: isCount };
-const TRANSFER: ShapeOf<Transfer> = { ...HANDOVER, election: isText, term: isCount };
+const TRANSFER: ShapeOf<Transfer> = { ...TRANSFER_ORDER, election: isText, term: isCount, afterBreak: isFlag };
 const READ: ShapeOf<Read> = { election: isText };
 const NOTHING: Shape = {};
 const REQUESTS: Readonly<Record<Request["kind"], Shape>> = {
@@ -105,7 +99,7 @@ const ACKNOWLEDGEMENT: ShapeOf<Acknowledgement> = {
   taken: isFlag,
   term: isCount,
   broken: optional(isBroken),
-  handover: optional(isHandover),
+  transfer: optional(isTransferOrder),
 };
 const PEER: ShapeOf<PeerState> = { name: isText, why: isText, forMs: isNumber };
 const arePeers: Check = (value) => Array.isArray(value) && value.every((each) => isRecordOf(each, PEER));
@@ -117,7 +111,6 @@ const TOLD: ShapeOf<StateReply> = {
   floor: isCount,
   clockFloor: isCount,
   terms: recordOf(isCount),
-  orders: recordOf(isOrdered),
   longestLeaseMs: isNumber,
 };
 const ANSWERS: Readonly<Record<VoterReply["kind"], Shape>> = {

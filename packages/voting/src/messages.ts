@@ -1,5 +1,3 @@
-import type { Ordered } from "./orders.ts";
-
 /** A claim: asks for this voter's vote for a term. With `trial` it is the pre-vote, which changes nothing on any disk. */
 export interface Elect {
   readonly kind: "ELECT";
@@ -56,8 +54,8 @@ export interface Release {
   readonly number: number;
   readonly leaseDurationMs: number;
   readonly holdMs: number;
-  /** The latest transfer order to this term that the leader knows. */
-  readonly handover?: Handover | undefined;
+  /** The transfer order to this term that the leader knows. */
+  readonly transfer?: TransferOrder | undefined;
 }
 
 /** An administrator ends a term. A voter that has this order refuses all LEADs of the term. */
@@ -68,31 +66,25 @@ export interface Break extends Broken {
 }
 
 /** An administrator orders a transfer from the leader of a term to a candidate. */
-export interface Transfer extends Handover {
+export interface Transfer extends TransferOrder {
   readonly kind: "TRANSFER";
   readonly election: string;
   readonly term: number;
-}
-
-/** Identifies an administrator's order, and ranks it among the orders to the same term. */
-export interface OrderNumber {
-  readonly id: string;
-  /**
-   * Higher than the number of every order to this term that the administrator has read. Higher than the milliseconds of the
-   * administrator's wall clock, too. A voter refuses an order that a later one has overtaken.
-   */
-  readonly number: number;
+  /** The administrator knew that the term was broken. Without this, a voter that has a break refuses the order. */
+  readonly afterBreak: boolean;
 }
 
 /** The order that has ended a term. */
-export interface Broken extends OrderNumber {
+export interface Broken {
+  readonly id: string;
   readonly reason: string;
   /** The LEADs of the term stop blocking candidates at once, although the leader may not know of the break yet. */
   readonly immediate: boolean;
 }
 
 /** The order to transfer a term to a named candidate. */
-export interface Handover extends OrderNumber {
+export interface TransferOrder {
+  readonly id: string;
   /** Voters vote for this candidate only, until `timeoutMs` after the lease and the hold have ended. */
   readonly candidateId: string;
   readonly timeoutMs: number;
@@ -138,7 +130,7 @@ export interface Acknowledgement {
   /** The order that has ended the term of the LEAD. */
   readonly broken?: Broken | undefined;
   /** The transfer order to the term of the LEAD. */
-  readonly handover?: Handover | undefined;
+  readonly transfer?: TransferOrder | undefined;
 }
 
 /** The answer to READ. */
@@ -160,8 +152,6 @@ export interface StateReply {
   readonly clockFloor: number;
   /** The term of each election that the server keeps. The term of every other election is at most `floor`. */
   readonly terms: Readonly<Record<string, number>>;
-  /** The orders to those terms. Elections without orders are left out. */
-  readonly orders: Readonly<Record<string, Ordered>>;
   /** The longest lease that the server knows of, in milliseconds. */
   readonly longestLeaseMs: number;
 }
@@ -206,13 +196,13 @@ export interface LeaderStatus {
   /** The rest of the hold, in milliseconds. */
   readonly holdMs: number;
   readonly broken?: Broken | undefined;
-  readonly handover?: HandoverLeft | undefined;
+  readonly transfer?: TransferLeft | undefined;
   /** The candidate that the server has voted for since. It may still win by that vote. */
   readonly votedFor?: string | undefined;
 }
 
 /** A transfer order, and the time for which voters still vote for its candidate only. */
-export interface HandoverLeft extends Handover {
+export interface TransferLeft extends TransferOrder {
   readonly leftMs: number;
 }
 

@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
+import { readTlsAgain } from "./certificates.ts";
 import type { Disk } from "./disk.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { HttpTransport } from "./http-transport.ts";
@@ -23,13 +24,15 @@ export interface OpenServer {
  * @throws {ConfigurationError} for mistakes that a person has to correct. Nothing is left open then.
  */
 export async function openServer(options: VotingLeaseStoreOptions): Promise<OpenServer> {
-  const { server: name, servers, secret, listen, ca, clock, stateDirectory } = resolveOptions(options);
+  const { server: name, servers, secret, clock, stateDirectory, readTls, isTlsRead, ...resolved } = resolveOptions(options);
+  const tls = await readTls?.();
+  const listen = { ...resolved.listen, tls };
   const names = Object.keys(servers);
   const troubles = new WarningLog(clock, name);
   const kept = await openDirectory(resolve(stateDirectory), name, names, troubles);
   try {
     const { disk, onMet, isMoved, onBegun } = kept;
-    const transport = new HttpTransport({ server: name, servers, secret, listen, ca, clock, troubles, onMet });
+    const transport = new HttpTransport({ server: name, servers, secret, listen, ca: tls?.ca, clock, troubles, onMet });
     const cluster = clusterOf(names);
     const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport, troubles });
     await server.start();
@@ -38,7 +41,10 @@ export async function openServer(options: VotingLeaseStoreOptions): Promise<Open
         `its list has ${names.length} servers, which survive no more losses than ${names.length - 1}: add or remove one.`,
       );
     }
+    const closed = new AbortController();
+    if (readTls && isTlsRead) void readTlsAgain(clock, readTls, (read) => transport.useTls(read), troubles, closed.signal);
     const end = async (): Promise<void> => {
+      closed.abort();
       await server.close();
       await kept.close();
     };

@@ -39,8 +39,11 @@ export interface VotingLeaseStoreOptions {
    * @defaultValue loopback, if this server's entry in `servers` names loopback
    */
   readonly host?: string | undefined;
-  /** Needed with addresses of `https:`, and refused with others. */
-  readonly tls?: VotingTls | undefined;
+  /**
+   * Needed with addresses of `https:`, and refused with others. A function is called at the start and then once a minute. What it
+   * returns is used for new connections from then on, so certificates can be replaced without a restart.
+   */
+  readonly tls?: VotingTls | (() => VotingTls | Promise<VotingTls>) | undefined;
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
 }
@@ -69,8 +72,11 @@ export interface Resolved {
   readonly servers: Readonly<Record<string, URL>>;
   readonly secret: Secret;
   readonly stateDirectory: string;
-  readonly listen: ListenOptions;
-  readonly ca: string | Buffer | undefined;
+  readonly listen: Pick<ListenOptions, "host" | "port">;
+  /** Reads the certificates, and checks them. Undefined for addresses of `http:`. */
+  readonly readTls: (() => Promise<VotingTls>) | undefined;
+  /** The certificates may change. */
+  readonly isTlsRead: boolean;
   readonly clock: Clock;
 }
 
@@ -86,16 +92,16 @@ export function resolveOptions(options: VotingLeaseStoreOptions): Resolved {
   }
   checkSecret(secret);
   checkStateDirectory(stateDirectory);
-  checkTls(tls, own.protocol === "https:");
-  const host = checkHost(options.host, server, own);
-  const listen = { host, port: portOf(own), tls };
+  const readTls = readerOf(tls, own.protocol === "https:");
+  const listen = { host: checkHost(options.host, server, own), port: portOf(own) };
   return {
     server,
     servers,
     secret,
     stateDirectory,
     listen,
-    ca: tls?.ca,
+    readTls,
+    isTlsRead: typeof tls === "function",
     clock,
   };
 }
@@ -159,10 +165,17 @@ export function checkSecret(secret: unknown): void {
   );
 }
 
-function checkTls(tls: VotingTls | undefined, isHttps: boolean): void {
-  if (!isHttps && tls === undefined) return;
+/** Certificates that do not change are checked at once. */
+function readerOf(tls: VotingLeaseStoreOptions["tls"], isHttps: boolean): Resolved["readTls"] {
+  if (!isHttps && tls === undefined) return undefined;
   if (!isHttps) throw new ConfigurationError("tls needs addresses of https: in servers.");
   if (tls === undefined) throw new ConfigurationError("Addresses of https: need tls, with this server's key and cert.");
+  if (typeof tls === "function") return async () => checkTls(await tls());
+  checkTls(tls);
+  return () => Promise.resolve(tls);
+}
+
+function checkTls(tls: VotingTls): VotingTls {
   checkOptions("tls", tls, TLS_OPTIONS);
   if (tls.key === undefined || tls.cert === undefined) {
     throw new ConfigurationError("tls needs key and cert: those of this server, as PEM.");
@@ -173,6 +186,7 @@ function checkTls(tls: VotingTls | undefined, isHttps: boolean): void {
     // The message of OpenSSL may quote the options.
     throw new ConfigurationError("tls cannot be used: key, cert and ca must be PEM, and the key that of the certificate.");
   }
+  return tls;
 }
 
 /** Without `host`, the own address must be loopback, so that other machines can connect only if that was asked for. */

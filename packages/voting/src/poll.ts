@@ -8,8 +8,11 @@ export interface Electorate {
   readonly everyone: readonly string[];
   readonly majority: number;
   readonly clock: Clock;
-  /** Rejects if no answer comes in time. */
-  ask(to: string, request: Request, timeoutMs: number): Promise<VoterReply>;
+  /**
+   * Asks one server, which may be this one. Rejects if no answer comes in time. If the server was started again meanwhile, the
+   * request is sent again, unless `isOver` returns true by then.
+   */
+  ask(to: string, request: Request, timeoutMs: number, isOver?: () => boolean): Promise<VoterReply>;
   /** Persists the highest write counter heard from each server. Does nothing without a disk. */
   remember(): Promise<void>;
 }
@@ -20,6 +23,8 @@ export interface PollOptions<A extends VoterReply> {
   readonly timeoutMs: number;
   /** Milliseconds from the send. After them, the poll ends undecided once a majority has answered. @defaultValue `timeoutMs` */
   readonly graceMs?: number | undefined;
+  /** Returns true once the request must not be sent again to a server that was started again. */
+  readonly isOver?: (() => boolean) | undefined;
   /** The poll rejects when this signal aborts. */
   readonly signal?: AbortSignal | undefined;
   /** Reports whether an answer counts. Any other answer counts as a failure. */
@@ -46,8 +51,7 @@ export interface PollResult<A> {
 async function ask(
   server: Electorate,
   to: string,
-  request: PollOptions<VoterReply>["request"],
-  timeoutMs: number,
+  { request, timeoutMs, isOver }: Pick<PollOptions<VoterReply>, "request" | "timeoutMs" | "isOver">,
 ): Promise<VoterReply> {
   if (to === server.name) return await server.ask(to, request, timeoutMs);
   const { clock } = server;
@@ -60,7 +64,7 @@ async function ask(
     timeoutMs,
     writes: operation !== "READ" && operation !== "TELL",
   };
-  return await sendRequest(options, () => server.ask(to, request, timeoutMs));
+  return await sendRequest(options, () => server.ask(to, request, timeoutMs, isOver));
 }
 
 /**
@@ -82,7 +86,7 @@ export async function pollToKeep<A extends VoterReply>(server: Electorate, optio
 
 /** Asks every server, and resolves as soon as the result is decided. Each server counts once, by its name. */
 export async function poll<A extends VoterReply>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
-  const { request, timeoutMs, graceMs = timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
+  const { timeoutMs, graceMs = timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
   signal?.throwIfAborted();
   const answers = new Map<string, A>();
   const failures: unknown[] = [];
@@ -115,7 +119,7 @@ export async function poll<A extends VoterReply>(server: Electorate, options: Po
         grace ??= server.clock.setTimer(() => end("open"), sentMs + graceMs - server.clock.monotonicMs());
     };
     for (const name of everyone) {
-      ask(server, name, request, timeoutMs).then(
+      ask(server, name, options).then(
         (answer) => {
           if (!isAnswer(answer)) failures.push(new Error(`${name} does not take part yet.`));
           else {

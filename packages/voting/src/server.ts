@@ -1,39 +1,34 @@
 import { type Clock, type StoreMember, membersText, sleep } from "@leasehold/core/provider";
-import { StartupRecovery, majorityOf } from "./startup-recovery.ts";
-import { VoterState } from "./voter-state.ts";
 import type { Disk } from "./disk.ts";
-import { decodeStoredState, textOf } from "./voter-state-codec.ts";
-import type {
-  Acknowledgement,
-  VoterReply,
-  Break,
-  Elect,
-  ElectionRequest,
-  Envelope,
-  Lead,
-  Pong,
-  Release,
-  Request,
-  StateReply,
-  Transfer,
-  Vote,
+import {
+  OBSERVER,
+  type Elect,
+  type ElectionRequest,
+  type Envelope,
+  type Pong,
+  type Request,
+  type StateReply,
+  type Vote,
+  type VoterReply,
 } from "./messages.ts";
-import type { Transport } from "./transport.ts";
-import { OBSERVER } from "./messages.ts";
 import { Pace } from "./pace.ts";
+import { PeerLinks } from "./peer-links.ts";
 import { Peers, TAKES_NO_PART } from "./peers.ts";
 import { PreVotes } from "./pre-votes.ts";
+import { StartupRecovery, majorityOf, stateReplyOf } from "./startup-recovery.ts";
+import { StateWriter } from "./state-writer.ts";
+import type { Transport } from "./transport.ts";
+import { VoterState } from "./voter-state.ts";
 import type { WarningLog } from "./warning-log.ts";
 
 /** The wait before a server that takes no part yet asks the others again. And the time that each has to answer. */
 const ASK_AGAIN_MS = 250;
 const TELL_TIMEOUT_MS = 1_000;
-/** The wait before a failed write is repeated. The server is silent meanwhile. */
-const WRITE_AGAIN_MS = 1_000;
 const PING_EVERY_MS = 10_000;
 const PING_ABSENT_EVERY_MS = 2_000;
-/** The requests whose answers are held, or wait for a sync. Their times do not measure the round trip. */
-const WAITS: ReadonlySet<Request["kind"]> = new Set(["ELECT", "RELEASE", "BREAK", "TRANSFER"]);
+const SILENT = { kind: "SILENT" } as const;
+/** The requests of an observer. By TELL it learns the names of the elections. */
+const OBSERVERS_MAY: ReadonlySet<Request["kind"]> = new Set(["READ", "TELL", "BREAK", "TRANSFER"]);
 const NOTHING = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
 
 export interface ServerOptions {
@@ -54,7 +49,8 @@ export interface ServerOptions {
 }
 
 /**
- * One server. It votes by the rules of {@link VoterState}, and asks the other servers. It answers once its changes are on its disk.
+ * One server: the driver of a {@link VoterState}. It passes each request to the voter, writes the changes to the disk, and then
+ * answers. After a start it asks the other servers, until {@link StartupRecovery} lets it take part.
  */
 export class Server {
   readonly name: string;
@@ -62,54 +58,51 @@ export class Server {
   readonly majority: number;
   readonly clock: Clock;
   readonly #options: ServerOptions;
-  readonly #start: string;
-  /** The latest known start of each other server, and how often that start has changed. */
-  readonly #starts = new Map<string, string>();
-  readonly #restarts = new Map<string, number>();
-  /** The highest write counter heard from each other server. And the highest counter of this server that each of them knows. */
-  readonly #seen = new Map<string, number>();
-  readonly #remembered = new Map<string, number>();
   readonly #watchers = new Set<(election: string) => void>();
   readonly #closed = new AbortController();
   /** The times that round trips and syncs take. */
-  readonly pace: Pace = new Pace();
+  readonly pace: Pace;
   readonly #preVotes: PreVotes;
   readonly #peers: Peers;
+  readonly #links: PeerLinks;
+  readonly #writer: StateWriter;
   #ballots: VoterState;
-  #admission: StartupRecovery;
+  #recovery: StartupRecovery;
   /** The server may take part, as {@link StartupRecovery} has decided. */
   #takesPart = false;
-  /** The counter of the latest write that has begun, and of the latest write that is certainly on the disk. */
-  #writes = 0;
-  #written = 0;
-  #syncedVersion = 0;
-  #writing: Promise<void> = Promise.resolve();
-  #isWriting = false;
-  #isBroken = false;
 
   constructor(options: ServerOptions) {
-    const { name, names, clock } = options;
+    const { name, names, clock, cluster, transport, disk } = options;
     this.#options = options;
     this.name = name;
     this.others = names.filter((other) => other !== name);
     this.majority = majorityOf(names.length);
     this.clock = clock;
-    this.#start = clock.randomUuid();
+    this.pace = new Pace(clock);
     this.#ballots = new VoterState(NOTHING, clock.monotonicMs());
-    this.#admission = this.#admit({ forgot: true });
+    this.#recovery = this.#recover({ forgot: true });
     this.#preVotes = new PreVotes(clock);
     this.#peers = new Peers(clock);
+    this.#links = new PeerLinks({
+      ...{ name, others: this.others, cluster, clock, transport, pace: this.pace },
+      written: () => this.#writer.written,
+      onRemembered: (writes) => this.#checkFile(writes),
+    });
+    this.#writer = new StateWriter({
+      ...{ disk, clock, closed: this.#closed.signal },
+      state: () => ({ voter: this.#ballots, seen: this.#links.seen }),
+      isLost: () => this.#recovery.forgot,
+      onSynced: (tookMs) => this.pace.synced(name, tookMs),
+    });
   }
 
   /** Reads the disk and begins to listen. The server takes part as soon as it may; this does not wait for that. */
   async start(): Promise<void> {
-    const kept = decodeStoredState(await this.#options.disk.read());
+    const kept = await this.#writer.read();
     this.#ballots = new VoterState(kept ?? NOTHING, this.clock.monotonicMs());
-    this.#writes = kept?.writes ?? 0;
-    this.#written = this.#writes;
-    for (const [server, writes] of Object.entries(kept?.seen ?? {})) this.#seen.set(server, writes);
-    this.#admission = this.#admit({ forgot: kept === undefined, isMoved: this.#options.isMoved });
-    await this.#options.transport.listen((message) => this.receive(message), this.#start);
+    for (const [server, writes] of Object.entries(kept?.seen ?? {})) this.#links.seen.set(server, writes);
+    this.#recovery = this.#recover({ forgot: kept === undefined, isMoved: this.#options.isMoved });
+    await this.#options.transport.listen((message) => this.receive(message), this.#links.start);
     void this.#join();
     void this.#pingOthers();
   }
@@ -132,7 +125,7 @@ export class Server {
 
   /** The server is silent after a failed write until a write succeeds. It is silent for good once it is closed. */
   get #isSilent(): boolean {
-    return this.#isBroken || this.#closed.signal.aborted;
+    return this.#writer.isBroken || this.#closed.signal.aborted;
   }
 
   get ballots(): VoterState {
@@ -145,16 +138,11 @@ export class Server {
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Asks one server, which may be this one. Rejects if no answer comes in time. */
-  async ask(to: string, request: Request, timeoutMs: number): Promise<VoterReply> {
+  /** See {@link Electorate.ask}. */
+  async ask(to: string, request: Request, timeoutMs: number, isOver?: () => boolean): Promise<VoterReply> {
     if (this.#closed.signal.aborted) throw new Error("This server is closed.");
     if (to === this.name) return await this.#answer(request, this.name);
-    const answer = await this.#send(to, request, timeoutMs);
-    if (answer) return answer;
-    // The server was started again meanwhile, and its present start is known now.
-    const again = await this.#send(to, request, timeoutMs);
-    if (again) return again;
-    throw new Error(`${to} was started again and again.`);
+    return await this.#links.ask(to, request, timeoutMs, isOver);
   }
 
   /**
@@ -163,86 +151,53 @@ export class Server {
    */
   async remember(): Promise<void> {
     this.#ballots.version += 1;
-    await this.#synced(this.#ballots.version);
+    await this.#writer.synced(this.#ballots.version);
   }
 
   /** Returns the answer to another server's message; undefined if the message is not for this server. */
   async receive(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
-    const { cluster, from, to, start, toStart, content } = message;
-    if (from === OBSERVER) return this.#envelope(OBSERVER, start, await this.#answerObserver(content));
-    if (cluster !== this.#options.cluster || to !== this.name || !this.others.includes(from)) return undefined;
-    this.#meet(message);
-    if (toStart !== undefined && toStart !== this.#start) return this.#envelope(from, start, { kind: "SILENT" });
-    // A request that names no start of the receiver may be older than this start. Its sender only learns the present start.
-    if (toStart === undefined && !isOfNoStart(content)) return this.#envelope(from, start, { kind: "SILENT" });
-    return this.#envelope(from, start, await this.#answer(content, from));
+    const { from, start, content } = message;
+    const links = this.#links;
+    if (from === OBSERVER) return links.envelope(OBSERVER, start, await this.#answerObserver(content));
+    if (!links.isToThisServer(message)) return undefined;
+    links.meet(message);
+    if (!links.isToThisStart(message)) return links.envelope(from, start, SILENT);
+    return links.envelope(from, start, await this.#answer(content, from));
   }
 
   async close(): Promise<void> {
     this.#closed.abort();
     await this.#options.transport.close();
-    await this.#writing.catch(() => undefined);
+    await this.#writer.settled();
   }
 
-  /** Resolves with undefined if the receiver was started again, before the request arrived or while it was under way. */
-  async #send(to: string, content: Request, timeoutMs: number): Promise<VoterReply | undefined> {
-    const toStart = this.#starts.get(to);
-    const restarts = this.#restarts.get(to);
-    const sentMs = this.clock.monotonicMs();
-    const answer = await this.#options.transport.send(this.#envelope(to, toStart, content), timeoutMs);
-    if (answer.cluster !== this.#options.cluster || answer.from !== to || answer.to !== this.name) {
-      throw new Error(`The answer is not ${to}'s to ${this.name}.`);
-    }
-    if (answer.toStart !== this.#start) throw new Error("The answer is to an earlier start.");
-    if (!WAITS.has(content.kind)) this.pace.answered(to, this.clock.monotonicMs() - sentMs);
-    const wasRestarted = this.#restarts.get(to) !== restarts;
-    // The answer of an earlier start does not count. Its write counter is not recorded either, because the present start has lost
-    // nothing by not knowing of that write.
-    if (wasRestarted && answer.start === toStart) return undefined;
-    this.#meet(answer);
-    // The receiver was started again meanwhile. The answer does not count, because the present start may have forgotten it.
-    if (wasRestarted) return undefined;
-    return toStart === answer.start || isOfNoStart(content) ? answer.content : undefined;
-  }
-
-  #envelope<Content>(to: string, toStart: string | undefined, content: Content): Envelope<Content> {
-    const { cluster } = this.#options;
-    const seen = this.#seen.get(to) ?? 0;
-    return { cluster, from: this.name, to, start: this.#start, toStart, writes: this.#written, seen, content };
-  }
-
-  /** Records what a message says about its sender, and what the sender remembers of this server. */
-  #meet({ from, start, writes, seen }: Envelope<unknown>): void {
-    const known = this.#starts.get(from);
-    if (known !== undefined && known !== start) this.#restarts.set(from, (this.#restarts.get(from) ?? 0) + 1);
-    this.#starts.set(from, start);
-    this.#seen.set(from, Math.max(this.#seen.get(from) ?? 0, writes));
-    this.#remembered.set(from, Math.max(this.#remembered.get(from) ?? 0, seen));
-    if (seen > this.#writes && !this.#admission.forgot) this.#lose();
-  }
-
-  /** Gives the file up, because another server remembers a later write than the file has. */
-  #lose(): void {
-    this.#admission.loses(this.clock.monotonicMs());
+  /** Gives the file up if another server remembers a later write than the file has. */
+  #checkFile(remembered: number): void {
+    if (remembered <= this.#writer.begun || this.#recovery.forgot) return;
+    this.#recovery.loses(this.clock.monotonicMs());
     const took = this.#takesPart;
     this.#takesPart = false;
-    this.#writing = this.#writing.then(() => this.#options.disk.write("")).catch(() => undefined);
+    this.#writer.erase();
     if (took) void this.#join();
   }
 
   /** An observer has the secret and is not a server. It may read and give orders, and has no vote. */
   async #answerObserver(content: Request): Promise<VoterReply> {
-    return OBSERVERS_MAY.has(content.kind) ? await this.#answer(content, OBSERVER) : { kind: "SILENT" };
+    return OBSERVERS_MAY.has(content.kind) ? await this.#answer(content, OBSERVER) : SILENT;
   }
 
   async #answer(request: Request, from: string): Promise<VoterReply> {
-    if (request.kind === "TELL") return this.#told();
+    if (request.kind === "TELL") return this.#report();
     if (request.kind === "PING") return this.#pong();
-    if (!this.takesPart) return { kind: "SILENT" };
+    if (!this.takesPart) return SILENT;
     const answer = await this.#judge(request, from);
     // Wait for changes of this election only; otherwise heartbeats would wait for votes of other elections.
-    await this.#synced(this.#ballots.versionOf(request.election));
-    return this.takesPart ? answer : { kind: "SILENT" };
+    await this.#writer.synced(this.#ballots.versionOf(request.election));
+    return this.takesPart ? answer : SILENT;
+  }
+
+  #report(): StateReply {
+    return stateReplyOf(this.#ballots.kept, this.#recovery.forgot, this.#ballots.longestLeaseMs(this.clock.monotonicMs()));
   }
 
   async #judge(request: ElectionRequest, from: string): Promise<VoterReply> {
@@ -252,7 +207,7 @@ export class Server {
       return { kind: "READ", sign: this.#ballots.sign(election, nowMs), absent: this.#peers.absent };
     }
     if (request.kind === "ELECT") return request.trial ? await this.#try(request, from) : this.#vote(request, from);
-    const answer = this.#take(request, from, nowMs);
+    const answer = this.#ballots.take(request, from, nowMs);
     if (answer.taken && (request.kind === "LEAD" || request.kind === "RELEASE")) this.#preVotes.ended(election);
     for (const watcher of this.#watchers) watcher(election);
     return answer;
@@ -277,67 +232,13 @@ export class Server {
     return this.#ballots.vote(elect, false, laterMs);
   }
 
-  #take(request: Lead | Release | Break | Transfer, from: string, nowMs: number): Acknowledgement {
-    if (request.kind === "LEAD") return this.#ballots.lead(request, from, nowMs);
-    if (request.kind === "RELEASE") return this.#ballots.release(request, from, nowMs);
-    if (request.kind === "BREAK") return this.#ballots.break(request, nowMs);
-    return this.#ballots.transfer(request, nowMs);
-  }
-
-  #told(): StateReply {
-    const { kept, orders } = this.#ballots;
-    const longestLeaseMs = this.#ballots.longestLeaseMs(this.clock.monotonicMs());
-    const { floor, clockFloor, isFresh, elections } = kept;
-    const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
-    const { forgot } = this.#admission;
-    return { kind: "TELL", forgot, isFresh, floor, clockFloor, terms, orders, longestLeaseMs };
-  }
-
-  /** Resolves once all changes up to `version` are on the disk. Also resolves if the server is silent, or has lost its state. */
-  async #synced(version: number): Promise<void> {
-    while (!this.#isSilent && !this.#admission.forgot && this.#syncedVersion < version) {
-      this.#writing = this.#isWriting ? this.#writing : this.#write();
-      await this.#writing;
-    }
-  }
-
-  async #write(): Promise<void> {
-    this.#isWriting = true;
-    try {
-      const { version } = this.#ballots;
-      this.#writes += 1;
-      const writes = this.#writes;
-      const sentMs = this.clock.monotonicMs();
-      await this.#options.disk.write(textOf({ writes, seen: Object.fromEntries(this.#seen), ...this.#ballots.kept }));
-      this.#syncedVersion = version;
-      this.#written = writes;
-      this.#isBroken = false;
-      this.pace.synced(this.name, this.clock.monotonicMs() - sentMs);
-    } catch {
-      if (!this.#isBroken) void this.#writeAgain();
-    } finally {
-      this.#isWriting = false;
-    }
-  }
-
-  /** Repeats the write until it succeeds. The server is silent meanwhile, because it answers only by what is on the disk. */
-  async #writeAgain(): Promise<void> {
-    this.#isBroken = true;
-    while (this.#isBroken && !this.#closed.signal.aborted) {
-      await sleep(this.clock, WRITE_AGAIN_MS, this.#closed.signal).catch(() => undefined);
-      // A server that has lost its file writes when it begins again.
-      if (this.#admission.forgot) this.#isBroken = false;
-      else if (!this.#closed.signal.aborted && !this.#isWriting) await (this.#writing = this.#write());
-    }
-  }
-
   /** Asks the others for their state until this server may take part. */
   async #join(): Promise<void> {
     const { signal } = this.#closed;
     while (!signal.aborted && !this.#takesPart) {
       await Promise.all(this.others.map((other) => this.#beTold(other)));
       if (await this.#mayTakePart()) return;
-      this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#admission.waitsFor(this.others)}`);
+      this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#recovery.waitsFor(this.others)}`);
       await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
     }
   }
@@ -368,16 +269,16 @@ export class Server {
     return { kind: "PING", takesPart, syncMs: this.pace.syncMs(this.name), absent: this.#peers.absent };
   }
 
-  #admit({ forgot, isMoved }: { readonly forgot: boolean; readonly isMoved?: boolean | undefined }): StartupRecovery {
+  #recover({ forgot, isMoved }: { readonly forgot: boolean; readonly isMoved?: boolean | undefined }): StartupRecovery {
     return new StartupRecovery({ servers: this.others.length + 1, startMs: this.clock.monotonicMs(), forgot, isMoved });
   }
 
   async #beTold(other: string): Promise<void> {
     const askedMs = this.clock.monotonicMs();
     try {
-      const answer = await this.#send(other, { kind: "TELL" }, TELL_TIMEOUT_MS);
+      const answer = await this.#links.send(other, { kind: "TELL" }, TELL_TIMEOUT_MS);
       if (answer?.kind !== "TELL") return;
-      this.#admission.hears(other, answer, this.#remembered.get(other) ?? 0, askedMs);
+      this.#recovery.hears(other, answer, this.#links.rememberedBy(other), askedMs);
     } catch {
       // The next round asks it again.
     }
@@ -385,14 +286,14 @@ export class Server {
 
   async #mayTakePart(): Promise<boolean> {
     const nowMs = this.clock.monotonicMs();
-    if (this.#admission.isIntact(this.#ballots.longestLeaseMs(nowMs), nowMs)) {
-      const movedOn = this.#admission.movedOn(this.#ballots.kept);
+    if (this.#recovery.isIntact(this.#ballots.longestLeaseMs(nowMs), nowMs)) {
+      const movedOn = this.#recovery.movedOn(this.#ballots.kept);
       if (movedOn) await this.#beginWith(new VoterState(movedOn, nowMs));
       else this.#takesPart = true;
     }
-    const beginning = this.#admission.forgot ? this.#admission.beginning(nowMs, this.clock.wallMs()) : undefined;
+    const beginning = this.#recovery.forgot ? this.#recovery.beginning(nowMs, this.clock.wallMs()) : undefined;
     if (beginning) {
-      this.#writes = beginning.writes;
+      this.#writer.goOnFrom(beginning.writes);
       await this.#beginWith(new VoterState(beginning.ballots, nowMs));
     }
     if (this.#takesPart) this.#options.onBegun?.();
@@ -404,17 +305,9 @@ export class Server {
     this.#ballots = ballots;
     // A write of the former state may still be under way, and must not count for the new state.
     this.#ballots.version = version + 1;
-    this.#admission = this.#admit({ forgot: false });
-    await this.#synced(this.#ballots.version);
+    this.#recovery = this.#recover({ forgot: false });
+    await this.#writer.synced(this.#ballots.version);
     // A message may have shown meanwhile that this server has lost more.
-    this.#takesPart = !this.#admission.forgot;
+    this.#takesPart = !this.#recovery.forgot;
   }
-}
-
-/** Reports whether any start of the receiver may answer the request. */
-/** The requests of an observer. By TELL it learns the names of the elections. */
-const OBSERVERS_MAY: ReadonlySet<Request["kind"]> = new Set(["READ", "TELL", "BREAK", "TRANSFER"]);
-
-function isOfNoStart({ kind }: Request): boolean {
-  return kind === "TELL" || kind === "PING";
 }

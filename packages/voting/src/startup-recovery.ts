@@ -1,6 +1,5 @@
-import type { Ballot, StoredVoterState } from "./voter-state.ts";
 import type { StateReply } from "./messages.ts";
-import { mergeOrders, type Ordered } from "./orders.ts";
+import type { Ballot, StoredVoterState } from "./voter-state-codec.ts";
 
 /**
  * Upper bound on how long a claim counts votes. Claims stop at 0.9 of it by their own clock. After it, no claim can still use a
@@ -159,7 +158,6 @@ export class StartupRecovery {
       const present = isNews ? { term: highest(name), votedFor: null } : known;
       ballots.set(name, { ...present, leaseDurationMs: Math.max(known.leaseDurationMs, longestMs) });
     }
-    takeOrders(ballots, told);
     const floor = Math.max(own.floor, ...told.map((each) => each.floor));
     const clockFloor = Math.max(own.clockFloor, ...told.map((each) => each.clockFloor));
     const isFresh = own.isFresh && told.every((each) => each.isFresh);
@@ -189,7 +187,6 @@ export class StartupRecovery {
     const floor = Math.max(0, ...told.map((each) => each.floor));
     const byClock = isFirstStart ? Math.floor(wallMs / 1_000) : 0;
     const clockFloor = Math.max(byClock, ...told.map((each) => each.clockFloor));
-    takeOrders(ballots, told);
     const elections = Object.fromEntries(ballots);
     return {
       ballots: { floor, clockFloor, isFresh: isFirstStart, elections },
@@ -198,17 +195,11 @@ export class StartupRecovery {
   }
 }
 
-/**
- * Adds the orders to the same terms that others have reported. An order that a majority has accepted is known to one of them, or
- * to this server.
- */
-function takeOrders(ballots: Map<string, Ballot>, told: readonly StateReply[]): void {
-  for (const [name, ballot] of ballots) {
-    const others = told.filter(({ terms, orders }) => termIn(terms, name) === ballot.term && Object.hasOwn(orders, name));
-    const { broken, handover } = mergeOrders([ballot, ...others.map(({ orders }) => orders[name] as Ordered)]);
-    const isNews = broken?.id !== ballot.broken?.id || handover?.id !== ballot.handover?.id;
-    if (isNews) ballots.set(name, { ...ballot, broken, handover });
-  }
+/** The state that a server reports to another one. */
+export function stateReplyOf(kept: StoredVoterState, forgot: boolean, longestLeaseMs: number): StateReply {
+  const { elections, ...floors } = kept;
+  const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
+  return { kind: "TELL", forgot, ...floors, terms, longestLeaseMs };
 }
 
 function termIn(terms: StateReply["terms"], election: string): number | undefined {

@@ -1,32 +1,6 @@
 import { LONGEST_CLAIM_MS } from "./startup-recovery.ts";
-import type { Acknowledgement, Break, Elect, Handover, Lead, Release, LeaderStatus, Transfer, Vote } from "./messages.ts";
-import { lastOrderOf, verdictOn, type Ordered } from "./orders.ts";
-
-/** A voter's state of one election. The voter writes a change of it to its disk before it answers. */
-export interface Ballot extends Ordered {
-  readonly term: number;
-  /**
-   * The `termId` of the claim that has this voter's only vote of the term. Null if it has not voted in it, e.g. after another's
-   * LEAD.
-   */
-  readonly votedFor: string | null;
-  /** The lease that may still be valid. After a start, the voter votes for nobody for this time. */
-  readonly leaseDurationMs: number;
-}
-
-/** The state of all elections that a voter keeps on its disk. */
-export interface StoredVoterState {
-  /** The term of each election that is not in `elections`: a new one, or one whose ballot was dropped. */
-  readonly floor: number;
-  /**
-   * The voter votes only for terms above this one. A first start takes it from the clock. LEADs of lower terms are still
-   * accepted.
-   */
-  readonly clockFloor: number;
-  /** The voter has neither voted nor accepted a LEAD since its first start. */
-  readonly isFresh: boolean;
-  readonly elections: Readonly<Record<string, Ballot>>;
-}
+import type { Acknowledgement, Break, Elect, Lead, Release, LeaderStatus, Transfer, TransferOrder, Vote } from "./messages.ts";
+import type { Ballot, StoredVoterState } from "./voter-state-codec.ts";
 
 /** A voter's state of one election that is not on its disk. It begins anew at each start. */
 interface Memory {
@@ -92,15 +66,6 @@ export class VoterState {
   }
 
   /**
-   * The orders to the present terms. An order that blocks no candidate any more is included, because it still overtakes earlier
-   * ones.
-   */
-  get orders(): Readonly<Record<string, Ordered>> {
-    const ordered = [...this.#ballots].filter(([, ballot]) => lastOrderOf(ballot) > 0);
-    return Object.fromEntries(ordered.map(([election, { broken, handover }]) => [election, { broken, handover }]));
-  }
-
-  /**
    * The longest lease that another server may have acknowledged, in milliseconds. A released lease counts until `GRACE_MS` after
    * its end, because another server may have acknowledged the next lease meanwhile.
    */
@@ -124,9 +89,9 @@ export class VoterState {
   waitMs(election: string, nowMs: number, candidateId?: string): number {
     const { barredUntilMs, holdUntilMs, orderedMs } = this.#memories.get(election) ?? this.#atStart(election);
     const freeMs = Math.max(barredUntilMs, holdUntilMs);
-    const handover = this.#ballots.get(election)?.handover;
-    const isNamed = candidateId === undefined || candidateId === handover?.candidateId;
-    const untilMs = handover && !isNamed ? Math.max(freeMs, orderedMs) + handover.timeoutMs : freeMs;
+    const transfer = this.#ballots.get(election)?.transfer;
+    const isNamed = candidateId === undefined || candidateId === transfer?.candidateId;
+    const untilMs = transfer && !isNamed ? Math.max(freeMs, orderedMs) + transfer.timeoutMs : freeMs;
     return Math.max(untilMs - nowMs, 0);
   }
 
@@ -152,11 +117,15 @@ export class VoterState {
     return { kind: "VOTE", granted, term: this.#votedTo(election), waitMs, sign: this.sign(election, nowMs) };
   }
 
-  lead(
-    { election, term, termId, number, leaseDurationMs, candidateId, value }: Lead,
-    from: string,
-    nowMs: number,
-  ): Acknowledgement {
+  /** Answers what a leader or an administrator has sent. */
+  take(request: Lead | Release | Break | Transfer, from: string, nowMs: number): Acknowledgement {
+    if (request.kind === "LEAD") return this.lead(request, from, nowMs);
+    if (request.kind === "RELEASE") return this.release(request, from, nowMs);
+    return request.kind === "BREAK" ? this.break(request, nowMs) : this.transfer(request, nowMs);
+  }
+
+  lead(request: Lead, from: string, nowMs: number): Acknowledgement {
+    const { election, term, termId, number, leaseDurationMs } = request;
     const present = this.termOf(election);
     const last = this.#memories.get(election)?.lead;
     const heard = last?.term === term ? last : undefined;
@@ -174,21 +143,11 @@ export class VoterState {
     // The leader is recorded even if its LEAD is refused. This voter may have voted in a later term whose claim has failed.
     const isKnown = broken !== undefined || heard?.released === true || (last?.term ?? 0) > term;
     if (isNews && !isKnown && this.#ballots.has(election)) {
-      const released = false;
-      this.#memory(election).lead = {
-        term,
-        termId,
-        number,
-        candidateId,
-        value,
-        leaseDurationMs,
-        released,
-        heardMs: nowMs,
-        server: from,
-      };
+      const { kind: _, election: __, ...header } = request;
+      this.#memory(election).lead = { ...header, released: false, heardMs: nowMs, server: from };
     }
-    const handover = refused ? undefined : this.#ballotOf(election, term)?.handover;
-    const orders = { ...(broken ? { broken } : {}), ...(handover ? { handover } : {}) };
+    const transfer = refused ? undefined : this.#ballotOf(election, term)?.transfer;
+    const orders = { ...(broken ? { broken } : {}), ...(transfer ? { transfer } : {}) };
     return { kind: "LEAD", taken: !refused, term: this.termOf(election), ...orders };
   }
 
@@ -196,28 +155,27 @@ export class VoterState {
    * Ends a term. Refuses the order if the term is not the present one, and then keeps nothing of it. Lifts the hold and a
    * transfer as well; an immediate break also lifts the lease.
    */
-  break({ election, term, id, number, reason, immediate }: Break, nowMs: number): Acknowledgement {
+  break({ election, term, id, reason, immediate }: Break, nowMs: number): Acknowledgement {
     const ballot = this.#ballotOf(election, term);
-    const broken = { id, number, reason, immediate };
-    const verdict = ballot && verdictOn(broken, ballot);
-    const taken = verdict === "new" || verdict === "known";
-    const answer = { kind: "BREAK", taken, term: this.termOf(election) } as const;
-    if (!ballot || verdict !== "new") return answer;
+    const answer = { kind: "BREAK", taken: ballot !== undefined, term: this.termOf(election) } as const;
+    if (!ballot || ballot.broken?.id === id) return answer;
+    const broken = { id, reason, immediate: immediate || ballot.broken?.immediate === true };
     const memory = this.#memory(election);
     memory.holdUntilMs = -Infinity;
+    const isFree = memory.barredUntilMs <= nowMs;
     if (immediate) memory.barredUntilMs = nowMs;
-    const isFree = immediate || memory.barredUntilMs <= nowMs;
+    // Keep a lease that was broken at once: a server that has lost its disk waits for it, and so accepts no LEAD of the term.
     const leaseDurationMs = isFree ? 0 : ballot.leaseDurationMs;
-    this.#keep(election, { ...ballot, leaseDurationMs, broken, handover: undefined }, nowMs);
+    this.#keep(election, { ...ballot, leaseDurationMs, broken, transfer: undefined }, nowMs);
     return answer;
   }
 
   /**
-   * Makes this voter vote for the named candidate only, for a while after this term. Refuses the order if the term is not the
-   * present one.
+   * Makes this voter vote for the named candidate only, for a while after this term. The last order to arrive counts. Refuses the
+   * order if the term is not the present one, or if it was broken and the administrator did not know of that.
    */
-  transfer({ election, term, id, number, candidateId, timeoutMs }: Transfer, nowMs: number): Acknowledgement {
-    const taken = this.#handOver(election, term, { id, number, candidateId, timeoutMs }, nowMs);
+  transfer({ election, term, id, candidateId, timeoutMs, afterBreak }: Transfer, nowMs: number): Acknowledgement {
+    const taken = this.#keepTransfer(election, term, { id, candidateId, timeoutMs }, afterBreak, nowMs);
     return { kind: "TRANSFER", taken, term: this.termOf(election) };
   }
 
@@ -226,7 +184,7 @@ export class VoterState {
    * term that arrive later are refused.
    */
   release(request: Release, from: string, nowMs: number): Acknowledgement {
-    const { election, term, termId, number, leaseDurationMs, holdMs, handover } = request;
+    const { election, term, termId, number, leaseDurationMs, holdMs, transfer } = request;
     const last = this.#memories.get(election)?.lead;
     const heard = last?.term === term ? last : undefined;
     if (term >= this.termOf(election)) {
@@ -240,7 +198,7 @@ export class VoterState {
         memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
         memory.barredUntilMs = nowMs;
       }
-      if (handover) this.#handOver(election, term, handover, nowMs);
+      if (transfer) this.#keepTransfer(election, term, transfer, false, nowMs);
     }
     if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
       // If no LEAD of this term has arrived, this voter's vote tells the candidate.
@@ -259,14 +217,14 @@ export class VoterState {
     if (!lead) return undefined;
     const { term, number, candidateId, value, leaseDurationMs, heardMs, released } = lead;
     const holdMs = Math.max(memory.holdUntilMs - nowMs, 0);
-    const { broken, handover } = this.#ballotOf(election, term) ?? {};
-    const left = handover && { ...handover, leftMs: this.waitMs(election, nowMs, "") };
+    const { broken, transfer } = this.#ballotOf(election, term) ?? {};
+    const left = transfer && { ...transfer, leftMs: this.waitMs(election, nowMs, "") };
     const sign = { term, number, candidateId, value, leaseDurationMs, ageMs: nowMs - heardMs, released, holdMs };
     const votedFor = this.#votedForAfter(term, memory, nowMs);
     return {
       ...sign,
       ...(broken ? { broken } : {}),
-      ...(left ? { handover: left } : {}),
+      ...(left ? { transfer: left } : {}),
       ...(votedFor === undefined ? {} : { votedFor }),
     };
   }
@@ -281,21 +239,20 @@ export class VoterState {
    */
   #leadBefore(election: string): Memory["lead"] {
     const ballot = this.#ballots.get(election);
-    if (!ballot || lastOrderOf(ballot) === 0) return undefined;
+    if (!ballot || !isOrdered(ballot)) return undefined;
     const { term, leaseDurationMs } = ballot;
     const nobody = { termId: "", number: 0, candidateId: "", released: false, server: "" };
     return { ...nobody, term, leaseDurationMs, heardMs: this.#startMs };
   }
 
-  #handOver(election: string, term: number, handover: Handover, nowMs: number): boolean {
+  /** Returns whether the voter has the order now. The same order again does not restart its time. */
+  #keepTransfer(election: string, term: number, transfer: TransferOrder, afterBreak: boolean, nowMs: number): boolean {
     const ballot = this.#ballotOf(election, term);
-    if (!ballot) return false;
-    const verdict = verdictOn(handover, ballot);
-    if (verdict === "new") {
-      this.#memory(election).orderedMs = nowMs;
-      this.#keep(election, { ...ballot, handover }, nowMs);
-    }
-    return verdict !== "refused";
+    if (!ballot || (ballot.broken && !afterBreak)) return false;
+    if (ballot.transfer?.id === transfer.id) return true;
+    this.#memory(election).orderedMs = nowMs;
+    this.#keep(election, { ...ballot, transfer }, nowMs);
+    return true;
   }
 
   #ballotOf(election: string, term: number): Ballot | undefined {
@@ -342,9 +299,8 @@ export class VoterState {
     if (this.#ballots.size <= KEPT_ELECTIONS) return;
     const over = [...this.#ballots].filter(([name, { term }]) => term <= HIGHEST_DROPPED_TERM && this.#isOver(name, nowMs));
     for (const [name, ballot] of over.slice(0, Math.max(over.length - KEPT_ELECTIONS, 0))) {
-      // The orders are dropped with the ballot. A floor above the term makes this voter refuse the term's LEADs and earlier
-      // orders.
-      this.#floor = Math.max(this.#floor, lastOrderOf(ballot) > 0 ? ballot.term + 1 : ballot.term);
+      // The orders are dropped with the ballot. A floor above the term makes this voter refuse the term's LEADs and late orders.
+      this.#floor = Math.max(this.#floor, isOrdered(ballot) ? ballot.term + 1 : ballot.term);
       this.#droppedVersion = this.version;
       this.#ballots.delete(name);
       this.#memories.delete(name);
@@ -366,12 +322,17 @@ export class VoterState {
 
   /** An election without a ballot in an intact file is new to this voter. */
   #atStart(election: string): Memory {
-    const leaseDurationMs = this.#ballots.get(election)?.leaseDurationMs ?? 0;
+    const { leaseDurationMs = 0, broken } = this.#ballots.get(election) ?? {};
     return {
-      barredUntilMs: this.#startMs + leaseDurationMs,
+      barredUntilMs: this.#startMs + (broken?.immediate ? 0 : leaseDurationMs),
       holdUntilMs: -Infinity,
       orderedMs: -Infinity,
       version: 0,
     };
   }
+}
+
+/** Reports whether an administrator has given an order to the ballot's term. */
+function isOrdered({ broken, transfer }: Ballot): boolean {
+  return broken !== undefined || transfer !== undefined;
 }

@@ -1,8 +1,6 @@
 import {
   ConfigurationError,
   UnsupportedError,
-  type BreakOptions,
-  type BreakOutcome,
   type CheckOptions,
   type CheckReport,
   type LeaseSnapshot,
@@ -11,16 +9,10 @@ import {
   type ListedElection,
   type ListOptions,
   type ReadOptions,
-  type RepairOptions,
-  type RepairOutcome,
-  type TransferOptions,
-  type TransferOutcome,
 } from "@leasehold/core";
 import {
-  type Clock,
   type StoreMember,
   type StoreWarnings,
-  cannotPause,
   checkLease,
   checkList,
   checkName,
@@ -28,7 +20,6 @@ import {
   checkValue,
   DEFAULT_REQUEST_TIMEOUT_MS,
   timedCheck,
-  type Administration,
   type AcquireOutcome,
   type AcquireRequest,
   type Lease,
@@ -38,7 +29,7 @@ import {
   type RequestLimits,
   type WatchOptions,
 } from "@leasehold/core/provider";
-import { administrationOf } from "./administration.ts";
+import { AdministeredStore } from "./administered-store.ts";
 import { HIGHEST_DROPPED_TERM } from "./voter-state.ts";
 import { CAPABILITIES, MAX_VALUE_BYTES, NAME } from "./capabilities.ts";
 import { listElections } from "./listing.ts";
@@ -67,13 +58,10 @@ const NOTHING = { term: 0, number: 0 };
 /**
  * A lease store whose service is the servers themselves. Each of them listens, votes, and may compete in any number of elections.
  */
-export class VotingLeaseStore implements LeaseStore {
-  readonly name: string = NAME;
+export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
   readonly capabilities: LeaseStoreCapabilities;
-  readonly clock: Clock;
   readonly #server: Server;
   readonly #sightings: LeaderStatuses;
-  readonly #administration: Administration;
   readonly #ledTerms = new WeakMap<Lease, VotingTerm>();
   readonly #claiming = new Set<string>();
   /** The watchers of this process, which are woken when a claim of this process has won. */
@@ -117,11 +105,10 @@ export class VotingLeaseStore implements LeaseStore {
 
   /** For programs that make their own `Server`. All others call `open`. */
   constructor(server: Server) {
+    super(server);
     this.capabilities = { ...CAPABILITIES, maxLeaseMs: LONGEST_LEASE_MS };
     this.#server = server;
-    this.clock = server.clock;
     this.#sightings = new LeaderStatuses(server.clock);
-    this.#administration = administrationOf(server);
     this.#close = () => server.close();
   }
 
@@ -184,7 +171,7 @@ export class VotingLeaseStore implements LeaseStore {
     const { grantedAt } = votingTerm;
     const extends_ = grantedAt !== undefined && grantedAt !== before;
     if (result.outcome === "yes" || extends_) {
-      const transferTo = votingTerm.handover?.candidateId;
+      const transferTo = votingTerm.transfer?.candidateId;
       return { held: true, ...(extends_ ? { extendedAt: grantedAt } : {}), ...(transferTo === undefined ? {} : { transferTo }) };
     }
     throw unanswered(lease.election, "LEAD", result, true);
@@ -291,32 +278,6 @@ export class VotingLeaseStore implements LeaseStore {
       if (result.outcome !== "yes") throw unanswered(election, "ELECT", result, false);
     };
     return await timedCheck(this.clock, () => this.read(election, { timeoutMs, signal }), probe);
-  }
-
-  async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
-    return await this.#administration.break(election, options);
-  }
-
-  /** @throws {UnsupportedError} always: the servers raise terms by themselves. */
-  async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
-    checkName("election", election);
-    throw new UnsupportedError(
-      "Servers that vote raise terms by themselves: no administrator sets them. Start the candidates with a minTerm above every term that a fenced resource has seen.",
-      { election },
-    );
-  }
-
-  /** @throws {UnsupportedError} always: this store keeps no pause. */
-  async pause(election: string): Promise<never> {
-    return cannotPause(this.name, election);
-  }
-
-  async resume(election: string): Promise<never> {
-    return cannotPause(this.name, election);
-  }
-
-  async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {
-    return await this.#administration.transfer(election, candidateId, options);
   }
 
   /** Ends this server: it stops listening and voting, and frees its directory and port. */

@@ -1,8 +1,6 @@
 import {
   ConfigurationError,
   UnsupportedError,
-  type BreakOptions,
-  type BreakOutcome,
   type CheckOptions,
   type CheckReport,
   type LeaseSnapshot,
@@ -11,25 +9,20 @@ import {
   type ListedElection,
   type ListOptions,
   type ReadOptions,
-  type RepairOptions,
-  type RepairOutcome,
-  type TransferOptions,
-  type TransferOutcome,
 } from "@leasehold/core";
 import {
   systemClock,
   type Clock,
   type StoreMember,
-  cannotPause,
   checkList,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
   timedCheck,
-  type Administration,
 } from "@leasehold/core/provider";
-import { administrationOf, sightedBy } from "./administration.ts";
+import { AdministeredStore } from "./administered-store.ts";
+import { sightedBy } from "./administration.ts";
 import { majorityOf } from "./startup-recovery.ts";
-import { CAPABILITIES, NAME } from "./capabilities.ts";
+import { CAPABILITIES } from "./capabilities.ts";
 import { listElections } from "./listing.ts";
 import { HttpClient, secretsDiffer } from "./http-client.ts";
 import { OBSERVER, type VoterReply, type Request } from "./messages.ts";
@@ -61,12 +54,9 @@ export interface VotingObserverOptions {
  * console.log(await store.read("nightly-billing"));
  * ```
  */
-export class VotingObserver implements LeaseStore {
-  readonly name: string = NAME;
+export class VotingObserver extends AdministeredStore implements LeaseStore {
   readonly capabilities: LeaseStoreCapabilities = { ...CAPABILITIES, watch: "poll", maxLeaseMs: LONGEST_LEASE_MS };
-  readonly clock: Clock;
   readonly #electorate: Electorate;
-  readonly #administration: Administration;
   readonly #poster: HttpClient;
   readonly #line: ObserverClient;
 
@@ -77,11 +67,9 @@ export class VotingObserver implements LeaseStore {
       throw new ConfigurationError("servers must have the address of every server.");
     const urls = new Map(servers.map((address, index) => [address, checkAddress(`server number ${index + 1}`, address)]));
     if (urls.size < servers.length) throw new ConfigurationError("servers has an address twice.");
-    this.clock = clock;
-    this.#poster = new HttpClient(ca);
-    const line = new ObserverClient(urls, new Seal(secret), this.#poster, clock);
-    this.#line = line;
-    this.#electorate = {
+    const poster = new HttpClient(ca);
+    const line = new ObserverClient(urls, new Seal(secret), poster, clock);
+    const electorate: Electorate = {
       name: OBSERVER,
       everyone: [...urls.keys()],
       majority: majorityOf(urls.size),
@@ -89,7 +77,10 @@ export class VotingObserver implements LeaseStore {
       ask: (to, request, timeoutMs) => line.ask(to, request, timeoutMs),
       remember: () => Promise.resolve(),
     };
-    this.#administration = administrationOf(this.#electorate);
+    super(electorate);
+    this.#electorate = electorate;
+    this.#poster = poster;
+    this.#line = line;
   }
 
   /** The state of all servers, by their last answers. */
@@ -125,32 +116,6 @@ export class VotingObserver implements LeaseStore {
     return await timedCheck(this.clock, look, notHere);
   }
 
-  async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
-    return await this.#administration.break(election, options);
-  }
-
-  /** @throws {UnsupportedError} always: the servers raise terms by themselves. */
-  async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
-    checkName("election", election);
-    throw new UnsupportedError(
-      "Servers that vote raise terms by themselves: no administrator sets them. Start the candidates with a minTerm above every term that a fenced resource has seen.",
-      { election },
-    );
-  }
-
-  /** @throws {UnsupportedError} always: this store keeps no pause. */
-  async pause(election: string): Promise<never> {
-    return cannotPause(this.name, election);
-  }
-
-  async resume(election: string): Promise<never> {
-    return cannotPause(this.name, election);
-  }
-
-  async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {
-    return await this.#administration.transfer(election, candidateId, options);
-  }
-
   /** @throws {UnsupportedError} always: only a server is a candidate. */
   acquire(): Promise<never> {
     return notHere();
@@ -180,7 +145,7 @@ export class VotingObserver implements LeaseStore {
 function notHere(): Promise<never> {
   return Promise.reject(
     new UnsupportedError(
-      "This process is no server, and only servers are candidates: it can say who leads, and break or hand over a term.",
+      "This process is no server, and only servers are candidates: it can read who leads, and break or transfer a term.",
     ),
   );
 }

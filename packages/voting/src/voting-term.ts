@@ -1,6 +1,5 @@
 import { instantOf, type Instant } from "@leasehold/core/provider";
-import type { Acknowledgement, VoterReply, Broken, Handover, Lead } from "./messages.ts";
-import { isOrderedLater } from "./orders.ts";
+import type { Acknowledgement, VoterReply, Broken, TransferOrder, Lead } from "./messages.ts";
 import { poll, pollToKeep, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
 
@@ -20,8 +19,8 @@ export class VotingTerm {
   value: string | undefined;
   /** No LEAD of this term is sent any more. */
   isOver = false;
-  /** The latest transfer order that any server has reported. One report is enough, because only an administrator gives orders. */
-  handover: Handover | undefined;
+  /** The last transfer order that any server has reported. One report is enough, because only an administrator gives orders. */
+  transfer: TransferOrder | undefined;
   readonly #server: Server;
   readonly #sent = new Map<number, Instant>();
   /** The highest LEAD number that each server has acknowledged. */
@@ -60,11 +59,6 @@ export class VotingTerm {
     return this.#isEnough(new Set([...this.#lost, ...this.#broken.keys()]).size) ? [...this.#broken.values()][0] : undefined;
   }
 
-  /** A server has reported a break that is later than the transfer order. */
-  get #isLifted(): boolean {
-    return [...this.#broken.values()].some((broken) => isOrderedLater({ broken }, { handover: this.handover }));
-  }
-
   #isEnough(against: number): boolean {
     return this.#server.everyone.length - against < this.#server.majority;
   }
@@ -90,10 +84,11 @@ export class VotingTerm {
       request,
       timeoutMs,
       graceMs,
+      isOver: () => this.isOver,
       isAnswer: isLead,
       isYes: ({ taken }) => taken,
-      onAnswer: (name, { taken, term, broken, handover }) => {
-        if ((handover?.number ?? 0) > (this.handover?.number ?? 0)) this.handover = handover;
+      onAnswer: (name, { taken, term, broken, transfer }) => {
+        if (transfer) this.transfer = transfer;
         if (taken) this.#taken.set(name, Math.max(this.#taken.get(name) ?? 0, number));
         else if (term > this.title.term) this.#lost.add(name);
         else if (broken) this.#broken.set(name, broken);
@@ -107,9 +102,10 @@ export class VotingTerm {
   async release(holdMs: number, timeoutMs: number): Promise<PollResult<Acknowledgement>> {
     this.isOver = true;
     const { election, term, termId, leaseDurationMs } = this.title;
-    const handover = this.#isLifted ? undefined : this.handover && { handover: this.handover };
+    // A break lifts the transfer order.
+    const transfer = this.#broken.size > 0 ? undefined : this.transfer && { transfer: this.transfer };
     const number = this.#number;
-    const request = { kind: "RELEASE", election, term, termId, leaseDurationMs, number, holdMs, ...handover } as const;
+    const request = { kind: "RELEASE", election, term, termId, leaseDurationMs, number, holdMs, ...transfer } as const;
     // Without a hold, a server that forgets the RELEASE only blocks candidates for too long.
     return await (holdMs > 0 ? pollToKeep : poll)(this.#server, {
       request,

@@ -1,7 +1,7 @@
 /** When a started server may take part, and with which state, by the reports of the others. */
 import { describe, expect, test } from "vitest";
 import { StartupRecovery, LONGEST_CLAIM_MS, majorityOf } from "../src/startup-recovery.ts";
-import type { Broken, Handover, StateReply } from "../src/messages.ts";
+import type { StateReply } from "../src/messages.ts";
 
 const TOLD: StateReply = {
   kind: "TELL",
@@ -10,11 +10,8 @@ const TOLD: StateReply = {
   floor: 0,
   clockFloor: 0,
   terms: {},
-  orders: {},
   longestLeaseMs: 0,
 };
-const BROKEN: Broken = { id: "a break", number: 3, reason: "any", immediate: false };
-const HANDOVER: Handover = { id: "a hand-over", number: 4, candidateId: "x", timeoutMs: 1_000 };
 const start = (servers: number, forgot = true): StartupRecovery => new StartupRecovery({ servers, startMs: 1_000, forgot });
 
 test.each([
@@ -79,31 +76,6 @@ describe("a server whose file is from another list", () => {
     expect(admission.movedOn(OWN)).toMatchObject({ floor: 9, elections: { e: { term: 9, votedFor: null } } });
   });
 
-  test("takes over orders to terms that it knows, and to new ones", () => {
-    const admission = moved(5);
-    admission.hears(
-      "b",
-      { ...TOLD, terms: { e: 7, f: 9 }, orders: { e: { broken: BROKEN }, f: { handover: HANDOVER } } },
-      0,
-      1_000,
-    );
-    expect(admission.movedOn(OWN)?.elections).toEqual({
-      e: { ...OWN.elections.e, broken: BROKEN },
-      f: { term: 9, votedFor: null, leaseDurationMs: 0, handover: HANDOVER },
-    });
-    const known = {
-      ...OWN,
-      elections: { e: { ...OWN.elections.e, broken: BROKEN }, f: { ...OWN.elections.e, term: 9, handover: HANDOVER } },
-    };
-    expect(admission.movedOn(known)).toBeUndefined();
-  });
-
-  test("takes over an order that is the only news", () => {
-    const admission = moved(2);
-    admission.hears("b", { ...TOLD, terms: { e: 7 }, orders: { e: { broken: BROKEN } } }, 0, 1_000);
-    expect(admission.movedOn(OWN)).toEqual({ ...OWN, elections: { e: { ...OWN.elections.e, broken: BROKEN } } });
-  });
-
   test("goes on with its own state if no other server knows more, and also if its list is the same", () => {
     const admission = moved(2);
     admission.hears("b", { ...TOLD, floor: 4, clockFloor: 1, terms: { e: 7, f: 3 } }, 0, 1_000);
@@ -156,50 +128,10 @@ describe("a server that has lost its file", () => {
     });
   });
 
-  test("begins with all orders to the term that it begins with, and with no others", () => {
-    const begins = (...orders: ReadonlyArray<StateReply["orders"][string]>): unknown => {
-      const admission = start(3);
-      for (const [at, name] of ["b", "c"].entries())
-        admission.hears(
-          name,
-          { ...TOLD, terms: { e: 4, f: 2 + at }, orders: { e: orders[at] ?? {}, f: orders[at] ?? {} } },
-          0,
-          1_000,
-        );
-      const { e, f } = admission.beginning(1_000, 0)?.ballots.elections ?? {};
-      return [
-        [e?.broken, e?.handover],
-        [f?.broken, f?.handover],
-      ];
-    };
-    expect(begins({ broken: BROKEN })).toEqual([
-      [BROKEN, undefined],
-      [undefined, undefined],
-    ]);
-    expect(begins({}, { handover: HANDOVER })).toEqual([
-      [undefined, HANDOVER],
-      [undefined, HANDOVER],
-    ]);
-    // The later order counts; a break lifts an earlier transfer.
-    expect(begins({ broken: BROKEN }, { handover: HANDOVER })).toEqual([
-      [BROKEN, HANDOVER],
-      [undefined, HANDOVER],
-    ]);
-    const later = { ...BROKEN, number: 5 };
-    expect(begins({ broken: BROKEN, handover: HANDOVER }, { broken: later })).toEqual([
-      [later, undefined],
-      [later, undefined],
-    ]);
-    expect(begins({ broken: later }, { broken: BROKEN, handover: HANDOVER })).toEqual([
-      [later, undefined],
-      [BROKEN, HANDOVER],
-    ]);
-  });
-
   test("takes an election that one server has dropped to be at that server's floor, even if another one reports less", () => {
     const admission = start(3);
     admission.hears("b", { ...TOLD, floor: 7 }, 0, 1_000);
-    admission.hears("c", { ...TOLD, terms: { e: 4 }, orders: { e: { broken: BROKEN } } }, 0, 1_000);
+    admission.hears("c", { ...TOLD, terms: { e: 4 } }, 0, 1_000);
     expect(admission.beginning(1_000, 0)?.ballots.elections["e"]).toEqual({ term: 7, votedFor: null, leaseDurationMs: 0 });
   });
 

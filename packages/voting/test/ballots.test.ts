@@ -159,5 +159,6 @@ describe("a BREAK", () => {
     led.lead(lead(4, 1), "a", 0);
     led.break(breakOf(4, true), 20);
     expect([led.waitMs("e", 20), again(led, 30).waitMs("e", 30)]).toEqual([0, 0]);
+    expect(led.longestLeaseMs(LEASE)).toBe(LEASE);
   });
 });

@@ -1,9 +1,7 @@
 /** Finished elections. A voter keeps a thousand of them, and one number for all others. */
 import { expect, test } from "vitest";
-import { StartupRecovery } from "../src/startup-recovery.ts";
 import { VoterState } from "../src/voter-state.ts";
 import { decodeStoredState, textOf } from "../src/voter-state-codec.ts";
-import type { StateReply } from "../src/messages.ts";
 import { breakOf, elect, EMPTY, lead, LEASE, release, transfer } from "./one-election.ts";
 
 /** An election is finished after this time without a message about it. */
@@ -13,20 +11,6 @@ const GRACE_MS = 60_000;
 function crowd(ballots: VoterState, nowMs: number, term = 2, count = 1_000): void {
   for (let index = 0; index < count; index += 1) ballots.elect({ ...elect(term, "y"), election: `next${index}` }, nowMs);
   ballots.elect({ ...elect(term, "y"), election: "last" }, nowMs + GRACE_MS);
-}
-
-function toldBy({ kept, orders }: VoterState): StateReply {
-  const terms = Object.fromEntries(Object.entries(kept.elections).map(([name, { term }]) => [name, term]));
-  return {
-    kind: "TELL",
-    forgot: false,
-    isFresh: false,
-    floor: kept.floor,
-    clockFloor: 0,
-    terms,
-    orders,
-    longestLeaseMs: 0,
-  };
 }
 
 test("finished elections above a thousand become one number", () => {
@@ -99,20 +83,14 @@ test("a broken term stays broken after its election was dropped", () => {
   expect(ballots.lead(lead(4, 2), "a", 100_000).taken).toBe(false);
 });
 
-test("an overtaken transfer does not return from a server that missed the later one, though that one was dropped", () => {
-  const [one, other] = [new VoterState(EMPTY, 0), new VoterState(EMPTY, 0)];
-  for (const voter of [one, other]) {
-    voter.lead(lead(7, 1), "a", 0);
-    voter.transfer(transfer(7, "first", 1, 1_000_000), 0);
-  }
-  one.transfer(transfer(7, "second", 2, 10), 0);
-  one.release(release(7, 1), "a", 0);
-  crowd(one, LEASE + 10);
-  expect(one.kept.elections).not.toHaveProperty("e");
-  const admission = new StartupRecovery({ servers: 3, startMs: 0, forgot: true });
-  admission.hears("b", toldBy(one), 0, 0);
-  admission.hears("c", toldBy(other), 0, 0);
-  expect(admission.beginning(0, 0)?.ballots.elections["e"]).toEqual({ term: 8, votedFor: null, leaseDurationMs: 0 });
+test("a late transfer to a term whose election was dropped after an order is refused", () => {
+  const ballots = new VoterState(EMPTY, 0);
+  ballots.lead(lead(7, 1), "a", 0);
+  ballots.transfer(transfer(7, "second", false, 10), 0);
+  ballots.release(release(7, 1), "a", 0);
+  crowd(ballots, LEASE + 10);
+  expect(ballots.kept).toMatchObject({ floor: 8 });
+  expect(ballots.transfer(transfer(7, "first"), 100_000).taken).toBe(false);
 });
 
 test("an election at the highest terms is never dropped, because every other one would have to exceed it", () => {

@@ -212,7 +212,7 @@ test("an observer's order is for one start of one server and is accepted once; i
   const of = { cluster: "", from: "", start: "an observer", servers: [] };
   const order = {
     ...{ kind: "BREAK", election: "e", term: 1 },
-    ...{ id: "i", number: 1, reason: "r", immediate: true },
+    ...{ id: "i", reason: "r", immediate: true },
   } as Request;
   const read = stranger.packet([{ kind: "READ", election: "e" }], { ...of, to: "" });
   for (let count = 0; count < 2; count += 1) expect(await stranger.post(read)).not.toHaveProperty("refused");

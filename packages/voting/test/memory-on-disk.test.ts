@@ -7,9 +7,9 @@ const KEPT: StoredState = { writes: 2, floor: 1, clockFloor: 0, isFresh: false, 
 
 test("a written state is read unchanged", () => {
   expect(decodeStoredState(textOf(KEPT))).toEqual(KEPT);
-  const broken = { id: "one", number: 1, reason: "why not", immediate: false };
-  const handover = { id: "another", number: 2, candidateId: "c", timeoutMs: 30_000 };
-  const ordered = { ...KEPT, elections: { e: { ...BALLOT, broken, handover } } };
+  const broken = { id: "one", reason: "why not", immediate: false };
+  const transfer = { id: "another", candidateId: "c", timeoutMs: 30_000 };
+  const ordered = { ...KEPT, elections: { e: { ...BALLOT, broken, transfer } } };
   expect(decodeStoredState(textOf(ordered))).toEqual(ordered);
   const unvoted = { ...KEPT, elections: { e: { ...BALLOT, votedFor: null } } };
   expect(decodeStoredState(textOf(unvoted))).toEqual(unvoted);
@@ -22,7 +22,7 @@ test.for<readonly [string, object]>([
   ["no vote", { votedFor: undefined }],
   ["no lease", { leaseDurationMs: undefined }],
   ["an order to break that cannot be read", { broken: "it hangs" }],
-  ["a transfer order without a candidate", { handover: { id: "i", number: 1, timeoutMs: 30_000 } }],
+  ["a transfer order without a candidate", { transfer: { id: "i", timeoutMs: 30_000 } }],
 ])("a file that has an election with %s counts as lost", ([, wrong]) => {
   const text = JSON.stringify({ schema: 1, ...KEPT, elections: { e: { ...BALLOT, ...wrong } } });
   expect(decodeStoredState(text)).toBeUndefined();

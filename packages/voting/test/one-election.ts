@@ -1,4 +1,5 @@
-import { VoterState, type StoredVoterState } from "../src/voter-state.ts";
+import { VoterState } from "../src/voter-state.ts";
+import type { StoredVoterState } from "../src/voter-state-codec.ts";
 import type { Break, Elect, Lead, Release, Transfer } from "../src/messages.ts";
 
 export const LEASE = 1_000;
@@ -40,18 +41,17 @@ export const breakOf = (term: number, immediate = false, number = 1): Break => (
   election: "e",
   term,
   id: `break ${number}`,
-  number,
   reason: "why not",
   immediate,
 });
-export const transfer = (term: number, candidateId: string, number = 1, timeoutMs = 10_000): Transfer => ({
+export const transfer = (term: number, candidateId: string, afterBreak = false, timeoutMs = 10_000): Transfer => ({
   kind: "TRANSFER",
   election: "e",
   term,
   id: `to ${candidateId}`,
-  number,
   candidateId,
   timeoutMs,
+  afterBreak,
 });
 /** The same voter, started again with the state that it has kept. */
 export const again = (ballots: VoterState, nowMs: number): VoterState => new VoterState(structuredClone(ballots.kept), nowMs);

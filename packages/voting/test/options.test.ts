@@ -93,8 +93,9 @@ test("options at their limits are accepted unchanged", () => {
     server: "s3",
     secret: "x".repeat(16),
     stateDirectory: join(nowhere, "at", "all"),
-    listen: { host: "127.0.0.1", port: 7_403, tls: undefined },
-    ca: undefined,
+    listen: { host: "127.0.0.1", port: 7_403 },
+    readTls: undefined,
+    isTlsRead: false,
     clock: systemClock,
   });
   expect(() => resolveOptions({ ...RIGHT, secret: "x".repeat(15) })).toThrow("secret has 15 characters");

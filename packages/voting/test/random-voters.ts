@@ -23,7 +23,7 @@ const MOST_SERVERS = 7;
 /** The result of one run. */
 export interface Played extends RandomRun {
   /** The number of promises that had to be kept. */
-  readonly promises: VotersJudge["promises"] & { readonly handovers: number };
+  readonly promises: VotersJudge["promises"] & { readonly transfers: number };
 }
 
 /**
@@ -78,7 +78,7 @@ class RandomVoters {
       sends: (request) => {
         this.#requests += 1;
         if (request.kind === "BREAK") this.#judge.orders(request.term, request.immediate);
-        this.#judge.handover.sends(request);
+        this.#judge.transfer.sends(request);
       },
       answers: (message, answer) => this.#answers(message, answer),
       networkFaults: {
@@ -101,7 +101,7 @@ class RandomVoters {
 
   get counted(): Omit<Played, "plan" | "violation"> {
     const [steps, requests, faults] = [this.#steps, this.#requests, this.#faults];
-    const promises = { ...this.#judge.promises, handovers: this.#judge.handover.kept };
+    const promises = { ...this.#judge.promises, transfers: this.#judge.transfer.kept };
     return { steps, requests, terms: promises.terms, promises, faults, virtualMs: this.#nowMs, history: this.#history ?? [] };
   }
 
@@ -147,9 +147,9 @@ class RandomVoters {
     const { from, content } = message;
     const { server } = this.#world.host(from) ?? {};
     // A server with a full disk has not kept the order.
-    const own = server?.takesPart === true ? server.ballots.kept.elections[ELECTION]?.handover?.id : undefined;
+    const own = server?.takesPart === true ? server.ballots.kept.elections[ELECTION]?.transfer?.id : undefined;
     const ownKeeps = content.kind === "TRANSFER" && content.id === own;
-    this.#judge.handover.answers(message, answer, majorityOf(this.#names.length), ownKeeps);
+    this.#judge.transfer.answers(message, answer, majorityOf(this.#names.length), ownKeeps);
   }
 
   #doAnything(): void {
@@ -192,7 +192,7 @@ class RandomVoters {
       this.#older = name;
       world.rollBack(name, ASKS_FOR_MS);
     }
-    if (loss !== "kept") this.#judge.handover.forgets();
+    if (loss !== "kept") this.#judge.transfer.forgets();
     if (loss !== "kept") this.#losesMore(name);
     if (loss === "older" || this.#random.chance(0.5)) world.start(name);
     else this.#time.setTimer(() => this.#startsAgain(name), this.#random.between(0, 2) * LEASE_MS);
@@ -290,7 +290,7 @@ class RandomVoters {
 
   /** Starts a server with the newest list, if it may have this list already. */
   #move(name: string): void {
-    this.#judge.handover.forgets();
+    this.#judge.transfer.forgets();
     try {
       this.#world.start(name, this.#names);
     } catch (error) {

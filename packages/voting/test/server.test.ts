@@ -303,7 +303,6 @@ const told = (how: "full" | "fresh" | "forgot"): StateReply => ({
   floor: 5,
   clockFloor: 0,
   terms: { e: 7 },
-  orders: {},
   longestLeaseMs: 100,
 });
 
@@ -580,11 +579,31 @@ test("a server that has lost its file goes on above the highest write counter th
   const { start: toStart } = await asked.promise;
   const header = { cluster: "tested", from: "b", to: "a", start: "b1", toStart, writes: 1 };
   await receive({ ...header, seen: 7, content: { kind: "TELL" } });
-  const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, orders: {}, longestLeaseMs: 0 };
+  const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, longestLeaseMs: 0 };
   answered.resolve({ ...header, seen: 3, content: { kind: "TELL", ...before } });
   await clock.advance(1);
 
   expect(server.takesPart).toBe(true);
   expect(decodeStoredState(written.at(-1))?.writes).toBeGreaterThan(7);
   await server.close();
+});
+
+test("a LEAD that a restarted server has not taken is not sent again after the RELEASE", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const { store, lease } = await won(cluster, "a");
+  cluster.latencyMs = 50;
+  const before = cluster.sent.length;
+  void store.renew(lease, { timeoutMs: 300 }).catch(() => undefined);
+  await cluster.clock.advance(10);
+  await cluster.server("c").close();
+  cluster.startOne("c");
+  void store.release(lease, { timeoutMs: 300 }).catch(() => undefined);
+  await cluster.clock.advance(1_000);
+
+  const kinds = cluster.sent.slice(before).filter(({ from, to }) => from === "a" && to === "c");
+  expect(kinds.map(({ content }) => content.kind)).toEqual(["LEAD", "RELEASE", "RELEASE"]);
+  await expect(cluster.clock.runUntil(new VotingLeaseStore(cluster.server("c")).acquire(REQUEST))).resolves.toMatchObject({
+    acquired: true,
+  });
 });

@@ -13,7 +13,7 @@ test(`terms rise, no two lead at once, breaks and holds are kept, and a server l
   }
 
   // Without promises or faults, a run could not fail, so each kind must have happened.
-  for (const promise of ["terms", "renewals", "holds", "breaks", "handovers"] as const) {
+  for (const promise of ["terms", "renewals", "holds", "breaks", "transfers"] as const) {
     expect(runs.reduce((sum, { promises }) => sum + promises[promise], 0)).toBeGreaterThan(10);
   }
   const faults = new Set(runs.flatMap((run) => [...run.faults.keys()]));

@@ -151,9 +151,9 @@ export class VotersClaimants {
     const host = this.#world.running(name);
     if (!host) return;
     const transferTimeoutMs = this.#random.pick([0.3, 1, 4]) * this.#leaseMs;
-    this.#note(name, `gives the order to hand over to ${candidateId}, for ${transferTimeoutMs} ms`);
+    this.#note(name, `orders a transfer to ${candidateId}, for ${transferTimeoutMs} ms`);
     const options = { transferTimeoutMs, timeoutMs: this.#timeoutMs };
-    const told = (outcome: string): void => this.#note(name, `has handed over to ${candidateId}: ${outcome}`);
+    const told = (outcome: string): void => this.#note(name, `learns of the transfer to ${candidateId}: ${outcome}`);
     void host.store.transfer(ELECTION, candidateId, options).then(told, () => undefined);
   }
 

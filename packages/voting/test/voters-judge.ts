@@ -1,6 +1,6 @@
 import { holderElapsedMs, SAFETY_MARGIN, type Instant, type Lease } from "@leasehold/core/provider";
 import type { ProcessClock, VirtualClock } from "@leasehold/core/testing";
-import { HandoverPromise } from "./handover-promise.ts";
+import { TransferPromise } from "./transfer-promise.ts";
 
 /** The highest rate of any voter's clock, relative to the true time. */
 const FASTEST_RATE = 1.05;
@@ -33,11 +33,11 @@ export class VotersJudge {
   readonly #exempt = new Set<number>();
   /** Terms whose break was confirmed, and when. */
   readonly #broken = new Map<number, number>();
-  readonly handover: HandoverPromise;
+  readonly transfer: TransferPromise;
 
   constructor(time: VirtualClock, violate: (rule: string, what: string) => void) {
     this.#time = time;
-    this.handover = new HandoverPromise(time, FASTEST_RATE);
+    this.transfer = new TransferPromise(time, FASTEST_RATE);
     this.#violate = violate;
   }
 
@@ -63,7 +63,7 @@ export class VotersJudge {
     if (this.#hold && !isBefore && sentMs < this.#hold.untilMs - ROUNDING_MS) {
       this.#violate("hold-holds", `term ${term} is led during the hold of term ${this.#hold.term}`);
     }
-    const isFor = this.handover.leads(term, lease.candidateId, sentMs + ROUNDING_MS);
+    const isFor = this.transfer.leads(term, lease.candidateId, sentMs + ROUNDING_MS);
     if (isFor !== undefined)
       this.#violate("reservation-holds", `term ${term} is led by ${lease.candidateId}, and kept for ${isFor}`);
     this.promises.terms += 1;
@@ -98,7 +98,7 @@ export class VotersJudge {
 
   /** A majority has the RELEASE that was sent at `sentMs` of the true time. */
   released({ lease: { term } }: LedTerm, sentMs: number, holdMs: number): void {
-    this.handover.released(term, sentMs);
+    this.transfer.released(term, sentMs);
     const untilMs = sentMs + holdMs / FASTEST_RATE;
     if (holdMs === 0 || term !== this.#highestTerm || this.#ordered.has(term)) return;
     this.promises.holds += 1;

@@ -40,7 +40,7 @@ const FIRST: Readonly<Record<string, number>> = {
   "stall-ignored": 90,
   "takes-lower-terms": 310,
   "trial-right-after-a-vote": 130,
-  "votes-twice-a-term": 300,
+  "votes-twice-a-term": 2_400,
   "waits-for-the-dead": 23_300,
   "win-after-abort-kept": 1222,
 };

@@ -4,6 +4,7 @@ import { loadProvider } from "./provider.ts";
 import { disposable, type StoreKind } from "./store-kind.ts";
 
 type VotingModule = typeof import("@leasehold/voting");
+type VotingTls = import("@leasehold/voting").VotingTls;
 
 /** The variable with the secret of the servers. An argument or a URL would not do, because others can read these. */
 const SECRET = "LEASEHOLD_VOTING_SECRET";
@@ -51,14 +52,13 @@ function kindOf(scheme: "voting" | "votings", example: string, parameters: reado
         const store = new module.VotingObserver({ servers: servers.map(({ address }) => address), secret, ca });
         return disposable(store, () => store.close());
       }
-      const [key, cert] = [await contentOf("key", given), await contentOf("cert", given)];
       const store = await module.VotingLeaseStore.open({
         server,
         servers: Object.fromEntries(servers.map(({ name, address }) => [name, address])),
         secret,
         stateDirectory,
         host: given.get("listen"),
-        tls: key === undefined || cert === undefined ? undefined : { key, cert, ca },
+        tls: given.has("key") && given.has("cert") ? () => tlsOf(given) : undefined,
       });
       return disposable(store, () => store.close());
     },
@@ -73,6 +73,12 @@ function serversOf(authority: string, origin: string): ReadonlyArray<{ readonly 
       : [part, part];
     return { name, address: `${origin}://${host}` };
   });
+}
+
+/** Reads the files of a server's certificates. The server does so again once a minute. */
+async function tlsOf(given: ReadonlyMap<string, string>): Promise<VotingTls> {
+  const [key, cert, ca] = await Promise.all(["key", "cert", "ca"].map((name) => contentOf(name, given)));
+  return { key: key ?? "", cert: cert ?? "", ca };
 }
 
 async function contentOf(name: string, given: ReadonlyMap<string, string>): Promise<Buffer | undefined> {

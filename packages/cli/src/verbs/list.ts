@@ -1,8 +1,8 @@
-import type { LeaseStore } from "@leasehold/core";
+import type { LeaseStore, ListedElection } from "@leasehold/core";
 import { isoOf, sleep } from "@leasehold/core/provider";
 import { electionTable } from "../election-table.ts";
 import { EXIT } from "../exit-codes.ts";
-import { listedElections, type ListedElection } from "../listed-elections.ts";
+import { listedElections } from "../listed-elections.ts";
 import { barText } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";

@@ -1,9 +1,9 @@
-import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import type { LeaseSnapshot, LeaseStore, ListedElection } from "@leasehold/core";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
 import { CommandError } from "../command-error.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
-import { listedElections, type ListedElection } from "../listed-elections.ts";
+import { listedElections } from "../listed-elections.ts";
 import { ageOf, look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import { table } from "../table.ts";

@@ -1,10 +1,10 @@
-import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import type { LeaseSnapshot, LeaseStore, ListedElection } from "@leasehold/core";
 import { membersText, sleep } from "@leasehold/core/provider";
 import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionsOf, namesElection } from "../election-option.ts";
 import { electionTable } from "../election-table.ts";
 import { EXIT } from "../exit-codes.ts";
-import { listedElections, type ListedElection } from "../listed-elections.ts";
+import { listedElections } from "../listed-elections.ts";
 import { look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";

@@ -26,7 +26,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     patches: [
       {
         file: BALLOTS,
-        find: "barredUntilMs: this.#startMs + leaseDurationMs,",
+        find: "barredUntilMs: this.#startMs + (broken?.immediate ? 0 : leaseDurationMs),",
         replace: "barredUntilMs: this.#startMs + 0 * leaseDurationMs,",
       },
     ],
@@ -35,7 +35,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     name: "answers-before-the-disk",
     bug: "a voter answers before what it has decided is on its disk",
     within: 300,
-    patches: [{ file: SERVER, find: "    await this.#synced(this.#ballots.versionOf(request.election));\n", replace: "" }],
+    patches: [{ file: SERVER, find: "    await this.#writer.synced(this.#ballots.versionOf(request.election));\n", replace: "" }],
   },
   {
     name: "empty-is-new",
@@ -44,11 +44,11 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     patches: [
       {
         file: SERVER,
-        find: "this.#admission = this.#admit({ forgot: kept === undefined,",
-        replace: "this.#admission = this.#admit({ forgot: false,",
+        find: "this.#recovery = this.#recover({ forgot: kept === undefined,",
+        replace: "this.#recovery = this.#recover({ forgot: false,",
       },
       // Without this patch the others would still report it.
-      { file: SERVER, find: "    if (seen > this.#writes && !this.#admission.forgot) this.#lose();\n", replace: "" },
+      { file: SERVER, find: "if (remembered <= this.#writer.begun ||", replace: "if (remembered >= 0 ||" },
     ],
   },
   {
@@ -58,8 +58,8 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule" | "stores">> = [
     patches: [
       {
         file: SERVER,
-        find: 'if (!this.takesPart) return { kind: "SILENT" };',
-        replace: 'if (!this.takesPart && request.kind !== "LEAD") return { kind: "SILENT" };',
+        find: "if (!this.takesPart) return SILENT;",
+        replace: 'if (!this.takesPart && request.kind !== "LEAD") return SILENT;',
       },
       {
         file: SERVER,
@@ -100,7 +100,7 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     name: "older-file-trusted",
     bug: "a voter trusts a file that is older than what the others remember of it",
     within: 3_000,
-    patches: [{ file: SERVER, find: "    if (seen > this.#writes && !this.#admission.forgot) this.#lose();\n", replace: "" }],
+    patches: [{ file: SERVER, find: "if (remembered <= this.#writer.begun ||", replace: "if (remembered >= 0 ||" }],
   },
   {
     name: "votes-twice-a-term",
@@ -112,7 +112,7 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     name: "break-not-kept",
     bug: "a voter acknowledges LEADs of a term that was broken",
     within: 200,
-    patches: [{ file: BALLOTS, find: "broken, handover: undefined }", replace: "broken: undefined, handover: undefined }" }],
+    patches: [{ file: BALLOTS, find: "broken, transfer: undefined }", replace: "broken: undefined, transfer: undefined }" }],
   },
   {
     name: "hold-not-kept",
@@ -161,7 +161,7 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     patches: [
       {
         file: PACE,
-        find: "return Math.max(SHORTEST_HOLD_MS, SPARE * longest(this.#roundTripsMs));",
+        find: "return Math.max(SHORTEST_HOLD_MS, SPARE * this.#longest(this.#roundTripsMs));",
         replace: "return SHORTEST_HOLD_MS;",
       },
     ],
@@ -185,8 +185,8 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     patches: [
       {
         file: PACE,
-        find: "return SPARE * (longest(this.#roundTripsMs) + longest(this.#syncsMs));",
-        replace: "return SPARE * longest(this.#roundTripsMs);",
+        find: "return SPARE * (this.#longest(this.#roundTripsMs) + this.#longest(this.#syncsMs));",
+        replace: "return SPARE * this.#longest(this.#roundTripsMs);",
       },
     ],
   },
@@ -213,27 +213,27 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
 /** Bugs of transfers, which show only among voting servers. */
 const OF_TRANSFERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
-    name: "votes-beside-a-hand-over",
+    name: "votes-beside-a-transfer",
     bug: "a voter votes for another candidate during a transfer",
     within: 100,
-    patches: [{ file: BALLOTS, find: "handover && !isNamed ?", replace: "handover && !isNamed && isNamed ?" }],
+    patches: [{ file: BALLOTS, find: "transfer && !isNamed ?", replace: "transfer && !isNamed && isNamed ?" }],
   },
   {
-    name: "hand-over-lasts",
+    name: "transfer-lasts",
     bug: "a transfer to a candidate that never comes never ends",
     within: 300,
-    patches: [{ file: BALLOTS, find: "orderedMs) + handover.timeoutMs", replace: "orderedMs) + 1e9 * handover.timeoutMs" }],
+    patches: [{ file: BALLOTS, find: "orderedMs) + transfer.timeoutMs", replace: "orderedMs) + 1e9 * transfer.timeoutMs" }],
   },
 ];
 
 /** A bug in which a break does not lift a transfer. It shows once an administrator has to help electors. */
 const UNLIFTED: Mutant = {
-  name: "voters-keep-a-hand-over",
+  name: "voters-keep-a-transfer",
   rule: "break never makes two leaders",
   bug: "among servers that vote, a break does not lift a transfer to a candidate that never comes",
   within: 50,
   stores: ["voting"],
-  patches: [{ file: BALLOTS, find: "broken, handover: undefined }", replace: "broken }" }],
+  patches: [{ file: BALLOTS, find: "broken, transfer: undefined }", replace: "broken }" }],
 };
 
 /** Bugs of voting servers. A bug that needs thousands of runs is left to the model and to the tests of the package. */

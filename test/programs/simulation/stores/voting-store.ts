@@ -2,7 +2,7 @@ import { StoreError, type LeaseStore } from "@leasehold/core";
 import { holderElapsedMs, SAFETY_MARGIN, type AcquireOutcome, type AcquireRequest, type Lease } from "@leasehold/core/provider";
 import { ProcessClock, type Network, type Passage, type SeededRandom, type VirtualClock } from "@leasehold/core/testing";
 import { VotingLeaseStore } from "@leasehold/voting";
-import { HandoverPromise } from "../../../../packages/voting/test/handover-promise.ts";
+import { TransferPromise } from "../../../../packages/voting/test/transfer-promise.ts";
 import {
   administrationOf,
   OBSERVER,
@@ -90,7 +90,7 @@ export class SimulatedVoting implements SimulatedStore {
   /** The terms that a candidate was told to lead, by their termIds, and the last of these. */
   readonly #terms = new Map<string, number>();
   #lastTermId = "";
-  readonly #handover: HandoverPromise;
+  readonly #transfer: TransferPromise;
   /** The time until which this server can ask the others in any network. */
   readonly #asksUntilMs = new Map<string, number>();
   readonly #groups = new Map<string, number>();
@@ -99,7 +99,7 @@ export class SimulatedVoting implements SimulatedStore {
   constructor(world: VirtualClock, random: SeededRandom, servers: number) {
     this.#world = world;
     this.#random = random;
-    this.#handover = new HandoverPromise(world, FASTEST_RATE);
+    this.#transfer = new TransferPromise(world, FASTEST_RATE);
     this.#names = Array.from({ length: servers }, (_, index) => String.fromCharCode(97 + index));
     for (const name of this.#names) this.#disks.set(name, { present: undefined, past: [] });
     // Some process has each of them, before long.
@@ -194,7 +194,7 @@ export class SimulatedVoting implements SimulatedStore {
     host?.clock.kill();
     const disk = this.#disks.get(name);
     if (!disk) return false;
-    if (loss !== "none") this.#handover.forgets();
+    if (loss !== "none") this.#transfer.forgets();
     if (loss === "wiped") disk.present = undefined;
     if (loss === "older") {
       disk.present = this.#random.pick(disk.past.length > 0 ? disk.past : [disk.present]);
@@ -272,7 +272,7 @@ export class SimulatedVoting implements SimulatedStore {
    */
   #carry(host: Host, message: Envelope<Request>, timeoutMs: number): Promise<Envelope<VoterReply>> {
     const { to, from, content } = message;
-    this.#handover.sends(content);
+    this.#transfer.sends(content);
     const asks = content.kind === "TELL" && (this.#asksUntilMs.get(from) ?? -Infinity) > this.#world.monotonicMs();
     const fair: Passage = { arrivals: [{ afterMs: 1, replyAfterMs: 1 }] };
     const passage = asks ? fair : host.network({ operation: content.kind });
@@ -288,7 +288,7 @@ export class SimulatedVoting implements SimulatedStore {
           if (!asks && this.#isSplit(from, to)) return;
           receiver?.clock.deliver(() => {
             void receiver.receive?.(message).then((answer) => {
-              if (answer) this.#handover.answers(message, answer.content, this.#majority, false);
+              if (answer) this.#transfer.answers(message, answer.content, this.#majority, false);
               if (replyAfterMs === undefined || !answer || (!asks && this.#isSplit(to, from))) return;
               this.#world.setTimer(() => host.clock.deliver(() => answered(answer)), replyAfterMs);
             });
@@ -309,7 +309,7 @@ export class SimulatedVoting implements SimulatedStore {
     if (election !== ELECTION) return;
     this.#terms.set(termId, term);
     this.#lastTermId = termId;
-    const by = this.#handover.leads(term, candidateId, this.#world.monotonicMs() - elapsedMs / FASTEST_RATE);
+    const by = this.#transfer.leads(term, candidateId, this.#world.monotonicMs() - elapsedMs / FASTEST_RATE);
     this.view.granted({ term, termId, candidateId, ...(by === undefined ? {} : { barredBy: { kind: "turn", by } }) });
   }
 }

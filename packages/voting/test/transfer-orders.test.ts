@@ -33,8 +33,8 @@ test("the answer to each LEAD names the order, the LEAD is accepted, and the tim
   const ballots = led();
   expect(ballots.lead(lead(4, 2), "a", 50)).toEqual({ kind: "LEAD", taken: true, term: 4 });
   ballots.transfer(transfer(4, "named"), 100);
-  const { kind: _, election: __, term: ___, ...handover } = transfer(4, "named");
-  expect(ballots.lead(lead(4, 3), "a", 900)).toEqual({ kind: "LEAD", taken: true, term: 4, handover });
+  const { kind: _, election: __, term: ___, afterBreak: ____, ...order } = transfer(4, "named");
+  expect(ballots.lead(lead(4, 3), "a", 900)).toEqual({ kind: "LEAD", taken: true, term: 4, transfer: order });
   expect(votesFor(ballots, 1_899, "named")).toEqual([false]);
   expect(votesFor(ballots, 1_900, "named")).toEqual([true]);
   expect(votesFor(ballots, 1_900 + TIMEOUT - 1, "other")).toEqual([false]);
@@ -45,7 +45,7 @@ test("without a leader the time counts from the order, and the same order again 
   const ballots = led();
   ballots.release(release(4, 1), "a", 100);
   ballots.transfer(transfer(4, "named"), 5_000);
-  expect(ballots.transfer(transfer(4, "named", 3), 9_000).taken).toBe(true);
+  expect(ballots.transfer({ ...transfer(4, "named"), timeoutMs: 20_000 }, 9_000).taken).toBe(true);
   expect(votesFor(ballots, 5_000 + TIMEOUT - 1, "named", "other")).toEqual([true, false]);
   expect(votesFor(ballots, 5_000 + TIMEOUT, "other")).toEqual([true]);
 });
@@ -65,69 +65,44 @@ test("an order to another term is refused, and a vote or a LEAD of a newer term 
   expect(new VoterState(EMPTY, 0).transfer(transfer(0, "named"), 0).taken).toBe(false);
 });
 
-test("the latest order counts: an order that it has overtaken is refused whenever it arrives", () => {
+test("the last order to arrive counts, also after a start", () => {
   const ballots = led();
-  ballots.transfer(transfer(4, "first", 1), 0);
-  expect(ballots.transfer(transfer(4, "second", 2), 0).taken).toBe(true);
-  for (const voter of [ballots, again(ballots, 0)]) {
-    expect(voter.transfer(transfer(4, "first", 1), 10).taken).toBe(false);
-    expect(voter.transfer(transfer(4, "third", 2), 10).taken).toBe(false);
-    expect(votesFor(voter, LEASE, "first", "second", "third")).toEqual([false, true, false]);
+  ballots.transfer(transfer(4, "first"), 0);
+  expect(ballots.transfer(transfer(4, "second"), 0).taken).toBe(true);
+  for (const voter of [ballots, again(ballots, 0)]) expect(votesFor(voter, LEASE, "first", "second")).toEqual([false, true]);
+});
+
+test("a break lifts a transfer, also after a start; a transfer given before the break is refused whenever it arrives", () => {
+  for (const immediate of [false, true]) {
+    const ballots = led();
+    ballots.transfer(transfer(4, "named"), 10);
+    expect(ballots.break(breakOf(4, immediate), 20).taken).toBe(true);
+    expect(ballots.transfer(transfer(4, "named"), 30).taken).toBe(false);
+    for (const voter of [ballots, again(ballots, 30)]) expect(votesFor(voter, 30 + LEASE, "other")).toEqual([true]);
   }
 });
 
-test("a break lifts a transfer, also after a start; a later transfer counts, and does not end the break", () => {
+test("a transfer given after the break counts and does not end the break; the same break again does not lift it, another does", () => {
   for (const immediate of [false, true]) {
     const ballots = led();
-    ballots.transfer(transfer(4, "named", 2), 10);
-    expect(ballots.break(breakOf(4, immediate, 1), 20).taken).toBe(false);
-    expect(ballots.break(breakOf(4, immediate, 3), 20).taken).toBe(true);
-    expect(ballots.transfer(transfer(4, "named", 2), 30).taken).toBe(false);
-    for (const voter of [ballots, again(ballots, 30)]) expect(votesFor(voter, 30 + LEASE, "other")).toEqual([true]);
-
-    expect(ballots.transfer(transfer(4, "another", 4), 40).taken).toBe(true);
-    expect(ballots.break(breakOf(4, immediate, 3), 50).taken).toBe(true);
+    ballots.break(breakOf(4, immediate), 20);
+    expect(ballots.transfer(transfer(4, "another", true), 40).taken).toBe(true);
+    expect(ballots.break(breakOf(4, immediate), 50).taken).toBe(true);
     for (const voter of [ballots, again(ballots, 50)]) {
       expect(voter.lead(lead(4, 9), "a", 50)).toMatchObject({ taken: false, broken: { reason: "why not" } });
       expect(votesFor(voter, 50 + LEASE, "another", "other")).toEqual([true, false]);
     }
+    expect(ballots.break(breakOf(4, immediate, 2), 60).taken).toBe(true);
+    expect(votesFor(ballots, 60 + LEASE, "other")).toEqual([true]);
   }
 });
 
-test("a break that came before a transfer, and is given again after it, lifts the transfer", () => {
+test("a term that was broken at once stays so after another break", () => {
   const ballots = led();
-  ballots.break(breakOf(4), 10);
-  ballots.transfer(transfer(4, "named", 2), 20);
-  expect(ballots.break({ ...breakOf(4), number: 3 }, 30).taken).toBe(true);
-  for (const voter of [ballots, again(ballots, 40)]) expect(votesFor(voter, 40 + LEASE, "other")).toEqual([true]);
-});
-
-test("of orders with the same number a break counts, an immediate one first; of two transfers the first to arrive", () => {
-  const handOver = (ballots: VoterState): unknown => ballots.transfer(transfer(4, "named"), 10);
-  const breakIt = (ballots: VoterState): unknown => ballots.break(breakOf(4), 10);
-  for (const orders of [
-    [handOver, breakIt],
-    [breakIt, handOver],
-  ]) {
-    const ballots = led();
-    for (const order of orders) order(ballots);
-    expect(ballots.sign("e", 10)).toMatchObject({ broken: { immediate: false } });
-    expect(ballots.sign("e", 10)).not.toHaveProperty("handover");
-    expect(votesFor(ballots, LEASE - 1, "other")).toEqual([false]);
-    expect(votesFor(ballots, LEASE, "other")).toEqual([true]);
-  }
-  const breakAtOnce = (ballots: VoterState): unknown => ballots.break({ ...breakOf(4, true), id: "at once" }, 10);
-  for (const orders of [
-    [breakIt, breakAtOnce],
-    [breakAtOnce, breakIt],
-  ]) {
-    const ballots = led();
-    for (const order of orders) order(ballots);
-    expect(votesFor(ballots, 10, "other")).toEqual([true]);
-  }
-  const ballots = led();
-  handOver(ballots);
-  expect(ballots.transfer(transfer(4, "other"), 10).taken).toBe(false);
+  ballots.break(breakOf(4, true, 1), 10);
+  ballots.break(breakOf(4, false, 2), 10);
+  expect(ballots.sign("e", 10)).toMatchObject({ broken: { immediate: true } });
+  expect(votesFor(ballots, 10, "other")).toEqual([true]);
 });
 
 test("the status names the candidate of a later vote while its claim may last, except if that term's leader was heard", () => {
@@ -148,7 +123,7 @@ test("after a start the time counts anew, after the lease, and the status says t
   const restarted = again(ballots, 9_000);
   expect(restarted.sign("e", 9_300)).toMatchObject({
     ...{ term: 4, number: 0, candidateId: "", released: false, ageMs: 300 },
-    handover: { candidateId: "named", leftMs: LEASE + TIMEOUT - 300 },
+    transfer: { candidateId: "named", leftMs: LEASE + TIMEOUT - 300 },
   });
   expect(votesFor(restarted, 9_000 + LEASE, "named", "other")).toEqual([true, false]);
   expect(votesFor(restarted, 9_000 + LEASE + TIMEOUT, "other")).toEqual([true]);
@@ -162,8 +137,8 @@ test("after a start the time counts anew, after the lease, and the status says t
 });
 
 test("a RELEASE carries the order to a voter without it: the time counts from then, once, and not after a later order", () => {
-  const { kind: _, election: __, term: ___, ...handover } = transfer(4, "named");
-  const released = { ...release(4, 1), handover };
+  const { kind: _, election: __, term: ___, afterBreak: ____, ...order } = transfer(4, "named");
+  const released = { ...release(4, 1), transfer: order };
   const ballots = led();
   for (const at of [100, 5_000]) ballots.release(released, "a", at);
   expect(votesFor(ballots, 100, "named", "other")).toEqual([true, false]);
@@ -201,19 +176,9 @@ test("a hold blocks the named candidate too, and the time counts from its end", 
   expect(votesFor(asked, 3_000, "named", "other")).toEqual([true, false]);
 });
 
-test("a server that has lost a transfer is told of it for good, as of a break, because it has overtaken others", () => {
-  const ballots = led();
-  expect(ballots.orders).toEqual({});
-  ballots.break(breakOf(4, false, 1), 0);
-  ballots.transfer(transfer(4, "named", 2), 0);
-  const broken = { id: "break 1", number: 1, reason: "why not", immediate: false };
-  const handover = { id: "to named", number: 2, candidateId: "named", timeoutMs: TIMEOUT };
-  expect(ballots.orders).toEqual({ e: { broken, handover } });
-});
-
 test("an election with a transfer order is not finished, so it is not dropped", () => {
   const ballots = led();
-  ballots.transfer(transfer(4, "named", 1, 600_000), 0);
+  ballots.transfer(transfer(4, "named", false, 600_000), 0);
   for (let index = 0; index < 1_000; index += 1) ballots.elect({ ...elect(2, "y"), election: `next${index}` }, LEASE);
   const nowMs = LEASE + 500_000;
   ballots.elect({ ...elect(2, "y"), election: "last" }, nowMs);

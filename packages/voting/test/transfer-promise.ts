@@ -3,7 +3,7 @@ import type { Transfer } from "../src/messages.ts";
 import type { VoterReply, Envelope, Request } from "../src/simulation.ts";
 
 /** A transfer order, as it was sent for the first time. */
-interface Asked extends Pick<Transfer, "id" | "number" | "term" | "candidateId" | "timeoutMs"> {
+interface Asked extends Pick<Transfer, "id" | "term" | "candidateId" | "timeoutMs"> {
   readonly sentMs: number;
   /** The servers that have said that they keep the order. */
   readonly keepers: Set<string>;
@@ -13,7 +13,7 @@ interface Asked extends Pick<Transfer, "id" | "number" | "term" | "candidateId" 
  * The time, in true time, until which only the named candidate may lead. A majority has promised it by keeping the last transfer
  * order. The class sees every message.
  */
-export class HandoverPromise {
+export class TransferPromise {
   /** The number of orders that a majority has kept. */
   kept = 0;
   readonly #time: VirtualClock;
@@ -23,8 +23,8 @@ export class HandoverPromise {
   #untilMs: number | undefined;
   /** Orders that are not judged any more, although they may be given again. */
   readonly #void = new Set<string>();
-  /** The highest number of an order to each term. */
-  readonly #numbers = new Map<number, number>();
+  /** The terms to which an order was sent. */
+  readonly #ordered = new Set<number>();
   /** The highest term for which each candidate has asked votes. */
   readonly #claimed = new Map<string, number>();
   /** A RELEASE has carried the order. */
@@ -40,28 +40,26 @@ export class HandoverPromise {
   sends(request: Request): void {
     const asked = this.#asked;
     if (request.kind === "TRANSFER" && request.id !== asked?.id) {
-      // Until a majority has this order, only the voters know which of the two counts.
+      // The last order to arrive counts.
       this.forgets();
-      // An earlier order with the same number or a higher one may still arrive.
-      if ((this.#numbers.get(request.term) ?? 0) >= request.number) this.#void.add(request.id);
+      // An earlier order may still arrive.
+      if (this.#ordered.has(request.term)) this.#void.add(request.id);
       // A claim of the named candidate may still arrive as well.
       if ((this.#claimed.get(request.candidateId) ?? 0) > request.term) this.#void.add(request.id);
       // A voter that already had the order counts from then.
       if (!this.#void.has(request.id)) this.#asked = { ...request, sentMs: this.#time.monotonicMs(), keepers: new Set() };
     }
-    if (request.kind === "BREAK" || request.kind === "TRANSFER") {
-      this.#numbers.set(request.term, Math.max(this.#numbers.get(request.term) ?? 0, request.number));
-    }
+    if (request.kind === "BREAK" || request.kind === "TRANSFER") this.#ordered.add(request.term);
     if (request.kind === "BREAK" && request.term === asked?.term) this.forgets();
     // A vote for the named candidate ends the order, even if this candidate never leads.
     if (request.kind === "ELECT" && !request.trial) {
       this.#claimed.set(request.candidateId, Math.max(this.#claimed.get(request.candidateId) ?? 0, request.term));
       if (request.candidateId === asked?.candidateId) this.forgets();
     }
-    const borne = request.kind === "RELEASE" ? request.handover : undefined;
+    const borne = request.kind === "RELEASE" ? request.transfer : undefined;
     if (borne && borne.id === asked?.id) this.#isPassedOn = true;
-    // This order reached only its administrator's own server, whose clock was ahead.
-    else if (borne && asked && borne.number > asked.number) this.forgets();
+    // This order reached only its administrator's own server.
+    else if (borne) this.forgets();
   }
 
   /**

@@ -1,0 +1,112 @@
+import type { Clock } from "@leasehold/core/provider";
+import type { Envelope, Request, VoterReply } from "./messages.ts";
+import type { Pace } from "./pace.ts";
+import type { Transport } from "./transport.ts";
+
+/** The requests whose answers are held, or wait for a sync. Their times do not measure the round trip. */
+const WAITS: ReadonlySet<Request["kind"]> = new Set(["ELECT", "RELEASE", "BREAK", "TRANSFER"]);
+
+export interface PeerLinksOptions {
+  readonly name: string;
+  readonly others: readonly string[];
+  /** A hash of the names of all servers; see `clusterOf`. */
+  readonly cluster: string;
+  readonly clock: Clock;
+  readonly transport: Transport;
+  readonly pace: Pace;
+  /** The counter of the latest write of this server that is certainly on its disk. */
+  readonly written: () => number;
+  /** Called with the highest write counter of this server that another one knows. */
+  readonly onRemembered: (writes: number) => void;
+}
+
+/**
+ * The messages between this start of a server and the present starts of the others. Each message names both starts, and the write
+ * counters that its sender knows. A message for an earlier start counts for nothing.
+ */
+export class PeerLinks {
+  readonly start: string;
+  /** The highest write counter heard from each other server. */
+  readonly seen: Map<string, number> = new Map();
+  readonly #options: PeerLinksOptions;
+  /** The latest known start of each other server, and how often that start has changed. */
+  readonly #starts = new Map<string, string>();
+  readonly #restarts = new Map<string, number>();
+  /** The highest write counter of this server that each other one knows. */
+  readonly #remembered = new Map<string, number>();
+
+  constructor(options: PeerLinksOptions) {
+    this.#options = options;
+    this.start = options.clock.randomUuid();
+  }
+
+  /** The highest write counter of this server that another one knows. */
+  rememberedBy(name: string): number {
+    return this.#remembered.get(name) ?? 0;
+  }
+
+  /** Asks another server. See {@link Electorate.ask}. */
+  async ask(to: string, request: Request, timeoutMs: number, isOver?: () => boolean): Promise<VoterReply> {
+    const answer = await this.send(to, request, timeoutMs);
+    if (answer) return answer;
+    // The server was started again meanwhile, and its present start is known now.
+    if (isOver?.()) throw new Error(`${to} was started again, and ${request.kind} is not sent again.`);
+    const again = await this.send(to, request, timeoutMs);
+    if (again) return again;
+    throw new Error(`${to} was started again and again.`);
+  }
+
+  /** Resolves with undefined if the receiver was started again, before the request arrived or while it was under way. */
+  async send(to: string, content: Request, timeoutMs: number): Promise<VoterReply | undefined> {
+    const { name, cluster, clock, transport, pace } = this.#options;
+    const toStart = this.#starts.get(to);
+    const restarts = this.#restarts.get(to);
+    const sentMs = clock.monotonicMs();
+    const answer = await transport.send(this.envelope(to, toStart, content), timeoutMs);
+    if (answer.cluster !== cluster || answer.from !== to || answer.to !== name) {
+      throw new Error(`The answer is not ${to}'s to ${name}.`);
+    }
+    if (answer.toStart !== this.start) throw new Error("The answer is to an earlier start.");
+    if (!WAITS.has(content.kind)) pace.answered(to, clock.monotonicMs() - sentMs);
+    const wasRestarted = this.#restarts.get(to) !== restarts;
+    // The answer of an earlier start does not count. Its write counter is not recorded either, because the present start has lost
+    // nothing by not knowing of that write.
+    if (wasRestarted && answer.start === toStart) return undefined;
+    this.meet(answer);
+    // The receiver was started again meanwhile. The answer does not count, because the present start may have forgotten it.
+    if (wasRestarted) return undefined;
+    return toStart === answer.start || isOfNoStart(content) ? answer.content : undefined;
+  }
+
+  envelope<Content>(to: string, toStart: string | undefined, content: Content): Envelope<Content> {
+    const { name, cluster, written } = this.#options;
+    const seen = this.seen.get(to) ?? 0;
+    return { cluster, from: name, to, start: this.start, toStart, writes: written(), seen, content };
+  }
+
+  /** Reports whether a message is from another server with the same list to this one. */
+  isToThisServer({ cluster, from, to }: Envelope<Request>): boolean {
+    const { name, others } = this.#options;
+    return cluster === this.#options.cluster && to === name && others.includes(from);
+  }
+
+  /** A request that names no start of the receiver may be older than this start. Its sender only learns the present start. */
+  isToThisStart({ toStart, content }: Envelope<Request>): boolean {
+    return toStart === this.start || (toStart === undefined && isOfNoStart(content));
+  }
+
+  /** Records what a message says about its sender, and what the sender remembers of this server. */
+  meet({ from, start, writes, seen }: Envelope<unknown>): void {
+    const known = this.#starts.get(from);
+    if (known !== undefined && known !== start) this.#restarts.set(from, (this.#restarts.get(from) ?? 0) + 1);
+    this.#starts.set(from, start);
+    this.seen.set(from, Math.max(this.seen.get(from) ?? 0, writes));
+    this.#remembered.set(from, Math.max(this.rememberedBy(from), seen));
+    this.#options.onRemembered(seen);
+  }
+}
+
+/** Reports whether any start of the receiver may answer the request. */
+function isOfNoStart({ kind }: Request): boolean {
+  return kind === "TELL" || kind === "PING";
+}

@@ -1,0 +1,119 @@
+import { type Clock, sleep } from "@leasehold/core/provider";
+import type { Disk } from "./disk.ts";
+import { decodeStoredState, textOf, type StoredState } from "./voter-state-codec.ts";
+import type { VoterState } from "./voter-state.ts";
+
+/** The wait before a failed write is repeated. The server is silent meanwhile. */
+const WRITE_AGAIN_MS = 1_000;
+
+export interface StateWriterOptions {
+  readonly disk: Disk;
+  readonly clock: Clock;
+  /** Aborts when the server is closed. */
+  readonly closed: AbortSignal;
+  /** The state to write, and the highest write counter heard from each other server. */
+  readonly state: () => { readonly voter: VoterState; readonly seen: ReadonlyMap<string, number> };
+  /** The server has lost its state. Nothing is written until it begins again. */
+  readonly isLost: () => boolean;
+  /** Called with the milliseconds that a write took. */
+  readonly onSynced: (tookMs: number) => void;
+}
+
+/**
+ * Writes the voter's state to the disk. Several changes share one write. After a failed write, it writes again each second until
+ * a write succeeds.
+ */
+export class StateWriter {
+  readonly #options: StateWriterOptions;
+  /** The counter of the latest write that has begun, and of the latest write that is certainly on the disk. */
+  #begun = 0;
+  #written = 0;
+  #syncedVersion = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #isWriting = false;
+  #isBroken = false;
+
+  constructor(options: StateWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the state from before this start; undefined if there is none, or if it is not intact. */
+  async read(): Promise<StoredState | undefined> {
+    const kept = decodeStoredState(await this.#options.disk.read());
+    this.#begun = kept?.writes ?? 0;
+    this.#written = this.#begun;
+    return kept;
+  }
+
+  get begun(): number {
+    return this.#begun;
+  }
+
+  get written(): number {
+    return this.#written;
+  }
+
+  /** The last write has failed. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /**
+   * Resolves once all changes up to `version` are on the disk. Also resolves if the server is closed or has lost its state, or
+   * after a failed write.
+   */
+  async synced(version: number): Promise<void> {
+    const { closed, isLost } = this.#options;
+    while (!this.#isBroken && !closed.aborted && !isLost() && this.#syncedVersion < version) {
+      this.#writing = this.#isWriting ? this.#writing : this.#write();
+      await this.#writing;
+    }
+  }
+
+  /** Empties the disk, because its state is lost. */
+  erase(): void {
+    this.#writing = this.#writing.then(() => this.#options.disk.write("")).catch(() => undefined);
+  }
+
+  /** Goes on from a write counter that is above every one that others know of this server. */
+  goOnFrom(writes: number): void {
+    this.#begun = writes;
+  }
+
+  /** Resolves once no write is under way. */
+  async settled(): Promise<void> {
+    await this.#writing.catch(() => undefined);
+  }
+
+  async #write(): Promise<void> {
+    const { disk, clock, state, onSynced } = this.#options;
+    this.#isWriting = true;
+    try {
+      const { voter, seen } = state();
+      const { version } = voter;
+      this.#begun += 1;
+      const writes = this.#begun;
+      const sentMs = clock.monotonicMs();
+      await disk.write(textOf({ writes, seen: Object.fromEntries(seen), ...voter.kept }));
+      this.#syncedVersion = version;
+      this.#written = writes;
+      this.#isBroken = false;
+      onSynced(clock.monotonicMs() - sentMs);
+    } catch {
+      if (!this.#isBroken) void this.#writeAgain();
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  async #writeAgain(): Promise<void> {
+    const { clock, closed, isLost } = this.#options;
+    this.#isBroken = true;
+    while (this.#isBroken && !closed.aborted) {
+      await sleep(clock, WRITE_AGAIN_MS, closed).catch(() => undefined);
+      // A server that has lost its file writes when it begins again.
+      if (isLost()) this.#isBroken = false;
+      else if (!closed.aborted && !this.#isWriting) await (this.#writing = this.#write());
+    }
+  }
+}
