@@ -57,8 +57,8 @@ function oldestPeersProject(): TestProjectInlineConfiguration {
 }
 
 /**
- * The longest files, by parts of their paths: first the one that computes most, and those that wait for leases in real time, which
- * have little to do beside one another; then all others.
+ * The longest files, by parts of their paths. First comes the one that computes most. Then come those that wait for leases in real
+ * time, because they compute little beside one another.
  */
 const LONGEST = [
   "/test/programs/simulation/mutants",
@@ -75,7 +75,7 @@ const LONGEST = [
   "/test/conformance",
 ];
 
-/** What takes longest begins first, so that nothing has to wait for it at the end, when nothing else is left to do. */
+/** Begins with the longest files, so that none of them runs alone at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
@@ -90,7 +90,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig(({ mode }) => {
   const isLong = mode === "long";
   return {
-    // What runs the global setup, by Vitest's own name for it.
+    // The environment of the global setup, by Vitest's own name for it.
     environments: { __vitest__: { resolve } },
     test: {
       // More than there are processors: most of the time a test does nothing but wait for a service, or for time to pass. As a

@@ -964,8 +964,8 @@ class RandomQuorum {
   }
 
   /**
-   * Returns a chosen write and its nonce. Before it come the writes that it has replaced since the last chosen one: those that an
-   * undurable member showed, and that were not chosen by themselves. Returns `undefined` if it has not replaced the last one.
+   * Returns a chosen write and its nonce. Before it come the writes that it has replaced since the last chosen one. An undurable
+   * member showed those, and they were not chosen by themselves. Returns `undefined` if it has not replaced the last one.
    */
   #chainTo(write: string, last: string | null): ReadonlyArray<readonly [write: string, nonce: string]> | undefined {
     const { base, nonce } = this.#writes.get(write) ?? {};

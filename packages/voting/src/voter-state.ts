@@ -164,7 +164,7 @@ export class VoterState {
     memory.holdUntilMs = -Infinity;
     const isFree = memory.barredUntilMs <= nowMs;
     if (immediate) memory.barredUntilMs = nowMs;
-    // Keep a lease that was broken at once: a server that has lost its disk waits for it, and so accepts no LEAD of the term.
+    // Keep a lease that was broken at once. A server that has lost its disk waits for it, and so accepts no LEAD of the term.
     const leaseDurationMs = isFree ? 0 : ballot.leaseDurationMs;
     this.#keep(election, { ...ballot, leaseDurationMs, broken, transfer: undefined }, nowMs);
     return answer;

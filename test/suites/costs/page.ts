@@ -74,7 +74,7 @@ const AND_ELSE = [
   "- **SQL** (PostgreSQL, MySQL, MariaDB, SQLite): nothing for requests, but the server or the disk that you have. The load is a write",
   "  each 5 s, and the reads of the table below.",
   "- **etcd, and servers that vote**: nothing for requests, but the servers: three, to outlive one.",
-  "- **What else a cloud charges** for alarms, logs and compute is in [infrastructure.md](infrastructure.md).",
+  "- **The other prices of a cloud**, for alarms, logs and compute, are in [infrastructure.md](infrastructure.md).",
 ].join("\n");
 
 function requestsTold(usage: Usage, who: Who): string {

@@ -17,7 +17,7 @@ export interface KeyedOccurrence {
   readonly key: string;
 }
 
-/** What a claim adds to an occurrence, of a schedule or of a key. */
+/** An occurrence with the facts of its claim. */
 interface Claim {
   /**
    * Its name in the store, such as `nightly@2026-11-20T03:00:00.000Z`. Use it as a key by which its effects can be recognised.

@@ -42,8 +42,8 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
   readonly startWithinMs?: number | undefined;
   /**
    * The relation of an occurrence to an earlier one of the schedule that still runs, on any host. With any policy but `allowAll` the
-   * host that runs an occurrence also leads the election `name` in the store: three more requests for each run, and twice the
-   * renewals. An administrator can pause that election; occurrences are then skipped as `paused`. Use the name for nothing else.
+   * host that runs an occurrence also leads the election `name` in the store. It costs three more requests for each run, and twice
+   * the renewals. An administrator can pause that election; occurrences are then skipped as `paused`. Use the name for nothing else.
    * @defaultValue 'allowAll'
    */
   readonly overlap?: Overlap | undefined;

@@ -24,7 +24,7 @@ const BUFFER = "buffered";
 /** A claimed occurrence of a schedule with an overlap policy. */
 export interface OverlapOptions {
   readonly store: LeaseStore;
-  /** The schedule's election in `store`. Whoever runs an occurrence leads it. */
+  /** The schedule's election in `store`. The host that runs an occurrence leads it. */
   readonly election: string;
   readonly overlap: Overlap;
   readonly occurrences: OccurrenceStore;

@@ -12,7 +12,8 @@ export interface FailureOptions {
   /**
    * The number of times that the task of an occurrence is tried, from 1 to 100. The claim is kept between two tries. After the last
    * one the occurrence has failed: the call rejects with the task's error, and no host tries it again. A claimant that died counts as
-   * one try. @defaultValue none: after an error the occurrence is open, and each host that waits or comes later tries it once
+   * one try. Without this option an occurrence is open after an error. Each host that waits or comes later then tries it once.
+   * @defaultValue none
    */
   readonly tries?: number | undefined;
   /** The wait before the second try, in milliseconds. It doubles from there, up to an hour. @defaultValue 1_000 */
