@@ -28,7 +28,6 @@ type About = (candidate: ServedElector, served: Served) => HttpReply | Promise<H
 
 const READ: Readonly<Record<string, About>> = {
   "/leader": (candidate) => json(candidate.leads ? 200 : 503, { leading: candidate.leads }),
-  "/standby": (candidate) => json(candidate.standsBy ? 200 : 503, { standby: candidate.standsBy }),
 };
 
 const CHANGE: Readonly<Record<string, About>> = {

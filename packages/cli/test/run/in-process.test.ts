@@ -355,7 +355,7 @@ test("--http answers who leads for as long as it runs, and no longer", async () 
     async serve(elector, stopped) {
       const address = `unix:${here.folder}/http.sock`;
       url = `${here.folder}/http.sock`;
-      return await serveElector(elector, { address, hosts: [], stopped });
+      return await serveElector(elector, { address, stopped });
     },
   });
   await here.wrote("up");
