@@ -2,7 +2,7 @@ import { systemClock } from "@leasehold/core/provider";
 import type { Elector } from "@leasehold/core";
 import { ServedElector } from "../serve/candidate.ts";
 import { Figures } from "../serve/figures.ts";
-import { parseHttpAddress } from "../serve/http-address.ts";
+import { parseHttpAddress } from "../http/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
 import { pageFiles } from "../serve/page.ts";
 

@@ -1,4 +1,4 @@
-import { json, mistake, type HttpReply } from "./answer.ts";
+import { json, mistake, NO_CONTENT, type HttpReply } from "../http/reply.ts";
 import type { ServedElector } from "./candidate.ts";
 import { METRICS_TYPE, type Figures } from "./figures.ts";
 import type { PageFile } from "./page.ts";
@@ -40,7 +40,7 @@ const CHANGE: Readonly<Record<string, About>> = {
   "/checkpoint": ({ election, leads }, served) => {
     if (!leads) return mistake(409, "this candidate does not lead");
     served.checkpoint(election);
-    return { status: 204, type: "text/plain", body: "" };
+    return NO_CONTENT;
   },
 };
 
