@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { systemClock } from "@leasehold/core/provider";
 import { NpxWatch } from "./run/npx-watch.ts";
+import { shellStatus } from "./run/shell-process.ts";
 import { storeFromUrl, usedStoreFromUrl } from "./store-url/store-from-url.ts";
 import type { Output, ProcessEnvironment } from "./process-environment.ts";
 
@@ -43,7 +44,11 @@ function watchNpx(tell: (line: string) => void): Disposable {
     process.kill(process.pid, "SIGTERM");
     tell("npx has ended, which started this process; it stops as well. Start leasehold without npx under a supervisor.");
   };
-  return new NpxWatch({ env: process.env, clock: systemClock, parent: () => process.ppid, onGone });
+  const parentOfShell = (pid: number): number | undefined => {
+    const parent = shellStatus(pid, "PPid");
+    return parent === undefined ? undefined : Number(parent);
+  };
+  return new NpxWatch({ env: process.env, clock: systemClock, parent: () => process.ppid, parentOfShell, onGone });
 }
 
 let stopped: AbortController | undefined;

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
@@ -69,4 +70,11 @@ test("has a limit of connections even if the system shows none", () => {
     throw new Error("ENOENT");
   };
   expect(mostConnections(unknown)).toBe(256);
+});
+
+test("the server's module does not load Node's fetch, which costs memory in a process that sends no request", () => {
+  const module = JSON.stringify(new URL("../src/http/bounded-server.ts", import.meta.url).href);
+  const program = `await import(${module}); console.log(process.moduleLoadList.filter((name) => name.includes("undici")).length)`;
+  const output = execFileSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+  expect(output).toBe("0\n");
 });

@@ -79,16 +79,6 @@ describe("the state of an elector for HTTP", () => {
     expect(candidate.election).toBe("e");
   });
 
-  it("stands by if it has read the election within a lease", () => {
-    expect(candidate.standsBy).toBe(false);
-    told.lastSeen = { leader: undefined, ageMs: LEASE_MS };
-    expect(candidate.standsBy).toBe(true);
-    told.lastSeen = { leader: undefined, ageMs: LEASE_MS + 1 };
-    expect(candidate.standsBy).toBe(false);
-    told = { ...told, state: "leading", lastSeen: { leader: undefined, ageMs: 0 } };
-    expect(candidate.standsBy).toBe(false);
-  });
-
   it("is alive for a lease and two attempts after an event, or for three rounds of polls if that is longer", async () => {
     await clock.advance(20_000);
     expect(candidate.isAlive).toBe(true);
@@ -145,7 +135,7 @@ describe("the state of an elector for HTTP", () => {
   it("cannot tell who leads after its own lease ran out, until its next read", () => {
     told.lastSeen = { leader: B, ageMs: 0 };
     tells("stoppedLeading", { released: false });
-    expect([candidate.leader, candidate.standsBy]).toEqual([undefined, false]);
+    expect(candidate.leader).toBeUndefined();
     looks();
     expect(candidate.leader).toMatchObject({ candidateId: "b" });
     tells("stoppedLeading", { released: true });

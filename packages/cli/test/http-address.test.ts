@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseHttpAddress } from "../src/serve/http-address.ts";
+import { parseHttpAddress } from "../src/http/http-address.ts";
 
 test("parses addresses of this machine, of the network, and of a Unix socket", () => {
   expect(parseHttpAddress("127.0.0.1:4040")).toEqual({ kind: "tcp", host: "127.0.0.1", port: 4040 });

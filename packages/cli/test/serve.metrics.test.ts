@@ -54,7 +54,6 @@ test("/metrics shows who leads, takeovers, renewals and requests", async () => {
   expect((await a.ask("/metrics")).headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
   for (const line of [
     `leasehold_leader{election="${ELECTION}"} 1`,
-    `leader_election_master_status{name="${ELECTION}"} 1`,
     `leasehold_lease_remaining_seconds{election="${ELECTION}"} 13.4`,
     `leasehold_lease_duration_seconds{election="${ELECTION}"} 15`,
     `leasehold_transitions_total{election="${ELECTION}",reason="elected"} 1`,

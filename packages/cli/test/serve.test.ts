@@ -52,8 +52,8 @@ test("an error of the server itself is answered with its message, and the server
 describe("a load balancer's paths", () => {
   test("are 200 on one host and 503 on the other", async () => {
     await using world = await pair();
-    expect(await world.a.statuses("/leader", "/standby")).toEqual([200, 503]);
-    expect(await world.b.statuses("/leader", "/standby")).toEqual([503, 200]);
+    expect(await world.a.statuses("/leader")).toEqual([200]);
+    expect(await world.b.statuses("/leader")).toEqual([503]);
   });
 
   test.each(["GET", "HEAD", "OPTIONS"])("answer %s in the same way, also without a Host header", async (method) => {
@@ -61,7 +61,6 @@ describe("a load balancer's paths", () => {
     for (const setHost of [true, false]) {
       const { status, body, headers } = await a.ask("/leader", { method, setHost });
       expect([status, body !== ""]).toEqual([200, method === "GET"]);
-      expect((await a.ask("/standby", { method, setHost })).status).toBe(503);
       expect(headers["allow"]).toBe(method === "OPTIONS" ? "GET, HEAD, OPTIONS" : undefined);
     }
   });
@@ -90,17 +89,8 @@ describe("a load balancer's paths", () => {
     connection.isCut = true;
     // The last read was less than a lease ago.
     await clock.advance(14_000);
-    expect(await a.statuses("/leader", "/standby", "/")).toEqual([503, 503, 503]);
+    expect(await a.statuses("/leader", "/")).toEqual([503, 503]);
     work.resolve();
-  });
-
-  test("answer 503 on a standby that has not read for a lease", async () => {
-    await using world = await pair();
-    world.toB.isCut = true;
-    await clock.advance(LEASE_MS - 2_500);
-    expect(await world.b.statuses("/standby")).toEqual([200]);
-    await clock.advance(5_000);
-    expect(await world.b.statuses("/standby", "/leader")).toEqual([503, 503]);
   });
 });
 
@@ -178,11 +168,11 @@ describe("probes", () => {
 describe("several elections", () => {
   test("have paths of their own, and no paths without a name", async () => {
     await using a = await new Sidecar("a", store, clock, ["one", "né/ß <b>"]).start();
-    expect(await a.statuses("/", "/leader", "/standby", "/livez", "/readyz", "/metrics", "/elections")).toEqual([
-      404, 404, 404, 200, 200, 200, 200,
+    expect(await a.statuses("/", "/leader", "/livez", "/readyz", "/metrics", "/elections")).toEqual([
+      404, 404, 200, 200, 200, 200,
     ]);
     const odd = `/elections/${encodeURIComponent("né/ß <b>")}`;
-    expect(await a.statuses("/elections/one/leader", `${odd}/leader`, `${odd}/standby`)).toEqual([200, 200, 503]);
+    expect(await a.statuses("/elections/one/leader", `${odd}/leader`)).toEqual([200, 200]);
     expect((await a.ask(odd)).json).toMatchObject({ election: "né/ß <b>", leading: true });
     expect(await a.statuses("/elections/two", "/elections/%ff", "/elections/one/other", "/elections/")).toEqual([
       404, 404, 404, 404,

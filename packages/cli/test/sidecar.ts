@@ -4,8 +4,9 @@ import { Elector, type ElectorOptions, type LeaseStore } from "@leasehold/core";
 import type { VirtualClock } from "@leasehold/core/testing";
 import { ServedElector } from "../src/serve/candidate.ts";
 import { Figures } from "../src/serve/figures.ts";
-import type { HttpAddress } from "../src/serve/http-address.ts";
-import { startHttp, type HttpServer } from "../src/serve/http-server.ts";
+import type { HttpAddress } from "../src/http/http-address.ts";
+import type { HttpServer } from "../src/http/http-server.ts";
+import { startHttp } from "../src/serve/http-server.ts";
 import { pageFiles } from "../src/serve/page.ts";
 
 export const TOKEN = "token-of-this-test";

@@ -2,16 +2,20 @@ import { isProgram } from "./command-path.ts";
 
 /**
  * Runs its arguments as a child, passes signals on, and ends with the child's exit code. While the shell waits for this child, it
- * also reaps the orphans that the system gives to it. A terminal sends HUP, INT, QUIT and WINCH to the whole group, so the script
- * passes these on only if its input is no terminal.
+ * also reaps the orphans that the system gives to it. A terminal sends HUP, INT, QUIT and WINCH to its whole foreground group. At
+ * a terminal `setsid` keeps the child out of this group, so that the child gets each signal once: from the script. Without
+ * `setsid`, the script leaves these four signals to the terminal.
  */
 const INIT = `
-child= early=
+child= early= apart=
 pass() { if [ -n "$child" ]; then kill "-$1" "$child"; else early=$1; fi; }
+if [ -t 0 ] && command -v setsid >/dev/null; then apart=setsid; fi
 for signal in TERM USR1 USR2; do trap "pass $signal" "$signal"; done
-for signal in HUP INT QUIT WINCH; do if [ -t 0 ]; then trap : "$signal"; else trap "pass $signal" "$signal"; fi; done
+for signal in HUP INT QUIT WINCH; do
+  if [ -t 0 ] && [ -z "$apart" ]; then trap : "$signal"; else trap "pass $signal" "$signal"; fi
+done
 exec 3<&0
-"$@" <&3 3<&- &
+$apart "$@" <&3 3<&- &
 child=$!
 exec 3<&-
 [ -z "$early" ] || pass "$early"

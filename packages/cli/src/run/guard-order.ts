@@ -3,7 +3,7 @@ import type { GroupLeader } from "./process-table.ts";
 
 /**
  * An order to the guard, as one line of JSON. Each order replaces the one before as a whole. The guard answers each order with a
- * line that has its `seq`. It writes `ASKED` when it asks CMD to end.
+ * line that has its `seq`.
  */
 export interface GuardOrder {
   /** Rises with each order. */
@@ -15,14 +15,11 @@ export interface GuardOrder {
   readonly signal: NodeJS.Signals;
   /** The longest time that CMD may take to end after this signal. */
   readonly graceMs: number;
-  /** When the guard asks CMD to end, unless a newer order comes before. Null once the wrapper has asked. */
-  readonly termAt: MachineInstant | null;
+  /** When the guard asks CMD to end, unless a newer order comes before. To end CMD, the wrapper sends the present instant. */
+  readonly termAt: MachineInstant;
   /** When the guard kills CMD, unless a newer order comes before. */
   readonly killAt: MachineInstant;
 }
-
-/** The guard's line when it is about to ask CMD to end. The wrapper then does not ask CMD a second time. */
-export const ASKED = "asked";
 
 /** The line that ends the guard or the backup guard: every process of the term is gone. */
 export const DONE = "done";

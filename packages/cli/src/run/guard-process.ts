@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BackupGuard } from "./backup-guard.ts";
-import { ASKED, DONE, type GuardOrder } from "./guard-order.ts";
+import { DONE, type GuardOrder } from "./guard-order.ts";
 import { hasLasted, machineNow, type MachineInstant } from "./machine-clock.ts";
 
 /**
@@ -15,15 +15,13 @@ export class GuardProcess {
   readonly #child: ChildProcess;
   readonly #backup: BackupGuard;
   readonly #lose: (why: string) => void;
-  /** The callbacks of the orders without an answer, the oldest first. */
-  readonly #waiting: Array<() => void> = [];
+  /** The orders without an answer, the oldest first. */
+  #waiting: ReadonlyArray<{ readonly since: MachineInstant; readonly answered: () => void }> = [];
   readonly #patienceMs: number;
   #seq = 0;
   #isUp = false;
-  #hasAsked = false;
+  #isLost = false;
   #unread = "";
-  /** Since when the guard owes an answer. Undefined once it has answered the newest order. */
-  #unansweredSince: MachineInstant | undefined;
 
   /**
    * Starts both. The answer to an order shows that the guard runs; `lost` resolves if it does not.
@@ -34,28 +32,27 @@ export class GuardProcess {
     this.#patienceMs = patienceMs;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.lost = promise;
-    this.#lose = resolve;
+    this.#lose = (why) => {
+      this.#isLost = true;
+      resolve(why);
+    };
     this.#backup = new BackupGuard();
     this.#child = this.#spawn();
   }
 
-  /**
-   * True if the guard has announced that it asks CMD to end, and still runs. Once an answer has been read, every announcement
-   * before it has been read too. A guard that has ended since may have ended before it asked, so it does not count.
-   */
-  get hasAsked(): boolean {
-    return this.#hasAsked && this.#child.exitCode === null && this.#child.signalCode === null;
+  /** True once `lost` has resolved. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   /** Sends the guard an order that replaces the one before. Resolves once the guard has answered it. */
   async order(order: Omit<GuardOrder, "seq">): Promise<void> {
     this.#seq += 1;
-    const now = machineNow();
-    if (hasLasted(this.#unansweredSince, this.#patienceMs, now)) this.#lose("does not answer");
-    // `patienceMs` counts only after the first answer. Until then, the caller decides how long it waits.
-    if (this.#isUp) this.#unansweredSince ??= now;
+    void this.#loseIfSilent();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting = [...this.#waiting, { since: machineNow(), answered: resolve }];
     this.#write(JSON.stringify({ seq: this.#seq, ...order } satisfies GuardOrder));
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    await promise;
   }
 
   /** Ends both. Called when no process of the term is left. */
@@ -98,15 +95,23 @@ export class GuardProcess {
   #hear(text: string): void {
     const lines = `${this.#unread}${text}`.split("\n");
     this.#unread = lines.pop() as string;
-    for (const line of lines) {
+    for (const _line of lines) {
+      const [first, ...later] = this.#waiting;
+      first?.answered();
+      // `patienceMs` counts only after the first answer. Until then, the caller decides how long it waits.
+      this.#waiting = this.#isUp ? later : later.map((order) => ({ ...order, since: machineNow() }));
       this.#isUp = true;
-      if (line === ASKED) {
-        this.#hasAsked = true;
-        continue;
-      }
-      if (line === String(this.#seq)) this.#unansweredSince = undefined;
-      this.#waiting.shift()?.();
     }
+  }
+
+  async #loseIfSilent(): Promise<void> {
+    const isSilent = (): boolean => this.#isUp && hasLasted(this.#waiting[0]?.since, this.#patienceMs, machineNow());
+    // After a stall of this process, timers run before the guard's answers are read. Two turns of the event loop let them be read.
+    for (let turns = 0; turns < 2 && isSilent(); turns += 1) {
+      // oxlint-disable-next-line no-restricted-globals -- whatever the clock
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    if (isSilent()) this.#lose("does not answer");
   }
 
   #write(line: string): void {

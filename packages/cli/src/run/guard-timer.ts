@@ -4,8 +4,6 @@ import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } fro
 
 /** The longest time between two readings of the clocks. The wall clock may jump, so a timer alone is not enough. */
 const LOOK_MS = 1_000;
-/** The longest wait after `termAt`. After a stall of the whole machine, a live wrapper can ask first, so CMD is asked once. */
-const PATIENCE_MS = 100;
 /** The time between two checks whether CMD is gone. */
 const POLL_MS = 50;
 /** How long CMD may stay hidden after the wrapper's end. Between fork and exec it does not show the term's id yet. */
@@ -13,16 +11,19 @@ const UNBORN_MS = 1_000;
 /** The guard gives up this long after the first KILL, because it cannot kill such a process. */
 const GIVEN_UP_MS = 60_000;
 
-/** Decides when the guard asks CMD to end, and when it kills CMD. Both follow from the last order and the wrapper's end. */
+/**
+ * Decides when the guard asks CMD to end, and when it kills CMD. Both follow from the last order and the wrapper's end. The guard
+ * stays until the wrapper is gone, because its end would mean to a live wrapper that CMD has no guard.
+ */
 export class GuardTimer {
   readonly #group: Pick<typeof groups, "endGroup" | "isGone" | "signalGroup">;
   readonly #leave: () => void;
   #order: GuardOrder | undefined;
   #closedAt: MachineInstant | undefined;
-  /** When the guard noticed that `termAt` has passed without a newer order. */
-  #unaskedSince: MachineInstant | undefined;
   #askedAt: MachineInstant | undefined;
   #killedAt: MachineInstant | undefined;
+  /** True: the guard signals nothing any more. The number of CMD's group may belong to other processes. */
+  #isOver = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param leave called when the guard has nothing more to do. */
@@ -33,6 +34,8 @@ export class GuardTimer {
 
   /** Replaces the last order. The next call of `look` follows the new one. */
   hear(order: GuardOrder): void {
+    // CMD may have started after the guard asked. Then it has to be asked again.
+    if (order.leader && !this.#order?.leader) this.#askedAt = undefined;
     this.#order = order;
   }
 
@@ -46,15 +49,14 @@ export class GuardTimer {
   look(): void {
     clearTimeout(this.#timer);
     const order = this.#order;
-    if (!order) {
+    if (!order || this.#isOver) {
       if (this.#closedAt) this.#leave();
       return;
     }
     const began = machineNow();
-    const askAt = this.#askAt(order, began);
-    if (!this.#askedAt && (this.#closedAt || (askAt && isDue(askAt, began)))) {
-      // Do not ask if the wrapper has asked already (`termAt` is null), or if KILL is due at once.
-      if (order.termAt && !isDue(order.killAt, began)) this.#group.endGroup(order, order.signal);
+    if (!this.#askedAt && (this.#closedAt || isDue(order.termAt, began))) {
+      // Do not ask if KILL is due at once.
+      if (!isDue(order.killAt, began)) this.#group.endGroup(order, order.signal);
       this.#askedAt = machineNow();
     }
     // Read the clocks again, because `endGroup` may have taken a while.
@@ -64,28 +66,19 @@ export class GuardTimer {
       this.#killedAt ??= now;
       this.#group.signalGroup(order, "SIGKILL");
     }
-    if (this.#isOver(order, now)) {
-      this.#leave();
+    if (this.#hasEnded(order, now)) {
+      this.#isOver = true;
+      if (this.#closedAt) this.#leave();
       return;
     }
-    const untilDueMs = this.#askedAt ? Math.min(POLL_MS, untilMs(killAt, now)) : untilMs(askAt ?? killAt, now);
+    const untilDueMs = Math.min(this.#askedAt ? POLL_MS : untilMs(order.termAt, now), untilMs(killAt, now));
     const waitMs = this.#killedAt ? POLL_MS : Math.min(untilDueMs, LOOK_MS);
     // After a freeze, timers run before the input is read. `setImmediate` lets the guard read newer orders first.
     this.#timer = setTimeout(() => setImmediate(() => this.look()), waitMs);
   }
 
-  /** Returns when the guard will ask CMD to end, by the present order. Undefined if the wrapper has asked. */
-  #askAt({ termAt, killAt }: GuardOrder, now: MachineInstant): MachineInstant | undefined {
-    if (!termAt || !isDue(termAt, now)) {
-      this.#unaskedSince = undefined;
-      return termAt ?? undefined;
-    }
-    this.#unaskedSince ??= now;
-    return after(this.#unaskedSince, Math.min(PATIENCE_MS, untilMs(killAt, this.#unaskedSince) / 4));
-  }
-
   /** Reports whether no process of CMD is left, or the guard gives up. Without `leader`, the wrapper may start CMD later. */
-  #isOver(order: GuardOrder, now: MachineInstant): boolean {
+  #hasEnded(order: GuardOrder, now: MachineInstant): boolean {
     if (hasLasted(this.#killedAt, GIVEN_UP_MS, now)) return true;
     if (!this.#askedAt || !this.#group.isGone(order)) return false;
     return order.leader !== undefined || hasLasted(this.#closedAt, UNBORN_MS, now);

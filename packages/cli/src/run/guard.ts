@@ -1,15 +1,14 @@
-// The guard: a process of its own that ends CMD when the wrapper cannot. The wrapper's orders on the guard's standard input say
-// until when CMD may run. The guard acts if such an instant passes without a newer order, or if the wrapper is gone. It has no
-// dependencies, so that it is small and starts fast. It ignores the signals that are meant for the wrapper or its terminal.
+// The guard: a process of its own that ends CMD. The wrapper's orders on the guard's standard input say until when CMD may run.
+// The guard acts if such an instant passes without a newer order, or if the wrapper is gone. It has no dependencies, so that it
+// is small and starts fast. It ignores the signals that are meant for the wrapper or its terminal.
 
 import { BackupOrders } from "./backup-orders.ts";
 import { GuardTimer } from "./guard-timer.ts";
 import * as group from "./group.ts";
-import { ASKED, DONE, type GuardOrder } from "./guard-order.ts";
-import type { Mark } from "./process-table.ts";
+import { DONE, type GuardOrder } from "./guard-order.ts";
 
 const backup = new BackupOrders();
-const countdown = new GuardTimer({ ...group, endGroup: ask }, leave);
+const timer = new GuardTimer(group, leave);
 
 for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => {});
 // Ignore a broken pipe: the wrapper may be gone before the guard writes an answer.
@@ -20,26 +19,17 @@ process.stdin.on("data", (chunk) => {
   const lines = `${unread}${String(chunk)}`.split("\n");
   unread = lines.pop() as string;
   for (const line of lines) hear(line);
-  countdown.look();
+  timer.look();
 });
-process.stdin.on("close", () => countdown.close());
+process.stdin.on("close", () => timer.close());
 
 function hear(line: string): void {
   if (line === DONE) leave();
   const order = JSON.parse(line) as GuardOrder;
-  countdown.hear(order);
+  timer.hear(order);
   // The backup guard gets the order before the wrapper gets the answer, after which the wrapper may start CMD.
   backup.give(order);
   process.stdout.write(`${order.seq}\n`);
-}
-
-/**
- * Asks CMD to end, and first announces this to the wrapper, which may still run. Without `leader` there is no announcement: the
- * wrapper may start CMD later, and must then ask CMD itself.
- */
-function ask(mark: Mark, signal: NodeJS.Signals): void {
-  if (mark.leader) process.stdout.write(`${ASKED}\n`);
-  group.endGroup(mark, signal);
 }
 
 /** Ends the guard and the backup guard. */

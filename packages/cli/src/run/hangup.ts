@@ -1,7 +1,7 @@
 import { constants, readFileSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
+import { shellStatus } from "./shell-process.ts";
 
-const SHELLS: ReadonlySet<string> = new Set(["sh", "ash", "bash", "dash", "ksh", "mksh", "zsh", "busybox"]);
 /** The bit of HUP in the signal masks of `/proc/PID/status`. */
 const HANGUP = 1n;
 
@@ -25,28 +25,18 @@ export function ignoresHangup({ env, parent, proc = "/proc" }: HangupSigns): boo
 
 /** Reports whether standard input is a /dev/null that is open for writing only, as `nohup` opens it. */
 function hasUnreadableInput(proc: string): boolean {
-  return falseIfUnreadable(() => {
+  try {
     if (readlinkSync(`${proc}/self/fd/0`) !== "/dev/null") return false;
     const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(readFileSync(`${proc}/self/fdinfo/0`, "latin1"))?.[1] ?? "0", 8);
     return (flags & (constants.O_WRONLY | constants.O_RDWR)) === constants.O_WRONLY;
-  });
-}
-
-/** Reports whether a process is a shell that ignores HUP. Programs inherit the ignored signals of their shell. */
-function isIgnoredByShell(pid: number, proc: string): boolean {
-  return falseIfUnreadable(() => {
-    const status = readFileSync(`${proc}/${pid}/status`, "latin1");
-    const name = /^Name:\t(.*)$/m.exec(status)?.[1] ?? "";
-    const ignored = BigInt(`0x${/^SigIgn:\t([\da-f]+)$/m.exec(status)?.[1] ?? "0"}`);
-    return SHELLS.has(name) && (ignored & HANGUP) !== 0n;
-  });
-}
-
-function falseIfUnreadable(read: () => boolean): boolean {
-  try {
-    return read();
   } catch {
     // The file cannot be read, or this system has no such file.
     return false;
   }
+}
+
+/** Reports whether a process is a shell that ignores HUP. Programs inherit the ignored signals of their shell. */
+function isIgnoredByShell(pid: number, proc: string): boolean {
+  const ignored = BigInt(`0x${shellStatus(pid, "SigIgn", proc) ?? "0"}`);
+  return (ignored & HANGUP) !== 0n;
 }

@@ -6,8 +6,8 @@ const KILL_MARGIN_MS = 250;
 /** The same margin as a fraction of the lease. The longer of the two counts. */
 const KILL_MARGIN = 0.02;
 
-/** The guard asks CMD to end this much later than the wrapper, at most. A live wrapper asks first, so CMD is asked once. */
-const HEAD_START_MS = 900;
+/** The guard asks this long after the renew deadline, at most. So the order that follows a renewal just before it can arrive. */
+const ORDER_DELAY_MS = 900;
 
 /** The parts of an elector's timing that a plan depends on, in milliseconds. */
 export interface PlanTiming extends Pick<Timing, "leaseDurationMs" | "renewDeadlineMs" | "validForMs"> {
@@ -17,7 +17,7 @@ export interface PlanTiming extends Pick<Timing, "leaseDurationMs" | "renewDeadl
 
 /** The instants of one term, unless another renewal is confirmed. */
 export interface Plan {
-  /** When the guard asks CMD to end: a little after the renew deadline, at which the wrapper asks. */
+  /** When the guard asks CMD to end by itself: a little after the renew deadline, at which the wrapper orders it to. */
   readonly termAt: MachineInstant;
   /** When CMD is killed at the latest. */
   readonly killAt: MachineInstant;
@@ -44,9 +44,9 @@ export function checkPlan({ leaseDurationMs, renewDeadlineMs, validForMs }: Omit
  */
 export function planOf(timing: PlanTiming, now: MachineInstant, remainingMs: number): Plan {
   const { leaseDurationMs, renewDeadlineMs, validForMs } = timing;
-  const headStartMs = Math.min(HEAD_START_MS, toStopMs(timing) / 4);
+  const orderDelayMs = Math.min(ORDER_DELAY_MS, toStopMs(timing) / 4);
   return {
-    termAt: after(now, remainingMs - (validForMs - renewDeadlineMs) + headStartMs),
+    termAt: after(now, remainingMs - (validForMs - renewDeadlineMs) + orderDelayMs),
     killAt: after(now, remainingMs - killMarginMs(leaseDurationMs)),
   };
 }

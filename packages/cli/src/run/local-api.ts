@@ -1,17 +1,14 @@
-import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage } from "node:http";
 import { isLeaseholdError, type Leadership } from "@leasehold/core";
 import { systemClock } from "@leasehold/core/provider";
 import { hasBearerToken } from "../http/bearer-token.ts";
-import { boundedServer } from "../http/bounded-server.ts";
-import { closeServer } from "../http/close-server.ts";
+import { startServer, type HttpServer } from "../http/http-server.ts";
+import { json, mistake, NO_CONTENT, type HttpReply } from "../http/reply.ts";
 
 const MAX_VALUE_BYTES = 65_536;
 
 /** An HTTP API on the loopback address, for CMD and its own term. It needs a token that only CMD gets. */
-export interface LocalApi extends AsyncDisposable {
-  readonly url: string;
+export interface LocalApi extends HttpServer {
   readonly token: string;
 }
 
@@ -24,18 +21,9 @@ export interface LocalApi extends AsyncDisposable {
  */
 export async function serveLeadership(leadership: Leadership, resign: () => void): Promise<LocalApi> {
   const token = systemClock.randomUuid();
-  const server = boundedServer({}, (request, response) => {
-    void answer(request, token, { leadership, resign }).then(({ status, body }) => send(response, status, body));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, token, [Symbol.asyncDispose]: async () => closeServer(server) };
-}
-
-interface ApiReply {
-  readonly status: number;
-  readonly body?: Readonly<Record<string, unknown>>;
+  const address = { kind: "tcp", host: "127.0.0.1", port: 0 } as const;
+  const server = await startServer(address, async (request) => await replyTo(request, token, { leadership, resign }));
+  return Object.assign(server, { token });
 }
 
 interface Term {
@@ -43,45 +31,41 @@ interface Term {
   readonly resign: () => void;
 }
 
-async function answer(request: IncomingMessage, token: string, { leadership, resign }: Term): Promise<ApiReply> {
+async function replyTo(request: IncomingMessage, token: string, { leadership, resign }: Term): Promise<HttpReply> {
   const { authorization, origin } = request.headers;
   // Refuse the requests of web pages in a browser on this machine, even with the right token.
-  if (origin !== undefined) return { status: 403, body: { error: "requests of web pages are refused" } };
+  if (origin !== undefined) return mistake(403, "requests of web pages are refused");
   if (!hasBearerToken(authorization, token)) {
-    return { status: 401, body: { error: "the header 'Authorization: Bearer $LEASEHOLD_TOKEN' is missing or wrong" } };
+    return mistake(401, "the header 'Authorization: Bearer $LEASEHOLD_TOKEN' is missing or wrong");
   }
   switch (`${request.method} ${request.url}`) {
     case "GET /leadership": {
       const { election, term, candidateId, signal } = leadership;
       const remainingMs = leadership.remainingMs();
-      const body = { election, term, candidateId, valid: remainingMs > 0, ending: signal.aborted, remainingMs };
-      return { status: 200, body };
+      return json(200, { election, term, candidateId, valid: remainingMs > 0, ending: signal.aborted, remainingMs });
     }
     case "POST /checkpoint":
       leadership.checkpoint();
-      return { status: 204 };
+      return NO_CONTENT;
     case "POST /resign":
       resign();
-      return { status: 202 };
+      return { ...NO_CONTENT, status: 202 };
     case "PUT /value":
       return await publish(request, leadership);
     default:
-      return {
-        status: 404,
-        body: { error: "there are GET /leadership, POST /checkpoint, POST /resign and PUT /value" },
-      };
+      return mistake(404, "there are GET /leadership, POST /checkpoint, POST /resign and PUT /value");
   }
 }
 
-async function publish(request: IncomingMessage, leadership: Leadership): Promise<ApiReply> {
+async function publish(request: IncomingMessage, leadership: Leadership): Promise<HttpReply> {
   try {
     const value = await bodyOf(request);
-    if (value === undefined) return { status: 413, body: { error: `the value is longer than ${MAX_VALUE_BYTES} bytes` } };
+    if (value === undefined) return mistake(413, `the value is longer than ${MAX_VALUE_BYTES} bytes`);
     await leadership.publish(value);
-    return { status: 204 };
+    return NO_CONTENT;
   } catch (error) {
     const status = isLeaseholdError(error, "CONFIGURATION") ? 400 : 409;
-    return { status, body: { error: error instanceof Error ? error.message : String(error) } };
+    return mistake(status, error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -94,9 +78,4 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
-}
-
-function send(response: ServerResponse, status: number, body: ApiReply["body"]): void {
-  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
-  response.end(body === undefined ? undefined : `${JSON.stringify(body)}\n`);
 }

@@ -9,22 +9,27 @@ export interface NpxChild {
   readonly clock: Clock;
   /** Returns the pid of this process's present parent. */
   readonly parent: () => number;
+  /** Returns the pid of a shell's present parent. Undefined if the process is no shell, or the system does not show it. */
+  readonly parentOfShell: (pid: number) => number | undefined;
   /** Called once, when npx has ended. */
   readonly onGone: () => void;
 }
 
 /**
  * Notices that the `npx` that started this process has ended. The program `npx` passes no signal on. After a supervisor's TERM to
- * `npx`, this process would go on and lead. Other parents may end on purpose, so they are not watched.
+ * `npx`, this process would go on and lead. Some shells stay between `npx` and this process; then `npx` is the shell's parent.
+ * Other parents may end on purpose, so they are not watched.
  */
 export class NpxWatch implements Disposable {
   readonly #child: NpxChild;
-  readonly #first: number;
+  readonly #parent: number;
+  readonly #grandparent: number | undefined;
   #timer: Timer | undefined;
 
   constructor(child: NpxChild) {
     this.#child = child;
-    this.#first = child.parent();
+    this.#parent = child.parent();
+    this.#grandparent = child.parentOfShell(this.#parent);
     if (isStartedByNpx(child.env)) this.#poll();
   }
 
@@ -33,8 +38,9 @@ export class NpxWatch implements Disposable {
   }
 
   #poll(): void {
-    const { clock, parent, onGone } = this.#child;
-    if (parent() === this.#first) this.#timer = clock.setTimer(() => this.#poll(), POLL_MS);
+    const { clock, parent, parentOfShell, onGone } = this.#child;
+    const isThere = parent() === this.#parent && (parentOfShell(this.#parent) ?? this.#grandparent) === this.#grandparent;
+    if (isThere) this.#timer = clock.setTimer(() => this.#poll(), POLL_MS);
     else onGone();
   }
 }

@@ -2,14 +2,14 @@ import { systemClock } from "@leasehold/core/provider";
 import type { Elector } from "@leasehold/core";
 import { ServedElector } from "../serve/candidate.ts";
 import { Figures } from "../serve/figures.ts";
-import { parseHttpAddress } from "../serve/http-address.ts";
+import { parseHttpAddress } from "../http/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
 import { pageFiles } from "../serve/page.ts";
 
 /** Starts the HTTP server of `serve` for the elector of `run`. It refuses changes, because CMD has an API of its own. */
 export async function serveElector(
   elector: Elector,
-  { address, hosts, stopped }: { readonly address: string; readonly hosts: readonly string[]; readonly stopped: AbortSignal },
+  { address, stopped }: { readonly address: string; readonly stopped: AbortSignal },
 ): Promise<AsyncDisposable> {
   const figures = new Figures();
   const candidate = new ServedElector(elector, systemClock);
@@ -21,7 +21,7 @@ export async function serveElector(
     checkpoint: () => {},
   };
   const where = parseHttpAddress(address);
-  const server = await startHttp({ address: where, served, rules: { hosts, token: undefined }, clock: systemClock });
+  const server = await startHttp({ address: where, served, rules: { hosts: [], token: undefined }, clock: systemClock });
   return {
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]();

@@ -10,7 +10,6 @@ export interface RunOptions {
   readonly candidateId?: string | undefined;
   readonly value?: string | undefined;
   readonly leaseDurationMs?: number | undefined;
-  readonly minimumHoldMs?: number | undefined;
   readonly stallTimeoutMs?: number | undefined;
   /** The longest wait to lead. 0 means one attempt. @defaultValue for ever */
   readonly waitMs?: number | undefined;
@@ -37,12 +36,11 @@ export interface RunOptions {
 
 /** Returns the elector's options that describe the candidate. */
 export function candidacyOf(options: RunOptions): Omit<ElectorOptions, "store" | "election"> {
-  const { candidateId, value, leaseDurationMs, minimumHoldMs, stallTimeoutMs, graceMs, logger } = options;
+  const { candidateId, value, leaseDurationMs, stallTimeoutMs, graceMs, logger } = options;
   return {
     candidateId,
     value,
     leaseDurationMs,
-    minimumHoldMs,
     stallTimeoutMs,
     // If a process of CMD is left by then, it has survived KILL for about a lease.
     drainTimeoutMs: graceMs + (leaseDurationMs ?? DEFAULT_LEASE_MS),

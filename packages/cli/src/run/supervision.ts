@@ -2,23 +2,20 @@ import { LeadershipEndedError, type Clock, sleep } from "@leasehold/core/provide
 import type { Leadership } from "@leasehold/core";
 import { Child, exitCodeOfSignal, type ChildExit, type Program } from "./child.ts";
 import { fillReserve } from "./descriptor-reserve.ts";
-import { endGroup, isGone, signalGroup } from "./group.ts";
+import { isGone, signalGroup } from "./group.ts";
 import { killInstant } from "./guard-order.ts";
 import { GuardProcess } from "./guard-process.ts";
 import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
-import { planOf, type PlanTiming } from "./kill-deadlines.ts";
+import { planOf, type Plan, type PlanTiming } from "./kill-deadlines.ts";
 import type { Mark } from "./process-table.ts";
 import { isStopping, StopRequest, type StopSignals } from "./stop-signals.ts";
 import type { TermOutcome } from "./term-outcome.ts";
 
 /** The time between two checks whether a process of CMD is left. */
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
-/** The longest time for finding CMD's processes and asking them to end on a busy machine. After it, the guard asks. */
-const ASKING_MS = 5_000;
-
-/** The longest wait for a live guard to tell whether it has asked CMD to end. */
-const HEARING_MS = 1_000;
+/** The least time that the guard has to answer the order to end CMD, even if the grace is shorter. */
+const LEAST_ANSWER_MS = 1_000;
 
 export interface SupervisionOptions {
   readonly leadership: Leadership;
@@ -40,13 +37,19 @@ export async function supervise(options: SupervisionOptions): Promise<TermOutcom
   return await new Supervision(options).run();
 }
 
+/** The order to end CMD. */
+interface EndOrder {
+  readonly signal: NodeJS.Signals;
+  /** When it was sent. The grace lasts a little longer: it counts from when the guard has asked CMD. */
+  readonly at: MachineInstant;
+}
+
+/** Starts the guard and CMD, and orders the guard to end CMD. Sends KILL itself only if the guard fails. */
 class Supervision {
   readonly #options: SupervisionOptions;
   #guard: GuardProcess | undefined;
   #child: Child | undefined;
-  #isDraining = false;
-  /** When CMD's grace ends. Undefined until CMD has been asked to end. */
-  #graceEnd: MachineInstant | undefined;
+  #end: EndOrder | undefined;
 
   constructor(options: SupervisionOptions) {
     this.#options = options;
@@ -97,9 +100,10 @@ class Supervision {
     const lost = await Promise.race([this.#order(), leadership.ended, guard.lost]);
     if (typeof lost === "string") return failed(lost);
     void guard.lost.then((why) => {
-      if (!leadership.isValid() || leadership.signal.aborted || this.#guard !== guard) return;
-      resign();
-      tell(`the guard ${why}; without it nothing may run.`);
+      if (this.#guard !== guard) return;
+      signalGroup(this.#mark, "SIGKILL");
+      if (leadership.isValid() && !leadership.signal.aborted) resign();
+      tell(`the guard ${why}; the command was killed, because nothing may run without a guard.`);
     });
     return undefined;
   }
@@ -133,80 +137,54 @@ class Supervision {
     guard?.dismiss();
   }
 
-  /** Prints that this process or the guard killed CMD after its time. The exit code alone could also mean a lack of memory. */
+  /** Prints that CMD was killed after its time. The exit code alone could also mean a lack of memory. */
   #tellIfKilled({ code }: ChildExit): void {
     const { tell, timing } = this.#options;
-    if (code !== exitCodeOfSignal("SIGKILL") || !isDue(killInstant(this.#plan, this.#graceEnd), machineNow())) return;
+    if (code !== exitCodeOfSignal("SIGKILL") || !isDue(this.#killAt, machineNow())) return;
     const graceS = timing.graceMs / 1_000;
     tell(`SIGKILL was sent: the command was still there ${graceS} s after it was asked to end, or its lease was about to end.`);
   }
 
-  /** Asks every process of CMD to end, and kills the rest later. Returns false if a process survives that. */
+  /** Makes the guard end every process of CMD, and waits for that. Returns false if a process survives KILL for a lease. */
   async #drain(ended: Error | undefined): Promise<boolean> {
     const { clock, lossSignal, timing } = this.#options;
-    const mark = this.#mark;
-    this.#isDraining = true;
-    // If KILL is due at once, do not ask first, because finding the processes may take a while.
-    const isLate = isDue(this.#plan.killAt, machineNow());
-    // CMD is to be asked once. From here on the guard leaves that to this process, unless it asked while this process was frozen.
-    if (!isLate && !(await this.#guardHasAsked())) endGroup(mark, ended instanceof StopRequest ? ended.signal : lossSignal);
-    this.#graceEnd = after(machineNow(), timing.graceMs);
-    void this.#order();
+    this.#end = { signal: ended instanceof StopRequest ? ended.signal : lossSignal, at: machineNow() };
+    const answerMs = Math.max(timing.graceMs, LEAST_ANSWER_MS);
+    let isHeard = false;
+    void this.#order().then(() => (isHeard = true));
     let killedAt: MachineInstant | undefined;
     for (;;) {
       const now = machineNow();
-      const killAt = killInstant(this.#plan, this.#graceEnd);
+      const hasGuardFailed = this.#guard?.isLost === true || (!isHeard && hasLasted(this.#end.at, answerMs, now));
       // Kill before the check of what is left, which may take a while.
-      if (isDue(killAt, now)) {
-        signalGroup(mark, "SIGKILL");
+      if (hasGuardFailed || isDue(this.#plan.killAt, now)) {
+        signalGroup(this.#mark, "SIGKILL");
         killedAt ??= now;
       }
-      if (isGone(mark)) return true;
+      if (isDue(this.#killAt, now)) killedAt ??= now;
+      if (isGone(this.#mark)) return true;
       if (hasLasted(killedAt, timing.leaseDurationMs, now)) return false;
-      await sleep(clock, killedAt ? LOOK_MS : Math.min(LOOK_MS, untilMs(killAt, machineNow())));
+      await sleep(clock, killedAt ? POLL_MS : Math.min(POLL_MS, untilMs(this.#killAt, machineNow())));
     }
-  }
-
-  /** Makes the guard leave it to this process to ask CMD to end. Reports whether the guard has asked already. */
-  async #guardHasAsked(): Promise<boolean> {
-    const guard = this.#guard;
-    if (!guard) return false;
-    const { clock } = this.#options;
-    const patienceMs = Math.min(HEARING_MS, untilMs(this.#plan.killAt, machineNow()) / 4);
-    const patience = new AbortController();
-    const answered = this.#order().then(() => true);
-    const isAnswered = await Promise.race([answered, guard.lost, sleep(clock, patienceMs, patience.signal)]);
-    patience.abort();
-    if (isAnswered !== true) {
-      // After a stall of this process, timers run before the guard's output is read. Two turns of the event loop let it be read.
-      for (let turns = 0; turns < 2; turns += 1) {
-        // oxlint-disable-next-line no-restricted-globals -- whatever the clock
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    }
-    return guard.hasAsked;
   }
 
   /** Sends the guard the present instants. Resolves once the guard has answered. */
   async #order(): Promise<void> {
     const { leadership, lossSignal, timing } = this.#options;
-    const now = machineNow();
-    const plan = this.#plan;
-    const killAt = killInstant(plan, this.#graceEnd);
-    const termAt = this.#isDraining ? after(now, Math.min(ASKING_MS, untilMs(killAt, now) / 2)) : plan.termAt;
-    await this.#guard?.order({
-      ...this.#mark,
-      termId: leadership.termId,
-      signal: lossSignal,
-      graceMs: timing.graceMs,
-      termAt: this.#graceEnd ? null : termAt,
-      killAt,
-    });
+    const { termAt, killAt } = this.#plan;
+    const { signal, at } = this.#end ?? { signal: lossSignal, at: termAt };
+    const { termId } = leadership;
+    await this.#guard?.order({ ...this.#mark, termId, signal, graceMs: timing.graceMs, termAt: at, killAt });
   }
 
-  get #plan(): ReturnType<typeof planOf> {
+  get #plan(): Plan {
     const now = machineNow();
     return planOf(this.#options.timing, now, this.#options.leadership.remainingMs());
+  }
+
+  /** When the guard kills CMD at the earliest. */
+  get #killAt(): MachineInstant {
+    return killInstant(this.#plan, this.#end && after(this.#end.at, this.#options.timing.graceMs));
   }
 
   get #mark(): Mark {

@@ -38,7 +38,7 @@ LOOPBACK.addAddress("::1", "ipv6");
 export function refusal(asking: Asking, rules: AccessRules): Refusal | undefined {
   const { method, headers } = asking;
   if (!isKnownHost(headers.host, rules.hosts)) {
-    return { status: 403, error: "the Host header names a host that is not served here; allow it with --http-host NAME" };
+    return { status: 403, error: "the Host header names a host that is not served here; serve allows it with --http-host NAME" };
   }
   if (isForeign(headers)) return { status: 403, error: "requests of other sites' pages are refused" };
   return method === "POST" ? changeRefusal(asking, rules.token) : undefined;

@@ -76,11 +76,6 @@ export class ServedElector implements Disposable {
     return this.elector.health().state === "leading";
   }
 
-  /** Reports whether this candidate would take over: it is a standby, and has read the election within a lease. */
-  get standsBy(): boolean {
-    return this.elector.health().state === "standby" && this.#isFresh;
-  }
-
   /**
    * Reports whether the campaign goes on, even if the store fails. A store that pushes changes may be silent for a lease; the
    * elector polls it only after that.

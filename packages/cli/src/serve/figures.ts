@@ -65,12 +65,6 @@ export class Figures implements ElectionMeters, Disposable {
     return [
       familyText("leasehold_leader", "gauge", "1 where this process leads the election.", perElection(leads)),
       familyText(
-        "leader_election_master_status",
-        "gauge",
-        "The same, as client-go names it.",
-        elections.map((each) => ({ labels: { name: each.election }, value: leads(each) })),
-      ),
-      familyText(
         "leasehold_lease_remaining_seconds",
         "gauge",
         "For how much longer this process may lead without another renewal.",

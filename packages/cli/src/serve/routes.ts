@@ -1,4 +1,4 @@
-import { json, mistake, type HttpReply } from "./answer.ts";
+import { json, mistake, NO_CONTENT, type HttpReply } from "../http/reply.ts";
 import type { ServedElector } from "./candidate.ts";
 import { METRICS_TYPE, type Figures } from "./figures.ts";
 import type { PageFile } from "./page.ts";
@@ -28,7 +28,6 @@ type About = (candidate: ServedElector, served: Served) => HttpReply | Promise<H
 
 const READ: Readonly<Record<string, About>> = {
   "/leader": (candidate) => json(candidate.leads ? 200 : 503, { leading: candidate.leads }),
-  "/standby": (candidate) => json(candidate.standsBy ? 200 : 503, { standby: candidate.standsBy }),
 };
 
 const CHANGE: Readonly<Record<string, About>> = {
@@ -41,7 +40,7 @@ const CHANGE: Readonly<Record<string, About>> = {
   "/checkpoint": ({ election, leads }, served) => {
     if (!leads) return mistake(409, "this candidate does not lead");
     served.checkpoint(election);
-    return { status: 204, type: "text/plain", body: "" };
+    return NO_CONTENT;
   },
 };
 

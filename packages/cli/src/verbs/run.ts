@@ -1,6 +1,5 @@
 import { constants } from "node:os";
 import { InvalidArgumentError, Option } from "commander";
-import { collectedOption } from "../collected-option.ts";
 import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -14,7 +13,6 @@ import type { Verb } from "../verb.ts";
 
 interface Options {
   readonly wait?: number;
-  readonly once?: true;
   readonly grace: number;
   readonly signal: NodeJS.Signals;
   readonly restart: RunOptions["restart"];
@@ -22,21 +20,18 @@ interface Options {
   readonly id?: string;
   readonly value?: string;
   readonly stall?: number;
-  readonly minimumHold?: number;
   readonly lostExitCode: number;
   readonly conflictExitCode: number;
   readonly inheritSecrets: boolean;
   readonly occurrence?: string;
   readonly http?: string;
-  readonly httpHost: readonly string[];
 }
 
 /** Runs a command only while this candidate leads. */
 export const verb: Verb = {
   define(command) {
     addLogOptions(addElectionOption(addStoreOptions(command)))
-      .addOption(new Option("--wait <duration>", "give up if not elected by then").argParser(parseDuration).conflicts("once"))
-      .option("--once", "try once, without waiting")
+      .option("--wait <duration>", "give up if not elected by then; 0s: try once", parseDuration)
       .addOption(
         new Option("--grace <duration>", "the longest that the command may take to end")
           .argParser(parseDuration)
@@ -48,19 +43,16 @@ export const verb: Verb = {
       .option("--id <name>", "this candidate, for people (default: <host>-<pid>-<random>)")
       .option("--value <text>", "what others read while this candidate leads")
       .option("--stall <duration>", "give up if POST /checkpoint stays away for so long", parseDuration)
-      .option("--minimum-hold <duration>", "nobody else leads sooner than this after an acquisition", parseDuration)
       .option("--inherit-secrets", "give the command LEASEHOLD_STORE and LEASEHOLD_VOTING_SECRET", false)
       .option("--lost-exit-code <code>", "when leadership ends", parseExitCode, EXIT.leadershipEnded)
       .option("--conflict-exit-code <code>", "when not elected", parseExitCode, EXIT.notElected)
       .addOption(
         new Option("--occurrence <key>", "run the command once for this key, on whichever host asks first").conflicts([
-          "once",
           "restart",
           "http",
         ]),
       )
       .option("--http <address>", "answer over HTTP who leads, as serve does")
-      .addOption(collectedOption("--http-host <name>", "a host name under which it is asked, once for each").default([], ""))
       .argument("<command...>", "the command and its arguments, after --")
       .passThroughOptions();
   },
@@ -68,8 +60,7 @@ export const verb: Verb = {
     if (process.platform === "win32") {
       throw new CommandError(EXIT.configuration, "run needs process groups and signals, which Windows has not; use serve there.");
     }
-    const { wait, once, grace, signal, lease, id, stall, minimumHold, occurrence, http, httpHost, ...rest } =
-      command.opts<Options>();
+    const { wait, grace, signal, lease, id, stall, occurrence, http, ...rest } = command.opts<Options>();
     const election = electionOf(command, environment);
     if (occurrence === "") throw new CommandError(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
     const log = logOf(command, environment);
@@ -80,16 +71,15 @@ export const verb: Verb = {
       store,
       election,
       command: command.args as [string, ...string[]],
-      waitMs: once ? 0 : wait,
+      waitMs: wait,
       graceMs: grace,
       lossSignal: signal,
       ignoresHangup: ignoresHangup({ env: environment.env, parent: process.ppid }),
       leaseDurationMs: lease,
       candidateId: id,
       stallTimeoutMs: stall,
-      minimumHoldMs: minimumHold,
       ...log,
-      serve: http === undefined ? undefined : serveAt(http, httpHost),
+      serve: http === undefined ? undefined : serveAt(http),
     };
     if (occurrence === undefined) return await run(options);
     const { runOccurrence } = await import("../run/run-occurrence.ts");
@@ -98,10 +88,10 @@ export const verb: Verb = {
 };
 
 /** Returns a function that starts the HTTP server. The function loads the server's module only when it is called. */
-function serveAt(address: string, hosts: readonly string[]): NonNullable<RunOptions["serve"]> {
+function serveAt(address: string): NonNullable<RunOptions["serve"]> {
   return async (elector, stopped) => {
     const { serveElector } = await import("../run/run-http.ts");
-    return await serveElector(elector, { address, hosts, stopped });
+    return await serveElector(elector, { address, stopped });
   };
 }
 

@@ -9,7 +9,7 @@ import { addLogOptions, logOf } from "../log-options.ts";
 import { waitUnlessStopped } from "../run/stop-limit.ts";
 import { ServedElector } from "../serve/candidate.ts";
 import { Figures } from "../serve/figures.ts";
-import { DEFAULT_ADDRESS, parseHttpAddress } from "../serve/http-address.ts";
+import { DEFAULT_ADDRESS, parseHttpAddress } from "../http/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
 import { pageFiles } from "../serve/page.ts";
 import { addStoreOptions, openStore } from "../store-option.ts";

@@ -50,13 +50,13 @@ test("a file is written to directly", () => {
   expect(readFileSync(path, "utf8")).toBe("before\nafter\n");
 });
 
-test.runIf(process.platform === "linux")(
-  "a socket without a reader blocks no writer, and gets all bytes once it is read",
-  async () => {
+test.runIf(process.platform === "linux").each(["/bin/sh", "/no/such/shell"])(
+  "a socket without a reader blocks no writer, and gets all bytes once it is read, with a relay by %s",
+  async (shell) => {
     // Node gives a child a socket as standard error. Using `process.stderr` in the child would make this socket non-blocking.
     const program = `
     const { stderrSink } = await import(${JSON.stringify(SINKS)});
-    const sink = stderrSink();
+    const sink = stderrSink(2, ${JSON.stringify(shell)});
     const line = Buffer.from("x".repeat(9_999) + "\\n");
     let bytes = 0;
     for (let refusals = 0; refusals < 20; ) {

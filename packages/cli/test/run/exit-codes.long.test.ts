@@ -33,9 +33,9 @@ describe.concurrent("the exit code of run", { timeout: 300_000 }, () => {
     const late = (...args: readonly string[]): Promise<Wrapper & { code: number | string }> =>
       stage.run({ election: name, command: ["true"], args: [...LEASE, ...args] });
     const [once, waited, other] = await Promise.all([
-      late("--once"),
+      late("--wait", "0s"),
       late("--wait", "6s"),
-      late("--once", "--conflict-exit-code", "0"),
+      late("--wait", "0s", "--conflict-exit-code", "0"),
     ]);
     expect([once.code, waited.code, other.code]).toEqual([75, 75, 0]);
     expect(once.stderr).toMatch(/^leasehold: not elected in '\w+'; '.+' leads it in term 1\.$/m);
@@ -55,8 +55,8 @@ describe.concurrent("the exit code of run", { timeout: 300_000 }, () => {
     const unreachable = "postgres://postgres@127.0.0.1:1/postgres";
     const at = async (store: string, ...args: readonly string[]): Promise<number | string> =>
       (await stage.run({ store, command: ["true"], args })).code;
-    expect(await Promise.all([at(unreachable, "--once"), at(unreachable, "--wait", "1s")])).toEqual([69, 69]);
-    expect(await at("sqlite:///no/such/folder/leases.db", "--once")).toBe(69);
+    expect(await Promise.all([at(unreachable, "--wait", "0s"), at(unreachable, "--wait", "1s")])).toEqual([69, 69]);
+    expect(await at("sqlite:///no/such/folder/leases.db", "--wait", "0s")).toBe(69);
     expect(await at(stage.store, "--lease", "1s")).toBe(78);
   });
 });

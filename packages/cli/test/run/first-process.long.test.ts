@@ -25,7 +25,7 @@ test.skipIf(isSkipped)("reaps orphans, releases its lease, and ends with the com
   expect([first.code, first.stderr]).toEqual([6, expect.stringContaining("in term 1")]);
   expect(stage.read("table")).toMatch(/^ +1 sh$/m);
   // It is elected only because the lease has been released.
-  const second = await stage.run({ command: ["true"], args: ["--lease", "60s", "--once"] });
+  const second = await stage.run({ command: ["true"], args: ["--lease", "60s", "--wait", "0s"] });
   expect(second.code).toBe(0);
 });
 

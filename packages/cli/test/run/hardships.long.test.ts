@@ -28,7 +28,7 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     const first = await stage.run({ election: "guardless", command, env, watched: true });
     expect([first.code, stage.read("ran")]).toEqual([70, ""]);
     expect(first.stderr).toContain("the guard cannot be started (ENOENT)");
-    expect((await stage.run({ election: "guardless", command: ["true"], args: ["--once"] })).code).toBe(0);
+    expect((await stage.run({ election: "guardless", command: ["true"], args: ["--wait", "0s"] })).code).toBe(0);
   });
 
   test("goes on leading when the reader of its messages has left", async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector, oncePerOccurrence, type HeldLeadership } from "@leasehold/core";
 import { processState } from "@leasehold/test-kit/processes/process-state";
+import { signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { RestartWait } from "../../src/run/restart-wait.ts";
 import { serveElector } from "../../src/run/run-http.ts";
@@ -33,8 +34,13 @@ async function another(election = "e"): Promise<HeldLeadership> {
   return await new Elector({ store: here.store, election, candidateId: "another", logger: false }).campaign();
 }
 
-/** Stops a wrapper whose command no signal ends. After each signal, one of the machine's clocks jumps ahead by a lease. */
+/**
+ * Stops a wrapper whose guard is frozen and whose command no signal ends. After each signal, one of the machine's clocks jumps
+ * ahead by a lease.
+ */
 async function stopInVain(ended: Promise<number>, clock: "wall" | "monotonic"): Promise<number> {
+  const guards = await here.signalGuard("SIGSTOP");
+  onTestFinished(() => signalAll(guards, "SIGKILL"));
   let passedMs = 0;
   const now = Date.now.bind(Date);
   const hrtime = process.hrtime.bigint.bind(process.hrtime);
@@ -117,7 +123,7 @@ describe("the exit code", () => {
   });
 
   test("is 70 if SIGKILL does not end the command, which is not run again; the lease expires", async () => {
-    const ended = here.run(WAITING, { restart: "always", leaseDurationMs: LEASE_MS });
+    const ended = here.run(WAITING, { restart: "always", leaseDurationMs: LEASE_MS, graceMs: 100 });
     await here.wrote("up");
     expect(await stopInVain(ended, "monotonic")).toBe(70);
     expect(here.said.at(-1)).toBe(
@@ -156,9 +162,11 @@ describe("the exit code", () => {
   test.runIf(onLinux)("is that of a loss without a guard, and a line says so", async () => {
     const ended = here.run(WAITING);
     await here.wrote("up");
-    await here.killGuard();
+    await here.signalGuard("SIGKILL");
     expect(await ended).toBe(70);
-    expect(here.said).toContain("the guard has ended (SIGKILL); without it nothing may run.");
+    expect(here.said).toContain(
+      "the guard has ended (SIGKILL); the command was killed, because nothing may run without a guard.",
+    );
   });
 });
 
@@ -355,7 +363,7 @@ test("--http answers who leads for as long as it runs, and no longer", async () 
     async serve(elector, stopped) {
       const address = `unix:${here.folder}/http.sock`;
       url = `${here.folder}/http.sock`;
-      return await serveElector(elector, { address, hosts: [], stopped });
+      return await serveElector(elector, { address, stopped });
     },
   });
   await here.wrote("up");
@@ -420,7 +428,7 @@ describe("run --occurrence", () => {
   });
 
   test.each(["wall", "monotonic"] as const)("expires if SIGKILL does not end the command, by the %s clock", async (clock) => {
-    const ended = here.runOnce("k", WAITING, { leaseDurationMs: LEASE_MS });
+    const ended = here.runOnce("k", WAITING, { leaseDurationMs: LEASE_MS, graceMs: 100 });
     await here.wrote("up");
     expect(await stopInVain(ended, clock)).toBe(70);
     expect(await here.runOnce("k", "exit 9")).toBe(75);

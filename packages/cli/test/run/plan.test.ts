@@ -15,7 +15,7 @@ describe("the instants of a term", () => {
   });
 
   test.for([1_100, 3_000, 15_000, 60_000])(
-    "with a lease of %d ms let the wrapper ask first, and leave the command time before KILL",
+    "with a lease of %d ms let the last order arrive first, and leave the command time before KILL",
     (ms) => {
       const { renewDeadlineMs, validForMs } = lease(ms);
       const { termAt, killAt } = planOf(lease(ms), NOW, validForMs);
@@ -24,7 +24,7 @@ describe("the instants of a term", () => {
     },
   );
 
-  test("the guard asks at most a second after the wrapper, or a quarter of the time to stop if that is shorter", () => {
+  test("the guard asks by itself at most a second after the renew deadline, or a quarter of the time to stop if that is shorter", () => {
     const laterMs = (ms: number): number => {
       const { renewDeadlineMs, validForMs } = lease(ms);
       return untilMs(planOf(lease(ms), NOW, validForMs).termAt, NOW) - renewDeadlineMs;

@@ -49,12 +49,11 @@ export class RunHere implements Disposable {
     process.emit(signal, signal);
   }
 
-  async killGuard(): Promise<void> {
-    const children = await childrenOf([process.pid]);
-    signalAll(
-      children.filter((pid) => commandLineOf(pid).includes("run/guard.ts")),
-      "SIGKILL",
-    );
+  /** Signals the guards, and returns their pids. */
+  async signalGuard(signal: NodeJS.Signals): Promise<readonly number[]> {
+    const guards = (await childrenOf([process.pid])).filter((pid) => commandLineOf(pid).includes("run/guard.ts"));
+    signalAll(guards, signal);
+    return guards;
   }
 
   /** Ends every process that `run` started, even one that `run` left behind. */

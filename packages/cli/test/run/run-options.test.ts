@@ -9,7 +9,6 @@ test("an elector waits for a command's processes for the grace and a whole lease
     command: ["true"],
     candidateId: "me",
     value: "v",
-    minimumHoldMs: 1_000,
     stallTimeoutMs: 2_000,
     graceMs: 8_000,
     ignoresHangup: false,
@@ -23,7 +22,7 @@ test("an elector waits for a command's processes for the grace and a whole lease
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
   };
   const { logger } = options;
-  const wishes = { candidateId: "me", value: "v", minimumHoldMs: 1_000, stallTimeoutMs: 2_000, logger };
+  const wishes = { candidateId: "me", value: "v", stallTimeoutMs: 2_000, logger };
   expect(candidacyOf(options)).toEqual({ ...wishes, leaseDurationMs: undefined, drainTimeoutMs: 23_000 });
   expect(candidacyOf({ ...options, leaseDurationMs: 4_000 })).toMatchObject({ leaseDurationMs: 4_000, drainTimeoutMs: 12_000 });
 });

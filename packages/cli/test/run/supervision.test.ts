@@ -7,15 +7,13 @@ import type { Leadership } from "@leasehold/core";
 import { signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi, type MockInstance } from "vitest";
 import { GuardProcess } from "../../src/run/guard-process.ts";
-import { machineNow, type MachineInstant } from "../../src/run/machine-clock.ts";
+import { isDue, machineNow, untilMs, type MachineInstant } from "../../src/run/machine-clock.ts";
 import { supervise } from "../../src/run/supervision.ts";
 import { StopSignals } from "../../src/run/stop-signals.ts";
 import type { TermOutcome } from "../../src/run/term-outcome.ts";
 
 const TIMING = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, validForMs: 13_500, graceMs: 8_000 };
 const LOST = new LeadershipEndedError("e", 1, "resigned", "a test.");
-
-const realKill = process.kill.bind(process);
 
 let folder: string;
 let terms = 0;
@@ -140,30 +138,55 @@ test("a guard that starts in more than a lease follows the renewals until then",
   expect(await term).toEqual({ exit: { code: 6 }, ended: undefined, overran: false });
 });
 
-test("makes the guard postpone its request before it asks, and cancel it afterwards", async () => {
+test("orders the guard to ask, with the signal of the loss, and asks nothing itself", async () => {
   const order = vi.spyOn(GuardProcess.prototype, "order");
-  let askedAt: MachineInstant | undefined;
-  const kill = vi.spyOn(process, "kill").mockImplementation((pid, signal) => {
-    if (signal === "SIGTERM") askedAt = machineNow();
-    return realKill(pid, signal);
-  });
+  const kill = vi.spyOn(process, "kill");
   const ended = Promise.withResolvers<Error>();
   let lostAt: MachineInstant | undefined;
   const checkpoint = (): void => {
     lostAt = machineNow();
     ended.resolve(LOST);
   };
-  await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1000" });
-  const asked = kill.mock.invocationCallOrder[kill.mock.calls.findIndex(([, signal]) => signal === "SIGTERM")]!;
-  const given = order.mock.calls.map(([one], call) => ({ ...one, isBefore: order.mock.invocationCallOrder[call]! < asked }));
-  const left = given.findLast(({ isBefore }) => isBefore)!;
-  expect(left.termAt!.monotonicMs).toBeGreaterThanOrEqual(lostAt!.monotonicMs + 5_000);
-  expect(left.termAt!.monotonicMs).toBeLessThanOrEqual(askedAt!.monotonicMs + 5_000);
-  const after = given.filter(({ isBefore }) => !isBefore);
-  expect(after.map(({ termAt }) => termAt)).toEqual([null]);
-  // The grace counts from the request, and ends before the leadership does.
-  expect(left.killAt.monotonicMs).toBeGreaterThan(after[0]!.killAt.monotonicMs);
-  expect(after[0]!.killAt.monotonicMs).toBeGreaterThanOrEqual(askedAt!.monotonicMs + TIMING.graceMs);
+  const outcome = await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1000" });
+  expect(outcome.exit).toEqual({ code: 143 });
+  const [last] = order.mock.lastCall!;
+  expect(last).toMatchObject({ signal: "SIGTERM", graceMs: TIMING.graceMs });
+  expect(isDue(last.termAt, machineNow())).toBe(true);
+  expect(last.termAt.monotonicMs).toBeGreaterThanOrEqual(lostAt!.monotonicMs);
+  expect(untilMs(last.killAt, last.termAt)).toBeGreaterThan(TIMING.graceMs);
+  expect(kill.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
+});
+
+test("kills the command before it says that the guard has ended, and gives the leadership up", async () => {
+  const kill = vi.spyOn(process, "kill");
+  const order = vi.spyOn(GuardProcess.prototype, "order");
+  const said: string[] = [];
+  const killsBefore: boolean[] = [];
+  const tell = (line: string): void => {
+    said.push(line);
+    killsBefore.push(kill.mock.calls.some(([, signal]) => signal === "SIGKILL"));
+  };
+  const checkpoint = (): void => {
+    const [guard] = order.mock.contexts as [GuardProcess];
+    guard.dismiss();
+  };
+  const outcome = await termOf({ checkpoint }, { script: "exec sleep 1000", tell });
+  expect(outcome).toEqual({ exit: { code: 137 }, ended: undefined, overran: false });
+  expect(said).toEqual([
+    "resigned",
+    "the guard has ended (exit code 0); the command was killed, because nothing may run without a guard.",
+  ]);
+  expect(killsBefore).toEqual([true, true]);
+});
+
+test("kills the command after its grace if the guard does not answer the order to end it", async () => {
+  const ended = Promise.withResolvers<Error>();
+  const checkpoint = (): void => {
+    vi.spyOn(GuardProcess.prototype, "order").mockReturnValue(new Promise(() => {}));
+    ended.resolve(LOST);
+  };
+  const outcome = await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1000", graceMs: 100 });
+  expect(outcome).toMatchObject({ exit: { code: 137 }, overran: false });
 });
 
 test("kills a command without time left, and does not ask it", async () => {
@@ -179,49 +202,8 @@ test("kills a command without time left, and does not ask it", async () => {
   expect(kill.mock.calls.filter(([, signal]) => signal !== 0 && signal !== "SIGKILL")).toEqual([]);
 });
 
-/** Waits for the guard's answer without a limit. */
-const PATIENT: Clock = {
-  ...systemClock,
-  setTimer: (callback, ms) => systemClock.setTimer(callback, ms > 100 ? 60_000 : ms),
-};
-
-test("does not ask if the guard announces its request before it answers the order to postpone it", async () => {
-  const kill = vi.spyOn(process, "kill");
-  const ended = Promise.withResolvers<Error>();
-  // oxlint-disable-next-line typescript/unbound-method -- it is called on a guard
-  const { order } = GuardProcess.prototype;
-  let [given, answered] = [0, 0];
-  vi.spyOn(GuardProcess.prototype, "order").mockImplementation(async function (this: GuardProcess, one) {
-    given += 1;
-    const nth = given;
-    await order.call(this, one);
-    answered = nth;
-  });
-  vi.spyOn(GuardProcess.prototype, "hasAsked", "get").mockImplementation(() => answered === given);
-  const checkpoint = (): void => ended.resolve(LOST);
-  await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1", clock: PATIENT });
-  expect(kill.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
-});
-
-test("reads the announcement of a guard that counts as lost after a freeze", async () => {
-  const kill = vi.spyOn(process, "kill");
-  const ended = Promise.withResolvers<Error>();
-  let isRead = false;
-  vi.spyOn(GuardProcess.prototype, "hasAsked", "get").mockImplementation(() => isRead);
-  const checkpoint = (): void => {
-    vi.spyOn(GuardProcess.prototype, "order").mockImplementation(async function (this: GuardProcess) {
-      Object.assign(this, { lost: Promise.resolve("does not answer") });
-      setImmediate(() => setImmediate(() => (isRead = true)));
-      await new Promise(() => {});
-    });
-    ended.resolve(LOST);
-  };
-  await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1", clock: PATIENT });
-  expect(kill.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
-});
-
 test("gives up processes one lease after the first SIGKILL, and leaves them to the guard", async () => {
-  // Time passes only in the waits of `supervise`, so the guard has no time to act.
+  // Time passes only in the waits of `supervise`.
   const stepMs = 1_000;
   const [startMs, origin] = [Date.now(), process.hrtime.bigint()];
   let passedMs = 0;
@@ -252,23 +234,18 @@ test("gives up processes one lease after the first SIGKILL, and leaves them to t
   const ending = new AbortController();
   const ended = Promise.withResolvers<Error>();
   const checkpoint = (): void => {
+    vi.spyOn(GuardProcess.prototype, "order").mockReturnValue(new Promise(() => {}));
     ending.abort(LOST);
     ended.resolve(LOST);
   };
   const leadership = { signal: ending.signal, ended: ended.promise, checkpoint };
   expect(await termOf(leadership, { script: "exec sleep 1000", clock })).toEqual({ exit: undefined, ended: LOST, overran: true });
   const signals = sent.filter(([, signal]) => signal !== 0);
-  // The first of these waits is for the guard's answer.
-  expect(signals.slice(0, 2)).toEqual([
-    [stepMs, "SIGTERM"],
-    [stepMs, "SIGCONT"],
-  ]);
-  const kills = signals.slice(2);
-  expect(kills).toEqual(
-    Array.from({ length: TIMING.leaseDurationMs / stepMs + 1 }, (_, count) => [TIMING.graceMs + (count + 1) * stepMs, "SIGKILL"]),
+  // The guard does not answer, so this process kills after the grace.
+  expect(signals).toEqual(
+    Array.from({ length: TIMING.leaseDurationMs / stepMs + 1 }, (_, count) => [TIMING.graceMs + count * stepMs, "SIGKILL"]),
   );
-  // The first wait is for the guard's answer.
-  expect(new Set(waits.slice(1))).toEqual(new Set([50]));
+  expect(new Set(waits)).toEqual(new Set([50]));
   expect(dismiss).not.toHaveBeenCalled();
 });
 

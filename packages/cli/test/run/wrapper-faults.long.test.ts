@@ -62,12 +62,14 @@ const CASES: readonly Case[] = [
     what: "the guard is killed",
     leaseMs: RELEASED_LEASE_MS,
     act: async (wrapper) => signalAll([await wrapper.guardPid()], "SIGKILL"),
+    asks: 0,
     ends: 70,
   },
   {
     what: "the guard is frozen",
     leaseMs: RELEASED_LEASE_MS,
     act: async (wrapper) => signalAll([await wrapper.guardPid()], "SIGSTOP"),
+    asks: 0,
     ends: 70,
   },
   {

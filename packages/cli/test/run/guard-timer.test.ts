@@ -12,7 +12,7 @@ let done: Array<readonly [ms: number, what: string]>;
 let isGone: boolean;
 /** How long `endGroup` takes to find the processes. */
 let askingMs: number;
-let countdown: GuardTimer;
+let timer: GuardTimer;
 let startMs: number;
 
 beforeEach(() => {
@@ -28,7 +28,7 @@ beforeEach(() => {
   isGone = false;
   askingMs = 0;
   const note = (what: string): void => void done.push([machineNow().monotonicMs - startMs, what]);
-  countdown = new GuardTimer(
+  timer = new GuardTimer(
     {
       endGroup: (_mark, signal) => {
         note(`asked by ${signal}`);
@@ -42,54 +42,69 @@ beforeEach(() => {
 });
 
 /** Gives an order, whose times count from now. */
-function order(inMs: { readonly term: number | null; readonly kill: number }, more: Partial<GuardOrder> = {}): void {
+function order(inMs: { readonly term: number; readonly kill: number }, more: Partial<GuardOrder> = {}): void {
   const now = machineNow();
-  countdown.hear({
+  timer.hear({
     seq: 1,
     termId: "t",
     leader: LEADER,
     signal: "SIGINT",
     graceMs: FAR_MS,
-    termAt: inMs.term === null ? null : after(now, inMs.term),
+    termAt: after(now, inMs.term),
     killAt: after(now, inMs.kill),
     ...more,
   });
-  countdown.look();
+  timer.look();
 }
 
 /** Returns when the command was killed. */
 const kills = (): readonly number[] => done.filter(([, what]) => what === "SIGKILL").map(([ms]) => ms);
 
-test("asks once when `termAt` passes without a newer order, and leaves soon after the last process is gone", () => {
-  order({ term: 200, kill: FAR_MS });
+test("asks once when `termAt` passes without a newer order, and leaves once the wrapper is gone, too", () => {
+  order({ term: 300, kill: FAR_MS });
   vi.advanceTimersByTime(299);
   expect(done).toEqual([]);
   vi.advanceTimersByTime(500);
   isGone = true;
-  vi.advanceTimersByTime(50);
-  expect(done).toEqual([
-    [300, "asked by SIGINT"],
-    [800, "left"],
-  ]);
+  vi.advanceTimersByTime(1_000);
+  expect(done).toEqual([[300, "asked by SIGINT"]]);
+  timer.close();
+  expect(done.at(-1)).toEqual([1_799, "left"]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("does not ask if the wrapper asks or renews just after a stall of both", () => {
-  order({ term: 300, kill: FAR_MS });
-  vi.advanceTimersByTime(399);
-  order({ term: 300, kill: FAR_MS });
-  vi.advanceTimersByTime(399);
-  order({ term: null, kill: FAR_MS });
+test("asks at once when the wrapper orders it, and only once", () => {
+  order({ term: FAR_MS, kill: FAR_MS });
+  vi.advanceTimersByTime(200);
+  order({ term: 0, kill: FAR_MS }, { signal: "SIGQUIT" });
+  vi.advanceTimersByTime(100);
+  order({ term: 0, kill: FAR_MS });
   vi.advanceTimersByTime(10_000);
-  expect(done).toEqual([]);
+  expect(done).toEqual([[200, "asked by SIGQUIT"]]);
 });
 
-test("waits for the wrapper for at most a quarter of the time until KILL", () => {
-  order({ term: 300, kill: 340 });
-  vi.advanceTimersByTime(340);
+test("asks again if the command started after it was asked", () => {
+  order({ term: 0, kill: FAR_MS }, { leader: undefined });
+  vi.advanceTimersByTime(100);
+  order({ term: 0, kill: FAR_MS });
+  order({ term: 0, kill: FAR_MS });
   expect(done).toEqual([
-    [310, "asked by SIGINT"],
-    [340, "SIGKILL"],
+    [0, "asked by SIGINT"],
+    [100, "asked by SIGINT"],
+  ]);
+});
+
+test("signals nothing after the command is gone, because its number may be another group's", () => {
+  order({ term: 0, kill: 500 });
+  isGone = true;
+  vi.advanceTimersByTime(100);
+  isGone = false;
+  order({ term: 0, kill: 0 });
+  vi.advanceTimersByTime(1_000);
+  timer.close();
+  expect(done).toEqual([
+    [0, "asked by SIGINT"],
+    [1_100, "left"],
   ]);
 });
 
@@ -100,19 +115,19 @@ test("follows the last order, and drops the timer of earlier orders", () => {
   }
   expect(done).toEqual([]);
   expect(vi.getTimerCount()).toBe(1);
-  vi.advanceTimersByTime(100);
+  vi.advanceTimersByTime(50);
   order({ term: 300, kill: FAR_MS });
   vi.advanceTimersByTime(1_000);
-  expect(done).toEqual([[2_500, "asked by SIGINT"]]);
+  expect(done).toEqual([[2_350, "asked by SIGINT"]]);
 });
 
 test("kills at the end of the grace, and kills new processes until none is left", () => {
   order({ term: 0, kill: FAR_MS }, { graceMs: 520 });
-  vi.advanceTimersByTime(700);
-  expect(kills()).toEqual([620, 670]);
+  vi.advanceTimersByTime(600);
+  expect(kills()).toEqual([520, 570]);
   isGone = true;
-  vi.advanceTimersByTime(50);
-  expect(done.at(-1)).toEqual([720, "left"]);
+  vi.advanceTimersByTime(1_000);
+  expect(kills()).toEqual([520, 570, 620]);
 });
 
 test("kills at the end of validity, even if grace is left", () => {
@@ -121,43 +136,35 @@ test("kills at the end of validity, even if grace is left", () => {
   expect(kills()).toEqual([520]);
 });
 
-test("kills a command that the wrapper has asked, does not ask again, and stays until the wrapper ends it", () => {
-  isGone = true;
-  order({ term: null, kill: 520 });
-  vi.advanceTimersByTime(560);
-  expect(done).toEqual([[520, "SIGKILL"]]);
-});
-
 test("kills at once if `killAt` passes while it asks the command", () => {
   askingMs = 1_000;
   order({ term: 0, kill: 400 });
-  vi.advanceTimersByTime(100);
   expect(done).toEqual([
-    [100, "asked by SIGINT"],
-    [1_100, "SIGKILL"],
+    [0, "asked by SIGINT"],
+    [1_000, "SIGKILL"],
   ]);
 });
 
 test("counts the grace from the end of its request", () => {
   askingMs = 1_000;
   order({ term: 0, kill: FAR_MS }, { graceMs: 5_000 });
-  vi.advanceTimersByTime(100);
   vi.advanceTimersByTime(4_999);
   expect(kills()).toEqual([]);
   vi.advanceTimersByTime(1);
-  expect(kills()).toEqual([6_100]);
+  expect(kills()).toEqual([6_000]);
 });
 
 test("does not ask if KILL is due at once", () => {
   order({ term: 100, kill: 0 });
-  countdown.close();
+  timer.close();
   vi.advanceTimersByTime(1_000);
   expect(new Set(done.map(([, what]) => what))).toEqual(new Set(["SIGKILL"]));
 });
 
-test("does not ask again if the wrapper has asked and ended, and kills in time", () => {
-  order({ term: null, kill: 520 });
-  countdown.close();
+test("does not ask again if the wrapper ends after its order to ask, and kills in time", () => {
+  order({ term: 0, kill: 520 });
+  done = [];
+  timer.close();
   vi.advanceTimersByTime(519);
   expect(done).toEqual([]);
   vi.advanceTimersByTime(1);
@@ -169,6 +176,7 @@ test("does not ask again if the wrapper has asked and ended, and kills in time",
 
 test("gives up a process that survives KILL for a minute", () => {
   order({ term: 0, kill: 0 });
+  timer.close();
   vi.advanceTimersByTime(59_999);
   expect(done).not.toContainEqual([expect.any(Number), "left"]);
   vi.advanceTimersByTime(1);
@@ -178,7 +186,7 @@ test("gives up a process that survives KILL for a minute", () => {
 test("asks at once when the wrapper is gone, whatever its order says", () => {
   order({ term: FAR_MS, kill: FAR_MS });
   vi.advanceTimersByTime(100);
-  countdown.close();
+  timer.close();
   vi.advanceTimersByTime(900);
   isGone = true;
   vi.advanceTimersByTime(50);
@@ -189,9 +197,9 @@ test("asks at once when the wrapper is gone, whatever its order says", () => {
 });
 
 test("leaves at once when the wrapper ends without an order, and waits until then", () => {
-  countdown.look();
+  timer.look();
   expect(done).toEqual([]);
-  countdown.close();
+  timer.close();
   expect(done).toEqual([[0, "left"]]);
 });
 
@@ -199,9 +207,9 @@ test("waits for a command that may still start, until a second after the wrapper
   isGone = true;
   order({ term: 100, kill: FAR_MS }, { leader: undefined });
   vi.advanceTimersByTime(5_000);
-  countdown.close();
+  timer.close();
   vi.advanceTimersByTime(999);
-  expect(done).toEqual([[200, "asked by SIGINT"]]);
+  expect(done).toEqual([[100, "asked by SIGINT"]]);
   vi.advanceTimersByTime(1);
   expect(done.at(-1)).toEqual([6_000, "left"]);
 });

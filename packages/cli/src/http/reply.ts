@@ -18,3 +18,6 @@ export function json(status: number, body: object): HttpReply {
 export function mistake(status: number, error: string): HttpReply {
   return json(status, { error });
 }
+
+/** The answer to a change that has nothing to tell. */
+export const NO_CONTENT: HttpReply = { status: 204, type: JSON_TYPE, body: "" };
