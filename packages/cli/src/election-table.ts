@@ -1,6 +1,5 @@
-import type { LeaseState } from "@leasehold/core";
+import type { LeaseState, ListedElection } from "@leasehold/core";
 import { painter, type Colour } from "./colour.ts";
-import type { ListedElection } from "@leasehold/core";
 import { ageOf, barText } from "./snapshot-text.ts";
 import type { ProcessEnvironment } from "./process-environment.ts";
 import { table } from "./table.ts";
