@@ -61,7 +61,7 @@ test("a store that refuses is a failure with the store's own advice, and ends th
 
 test("a record that is gone is a warning, if a fence still shows its term", async () => {
   const command = new CapturedCommand();
-  const lost = { election: "billing", state: "vacant", term: 7, undated: true } as const;
+  const lost = { election: "billing", state: "vacant", term: 7, ageUnknown: true } as const;
   vi.spyOn(command.store, "read").mockResolvedValue(lost);
   expect(await command.run("doctor", "--election", "billing")).toMatchObject({ exitCode: 0 });
   expect(command.stdout).toContain("warning  election  The record of 'billing' is gone; its fence shows term 7.");
@@ -71,7 +71,7 @@ test("an age that the store's clock cannot tell is no record that is gone", asyn
   const command = new CapturedCommand();
   const paused = { election: "billing", state: "vacant", term: 7, bar: { kind: "pause", reason: "restore" } } as const;
   vi.spyOn(command.store, "read").mockImplementation(async (_, options) => {
-    return await Promise.resolve(options?.expiry === "observed" ? paused : { ...paused, undated: true });
+    return await Promise.resolve(options?.expiry === "observed" ? paused : { ...paused, ageUnknown: true });
   });
   await command.run("doctor", "--election", "billing");
   expect(command.stdout).toContain("It is kept from others (paused: restore); resume lifts that.");

@@ -1,5 +1,5 @@
-import { beforeEach, expect, test } from "vitest";
-import type { ListedElection } from "@leasehold/core";
+import { UnsupportedError, type ListedElection } from "@leasehold/core";
+import { beforeEach, expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
 const LED = {
@@ -88,9 +88,11 @@ test("list --watch prints a line for each change, and nothing for an age", async
 });
 
 test("a store that cannot list says so", async () => {
-  Object.assign(command.store, { list: undefined });
+  vi.spyOn(command.store, "list").mockImplementation(() => {
+    throw new UnsupportedError("memory cannot list its elections.");
+  });
   expect(await command.run("list", "--json")).toMatchObject({
     exitCode: 78,
-    stderr: "leasehold: memory cannot list what it holds; name each one.\n",
+    stderr: "leasehold: memory cannot list its elections.\n",
   });
 });

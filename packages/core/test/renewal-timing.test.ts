@@ -201,6 +201,12 @@ describe("a wake-up", () => {
     expect(term.renewal).toEqual({ is: "due", atMs: at(5_000).monotonicMs });
   });
 
+  test("makes a renewal due at once, for the next tick to send: a process that is suspended sends none", () => {
+    const { term, effects } = step(scheduled, woken, at(2_000));
+
+    expect([term.renewal, effects]).toEqual([{ is: "due", atMs: at(2_000).monotonicMs }, []]);
+  });
+
   test("does not renew a term that its task renews by hand", () => {
     expect(step(manual, woken, at(2_000))).toEqual({ term: manual, effects: [] });
   });

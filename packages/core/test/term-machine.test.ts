@@ -66,7 +66,6 @@ leading           valid until      over, closed     abort
 leading           renewal due      leading          renew
 leading           drain up         leading          renew
 leading           stalled          ending           abort renew
-leading           woken            leading          renew
 leading           asked            leading          renew
 leading           renewed          leading          announce-renewed
 leading           renewed, late    over, closed     abort
@@ -85,7 +84,6 @@ ending            valid until      over, closed
 ending            renewal due      ending           renew
 ending            drain up         ending, closed   announce-overrun
 ending            stalled          ending, closed   announce-overrun
-ending            woken            ending           renew
 ending            asked            ending           renew
 ending            renewed          ending           announce-renewed
 ending            renewed, late    over, closed

@@ -177,12 +177,11 @@ function renew({ term, now, effects }: Draft): void {
   effects.push({ type: "renew" });
 }
 
-/** A renewal finds out whether the lease is gone. The wake-up itself proves nothing. */
-function wake(draft: Draft): void {
-  const { term } = draft;
+/** A renewal finds out whether the lease is gone. The wake-up itself proves nothing. The next tick sends it, so not while suspended. */
+function wake({ term, now }: Draft): void {
   const { renewal } = term;
   if (term.plan.renewal === "manual") return;
-  if (renewal.is === "due") renew(draft);
+  if (renewal.is === "due") term.renewal = renewAt(term, now.monotonicMs);
   else if (renewal.is === "under-way") term.renewal = { ...renewal, isWoken: true };
 }
 
