@@ -68,7 +68,7 @@ const LONGEST = [
   "/test/suites/processes/",
   "/test/suites/storm/",
   "/packages/sql/test/conformance-on-",
-  "/packages/etcd/test/conformance",
+  "/packages/etcd/test/",
   "/packages/sql/test/",
   "/test/suites/",
   "/test/programs/",

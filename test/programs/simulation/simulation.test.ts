@@ -13,17 +13,17 @@ import { simulate } from "./simulation.ts";
 import { clockMayStep, STORE_KINDS, type StoreKind } from "./stores/stores.ts";
 import { printTimeline } from "./timeline.ts";
 
-/** The real SDKs take ten times as long. */
+/** A first sign for `npm test`: the gate runs thousands by `npm run simulate`. The real SDKs take ten times as long. */
 const RUNS: Readonly<Record<StoreKind, number>> = {
-  records: 150,
-  "records with a push": 150,
-  "records with a clock": 150,
-  blob: 40,
-  dynamodb: 20,
-  etcd: 40,
-  voting: 40,
-  quorum: 60,
-  "quorum with clocks": 40,
+  records: 50,
+  "records with a push": 50,
+  "records with a clock": 50,
+  blob: 12,
+  dynamodb: 8,
+  etcd: 12,
+  voting: 12,
+  quorum: 20,
+  "quorum with clocks": 12,
 };
 
 beforeAll(warmUp);
