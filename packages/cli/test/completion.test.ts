@@ -1,14 +1,18 @@
 import { spawnSync } from "node:child_process";
-import { expect, test } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { FISH, programMissing, ZSH, type Program } from "@leasehold/test-kit/backends/programs";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { VERBS } from "../src/verbs.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
+const missing = new Set<Program>();
+for (const program of [ZSH, FISH]) if (await isMissing(programMissing(program))) missing.add(program);
+
 async function scriptFor(shell: string): Promise<string> {
   return (await new CapturedCommand().run("completion", shell)).stdout;
-}
-
-function hasShell(shell: string): boolean {
-  return spawnSync(shell, ["-c", "true"]).status === 0;
 }
 
 /** Returns what bash offers for the last of these words. */
@@ -20,7 +24,7 @@ async function offers(...words: readonly string[]): Promise<readonly string[]> {
   return stdout.trim().split("\n");
 }
 
-test.runIf(hasShell("bash"))("bash offers the verbs, the options of a verb, and the values of an option", async () => {
+test("bash offers the verbs, the options of a verb, and the values of an option", async () => {
   expect(await offers("")).toEqual(Object.keys(VERBS));
   expect(await offers("pau")).toEqual(["pause"]);
   expect(await offers("pause", "--re")).toEqual(["--reason"]);
@@ -28,16 +32,22 @@ test.runIf(hasShell("bash"))("bash offers the verbs, the options of a verb, and 
   expect(await offers("run", "--", "/etc/host")).toContain("/etc/hosts");
 });
 
-test.for(["zsh", "fish"])("%s can parse its script", async (shell, { skip }) => {
-  if (!hasShell(shell)) skip(`${shell} is not installed.`);
-  const { stderr, status } = spawnSync(shell, ["-n", "/dev/stdin"], { input: await scriptFor(shell), encoding: "utf8" });
-  expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
-});
+describe.each([ZSH, FISH])("the script of $name", (program) => {
+  const shell = program.name;
+  test.skipIf(missing.has(program))("can be parsed by it", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "completion-"));
+    onTestFinished(async () => await rm(folder, { recursive: true }));
+    const file = join(folder, "script");
+    await writeFile(file, await scriptFor(shell));
+    const { stderr, status } = spawnSync(shell, ["-n", file], { encoding: "utf8" });
+    expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+  });
 
-test.for(["zsh", "fish"])("the script of %s names each verb and its options", async (shell) => {
-  const script = await scriptFor(shell);
-  for (const name of Object.keys(VERBS)) expect(script).toContain(name);
-  for (const option of ["reason", "min-term", "store-file", "restart"]) expect(script).toContain(option);
+  test("names each verb and its options", async () => {
+    const script = await scriptFor(shell);
+    for (const name of Object.keys(VERBS)) expect(script).toContain(name);
+    for (const option of ["reason", "min-term", "store-file", "restart"]) expect(script).toContain(option);
+  });
 });
 
 test("an unknown shell is refused", async () => {

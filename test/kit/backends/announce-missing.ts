@@ -4,7 +4,7 @@ import { etcdMissing } from "./etcd.ts";
 import { mariaDbMissing } from "./mariadb.ts";
 import { motoMissing } from "./moto.ts";
 import { postgresMissing } from "./postgres.ts";
-import { CHROMIUM, CURL, GO, HAPROXY, programMissing, PROMTOOL, SYSTEMD } from "./programs.ts";
+import { CHROMIUM, CURL, FISH, GO, HAPROXY, programMissing, PROMTOOL, SYSTEMD, ZSH } from "./programs.ts";
 import { redisMissing } from "./redis.ts";
 
 /** The duration of a whole run on two cores, in minutes. */
@@ -23,7 +23,7 @@ export async function setup(): Promise<void> {
     postgresMissing(),
     redisMissing(),
     terminalMissing(),
-    ...[CHROMIUM, CURL, GO, HAPROXY, PROMTOOL, SYSTEMD].map(async (program) => programMissing(program)),
+    ...[CHROMIUM, CURL, FISH, GO, HAPROXY, PROMTOOL, SYSTEMD, ZSH].map(async (program) => programMissing(program)),
   ]);
   const missing = reasons.filter((reason) => reason !== undefined);
   process.stdout.write(

@@ -7,15 +7,17 @@ export interface Program {
   readonly debianPackage: string;
 }
 
-/** Browsers, load balancers, checkers, and programs that run other libraries. `.ci/backends` installs their packages. */
+/** Browsers, load balancers, checkers, shells, and programs that run other libraries. `.ci/backends` installs their packages. */
 export const CHROMIUM: Program = { name: "chromium", debianPackage: "chromium" };
 export const CURL: Program = { name: "curl", debianPackage: "curl" };
+export const FISH: Program = { name: "fish", debianPackage: "fish" };
 export const GO: Program = { name: "go", debianPackage: "golang-go" };
 export const HAPROXY: Program = { name: "haproxy", debianPackage: "haproxy" };
 export const PROMTOOL: Program = { name: "promtool", debianPackage: "prometheus" };
 export const PYTHON: Program = { name: "python3", debianPackage: "python3" };
 export const REDIS: Program = { name: "redis-server", debianPackage: "redis-server" };
 export const SYSTEMD: Program = { name: "systemd-analyze", debianPackage: "systemd" };
+export const ZSH: Program = { name: "zsh", debianPackage: "zsh" };
 
 /** Returns why the program is not available on this machine; `undefined` if it is. */
 export async function programMissing({ name, debianPackage }: Program): Promise<string | undefined> {
