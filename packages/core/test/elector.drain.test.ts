@@ -1,4 +1,5 @@
 import { DrainTimeoutError, LeaseLostError } from "@leasehold/core";
+import { ProcessClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, VALID_FOR_MS, type Candidate, type CandidateOptions, type Run } from "./election-world.ts";
@@ -53,6 +54,22 @@ describe("work is awaited", () => {
     await run.settled;
     expect(released()).toBe(true);
     expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("is no overrun where the task's own timer was due first, and the process was frozen past both", async () => {
+    const process = new ProcessClock(world.clock);
+    await lead({ clock: process, drainTimeoutMs: 1_500 });
+    const overrun = vi.fn<() => void>();
+    a.elector.on("overrun", overrun);
+    run.stop();
+    process.setTimer(() => task.settle(), 1_200);
+    await world.clock.advance(100);
+    process.pause();
+    await world.clock.advance(1_600);
+    process.resume();
+    await world.clock.advance(1_000);
+
+    expect([overrun.mock.calls.length, released()]).toEqual([0, true]);
   });
 
   test("the successor starts only after the task has settled", async () => {

@@ -198,9 +198,10 @@ export class LeaderTerm<Led extends Leadership> {
   /** A timer may run a little early. The tick then counts as being at the instant for which the timer was set. */
   #tick(): void {
     const { monotonicMs, wallMs } = instantOf(this.#options.clock);
-    const now: Instant = { monotonicMs: Math.max(monotonicMs, this.#timerMs), wallMs };
+    const dueMs = this.#timerMs;
+    const now: Instant = { monotonicMs: Math.max(monotonicMs, dueMs), wallMs };
     this.#timerMs = Infinity;
-    this.#on({ type: "tick" }, now);
+    this.#on({ type: "tick", dueMs }, now);
   }
 
   #perform(effect: TermEffect): void {

@@ -69,7 +69,7 @@ function apply(draft: Draft, event: TermEvent): void {
     case "check":
       return checkClocks(draft);
     case "tick":
-      return tick(draft);
+      return tick(draft, event.dueMs);
     case "checkpoint":
       term.checkpointMs = now.monotonicMs;
       return;
@@ -100,11 +100,11 @@ function apply(draft: Draft, event: TermEvent): void {
   }
 }
 
-function tick(draft: Draft): void {
+function tick(draft: Draft, dueMs = draft.now.monotonicMs): void {
   const { term, now } = draft;
   checkClocks(draft);
   checkStall(draft);
-  checkDrain(draft);
+  checkDrain(draft, dueMs);
   if (term.renewal.is === "due" && now.monotonicMs >= term.renewal.atMs) renew(draft);
 }
 
@@ -136,9 +136,10 @@ function checkStall(draft: Draft): void {
 }
 
 /** A task that is still pending after its drain has overrun. */
-function checkDrain({ term, now, effects }: Draft): void {
+/** After a freeze, the task's own timers that were due before the end of the drain run first. So only a tick for that end counts. */
+function checkDrain({ term, now, effects }: Draft, dueMs: number): void {
   const { drain } = term;
-  if (!drain || drain.isOverrun || term.phase === "settled" || now.monotonicMs < drain.untilMs) return;
+  if (!drain || drain.isOverrun || term.phase === "settled" || Math.min(dueMs, now.monotonicMs) < drain.untilMs) return;
   const sinceSignalMs = elapsedMs(now, drain.since);
   term.renewal = CLOSED;
   term.drain = { ...drain, isOverrun: true };

@@ -75,7 +75,8 @@ export type TermEvent =
   /** A caller asks whether the leadership is valid. After a freeze, no timer has run yet. */
   | { readonly type: "check" }
   /** The timer has run that was set for `nextTickMs`. */
-  | { readonly type: "tick" }
+  /** `dueMs`: the instant for which the timer was set. It may lie in the past after a freeze. @defaultValue now */
+  | { readonly type: "tick"; readonly dueMs?: number }
   | { readonly type: "checkpoint" }
   /** The task calls `renew()`. */
   | { readonly type: "renew-requested" }
