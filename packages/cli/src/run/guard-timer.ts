@@ -1,5 +1,6 @@
 import type * as groups from "./group.ts";
 import { killInstant, type GuardOrder } from "./guard-order.ts";
+import { GONE_CHECKS } from "./kill-deadlines.ts";
 import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
 
 /** The longest time between two readings of the clocks. The wall clock may jump, so a timer alone is not enough. */
@@ -22,6 +23,8 @@ export class GuardTimer {
   #closedAt: MachineInstant | undefined;
   #askedAt: MachineInstant | undefined;
   #killedAt: MachineInstant | undefined;
+  /** The checks in a row that found CMD gone. */
+  #goneChecks = 0;
   /** True: the guard signals nothing any more. The number of CMD's group may belong to other processes. */
   #isOver = false;
   #timer: NodeJS.Timeout | undefined;
@@ -80,7 +83,9 @@ export class GuardTimer {
   /** Reports whether no process of CMD is left, or the guard gives up. Without `leader`, the wrapper may start CMD later. */
   #hasEnded(order: GuardOrder, now: MachineInstant): boolean {
     if (hasLasted(this.#killedAt, GIVEN_UP_MS, now)) return true;
-    if (!this.#askedAt || !this.#group.isGone(order)) return false;
+    const isGone = this.#askedAt !== undefined && this.#group.isGone(order);
+    this.#goneChecks = isGone ? this.#goneChecks + 1 : 0;
+    if (this.#goneChecks < GONE_CHECKS) return false;
     return order.leader !== undefined || hasLasted(this.#closedAt, UNBORN_MS, now);
   }
 }

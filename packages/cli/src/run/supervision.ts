@@ -6,7 +6,7 @@ import { isGone, signalGroup } from "./group.ts";
 import { killInstant } from "./guard-order.ts";
 import { GuardProcess } from "./guard-process.ts";
 import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
-import { planOf, type Plan, type PlanTiming } from "./kill-deadlines.ts";
+import { GONE_CHECKS, planOf, type Plan, type PlanTiming } from "./kill-deadlines.ts";
 import type { Mark } from "./process-table.ts";
 import { isStopping, StopRequest, type StopSignals } from "./stop-signals.ts";
 import type { TermOutcome } from "./term-outcome.ts";
@@ -153,16 +153,19 @@ class Supervision {
     let isHeard = false;
     void this.#order().then(() => (isHeard = true));
     let killedAt: MachineInstant | undefined;
+    let goneChecks = 0;
     for (;;) {
       const now = machineNow();
       const hasGuardFailed = this.#guard?.isLost === true || (!isHeard && hasLasted(this.#end.at, answerMs, now));
       // Kill before the check of what is left, which may take a while.
-      if (hasGuardFailed || isDue(this.#plan.killAt, now)) {
+      const isGuardLate = hasLasted(killedAt, LEAST_ANSWER_MS, now);
+      if (hasGuardFailed || isGuardLate || isDue(this.#plan.killAt, now)) {
         signalGroup(this.#mark, "SIGKILL");
         killedAt ??= now;
       }
       if (isDue(this.#killAt, now)) killedAt ??= now;
-      if (isGone(this.#mark)) return true;
+      goneChecks = isGone(this.#mark) ? goneChecks + 1 : 0;
+      if (goneChecks === GONE_CHECKS) return true;
       if (hasLasted(killedAt, timing.leaseDurationMs, now)) return false;
       await sleep(clock, killedAt ? POLL_MS : Math.min(POLL_MS, untilMs(this.#killAt, machineNow())));
     }

@@ -127,7 +127,7 @@ test("kills at the end of the grace, and kills new processes until none is left"
   expect(kills()).toEqual([520, 570]);
   isGone = true;
   vi.advanceTimersByTime(1_000);
-  expect(kills()).toEqual([520, 570, 620]);
+  expect(kills()).toEqual([520, 570, 620, 670]);
 });
 
 test("kills at the end of validity, even if grace is left", () => {
@@ -170,8 +170,8 @@ test("does not ask again if the wrapper ends after its order to ask, and kills i
   vi.advanceTimersByTime(1);
   expect(done).toEqual([[520, "SIGKILL"]]);
   isGone = true;
-  vi.advanceTimersByTime(50);
-  expect(done.at(-1)).toEqual([570, "left"]);
+  vi.advanceTimersByTime(100);
+  expect(done.at(-1)).toEqual([620, "left"]);
 });
 
 test("gives up a process that survives KILL for a minute", () => {
@@ -189,10 +189,10 @@ test("asks at once when the wrapper is gone, whatever its order says", () => {
   timer.close();
   vi.advanceTimersByTime(900);
   isGone = true;
-  vi.advanceTimersByTime(50);
+  vi.advanceTimersByTime(100);
   expect(done).toEqual([
     [100, "asked by SIGINT"],
-    [1_050, "left"],
+    [1_100, "left"],
   ]);
 });
 
@@ -222,4 +222,14 @@ test("reads a jumping wall clock every second, and follows the clock that is fir
   expect(done).toEqual([]);
   vi.advanceTimersByTime(1);
   expect(done.map(([, what]) => what)).toEqual(["SIGKILL"]);
+});
+
+test("a single check that misses a process of the command is not the end: KILL is sent in time", () => {
+  order({ term: 0, kill: 1_000 });
+  isGone = true;
+  vi.advanceTimersByTime(50);
+  isGone = false;
+  vi.advanceTimersByTime(1_000);
+
+  expect(done.filter(([, what]) => what === "SIGKILL")[0]).toEqual([1_000, "SIGKILL"]);
 });
