@@ -1,5 +1,8 @@
 import type { LeaseStore, ListedElection } from "@leasehold/core";
 
+/** Printed where a store has no election to show. */
+export const NO_ELECTION = "there is no such election in this store.";
+
 /**
  * Returns the elections of a store whose names begin with `prefix`, by name. Each is as of its own read.
  * @throws {UnsupportedError} if the store cannot list elections.

@@ -1,4 +1,4 @@
-import { UnsupportedError, type ListedElection } from "@leasehold/core";
+import { StoreError, UnsupportedError, type ListedElection } from "@leasehold/core";
 import { beforeEach, expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
@@ -95,4 +95,31 @@ test("a store that cannot list says so", async () => {
     exitCode: 78,
     stderr: "leasehold: memory cannot list its elections.\n",
   });
+});
+
+test("status of a store without elections says so, and is no success", async () => {
+  expect(await new CapturedCommand().run("status")).toEqual({
+    exitCode: 3,
+    stdout: "",
+    stderr: "leasehold: there is no such election in this store.\n",
+  });
+});
+
+test("list --watch goes on after an outage of the store, and says so", async () => {
+  const running = command.start("list", "--watch");
+  await command.untilLoaded();
+  const list = vi.spyOn(command.store, "list").mockImplementationOnce(() => {
+    throw new StoreError("STORE_UNAVAILABLE", "no answer", {
+      store: "memory",
+      operation: "list",
+      election: "",
+      mayHaveBeenApplied: false,
+    });
+  });
+  await command.clock.advance(5_000);
+  elections = [VACANT];
+  await command.clock.advance(5_000);
+  command.stop.abort();
+  const { stderr, exitCode } = await running;
+  expect([stderr, exitCode, list.mock.calls.length]).toEqual(["leasehold: no answer\n", 0, 2]);
 });

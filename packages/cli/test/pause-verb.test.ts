@@ -75,3 +75,15 @@ test("a term that cannot be ended leaves the pause, and the error is the store's
   expect(await command.run("pause", "billing", "--reason", "restore", "--now", "--yes")).toMatchObject({ exitCode: 69 });
   expect(await command.store.resume("billing")).toEqual({ resumed: true });
 });
+
+test("pause --now names the successor that leads by then, and fails", async () => {
+  const pause = command.store.pause.bind(command.store);
+  vi.spyOn(command.store, "pause").mockImplementation(async (...args) => {
+    await command.clock.advance(20_000);
+    await command.store.acquire({ election: "billing", candidateId: "two", ...REQUEST });
+    return await pause(...args);
+  });
+  const { exitCode, stderr } = await command.run("pause", "billing", "--reason", "restore", "--now", "--yes");
+  expect(stderr).toContain("'billing' is paused, but 'two' leads it with term 2 and goes on. Repeat pause --now.");
+  expect(exitCode).toBe(75);
+});

@@ -2,8 +2,9 @@ import type { LeaseStore, ListedElection } from "@leasehold/core";
 import { isoOf, sleep } from "@leasehold/core/provider";
 import { electionTable } from "../election-table.ts";
 import { EXIT } from "../exit-codes.ts";
-import { listedElections } from "../listed-elections.ts";
+import { listedElections, NO_ELECTION } from "../listed-elections.ts";
 import { barText } from "../snapshot-text.ts";
+import { isOutage } from "../outage.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";
 import { teller } from "../tell.ts";
@@ -31,13 +32,12 @@ export const verb: Verb = {
     await using store = await openUsedStore(command, environment);
     if (watch) return await watchList(store, prefix, json === true, environment);
     const found = await listedElections(store, prefix, environment.untilStopped());
-    environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
+    if (json || found.length > 0)
+      environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
     if (found.length === 0) teller(environment)(NO_ELECTION);
     return EXIT.done;
   },
 };
-
-const NO_ELECTION = "there is no such election in this store.";
 
 async function watchList(
   store: LeaseStore,
@@ -47,9 +47,19 @@ async function watchList(
 ): Promise<number> {
   const { clock, stdout } = environment;
   const stopped = environment.untilStopped();
+  const tell = teller(environment);
   let before = new Map<string, string>();
-  while (!stopped.aborted) {
-    const found = await listedElections(store, prefix, stopped);
+  let isFirst = true;
+  for (; !stopped.aborted; await sleep(clock, WATCH_PERIOD_MS, stopped).catch(() => undefined)) {
+    const found = await listedElections(store, prefix, stopped).catch((error: unknown) => {
+      if (stopped.aborted) return undefined;
+      // A wrong address never gets better.
+      if (isFirst || !isOutage(error)) throw error;
+      tell(printable(error.message));
+      return undefined;
+    });
+    if (!found) continue;
+    isFirst = false;
     for (const election of found) {
       const line = lineOf(election);
       if (before.get(election.election) === line) continue;
@@ -57,7 +67,6 @@ async function watchList(
       stdout.write(json ? `${JSON.stringify({ at, ...election })}\n` : `${at}  ${line}\n`);
     }
     before = new Map(found.map((election) => [election.election, lineOf(election)]));
-    await sleep(clock, WATCH_PERIOD_MS, stopped).catch(() => undefined);
   }
   return EXIT.done;
 }

@@ -41,7 +41,12 @@ export const verb: Verb = {
     if (!pause.isNew && endedTerm === undefined) {
       throw new CommandError(EXIT.notElected, `'${election}' is paused already: ${pauseText(pause)}.`);
     }
-    const line = `'${printable(election)}' is paused; ${leaderText(snapshot, endedTerm)}.`;
+    const successor = ends && endedTerm === undefined ? await look(store, election) : undefined;
+    if (successor?.state === "held" || successor?.state === "ending") {
+      const text = `'${election}' is paused, but '${successor.holder ?? ""}' leads it with term ${successor.term} and goes on. Repeat pause --now.`;
+      throw new CommandError(EXIT.notElected, text);
+    }
+    const line = `'${printable(election)}' is paused; ${leaderText(successor ?? snapshot, endedTerm)}.`;
     const { reason: recorded, sinceMs } = pause;
     printResult(command, environment, line, { election, isNew: pause.isNew, reason: recorded, sinceMs, endedTerm });
     return EXIT.done;

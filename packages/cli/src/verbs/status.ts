@@ -4,7 +4,7 @@ import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionsOf, namesElection } from "../election-option.ts";
 import { electionTable } from "../election-table.ts";
 import { EXIT } from "../exit-codes.ts";
-import { listedElections } from "../listed-elections.ts";
+import { listedElections, NO_ELECTION } from "../listed-elections.ts";
 import { look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";
@@ -39,10 +39,12 @@ export const verb: Verb = {
     const found = elections
       ? await Promise.all(elections.map(async (election) => await stateOf(store, election, waitMs, environment)))
       : await statesOfAll(store, waitMs, environment);
-    environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
+    if (json || found.length > 0)
+      environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
+    else teller(environment)(NO_ELECTION);
     const absent = store.members && membersText(store.members(), "members of the store");
     if (absent !== undefined) teller(environment)(printable(absent));
-    if (found.some(({ state }) => state === "vacant" || state === "expired")) return EXIT.nobodyLeads;
+    if (found.length === 0 || found.some(({ state }) => state === "vacant" || state === "expired")) return EXIT.nobodyLeads;
     return found.some(({ state }) => state === "unknown" || state === "foreign") ? EXIT.unknown : EXIT.done;
   },
 };

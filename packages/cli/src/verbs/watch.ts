@@ -1,15 +1,13 @@
-import { isLeaseholdError, Observer, type Leader, type LeaseStore } from "@leasehold/core";
+import { Observer, type Leader, type LeaseStore } from "@leasehold/core";
 import { isoOf } from "@leasehold/core/provider";
 import { addElectionOption, electionsOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
 import { addLogOptions, logOf } from "../log-options.ts";
 import { look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
+import { isOutage } from "../outage.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
-
-/** The error codes of a store that may recover. */
-const OUTAGES = ["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const;
 
 /** Prints a line for each change of a leader, until a stop signal comes. Goes on after outages of the store. */
 export const verb: Verb = {
@@ -48,7 +46,7 @@ async function checkAnswers(store: LeaseStore, election: string): Promise<void> 
   try {
     await look(store, election);
   } catch (error) {
-    if (!OUTAGES.some((code) => isLeaseholdError(error, code))) throw error;
+    if (!isOutage(error)) throw error;
   }
 }
 
