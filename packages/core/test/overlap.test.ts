@@ -1,4 +1,11 @@
-import { Elector, oncePerOccurrence, type ClaimedLeadership, type OncePerOccurrenceOptions, type Overlap } from "@leasehold/core";
+import {
+  Elector,
+  oncePerOccurrence,
+  type ClaimedLeadership,
+  type Leadership,
+  type OncePerOccurrenceOptions,
+  type Overlap,
+} from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
@@ -125,6 +132,38 @@ describe("overlap", () => {
       expect(world.wallMs() - due).toBeGreaterThan(LEASE_MS);
     },
   );
+
+  test("a task whose schedule was taken over is told so, though its claim still holds", async () => {
+    const checks: unknown[] = [];
+    const first = deliver(a, 0, "cancelOther", async (leadership) => {
+      checks.push(leadership.isValid(), leadership.remainingMs() > 0);
+      await sleep(a.clock, 60_000);
+      checks.push(leadership.isValid(), leadership.remainingMs());
+      const note = (error: unknown): unknown => checks.push((error as Error).name);
+      await leadership.renew().catch(note);
+      await sleep(a.clock, 1)
+        .then(() => leadership.assertValid())
+        .catch(note);
+      const claim = await a.store.occurrences?.("nightly", { retentionMs: 86_400_000 }).read(leadership.election);
+      checks.push(claim?.state, claim?.term === leadership.term);
+    });
+    await world.advance(1_000);
+    const second = deliver(b, 1, "cancelOther", () => sleep(b.clock, 60_000));
+
+    await world.runUntil(Promise.allSettled([first, second]));
+    expect(checks).toEqual([true, true, false, 0, "LeaseLostError", "LeaseLostError", "held", true]);
+  });
+
+  test("the fence is that of the schedule's election, so that it also blocks an earlier occurrence", async () => {
+    const fence = ({ election, term }: Leadership): string => `${election} ${term}`;
+    const store = Object.assign(a.store, { fence });
+    const run = async (tick: number, overlap: Overlap): Promise<unknown> =>
+      await oncePerOccurrence({ store, name: "nightly", scheduledAt: due + tick, overlap, logger: false }, (led) => led.fence());
+
+    await expect(world.runUntil(run(0, "skip"))).resolves.toMatchObject({ result: "nightly 1" });
+    await expect(world.runUntil(run(1, "skip"))).resolves.toMatchObject({ result: "nightly 2" });
+    await expect(world.runUntil(run(2, "allowAll"))).rejects.toThrow("has no fence for occurrences");
+  });
 
   test("'cancelOther' asks the other occurrence to end once, and again only if that fails", async () => {
     const transfer = vi.spyOn(b.store, "transfer").mockRejectedValueOnce(new Error("connection reset"));

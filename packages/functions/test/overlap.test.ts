@@ -1,4 +1,4 @@
-import { MemoryLeaseStore, type Overlap } from "@leasehold/core";
+import { MemoryLeaseStore, type Leadership, type Overlap } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type Occurrence } from "@leasehold/functions";
@@ -71,6 +71,23 @@ describe("overlap of the gate oncePerTick", () => {
 
     await expect(clock.runUntil(eleven)).resolves.toBe("eleven");
     await expect(clock.runUntil(ten)).resolves.toEqual({ elected: false, reason: "cancelled" });
+  });
+
+  test("a handler is told when another invocation runs, and its fence is that of the election", async () => {
+    const fence = ({ election, term }: Leadership): string => `${election} ${term}`;
+    const fenced = Object.assign(store, { fence });
+    const ten = onlyAsLeader({ ...hour("skip", 0), store: fenced }, async (leadership) => {
+      const before = [leadership.isValid(), leadership.fence()];
+      await sleep(clock, 200_000);
+      return [...before, leadership.isValid()];
+    })();
+    await clock.advance(500);
+    const term = (await store.read(ELECTION))?.term;
+    await clock.runUntil(store.break(ELECTION, { reason: "stuck", ifTerm: term, immediate: true }));
+    const eleven = onlyAsLeader({ ...hour("skip", 1), store: fenced }, (leadership) => leadership.fence());
+
+    await expect(clock.runUntil(eleven())).resolves.toBe(`${ELECTION} 2`);
+    await expect(clock.runUntil(ten)).resolves.toEqual([true, `${ELECTION} 1`, false]);
   });
 
   test("a paused election skips its occurrences as paused", async () => {

@@ -45,6 +45,12 @@ export type NotRun = "overlap" | "cancelled" | "paused" | "missed";
 
 export type Settled<T> = { readonly ran: true; readonly result: T } | { readonly ran: false; readonly reason: NotRun };
 
+/**
+ * The work of a claimed occurrence. Its leadership is the claim, and is over as soon as the schedule's is. The schedule's own is for
+ * a fence: it changes with each occurrence and each attempt.
+ */
+type ScheduledTask<T> = (leadership: OccurrenceLeadership, schedule: Leadership) => Promise<T> | T;
+
 /** @throws {ConfigurationError} {UnsupportedError} for a policy that cannot work with this store. */
 export function checkOverlap(overlap: unknown, store: LeaseStore, whose: string): void {
   if (overlap === undefined) return;
@@ -65,7 +71,7 @@ export function checkOverlap(overlap: unknown, store: LeaseStore, whose: string)
 export async function runByOverlap<T>(
   options: OverlapOptions,
   claim: OccurrenceLeadership,
-  task: (leadership: Pick<Leadership, "signal" | "ended">) => Promise<T> | T,
+  task: ScheduledTask<T>,
 ): Promise<Settled<T>> {
   const turn = new ScheduleTurn(options, claim);
   const { signal } = claim;
@@ -107,14 +113,14 @@ class ScheduleTurn {
   }
 
   /** Runs the task if the schedule is free. Returns `undefined` if the occurrence has to wait. */
-  async take<T>(task: (leadership: Pick<Leadership, "signal" | "ended">) => Promise<T> | T): Promise<Settled<T> | undefined> {
+  async take<T>(task: ScheduledTask<T>): Promise<Settled<T> | undefined> {
     const held = await this.#elector.tryCampaign({ signal: this.#claim.signal });
     if (!held) return await this.#decide(this.#elector.leader);
     this.hasBegun = true;
     await using leadership = held;
     await this.leaveBuffer();
     try {
-      return { ran: true, result: await task(leadership) };
+      return { ran: true, result: await task(both(this.#claim, leadership), leadership) };
     } catch (error) {
       const { reason } = leadership.signal as { readonly reason: unknown };
       const isCancelled = reason instanceof LeadershipEndedError && reason.reason === "transferred";
@@ -171,4 +177,24 @@ class ScheduleTurn {
     const { clock, leaseDurationMs, drainTimeoutMs, logger } = this.#options;
     return new Elector({ store, election, value: this.#claim.election, clock, leaseDurationMs, drainTimeoutMs, logger });
   }
+}
+
+/** Returns the claim of an occurrence that is valid only while the host also leads the schedule. */
+function both(claim: OccurrenceLeadership, schedule: Leadership): OccurrenceLeadership {
+  return {
+    ...claim,
+    signal: schedule.signal,
+    ended: schedule.ended,
+    isValid: () => schedule.isValid() && claim.isValid(),
+    remainingMs: () => Math.min(schedule.remainingMs(), claim.remainingMs()),
+    assertValid: () => {
+      schedule.assertValid();
+      claim.assertValid();
+    },
+    renew: async () => {
+      schedule.assertValid();
+      await claim.renew();
+      schedule.assertValid();
+    },
+  };
 }
