@@ -205,10 +205,11 @@ describe("overlap", () => {
       /^overlap is "queue"; it must be 'allowAll', 'skip'/,
     );
     const { capabilities } = a.store;
-    Object.assign(a.store, { capabilities: { ...capabilities, transfer: undefined } });
+    Object.assign(a.store, { capabilities: { ...capabilities, transfer: undefined, maxLeaseMs: 60_000 } });
     await expect(deliver(a, 0, "cancelOther", () => 0)).rejects.toThrow(
       /has no transfer, by which oncePerOccurrence with overlap/,
     );
+    await expect(deliver(a, 0, "skip", () => 0, { leaseDurationMs: 90_000 })).rejects.toThrow(/^leaseDurationMs is 90000/);
     const keyed = { scheduledAt: undefined, key: "k" } as unknown as Partial<OncePerOccurrenceOptions>;
     await expect(deliver(a, 0, "skip", () => 0, keyed)).rejects.toThrow(/^overlap is for occurrences of a schedule/);
     expect(a.requests).toEqual([]);

@@ -229,7 +229,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<Result>> =>
       await runWithTries(options, this.#clock, led, () => this.#handle(invocation, led, store, { claim, elected }));
     if (overlap === "allowAll") return { ran: true, result: await work(leadership) };
-    const { timing } = budgetNow(invocation, this.#options, this.#capabilities, this.#clock);
+    const { timing } = budgetNow(invocation, options, elections.capabilities, this.#clock);
     const { leaseDurationMs } = timing;
     const { election } = invocation;
     const clock = this.#clock;

@@ -115,6 +115,17 @@ describe("overlap of the gate oncePerTick", () => {
     expect(() => onlyAsLeader({ ...hour("skip", 2), tries: 0 }, () => 0)).toThrow("tries is 0");
   });
 
+  test("the lease of the schedule is one that the store of elections takes", async () => {
+    const shortLeases = { ...store.capabilities, maxLeaseMs: 60_000, leaseGranularityMs: 1_000 };
+    const limited = Object.assign(store, { capabilities: shortLeases });
+    const ten = onlyAsLeader({ ...hour("skip", 0), store: limited, remainingMs: 300_123 }, () => sleep(clock, 200_000));
+    await expect(clock.runUntil(ten())).resolves.toBeUndefined();
+
+    const long = { ...hour("skip", 1), store: limited, leaseDurationMs: 90_000 };
+    expect(() => onlyAsLeader(long, () => 0)).toThrow(/^leaseDurationMs is 90000/);
+    expect(() => onlyAsLeader({ ...long, overlap: "allowAll" }, () => 0)).not.toThrow();
+  });
+
   test("an unknown policy is refused when the function is loaded, and the option at other gates", () => {
     expect(() => onlyAsLeader(hour("queue" as Overlap, 0), () => 0)).toThrow('overlap is "queue"');
     const other = { store, election: ELECTION, remainingMs: 60_000, overlap: "skip" } as never;

@@ -3,7 +3,7 @@ import { checkStore } from "../election/observer.ts";
 import type { TimingOptions } from "../election/timing.ts";
 import { ConfigurationError } from "../reporting/errors.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
-import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
+import type { LeaseStore } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
 import { duration } from "../store/lease-limits.ts";
 import { checkOptions } from "../store/options.ts";
@@ -117,10 +117,12 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
   }
   const id = key === undefined ? occurrenceId({ name, scheduledMs: 0 }, "") : keyedOccurrenceId({ name, key });
   electorOf(options, id, occurrencesOf(store, name, retentionMs, whose));
+  // The store may take other leases for elections than for occurrences.
+  if ((options.overlap ?? "allowAll") !== "allowAll") electorOf(options, name, store);
 }
 
-/** Returns an elector for one occurrence. */
-export function electorOf(schedule: ScheduleOptions, id: string, store: OccurrenceStore): Elector<OccurrenceStore> {
+/** Returns an elector for one occurrence, or for the schedule. */
+export function electorOf<Store extends LeaseStore>(schedule: ScheduleOptions, id: string, store: Store): Elector<Store> {
   const {
     name: _name,
     whenInProgress: _wait,
