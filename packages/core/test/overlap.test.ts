@@ -112,6 +112,15 @@ describe("overlap", () => {
     await expect(world.runUntil(deliver(c, 0, "cancelOther", () => "again"))).resolves.toEqual(DONE);
   });
 
+  test.each(["bufferOne", "cancelOther"] as const)("'%s' does not take the wait for a stall of the task", async (overlap) => {
+    const stubborn = deliver(a, 0, overlap, () => sleep(a.clock, 60_000), { drainTimeoutMs: 90_000 });
+    await world.advance(1_000);
+
+    const second = deliver(b, 1, overlap, () => "second", { stallTimeoutMs: 2_000 });
+    await expect(world.runUntil(second)).resolves.toMatchObject({ result: "second" });
+    await world.runUntil(stubborn);
+  });
+
   test("'cancelOther' skips an occurrence that is older than the one that runs", async () => {
     const newer = deliver(a, 5, "cancelOther", () => sleep(a.clock, 20_000));
     await world.advance(1_000);

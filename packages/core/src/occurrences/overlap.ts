@@ -3,8 +3,9 @@ import type { Leader, Leadership, OccurrenceLeadership } from "../election/leade
 import { ConfigurationError, isOutage, LeadershipEndedError, UnsupportedError } from "../reporting/errors.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
-import { sleep, type Clock } from "../time/clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { LatestBegin } from "./attempt.ts";
+import { pauseAlive } from "./tries.ts";
 
 /**
  * The relation of an occurrence to an earlier one of its schedule that still runs, on any host.
@@ -74,7 +75,6 @@ export async function runByOverlap<T>(
   task: ScheduledTask<T>,
 ): Promise<Settled<T>> {
   const turn = new ScheduleTurn(options, claim);
-  const { signal } = claim;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(turn.renewIntervalMs, FIRST_WAIT_MS))) {
       const decided = await turn.take(task).catch((error: unknown) => {
@@ -83,7 +83,7 @@ export async function runByOverlap<T>(
         throw error;
       });
       if (decided) return decided;
-      await sleep(options.clock, waitMs, signal);
+      await pauseAlive(options.clock, waitMs, claim);
       const { latest } = options;
       if (latest && options.clock.wallMs() > latest.wallMs) return { ran: false, reason: "missed" };
     }
@@ -119,6 +119,7 @@ class ScheduleTurn {
     this.hasBegun = true;
     await using leadership = held;
     await this.leaveBuffer();
+    this.#claim.checkpoint();
     try {
       return { ran: true, result: await task(both(this.#claim, leadership), leadership) };
     } catch (error) {

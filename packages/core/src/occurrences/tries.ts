@@ -81,12 +81,21 @@ export async function runWithTries<T>(
       if (tries === undefined || leadership.signal.aborted) throw error;
       if (leadership.term + failed >= tries) return { failure: error };
     }
-    const waitMs = Math.min(backoffMs * 2 ** failed, MAX_BACKOFF_MS);
-    for (let leftMs = waitMs; leftMs > 0; leftMs -= CHECKPOINT_MS) {
-      leadership.checkpoint();
-      await sleep(clock, Math.min(leftMs, CHECKPOINT_MS), leadership.signal);
-    }
+    await pauseAlive(clock, Math.min(backoffMs * 2 ** failed, MAX_BACKOFF_MS), leadership);
   }
+}
+
+/** Waits as `sleep` does, and is no stall. @throws the signal's reason if it aborts. */
+export async function pauseAlive(
+  clock: Clock,
+  waitMs: number,
+  leadership: Pick<Leadership, "signal" | "checkpoint">,
+): Promise<void> {
+  for (let leftMs = waitMs; leftMs > 0; leftMs -= CHECKPOINT_MS) {
+    leadership.checkpoint();
+    await sleep(clock, Math.min(leftMs, CHECKPOINT_MS), leadership.signal);
+  }
+  leadership.checkpoint();
 }
 
 /** A failed occurrence, and its schedule's election. */
