@@ -187,6 +187,19 @@ describe("overlap", () => {
     expect(transfer).toHaveBeenCalledTimes(2);
   });
 
+  test.each(["bufferOne", "cancelOther"] as const)("'%s' reads once in five seconds while it waits", async (overlap) => {
+    const stubborn = deliver(a, 0, overlap, () => sleep(a.clock, 310_000), { drainTimeoutMs: 600_000 });
+    await world.advance(1_000);
+    const second = deliver(b, 1, overlap, () => "second");
+    await world.advance(20_000);
+    const before = b.requests.filter((request) => request === "get").length;
+    await world.advance(200_000);
+
+    expect(b.requests.filter((request) => request === "get").length - before).toBeLessThanOrEqual(41);
+    await expect(world.runUntil(second)).resolves.toMatchObject({ result: "second" });
+    await world.runUntil(stubborn);
+  });
+
   test("a paused schedule skips its occurrences as paused, until it is resumed", async () => {
     await world.runUntil(deliver(a, 0, "skip", () => "billed"));
     await world.runUntil(a.store.pause("nightly", { reason: "month end" }));

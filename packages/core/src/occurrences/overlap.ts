@@ -100,6 +100,8 @@ class ScheduleTurn {
   #buffered: AsyncDisposable | undefined;
   /** The term that was asked to end. */
   #cancelledTerm: number | undefined;
+  /** The request to it. */
+  #transfer: AbortController | undefined;
   hasBegun = false;
 
   constructor(options: OverlapOptions, claim: OccurrenceLeadership) {
@@ -145,7 +147,7 @@ class ScheduleTurn {
     // The names of a schedule's occurrences sort by time.
     const isEarlier = other.value === undefined || other.value < this.#claim.election;
     if (overlap !== "cancelOther" || !isEarlier) return { ran: false, reason: "overlap" };
-    this.#cancel(other.term);
+    this.#cancel(other);
     return undefined;
   }
 
@@ -165,13 +167,22 @@ class ScheduleTurn {
     return this.#buffered !== undefined || other === undefined || other.value === this.#claim.election;
   }
 
-  /** Asks the other occurrence to end, once for each of its terms, and again if that fails. */
-  #cancel(term: number): void {
+  /**
+   * Asks the other occurrence to end, once for each of its terms, and again if that fails. Once the other's record shows the request,
+   * this does not let the transfer read on: the elector reads anyway.
+   */
+  #cancel({ term, state }: Leader): void {
+    if (state === "ending") return this.#transfer?.abort();
     if (this.#cancelledTerm === term) return;
     this.#cancelledTerm = term;
     const { store, election } = this.#options;
-    const { signal } = this.#claim;
-    store.transfer(election, this.#elector.candidateId, { ifTerm: term, signal }).catch(() => (this.#cancelledTerm = undefined));
+    const transfer = new AbortController();
+    this.#transfer = transfer;
+    const signal = AbortSignal.any([this.#claim.signal, transfer.signal]);
+    const hasFailed = (): void => {
+      if (!transfer.signal.aborted) this.#cancelledTerm = undefined;
+    };
+    store.transfer(election, this.#elector.candidateId, { ifTerm: term, signal }).catch(hasFailed);
   }
 
   #candidate(store: LeaseStore, election: string): Elector {
