@@ -10,6 +10,7 @@ import { sleep } from "@leasehold/core/provider";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { Host, occurrenceService } from "./host.ts";
+import { Lines } from "./lines.ts";
 
 const DONE = { ran: false, reason: "done" };
 const OVERLAP = { ran: false, reason: "overlap" };
@@ -90,9 +91,14 @@ describe("overlap", () => {
     const first = deliver(a, 0, "bufferOne", () => sleep(a.clock, 90_000));
     await world.advance(1_000);
 
-    const second = deliver(b, 1, "bufferOne", () => "late", { startWithinMs: 20_000 });
+    const logger = new Lines();
+    const second = deliver(b, 1, "bufferOne", () => "late", { startWithinMs: 20_000, logger });
     await expect(world.runUntil(second)).resolves.toEqual({ ran: false, reason: "missed" });
+    expect(logger.of("warn")).toEqual([
+      "'nightly@2026-01-01T00:00:01.000Z' is missed: no host had begun it within 20000 ms (startWithinMs).",
+    ]);
     await world.runUntil(first);
+    await expect(world.runUntil(deliver(c, 1, "bufferOne", () => "later"))).resolves.toEqual(DONE);
   });
 
   test("'cancelOther' aborts the earlier task, and begins after its end; the cancelled one is never done again", async () => {

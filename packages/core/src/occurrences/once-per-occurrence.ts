@@ -177,7 +177,8 @@ export async function doOccurrence<T, Store extends LeaseStore>(
       const outcome: AttemptOutcome<Settled<Tried<T>>> = await attempt(elector, run, { clock, signal, latest });
       if (outcome.elected) {
         const settled = outcome.result as Settled<{ readonly result: T }>;
-        return settled.ran ? { ran: true, result: settled.result.result, attempt: outcome.term } : settled;
+        if (settled.ran) return { ran: true, result: settled.result.result, attempt: outcome.term };
+        return settled.reason === "missed" ? missed(id, schedule) : settled;
       }
       if ("unavailable" in outcome) {
         signal?.throwIfAborted();
