@@ -206,6 +206,29 @@ describe("overlap", () => {
     await world.runUntil(stubborn);
   });
 
+  test.each([
+    ["skip", /^west$/],
+    ["bufferOne", /^west$/],
+    ["cancelOther", /^west-[0-9a-f]{8}$/],
+  ] as const)("'%s' leads the schedule's election as %s", async (overlap, candidateId) => {
+    const running = deliver(a, 0, overlap, () => sleep(a.clock, 10_000), { candidateId: "west" });
+    await world.advance(1_000);
+
+    expect((await world.runUntil(b.store.read("nightly")))?.holder).toMatch(candidateId);
+    await world.runUntil(running);
+  });
+
+  test("'cancelOther' cancels also between hosts with one label, and with a long one", async () => {
+    const candidateId = "ä".repeat(127);
+    const first = deliver(a, 0, "cancelOther", ({ signal }) => sleep(a.clock, 60_000, signal), { candidateId });
+    await world.advance(1_000);
+
+    await expect(world.runUntil(deliver(b, 1, "cancelOther", () => "next", { candidateId }))).resolves.toMatchObject({
+      ran: true,
+    });
+    await expect(world.runUntil(first)).resolves.toEqual({ ran: false, reason: "cancelled" });
+  });
+
   test("a paused schedule skips its occurrences as paused, until it is resumed", async () => {
     await world.runUntil(deliver(a, 0, "skip", () => "billed"));
     await world.runUntil(a.store.pause("nightly", { reason: "month end" }));

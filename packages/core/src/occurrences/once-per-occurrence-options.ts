@@ -47,7 +47,10 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
    * @defaultValue 'allowAll'
    */
   readonly overlap?: Overlap | undefined;
-  /** A label of this host that people can read. @defaultValue `<host>-<pid>-<random>` */
+  /**
+   * A label of this host that people can read. It also leads the schedule's election, with a random suffix if `overlap` is
+   * `cancelOther`. @defaultValue `<host>-<pid>-<random>`
+   */
   readonly candidateId?: string | undefined;
   /** As the option of the elector. */
   readonly logger?: LoggerOption;

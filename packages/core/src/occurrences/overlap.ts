@@ -96,6 +96,7 @@ export async function runByOverlap<T>(
 class ScheduleTurn {
   readonly #options: OverlapOptions;
   readonly #claim: OccurrenceLeadership;
+  readonly #candidateId: string;
   readonly #elector: Elector;
   #buffered: AsyncDisposable | undefined;
   /** The term that was asked to end. */
@@ -107,6 +108,10 @@ class ScheduleTurn {
   constructor(options: OverlapOptions, claim: OccurrenceLeadership) {
     this.#options = options;
     this.#claim = claim;
+    const { candidateId } = claim;
+    // A transfer names its successor, and hosts may share a label. A name has 255 bytes at most.
+    const unique = [...candidateId].slice(0, 60).join("") + `-${options.clock.randomUuid().slice(0, 8)}`;
+    this.#candidateId = options.overlap === "cancelOther" ? unique : candidateId;
     this.#elector = this.#candidate(options.store, options.election);
   }
 
@@ -187,7 +192,9 @@ class ScheduleTurn {
 
   #candidate(store: LeaseStore, election: string): Elector {
     const { clock, leaseDurationMs, drainTimeoutMs, logger } = this.#options;
-    return new Elector({ store, election, value: this.#claim.election, clock, leaseDurationMs, drainTimeoutMs, logger });
+    const { election: value } = this.#claim;
+    const candidateId = this.#candidateId;
+    return new Elector({ store, election, candidateId, value, clock, leaseDurationMs, drainTimeoutMs, logger });
   }
 }
 
