@@ -15,8 +15,8 @@ export interface FunctionLeadership<Store = LeaseStore> extends Omit<Leadership,
    */
   checkpoint(): Promise<void>;
   /**
-   * Makes a write of yours depend on this leadership, as the store's `fence` does, or on the leadership of the schedule's election if
-   * there is an overlap policy. It takes the arguments of the store's `fence` after the first.
+   * Makes a write of yours depend on this leadership, as the store's `fence` does. It takes the arguments of the store's `fence` after
+   * the first. With an overlap policy the write depends on leading the election that the option `election` names.
    */
   readonly fence: FenceOf<Store>;
   /** The occurrence of the schedule, if the gate is `oncePerTick`. The number of its attempt is the term. */

@@ -11,9 +11,10 @@ import type { Overlap } from "./overlap.ts";
 export interface FailureOptions {
   /**
    * The number of times that the task of an occurrence is tried, from 1 to 100. The claim is kept between two tries. After the last
-   * one the occurrence has failed: the call rejects with the task's error, and no host tries it again. A claim that ended before, by
-   * the death of its host or by a signal, counts as one try, even if the task had not begun. So that such claims do not use up all
-   * tries, each claim has two at least, unless `tries` is 1. Without this option an occurrence is open after an error. Each host that waits or comes later then tries it once.
+   * one the occurrence has failed: the call rejects with the task's error, and no host tries it again. A claim that ended before
+   * counts as one try: its host died, or its signal aborted, perhaps before the task had begun. So that such claims do not use up all
+   * tries, each claim has two at least, unless `tries` is 1. Without this option an occurrence is open after an error. Each host that
+   * waits or comes later then tries it once.
    * @defaultValue none
    */
   readonly tries?: number | undefined;
