@@ -1,8 +1,16 @@
-import { Elector, oncePerOccurrence, type ClaimedLeadership, type OncePerOccurrenceOptions, type Overlap } from "@leasehold/core";
+import {
+  Elector,
+  oncePerOccurrence,
+  type ClaimedLeadership,
+  type Leadership,
+  type OncePerOccurrenceOptions,
+  type Overlap,
+} from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { Host, occurrenceService } from "./host.ts";
+import { Lines } from "./lines.ts";
 
 const DONE = { ran: false, reason: "done" };
 const OVERLAP = { ran: false, reason: "overlap" };
@@ -83,9 +91,14 @@ describe("overlap", () => {
     const first = deliver(a, 0, "bufferOne", () => sleep(a.clock, 90_000));
     await world.advance(1_000);
 
-    const second = deliver(b, 1, "bufferOne", () => "late", { startWithinMs: 20_000 });
+    const logger = new Lines();
+    const second = deliver(b, 1, "bufferOne", () => "late", { startWithinMs: 20_000, logger });
     await expect(world.runUntil(second)).resolves.toEqual({ ran: false, reason: "missed" });
+    expect(logger.of("warn")).toEqual([
+      "'nightly@2026-01-01T00:00:01.000Z' is missed: no host had begun it within 20000 ms (startWithinMs).",
+    ]);
     await world.runUntil(first);
+    await expect(world.runUntil(deliver(c, 1, "bufferOne", () => "later"))).resolves.toEqual(DONE);
   });
 
   test("'cancelOther' aborts the earlier task, and begins after its end; the cancelled one is never done again", async () => {
@@ -103,6 +116,15 @@ describe("overlap", () => {
     expect(events).toEqual(["first ended", "second"]);
     expect(world.wallMs() - due).toBeLessThan(2 * LEASE_MS);
     await expect(world.runUntil(deliver(c, 0, "cancelOther", () => "again"))).resolves.toEqual(DONE);
+  });
+
+  test.each(["bufferOne", "cancelOther"] as const)("'%s' does not take the wait for a stall of the task", async (overlap) => {
+    const stubborn = deliver(a, 0, overlap, () => sleep(a.clock, 60_000), { drainTimeoutMs: 90_000 });
+    await world.advance(1_000);
+
+    const second = deliver(b, 1, overlap, () => "second", { stallTimeoutMs: 2_000 });
+    await expect(world.runUntil(second)).resolves.toMatchObject({ result: "second" });
+    await world.runUntil(stubborn);
   });
 
   test("'cancelOther' skips an occurrence that is older than the one that runs", async () => {
@@ -126,6 +148,38 @@ describe("overlap", () => {
     },
   );
 
+  test("a task whose schedule was taken over is told so, though its claim still holds", async () => {
+    const checks: unknown[] = [];
+    const first = deliver(a, 0, "cancelOther", async (leadership) => {
+      checks.push(leadership.isValid(), leadership.remainingMs() > 0);
+      await sleep(a.clock, 60_000);
+      checks.push(leadership.isValid(), leadership.remainingMs());
+      const note = (error: unknown): unknown => checks.push((error as Error).name);
+      await leadership.renew().catch(note);
+      await sleep(a.clock, 1)
+        .then(() => leadership.assertValid())
+        .catch(note);
+      const claim = await a.store.occurrences?.("nightly", { retentionMs: 86_400_000 }).read(leadership.election);
+      checks.push(claim?.state, claim?.term === leadership.term);
+    });
+    await world.advance(1_000);
+    const second = deliver(b, 1, "cancelOther", () => sleep(b.clock, 60_000));
+
+    await world.runUntil(Promise.allSettled([first, second]));
+    expect(checks).toEqual([true, true, false, 0, "LeaseLostError", "LeaseLostError", "held", true]);
+  });
+
+  test("the fence is that of the schedule's election, so that it also blocks an earlier occurrence", async () => {
+    const fence = ({ election, term }: Leadership): string => `${election} ${term}`;
+    const store = Object.assign(a.store, { fence });
+    const run = async (tick: number, overlap: Overlap): Promise<unknown> =>
+      await oncePerOccurrence({ store, name: "nightly", scheduledAt: due + tick, overlap, logger: false }, (led) => led.fence());
+
+    await expect(world.runUntil(run(0, "skip"))).resolves.toMatchObject({ result: "nightly 1" });
+    await expect(world.runUntil(run(1, "skip"))).resolves.toMatchObject({ result: "nightly 2" });
+    await expect(world.runUntil(run(2, "allowAll"))).rejects.toThrow("has no fence for occurrences");
+  });
+
   test("'cancelOther' asks the other occurrence to end once, and again only if that fails", async () => {
     const transfer = vi.spyOn(b.store, "transfer").mockRejectedValueOnce(new Error("connection reset"));
     const first = deliver(a, 0, "cancelOther", async ({ signal }) => {
@@ -137,6 +191,42 @@ describe("overlap", () => {
     await expect(world.runUntil(deliver(b, 1, "cancelOther", () => "next"))).resolves.toMatchObject({ ran: true });
     await expect(world.runUntil(first)).resolves.toEqual({ ran: false, reason: "cancelled" });
     expect(transfer).toHaveBeenCalledTimes(2);
+  });
+
+  test.each(["bufferOne", "cancelOther"] as const)("'%s' reads once in five seconds while it waits", async (overlap) => {
+    const stubborn = deliver(a, 0, overlap, () => sleep(a.clock, 310_000), { drainTimeoutMs: 600_000 });
+    await world.advance(1_000);
+    const second = deliver(b, 1, overlap, () => "second");
+    await world.advance(20_000);
+    const before = b.requests.filter((request) => request === "get").length;
+    await world.advance(200_000);
+
+    expect(b.requests.filter((request) => request === "get").length - before).toBeLessThanOrEqual(41);
+    await expect(world.runUntil(second)).resolves.toMatchObject({ result: "second" });
+    await world.runUntil(stubborn);
+  });
+
+  test.each([
+    ["skip", /^west$/],
+    ["bufferOne", /^west$/],
+    ["cancelOther", /^west-[0-9a-f]{8}$/],
+  ] as const)("'%s' leads the schedule's election as %s", async (overlap, candidateId) => {
+    const running = deliver(a, 0, overlap, () => sleep(a.clock, 10_000), { candidateId: "west" });
+    await world.advance(1_000);
+
+    expect((await world.runUntil(b.store.read("nightly")))?.holder).toMatch(candidateId);
+    await world.runUntil(running);
+  });
+
+  test("'cancelOther' cancels also between hosts with one label, and with a long one", async () => {
+    const candidateId = "ä".repeat(127);
+    const first = deliver(a, 0, "cancelOther", ({ signal }) => sleep(a.clock, 60_000, signal), { candidateId });
+    await world.advance(1_000);
+
+    await expect(world.runUntil(deliver(b, 1, "cancelOther", () => "next", { candidateId }))).resolves.toMatchObject({
+      ran: true,
+    });
+    await expect(world.runUntil(first)).resolves.toEqual({ ran: false, reason: "cancelled" });
   });
 
   test("a paused schedule skips its occurrences as paused, until it is resumed", async () => {
@@ -166,10 +256,11 @@ describe("overlap", () => {
       /^overlap is "queue"; it must be 'allowAll', 'skip'/,
     );
     const { capabilities } = a.store;
-    Object.assign(a.store, { capabilities: { ...capabilities, transfer: undefined } });
+    Object.assign(a.store, { capabilities: { ...capabilities, transfer: undefined, maxLeaseMs: 60_000 } });
     await expect(deliver(a, 0, "cancelOther", () => 0)).rejects.toThrow(
       /has no transfer, by which oncePerOccurrence with overlap/,
     );
+    await expect(deliver(a, 0, "skip", () => 0, { leaseDurationMs: 90_000 })).rejects.toThrow(/^leaseDurationMs is 90000/);
     const keyed = { scheduledAt: undefined, key: "k" } as unknown as Partial<OncePerOccurrenceOptions>;
     await expect(deliver(a, 0, "skip", () => 0, keyed)).rejects.toThrow(/^overlap is for occurrences of a schedule/);
     expect(a.requests).toEqual([]);

@@ -75,6 +75,30 @@ describe("tries", () => {
     expect(count).toBe(2);
   });
 
+  test("tries twice at least, because earlier claims may have ended before their task began", async () => {
+    const overlap = "bufferOne";
+    const first = deliver(a, () => sleep(a.clock, 60_000), { overlap });
+    await world.advance(1_000);
+    const next = { store: b.store, name: "nightly", scheduledAt: due + 1_000, overlap, tries: 3, logger: false } as const;
+    let count = 0;
+    const fail = (): never => {
+      count += 1;
+      throw new Error("disk full");
+    };
+    for (let deploys = 0; deploys < 4; deploys += 1) {
+      const stop = new AbortController();
+      const stopped = oncePerOccurrence<void>(next, fail, { signal: stop.signal });
+      await world.advance(2_000);
+      stop.abort(new Error("SIGTERM"));
+      await expect(world.runUntil(stopped)).rejects.toThrow("SIGTERM");
+    }
+    await world.runUntil(first);
+
+    await expect(world.runUntil(oncePerOccurrence<void>(next, fail))).rejects.toThrow("disk full");
+    expect(count).toBe(2);
+    await expect(world.runUntil(oncePerOccurrence<void>(next, fail))).resolves.toEqual(DONE);
+  });
+
   test("leaves the occurrence open if the signal aborts, also during the wait", async () => {
     const throws = (): never => {
       throw new Error("disk full");

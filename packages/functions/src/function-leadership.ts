@@ -1,4 +1,4 @@
-import { type FenceOf, fenceOf } from "@leasehold/core/provider";
+import type { FenceOf } from "@leasehold/core/provider";
 import type { Leadership, LeaseStore } from "@leasehold/core";
 import { claimValue } from "./claim-value.ts";
 import type { ClaimedOccurrence } from "./occurrence.ts";
@@ -15,8 +15,8 @@ export interface FunctionLeadership<Store = LeaseStore> extends Omit<Leadership,
    */
   checkpoint(): Promise<void>;
   /**
-   * Makes a write of yours depend on this leadership, as the store's `fence` does. It takes the arguments of the store's `fence`
-   * after the first.
+   * Makes a write of yours depend on this leadership, as the store's `fence` does. It takes the arguments of the store's `fence` after
+   * the first. With an overlap policy the write depends on leading the election that the option `election` names.
    */
   readonly fence: FenceOf<Store>;
   /** The occurrence of the schedule, if the gate is `oncePerTick`. The number of its attempt is the term. */
@@ -24,19 +24,19 @@ export interface FunctionLeadership<Store = LeaseStore> extends Omit<Leadership,
 }
 
 /** The facts of a leadership that only its invocation knows. */
-export interface LeadershipFacts {
+export interface LeadershipFacts<Store> {
   /** True if the handler renews, and no timer does. */
   readonly renewsByHand: boolean;
   /** The name of the request, the same at each of its deliveries. */
   readonly delivery: string | undefined;
   readonly occurrence: ClaimedOccurrence | undefined;
+  readonly fence: FenceOf<Store>;
 }
 
-/** @param store the store that granted the leadership. The store of the occurrences has a fence of its own, if any. */
+/** Returns the leadership as a handler receives it. */
 export function functionLeadership<Store>(
   leadership: Leadership,
-  store: LeaseStore,
-  { renewsByHand, delivery, occurrence }: LeadershipFacts,
+  { renewsByHand, delivery, occurrence, fence }: LeadershipFacts<Store>,
 ): FunctionLeadership<Store> {
   return {
     ...leadership,
@@ -49,7 +49,7 @@ export function functionLeadership<Store>(
     async publish(value) {
       await leadership.publish(claimValue(value, delivery) ?? value);
     },
-    fence: fenceOf<Store>(leadership, store, occurrence ? "occurrences" : "elections"),
+    fence,
     ...(occurrence ? { occurrence } : {}),
   };
 }

@@ -14,6 +14,7 @@ import {
   checkWhenDue,
   completeWhileClaimed,
   DEFAULT_RETENTION_MS,
+  fenceOf,
   latestBegin,
   type LatestBegin,
   pauseAfterFailure,
@@ -225,17 +226,15 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     { claim, leadership, store, latest }: ClaimedRun,
   ): Promise<Settled<Tried<Result>>> {
     const { store: elections, overlap = "allowAll", logger } = options;
-    const work = async (led: OccurrenceLeadership): Promise<Tried<Result>> =>
-      await runWithTries(options, this.#clock, led, () => this.#handle(invocation, led, store, claim));
+    const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<Result>> =>
+      await runWithTries(options, this.#clock, led, () => this.#handle(invocation, led, store, { claim, elected }));
     if (overlap === "allowAll") return { ran: true, result: await work(leadership) };
-    const { timing } = budgetNow(invocation, this.#options, this.#capabilities, this.#clock);
+    const { timing } = budgetNow(invocation, options, elections.capabilities, this.#clock);
     const { leaseDurationMs } = timing;
     const { election } = invocation;
     const clock = this.#clock;
     const schedule = { store: elections, election, overlap, occurrences: store, clock, leaseDurationMs, logger, latest };
-    return await runByOverlap(schedule, leadership, async ({ signal, ended }) => {
-      return await work({ ...leadership, signal, ended });
-    });
+    return await runByOverlap(schedule, leadership, work);
   }
 
   async #noteRun(
@@ -282,12 +281,15 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     { args, delivery, renewal }: Invocation<Args>,
     leadership: Leadership,
     store: LeaseStore,
-    claimed?: Claim,
+    { claim, elected }: { readonly claim?: Claim; readonly elected?: Leadership | undefined } = {},
   ): Promise<Result> {
     const renewsByHand = renewal === "checkpoint";
-    const occurrence = claimed && { ...claimed, id: leadership.election, attempt: leadership.term };
-    const facts = { renewsByHand, delivery, occurrence };
-    return await this.#handler(...args, functionLeadership<Store>(leadership, store, facts));
+    const occurrence = claim && { ...claim, id: leadership.election, attempt: leadership.term };
+    const fence = elected
+      ? fenceOf<Store>(elected, this.#options.store, "elections")
+      : fenceOf<Store>(leadership, store, claim ? "occurrences" : "elections");
+    const facts = { renewsByHand, delivery, occurrence, fence };
+    return await this.#handler(...args, functionLeadership<Store>(leadership, facts));
   }
 }
 

@@ -68,7 +68,7 @@ export class InvocationReport<Args extends readonly unknown[]> {
 
   skipped({ reason, leader }: NotElected): void {
     const who = leader ? ` by '${leader.candidateId}'` : "";
-    const level = reason === "unavailable" ? "warn" : "info";
+    const level = reason === "unavailable" || reason === "missed" ? "warn" : "info";
     const missed = this.#caughtUp > 0 ? ` ${this.#caughtUp} missed before it ran.` : "";
     const message = `Skipped '${this.#name}': ${reason}${who}.${missed}`;
     this.#write(level, message, { outcome: "skipped", reason, leader: leader?.candidateId });

@@ -133,10 +133,12 @@ function checkElector(options: AnyOptions): void {
   if (value !== undefined) checkValue(value, maxValueBytes - DELIVERY_BYTES);
   const { timing, renewal } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
   const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
+  const named = nameOf(election) ?? SAMPLE_ELECTION;
+  if (options.gate === "oncePerTick" && (options.overlap ?? "allowAll") !== "allowAll") checkScheduleElector(options, named);
   void new Elector({
     ...timing,
     store,
-    election: nameOf(election) ?? SAMPLE_ELECTION,
+    election: named,
     value,
     minimumHoldMs,
     reservation,
@@ -144,6 +146,13 @@ function checkElector(options: AnyOptions): void {
     clock,
     renewal: renewal === "background" ? "scheduled" : "manual",
   });
+}
+
+/** Refuses options that the elector of the schedule would refuse. Its store may take other leases than that of occurrences. */
+function checkScheduleElector(options: OncePerTickOptions<never, LeaseStore, unknown>, election: string): void {
+  const { store, logger, clock, shutdownMarginMs = 0 } = options;
+  const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
+  void new Elector({ store, election, leaseDurationMs: timing.leaseDurationMs, logger, clock });
 }
 
 function checkExclusive(options: ExclusiveOptions<never, LeaseStore, unknown>, gate: unknown): void {

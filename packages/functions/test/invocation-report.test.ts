@@ -88,6 +88,14 @@ describe("a line, by a logger", () => {
     expect(JSON.stringify(lines)).not.toContain("Ada");
   });
 
+  test("is a warning if the occurrence was missed", async () => {
+    const occurrence = () => ({ name: "nightly", scheduledMs: clock.wallMs() - 60_000 });
+    const late = { ...base(), gate: "oncePerTick", occurrence, startWithinMs: 10_000 } as const;
+    await clock.runUntil(onlyAsLeader(late, () => "ran")());
+
+    expect(lines).toMatchObject([{ level: "warn", outcome: "skipped", reason: "missed" }]);
+  });
+
   test("contains the code of an outage, if it fails the invocation or is skipped", async () => {
     const failed = new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "get", mayHaveBeenApplied: false });
     store.read = () => Promise.reject(failed);

@@ -1,4 +1,4 @@
-import { MemoryLeaseStore, type Overlap } from "@leasehold/core";
+import { MemoryLeaseStore, type Leadership, type Overlap } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type Occurrence } from "@leasehold/functions";
@@ -73,6 +73,23 @@ describe("overlap of the gate oncePerTick", () => {
     await expect(clock.runUntil(ten)).resolves.toEqual({ elected: false, reason: "cancelled" });
   });
 
+  test("a handler is told when another invocation runs, and its fence is that of the election", async () => {
+    const fence = ({ election, term }: Leadership): string => `${election} ${term}`;
+    const fenced = Object.assign(store, { fence });
+    const ten = onlyAsLeader({ ...hour("skip", 0), store: fenced }, async (leadership) => {
+      const before = [leadership.isValid(), leadership.fence()];
+      await sleep(clock, 200_000);
+      return [...before, leadership.isValid()];
+    })();
+    await clock.advance(500);
+    const term = (await store.read(ELECTION))?.term;
+    await clock.runUntil(store.break(ELECTION, { reason: "stuck", ifTerm: term, immediate: true }));
+    const eleven = onlyAsLeader({ ...hour("skip", 1), store: fenced }, (leadership) => leadership.fence());
+
+    await expect(clock.runUntil(eleven())).resolves.toBe(`${ELECTION} 2`);
+    await expect(clock.runUntil(ten)).resolves.toEqual([true, `${ELECTION} 1`, false]);
+  });
+
   test("a paused election skips its occurrences as paused", async () => {
     await store.pause(ELECTION, { reason: "month end" });
 
@@ -96,6 +113,17 @@ describe("overlap of the gate oncePerTick", () => {
     const next = onlyAsLeader(hour("skip", 1), () => "eleven");
     await expect(clock.runUntil(next())).resolves.toEqual({ elected: false, reason: "paused" });
     expect(() => onlyAsLeader({ ...hour("skip", 2), tries: 0 }, () => 0)).toThrow("tries is 0");
+  });
+
+  test("the lease of the schedule is one that the store of elections takes", async () => {
+    const shortLeases = { ...store.capabilities, maxLeaseMs: 60_000, leaseGranularityMs: 1_000 };
+    const limited = Object.assign(store, { capabilities: shortLeases });
+    const ten = onlyAsLeader({ ...hour("skip", 0), store: limited, remainingMs: 300_123 }, () => sleep(clock, 200_000));
+    await expect(clock.runUntil(ten())).resolves.toBeUndefined();
+
+    const long = { ...hour("skip", 1), store: limited, leaseDurationMs: 90_000 };
+    expect(() => onlyAsLeader(long, () => 0)).toThrow(/^leaseDurationMs is 90000/);
+    expect(() => onlyAsLeader({ ...long, overlap: "allowAll" }, () => 0)).not.toThrow();
   });
 
   test("an unknown policy is refused when the function is loaded, and the option at other gates", () => {

@@ -27,8 +27,8 @@ export type TickOutcome<T> = OccurrenceOutcome<T> | { readonly ran: false; reado
 /** The ticks of a job on this host. They can be closed. */
 export interface Closable {
   /**
-   * Takes no further ticks, ends the waits for those of other hosts, and resolves once the running jobs have settled. The jobs'
-   * signals do not abort. To abort them, abort the `signal` of the options. Close the store after that.
+   * Takes no further ticks, ends the waits for those of other hosts and between two tries, and resolves once the running jobs have
+   * settled. The signals of running jobs do not abort. To abort them, abort the `signal` of the options. Close the store after that.
    */
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export class Ticks<Store extends LeaseStore> implements Closable {
   readonly #schedule: ScheduleOptions<Store>;
   readonly #signal: AbortSignal | undefined;
   readonly #clock: Clock;
-  /** The ticks that are running. Each has a controller that ends its wait, until its task begins. */
+  /** The ticks that are running. Each has a controller that ends its waits, before its task and between two tries. */
   readonly #underWay = new Map<Promise<unknown>, AbortController>();
   #isClosed = false;
 
@@ -78,14 +78,27 @@ export class Ticks<Store extends LeaseStore> implements Closable {
   async #run<T>(scheduledMs: number, task: OccurrenceTask<T, Store>, waiting: AbortController): Promise<TickOutcome<T>> {
     const ending = new AbortController();
     const stop = (): void => ending.abort(this.#signal?.reason);
-    const endWait = (): void => ending.abort();
+    let isWorking = false;
+    let failure: unknown;
+    // The call then rejects with the last error of its task, if there was one.
+    const endWait = (): void => {
+      if (!isWorking) ending.abort(failure);
+    };
     this.#signal?.addEventListener("abort", stop, { once: true });
     waiting.signal.addEventListener("abort", endWait, { once: true });
     let begun = false;
-    const run = (leadership: ClaimedLeadership<Store>): Promise<T> | T => {
+    const run = async (leadership: ClaimedLeadership<Store>): Promise<T> => {
       begun = true;
-      waiting.signal.removeEventListener("abort", endWait);
-      return task(leadership);
+      isWorking = true;
+      try {
+        return await task(leadership);
+      } catch (error) {
+        isWorking = false;
+        failure = error;
+        // A failure of the last try is recorded before an abort could leave the occurrence open.
+        if (waiting.signal.aborted) this.#clock.setTimer(endWait, 0);
+        throw error;
+      }
     };
     try {
       return await doOccurrence<T, Store>({ schedule: this.#schedule, scheduledMs }, run, { signal: ending.signal });

@@ -1,4 +1,4 @@
-import { ConfigurationError, type ClaimedLeadership } from "@leasehold/core";
+import { ConfigurationError, oncePerOccurrence, type ClaimedLeadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { every } from "@leasehold/schedulers/interval";
@@ -44,6 +44,41 @@ describe("every", () => {
     expect(sorted).toEqual(done.map((_, tick) => first + tick * PERIOD_MS));
     expect(done.length).toBeGreaterThanOrEqual(10);
     expect(world.pendingTimers).toBe(0);
+  });
+
+  test.each([
+    ["waits between two tries", 0],
+    ["works, and throws then", 5_000],
+  ])("close() does not wait for another try of a job that %s", async (_, workMs) => {
+    const host = new Host(world, service);
+    let tries = 0;
+    const work = async (): Promise<void> => {
+      tries += 1;
+      await sleep(host.clock, workMs);
+      throw new Error("disk full");
+    };
+    const job = start(host, work, { tries: 5, backoffMs: 600_000 });
+    await world.advance(PERIOD_MS + 1_000 - (world.wallMs() % PERIOD_MS));
+    const closedMs = world.monotonicMs();
+    await world.runUntil(job.close());
+
+    expect(world.monotonicMs() - closedMs).toBeLessThan(10_000);
+    expect(tries).toBe(1);
+  });
+
+  test("close() lets the last try of a job fail for good", async () => {
+    const [a, b] = [new Host(world, service), new Host(world, service)];
+    const work = async (): Promise<void> => {
+      await sleep(a.clock, 5_000);
+      throw new Error("disk full");
+    };
+    const job = start(a, work, { tries: 1 });
+    await world.advance(PERIOD_MS + 1_000 - (world.wallMs() % PERIOD_MS));
+    await world.runUntil(job.close());
+
+    const scheduledAt = Math.floor(world.wallMs() / PERIOD_MS) * PERIOD_MS;
+    const again = oncePerOccurrence({ store: b.store, name: "refresh", scheduledAt, logger: false }, () => "again");
+    await expect(world.runUntil(again)).resolves.toEqual({ ran: false, reason: "done" });
   });
 
   test("does a tick on another host if the first one dies during it", async () => {

@@ -3,7 +3,7 @@ import { checkStore } from "../election/observer.ts";
 import type { TimingOptions } from "../election/timing.ts";
 import { ConfigurationError } from "../reporting/errors.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
-import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
+import type { LeaseStore } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
 import { duration } from "../store/lease-limits.ts";
 import { checkOptions } from "../store/options.ts";
@@ -47,7 +47,10 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
    * @defaultValue 'allowAll'
    */
   readonly overlap?: Overlap | undefined;
-  /** A label of this host that people can read. @defaultValue `<host>-<pid>-<random>` */
+  /**
+   * A label of this host that people can read. It also leads the schedule's election, with a random suffix if `overlap` is
+   * `cancelOther`. @defaultValue `<host>-<pid>-<random>`
+   */
   readonly candidateId?: string | undefined;
   /** As the option of the elector. */
   readonly logger?: LoggerOption;
@@ -117,10 +120,12 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
   }
   const id = key === undefined ? occurrenceId({ name, scheduledMs: 0 }, "") : keyedOccurrenceId({ name, key });
   electorOf(options, id, occurrencesOf(store, name, retentionMs, whose));
+  // The store may take other leases for elections than for occurrences.
+  if ((options.overlap ?? "allowAll") !== "allowAll") electorOf(options, name, store);
 }
 
-/** Returns an elector for one occurrence. */
-export function electorOf(schedule: ScheduleOptions, id: string, store: OccurrenceStore): Elector<OccurrenceStore> {
+/** Returns an elector for one occurrence, or for the schedule. */
+export function electorOf<Store extends LeaseStore>(schedule: ScheduleOptions, id: string, store: Store): Elector<Store> {
   const {
     name: _name,
     whenInProgress: _wait,

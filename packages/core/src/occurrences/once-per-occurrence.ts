@@ -32,7 +32,10 @@ const FIRST_WAIT_MS = 250;
 /** The claim of an occurrence, as its task receives it. Its term is the number of the attempt. */
 export interface ClaimedLeadership<Store = LeaseStore, Claimed = ClaimedOccurrence> extends Leadership {
   readonly occurrence: Claimed;
-  /** Makes a write of yours depend on this claim. It takes the further arguments of the store's own `fence`. */
+  /**
+   * Makes a write of yours depend on this claim, or on the leadership of the schedule's election if there is an overlap policy. It
+   * takes the further arguments of the store's own `fence`.
+   */
   readonly fence: FenceOf<Store>;
 }
 
@@ -149,10 +152,9 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     wait?.leave();
     const instance = key === undefined ? { scheduledMs } : { key };
     const occurrence = { id, name, ...instance, attempt: leadership.term } as ClaimedOccurrence & ClaimedKey;
-    const fence = fenceOf<Store>(leadership, occurrences, "occurrences");
-    const work = async (ending: Pick<Leadership, "signal" | "ended">): Promise<Tried<T>> => {
-      const { signal: endingSignal, ended } = ending;
-      const claimed = { ...leadership, signal: endingSignal, ended, occurrence, fence };
+    const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<T>> => {
+      const fence = elected ? fenceOf<Store>(elected, store, "elections") : fenceOf<Store>(led, occurrences, "occurrences");
+      const claimed = { ...led, occurrence, fence };
       return await runWithTries(schedule, clock, claimed, () => task(claimed));
     };
     const settled = await runByPolicy({ schedule, occurrences, clock, latest }, leadership, work);
@@ -175,7 +177,8 @@ export async function doOccurrence<T, Store extends LeaseStore>(
       const outcome: AttemptOutcome<Settled<Tried<T>>> = await attempt(elector, run, { clock, signal, latest });
       if (outcome.elected) {
         const settled = outcome.result as Settled<{ readonly result: T }>;
-        return settled.ran ? { ran: true, result: settled.result.result, attempt: outcome.term } : settled;
+        if (settled.ran) return { ran: true, result: settled.result.result, attempt: outcome.term };
+        return settled.reason === "missed" ? missed(id, schedule) : settled;
       }
       if ("unavailable" in outcome) {
         signal?.throwIfAborted();
@@ -204,7 +207,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
 async function runByPolicy<T>(
   { schedule, ...more }: { readonly schedule: ScheduleOptions } & Pick<OverlapOptions, "occurrences" | "clock" | "latest">,
   leadership: OccurrenceLeadership,
-  work: (ending: Pick<Leadership, "signal" | "ended">) => Promise<T>,
+  work: (led: OccurrenceLeadership, elected?: Leadership) => Promise<T>,
 ): Promise<Settled<T>> {
   const { store, name, overlap = "allowAll", leaseDurationMs, drainTimeoutMs, logger } = schedule;
   if (overlap === "allowAll") return { ran: true, result: await work(leadership) };

@@ -3,8 +3,9 @@ import type { Leader, Leadership, OccurrenceLeadership } from "../election/leade
 import { ConfigurationError, isOutage, LeadershipEndedError, UnsupportedError } from "../reporting/errors.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
-import { sleep, type Clock } from "../time/clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { LatestBegin } from "./attempt.ts";
+import { pauseAlive } from "./tries.ts";
 
 /**
  * The relation of an occurrence to an earlier one of its schedule that still runs, on any host.
@@ -45,6 +46,12 @@ export type NotRun = "overlap" | "cancelled" | "paused" | "missed";
 
 export type Settled<T> = { readonly ran: true; readonly result: T } | { readonly ran: false; readonly reason: NotRun };
 
+/**
+ * The work of a claimed occurrence. Its leadership is the claim, and is over as soon as the schedule's is. The schedule's own is for
+ * a fence: it changes with each occurrence and each attempt.
+ */
+type ScheduledTask<T> = (leadership: OccurrenceLeadership, schedule: Leadership) => Promise<T> | T;
+
 /** @throws {ConfigurationError} {UnsupportedError} for a policy that cannot work with this store. */
 export function checkOverlap(overlap: unknown, store: LeaseStore, whose: string): void {
   if (overlap === undefined) return;
@@ -65,10 +72,9 @@ export function checkOverlap(overlap: unknown, store: LeaseStore, whose: string)
 export async function runByOverlap<T>(
   options: OverlapOptions,
   claim: OccurrenceLeadership,
-  task: (leadership: Pick<Leadership, "signal" | "ended">) => Promise<T> | T,
+  task: ScheduledTask<T>,
 ): Promise<Settled<T>> {
   const turn = new ScheduleTurn(options, claim);
-  const { signal } = claim;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(turn.renewIntervalMs, FIRST_WAIT_MS))) {
       const decided = await turn.take(task).catch((error: unknown) => {
@@ -77,7 +83,7 @@ export async function runByOverlap<T>(
         throw error;
       });
       if (decided) return decided;
-      await sleep(options.clock, waitMs, signal);
+      await pauseAlive(options.clock, waitMs, claim);
       const { latest } = options;
       if (latest && options.clock.wallMs() > latest.wallMs) return { ran: false, reason: "missed" };
     }
@@ -90,15 +96,22 @@ export async function runByOverlap<T>(
 class ScheduleTurn {
   readonly #options: OverlapOptions;
   readonly #claim: OccurrenceLeadership;
+  readonly #candidateId: string;
   readonly #elector: Elector;
   #buffered: AsyncDisposable | undefined;
   /** The term that was asked to end. */
   #cancelledTerm: number | undefined;
+  /** The request to it. */
+  #transfer: AbortController | undefined;
   hasBegun = false;
 
   constructor(options: OverlapOptions, claim: OccurrenceLeadership) {
     this.#options = options;
     this.#claim = claim;
+    const { candidateId } = claim;
+    // A transfer names its successor, and hosts may share a label. A name has 255 bytes at most.
+    const unique = [...candidateId].slice(0, 60).join("") + `-${options.clock.randomUuid().slice(0, 8)}`;
+    this.#candidateId = options.overlap === "cancelOther" ? unique : candidateId;
     this.#elector = this.#candidate(options.store, options.election);
   }
 
@@ -107,14 +120,15 @@ class ScheduleTurn {
   }
 
   /** Runs the task if the schedule is free. Returns `undefined` if the occurrence has to wait. */
-  async take<T>(task: (leadership: Pick<Leadership, "signal" | "ended">) => Promise<T> | T): Promise<Settled<T> | undefined> {
+  async take<T>(task: ScheduledTask<T>): Promise<Settled<T> | undefined> {
     const held = await this.#elector.tryCampaign({ signal: this.#claim.signal });
     if (!held) return await this.#decide(this.#elector.leader);
     this.hasBegun = true;
     await using leadership = held;
     await this.leaveBuffer();
+    this.#claim.checkpoint();
     try {
-      return { ran: true, result: await task(leadership) };
+      return { ran: true, result: await task(both(this.#claim, leadership), leadership) };
     } catch (error) {
       const { reason } = leadership.signal as { readonly reason: unknown };
       const isCancelled = reason instanceof LeadershipEndedError && reason.reason === "transferred";
@@ -138,7 +152,7 @@ class ScheduleTurn {
     // The names of a schedule's occurrences sort by time.
     const isEarlier = other.value === undefined || other.value < this.#claim.election;
     if (overlap !== "cancelOther" || !isEarlier) return { ran: false, reason: "overlap" };
-    this.#cancel(other.term);
+    this.#cancel(other);
     return undefined;
   }
 
@@ -158,17 +172,48 @@ class ScheduleTurn {
     return this.#buffered !== undefined || other === undefined || other.value === this.#claim.election;
   }
 
-  /** Asks the other occurrence to end, once for each of its terms, and again if that fails. */
-  #cancel(term: number): void {
+  /**
+   * Asks the other occurrence to end, once for each of its terms, and again if that fails. Once the other's record shows the request,
+   * this does not let the transfer read on: the elector reads anyway.
+   */
+  #cancel({ term, state }: Leader): void {
+    if (state === "ending") return this.#transfer?.abort();
     if (this.#cancelledTerm === term) return;
     this.#cancelledTerm = term;
     const { store, election } = this.#options;
-    const { signal } = this.#claim;
-    store.transfer(election, this.#elector.candidateId, { ifTerm: term, signal }).catch(() => (this.#cancelledTerm = undefined));
+    const transfer = new AbortController();
+    this.#transfer = transfer;
+    const signal = AbortSignal.any([this.#claim.signal, transfer.signal]);
+    const hasFailed = (): void => {
+      if (!transfer.signal.aborted) this.#cancelledTerm = undefined;
+    };
+    store.transfer(election, this.#elector.candidateId, { ifTerm: term, signal }).catch(hasFailed);
   }
 
   #candidate(store: LeaseStore, election: string): Elector {
     const { clock, leaseDurationMs, drainTimeoutMs, logger } = this.#options;
-    return new Elector({ store, election, value: this.#claim.election, clock, leaseDurationMs, drainTimeoutMs, logger });
+    const { election: value } = this.#claim;
+    const candidateId = this.#candidateId;
+    return new Elector({ store, election, candidateId, value, clock, leaseDurationMs, drainTimeoutMs, logger });
   }
+}
+
+/** Returns the claim of an occurrence that is valid only while the host also leads the schedule. */
+function both(claim: OccurrenceLeadership, schedule: Leadership): OccurrenceLeadership {
+  return {
+    ...claim,
+    signal: schedule.signal,
+    ended: schedule.ended,
+    isValid: () => schedule.isValid() && claim.isValid(),
+    remainingMs: () => Math.min(schedule.remainingMs(), claim.remainingMs()),
+    assertValid: () => {
+      schedule.assertValid();
+      claim.assertValid();
+    },
+    renew: async () => {
+      schedule.assertValid();
+      await claim.renew();
+      schedule.assertValid();
+    },
+  };
 }

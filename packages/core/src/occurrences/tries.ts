@@ -11,8 +11,10 @@ import type { Overlap } from "./overlap.ts";
 export interface FailureOptions {
   /**
    * The number of times that the task of an occurrence is tried, from 1 to 100. The claim is kept between two tries. After the last
-   * one the occurrence has failed: the call rejects with the task's error, and no host tries it again. A claimant that died counts as
-   * one try. Without this option an occurrence is open after an error. Each host that waits or comes later then tries it once.
+   * one the occurrence has failed: the call rejects with the task's error, and no host tries it again. A claim that ended before
+   * counts as one try: its host died, or its signal aborted, perhaps before the task had begun. So that such claims do not use up all
+   * tries, each claim has two at least, unless `tries` is 1. Without this option an occurrence is open after an error. Each host that
+   * waits or comes later then tries it once.
    * @defaultValue none
    */
   readonly tries?: number | undefined;
@@ -65,7 +67,8 @@ export function checkFailureOptions(
 }
 
 /**
- * Runs a task until it returns, at most `tries` times. An error after the signal has aborted is no failure of the task.
+ * Runs a task until it returns, at most `tries` times. Each earlier claim counts as one of them, but the task is tried twice at
+ * least if `tries` is not 1. An error after the signal has aborted is no failure of the task.
  * @throws the task's error if `tries` is not given, or the signal has aborted; the signal's reason if it aborts during a wait.
  */
 export async function runWithTries<T>(
@@ -79,14 +82,25 @@ export async function runWithTries<T>(
       return { result: await task() };
     } catch (error) {
       if (tries === undefined || leadership.signal.aborted) throw error;
-      if (leadership.term + failed >= tries) return { failure: error };
+      // Earlier claims may have ended before their task began, and nothing records that.
+      const isTriedAgain = failed > 0 || tries === 1;
+      if (isTriedAgain && leadership.term + failed >= tries) return { failure: error };
     }
-    const waitMs = Math.min(backoffMs * 2 ** failed, MAX_BACKOFF_MS);
-    for (let leftMs = waitMs; leftMs > 0; leftMs -= CHECKPOINT_MS) {
-      leadership.checkpoint();
-      await sleep(clock, Math.min(leftMs, CHECKPOINT_MS), leadership.signal);
-    }
+    await pauseAlive(clock, Math.min(backoffMs * 2 ** failed, MAX_BACKOFF_MS), leadership);
   }
+}
+
+/** Waits as `sleep` does, and is no stall. @throws the signal's reason if it aborts. */
+export async function pauseAlive(
+  clock: Clock,
+  waitMs: number,
+  leadership: Pick<Leadership, "signal" | "checkpoint">,
+): Promise<void> {
+  for (let leftMs = waitMs; leftMs > 0; leftMs -= CHECKPOINT_MS) {
+    leadership.checkpoint();
+    await sleep(clock, Math.min(leftMs, CHECKPOINT_MS), leadership.signal);
+  }
+  leadership.checkpoint();
 }
 
 /** A failed occurrence, and its schedule's election. */
