@@ -198,7 +198,8 @@ export class VoterState {
         memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
         memory.barredUntilMs = nowMs;
       }
-      if (transfer) this.#keepTransfer(election, term, transfer, false, nowMs);
+      // The leader may know only of an order that a later one has replaced here.
+      if (transfer && !this.#ballotOf(election, term)?.transfer) this.#keepTransfer(election, term, transfer, false, nowMs);
     }
     if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
       // If no LEAD of this term has arrived, this voter's vote tells the candidate.
