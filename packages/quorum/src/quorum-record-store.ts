@@ -23,8 +23,8 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
-import type { Proposal } from "./member-state.ts";
-import { Member } from "./member.ts";
+import { NOTHING, type MemberState, type Proposal } from "./member-state.ts";
+import { Member, type MemberLimits } from "./member.ts";
 import type { Chosen } from "./chosen.ts";
 import { callLimits, ROUND_TRIPS } from "./call-limits.ts";
 import { gather } from "./gather.ts";
@@ -39,6 +39,12 @@ export interface MemberCallOptions {
   readonly signal?: AbortSignal | undefined;
   /** @defaultValue 5_000 for `seal`, 30_000 for `heal` */
   readonly timeoutMs?: number | undefined;
+}
+
+/** The names that a member has listed, and its state of an election that is not among them. */
+interface MemberNames {
+  readonly names: readonly string[];
+  readonly state: MemberState;
 }
 
 /** The default time of `heal()`: it makes many requests in a row, to members that may be slow. */
@@ -88,8 +94,8 @@ export class QuorumRecordStore implements RecordStore {
   }
 
   /**
-   * Lists the names that a majority of the members has, merged, and then reads each election. A record that was stored is on a
-   * majority, so every majority has its name. All names are in memory meanwhile.
+   * Merges the names that a majority of the members has, and then reads each election. A record that was stored is on a majority,
+   * so every majority has its name. All names are in memory meanwhile.
    */
   async *#list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
     const names = await request(async (limits) => await this.#names(prefix, pageSize, limits));
@@ -104,18 +110,28 @@ export class QuorumRecordStore implements RecordStore {
     }
   }
 
+  /** @throws {StoreError} if the members that have listed and count are no majority. The others add names as well. */
   async #names(prefix: string, pageSize: number, limits: RecordRequestOptions): Promise<ReadonlySet<string>> {
     const { signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = limits;
     const majority = Math.floor(this.#members.length / 2) + 1;
+    const call = callLimits(this.#clock, signal, timeoutMs);
+    await this.#membership.load(call);
+    const leftMs = call.untilMs - this.#clock.monotonicMs();
+    const votes = (answers: ReadonlyMap<string, MemberNames>): number =>
+      this.#membership.counting(new Map([...answers].map(([name, { state }]) => [name, state]))).size;
     const requests = new Map(
-      this.#members.map((member) => [member.name, member.names(prefix, pageSize, { signal, timeoutMs })] as const),
+      this.#members.map(
+        (member) => [member.name, this.#namesOf(member, prefix, pageSize, { signal, timeoutMs: leftMs })] as const,
+      ),
     );
-    const { answers, failures } = await gather(this.#clock, requests, timeoutMs, ({ size }) => size >= majority);
-    if (answers.size < majority) {
+    const { answers, failures } = await gather(this.#clock, requests, leftMs, (some) => votes(some) >= majority);
+    await this.#membership.follow(Math.max(0, ...[...answers.values()].map(({ state }) => state.roster)), call);
+    const count = votes(answers);
+    if (count < majority) {
       const [cause] = failures.values();
       throw new StoreError(
         "STORE_UNAVAILABLE",
-        `quorum: ${answers.size} of ${requests.size} members have listed; ${majority} must.`,
+        `quorum: ${count} of ${requests.size} members have listed and count; ${majority} must.`,
         {
           store: this.name,
           operation: "list",
@@ -125,7 +141,13 @@ export class QuorumRecordStore implements RecordStore {
         },
       );
     }
-    return new Set([...answers.values()].flat().filter((name) => name !== ROSTER && name !== MARKER));
+    return new Set([...answers.values()].flatMap(({ names }) => names).filter((name) => name !== ROSTER && name !== MARKER));
+  }
+
+  /** Lists a member, and then identifies its store: if it was emptied before the list, it has lost its marker by then. */
+  async #namesOf(member: Member, prefix: string, pageSize: number, limits: MemberLimits): Promise<MemberNames> {
+    const names = await member.names(prefix, pageSize, limits);
+    return { names, state: await this.#membership.meet(member.name, Promise.resolve(NOTHING), limits) };
   }
 
   /** Returns each member and whether it counts, as far as this process knows. */

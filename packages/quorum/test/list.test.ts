@@ -25,13 +25,24 @@ describe("a list on a quorum", () => {
   }
 
   /** Returns a member whose requests fail. */
-  function down({ name, capabilities }: RecordStore, lists: boolean = true): RecordStore {
-    const fail = (): Promise<never> => Promise.reject(new Error("it is down"));
+  function down(records: RecordStore, lists: boolean = true): RecordStore {
+    const { name, capabilities } = records;
+    const none = { name, capabilities, get: fail, put: fail };
+    return lists ? { ...withoutLists(records), ...none } : none;
+  }
+
+  /** Returns a member that answers, and whose lists fail. */
+  function withoutLists(records: RecordStore): RecordStore {
+    const { name, capabilities } = records;
     // oxlint-disable-next-line eslint/require-yield -- it fails before
-    const failing = async function* (): AsyncGenerator<never> {
+    const list = async function* (): AsyncGenerator<never> {
       await fail();
     };
-    return { name, capabilities, get: fail, put: fail, ...(lists ? { list: failing } : {}) };
+    return { name, capabilities, get: records.get.bind(records), put: records.put.bind(records), list };
+  }
+
+  function fail(): Promise<never> {
+    return Promise.reject(new Error("it is down"));
   }
 
   test("has each election once, without the quorum's own records, while one member is down", async () => {
@@ -41,12 +52,29 @@ describe("a list on a quorum", () => {
   });
 
   test("fails without a majority", async () => {
-    members.a = down(members.a);
-    members.b = down(members.b);
+    members.a = withoutLists(members.a);
+    members.b = withoutLists(members.b);
     await expect(listed()).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
-      message: "quorum: 1 of 3 members have listed; 2 must.",
+      message: "quorum: 1 of 3 members have listed and count; 2 must.",
     });
+  });
+
+  test("does not count a member whose store was emptied: it may lack an election that is led", async () => {
+    await clock.runUntil(quorum().acquire({ ...REQUEST, election: "other" }), 60_000);
+    const { a, c } = members;
+    members.c = down(c);
+    const leader = quorum();
+    const outcome = await clock.runUntil(leader.acquire({ ...REQUEST, election: "one" }), 60_000);
+    if (!outcome.acquired) expect.fail("It was not acquired.");
+    await clock.runUntil(leader.renew(outcome.lease, { timeoutMs: 1_000 }), 60_000);
+    members = { a: withoutLists(a), b: new MemoryLeaseStore({ clock }).records, c };
+    await expect(listed()).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: "quorum: 1 of 3 members have listed and count; 2 must.",
+    });
+    members.a = a;
+    expect((await listed()).map(({ election }) => election).toSorted()).toEqual(["one", "other"]);
   });
 
   test("is refused at once where a member cannot list", () => {
