@@ -34,7 +34,7 @@ export async function* listElections(
   }
 }
 
-/** Reports whether a server has told its state. The state of one that has lost its file may lack an election. */
+/** Reports whether a server has told its state. The state of one that takes no part may lack an election. */
 function hasState(answer: VoterReply): answer is StateReply {
-  return answer.kind === "TELL" && !answer.forgot;
+  return answer.kind === "TELL" && !answer.forgot && answer.takesPart !== false;
 }
