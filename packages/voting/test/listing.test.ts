@@ -35,3 +35,12 @@ test("a server that takes no part yet does not count: it may lack an election th
   cluster.away.clear();
   expect((await listed(cluster, "c")).map(({ election }) => election).toSorted()).toEqual(["e", "other"]);
 });
+
+test("an election that nobody has led since all servers were started again is unknown, with its last term", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const { term } = await won(cluster, "a", "e");
+  await Promise.all(cluster.names.map((name) => cluster.server(name).close()));
+  await cluster.start();
+  expect(await listed(cluster, "b")).toEqual([{ election: "e", state: "unknown", term }]);
+});
