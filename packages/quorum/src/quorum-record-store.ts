@@ -23,8 +23,9 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
-import { NOTHING, type MemberState, type Proposal } from "./member-state.ts";
-import { Member, type MemberLimits } from "./member.ts";
+import { MemberList } from "./member-list.ts";
+import type { MemberState, Proposal } from "./member-state.ts";
+import { Member } from "./member.ts";
 import type { Chosen } from "./chosen.ts";
 import { callLimits, ROUND_TRIPS } from "./call-limits.ts";
 import { gather } from "./gather.ts";
@@ -39,12 +40,6 @@ export interface MemberCallOptions {
   readonly signal?: AbortSignal | undefined;
   /** @defaultValue 5_000 for `seal`, 30_000 for `heal` */
   readonly timeoutMs?: number | undefined;
-}
-
-/** The names that a member has listed, and its state of an election that is not among them. */
-interface MemberNames {
-  readonly names: readonly string[];
-  readonly state: MemberState;
 }
 
 /** The default time of `heal()`: it makes many requests in a row, to members that may be slow. */
@@ -97,9 +92,9 @@ export class QuorumRecordStore implements RecordStore {
    * Merges the names that a majority of the members has, and then reads each election. A record that was stored is on a majority,
    * so every majority has its name. All names are in memory meanwhile.
    */
-  async *#list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
-    const names = await request(async (limits) => await this.#names(prefix, pageSize, limits));
-    for (const election of names) {
+  async *#list(prefix: string, options: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    const { request } = options;
+    for (const election of await this.#names(prefix, options)) {
       try {
         const stored = await request(async (limits) => await this.get(election, { ...limits, consistent: false }));
         if (stored) yield { election, stored };
@@ -110,44 +105,51 @@ export class QuorumRecordStore implements RecordStore {
     }
   }
 
-  /** @throws {StoreError} if the members that have listed and count are no majority. The others add names as well. */
-  async #names(prefix: string, pageSize: number, limits: RecordRequestOptions): Promise<ReadonlySet<string>> {
-    const { signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = limits;
-    const majority = Math.floor(this.#members.length / 2) + 1;
-    const call = callLimits(this.#clock, signal, timeoutMs);
-    await this.#membership.load(call);
-    const leftMs = call.untilMs - this.#clock.monotonicMs();
-    const votes = (answers: ReadonlyMap<string, MemberNames>): number =>
-      this.#membership.counting(new Map([...answers].map(([name, { state }]) => [name, state]))).size;
-    const requests = new Map(
-      this.#members.map(
-        (member) => [member.name, this.#namesOf(member, prefix, pageSize, { signal, timeoutMs: leftMs })] as const,
-      ),
+  /** Gets the names in rounds: one request gets the next page of each member. */
+  async #names(prefix: string, { pageSize, request }: ListRecordsOptions): Promise<ReadonlySet<string>> {
+    const lists = new Map(
+      this.#members.map((member) => [member.name, new MemberList(member, this.#membership, prefix, pageSize)] as const),
     );
-    const { answers, failures } = await gather(this.#clock, requests, leftMs, (some) => votes(some) >= majority);
-    await this.#membership.follow(Math.max(0, ...[...answers.values()].map(({ state }) => state.roster)), call);
-    const count = votes(answers);
-    if (count < majority) {
-      const [cause] = failures.values();
-      throw new StoreError(
-        "STORE_UNAVAILABLE",
-        `quorum: ${count} of ${requests.size} members have listed and count; ${majority} must.`,
-        {
-          store: this.name,
-          operation: "list",
-          election: prefix,
-          mayHaveBeenApplied: false,
-          cause,
-        },
-      );
+    try {
+      while (!(await request((limits) => this.#nextPages(prefix, lists, limits))));
+    } finally {
+      for (const list of lists.values()) list.end();
     }
-    return new Set([...answers.values()].flatMap(({ names }) => names).filter((name) => name !== ROSTER && name !== MARKER));
+    return new Set([...lists.values()].flatMap(({ names }) => names).filter((name) => name !== ROSTER && name !== MARKER));
   }
 
-  /** Lists a member, and then identifies its store: if it was emptied before the list, it has lost its marker by then. */
-  async #namesOf(member: Member, prefix: string, pageSize: number, limits: MemberLimits): Promise<MemberNames> {
-    const names = await member.names(prefix, pageSize, limits);
-    return { names, state: await this.#membership.meet(member.name, Promise.resolve(NOTHING), limits) };
+  /**
+   * Returns whether a majority of members that count has listed all. The others add names as well.
+   * @throws {StoreError} if no majority can do so any more.
+   */
+  async #nextPages(
+    prefix: string,
+    lists: ReadonlyMap<string, MemberList>,
+    { signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS }: RecordRequestOptions,
+  ): Promise<boolean> {
+    const majority = Math.floor(lists.size / 2) + 1;
+    const limits = callLimits(this.#clock, signal, timeoutMs);
+    await this.#membership.load(limits);
+    const leftMs = limits.untilMs - this.#clock.monotonicMs();
+    const whole = (): ReadonlyMap<string, MemberState> =>
+      new Map([...lists].flatMap(([name, { state }]) => (state ? [[name, state]] : [])));
+    const votes = (): number => this.#membership.counting(whole()).size;
+    const open = [...lists].filter(([, { isOver }]) => !isOver);
+    const requests = new Map(open.map(([name, list]) => [name, list.next(leftMs)]));
+    await gather(this.#clock, requests, leftMs, (answers) => {
+      const going = [...answers.keys()].filter((name) => !lists.get(name)?.state).length;
+      return votes() + going >= majority;
+    });
+    await this.#membership.follow(Math.max(0, ...[...whole().values()].map(({ roster }) => roster)), limits);
+    const count = votes();
+    if (count >= majority) return true;
+    if (count + [...lists.values()].filter(({ isOver }) => !isOver).length >= majority) return false;
+    const cause = [...lists.values()].find(({ failure }) => failure)?.failure?.cause;
+    throw new StoreError(
+      "STORE_UNAVAILABLE",
+      `quorum: ${count} of ${lists.size} members have listed and count; ${majority} must.`,
+      { store: this.name, operation: "list", election: prefix, mayHaveBeenApplied: false, cause },
+    );
   }
 
   /** Returns each member and whether it counts, as far as this process knows. */

@@ -1,5 +1,5 @@
 import { MemoryLeaseStore, type ListedElection } from "@leasehold/core";
-import type { RecordStore } from "@leasehold/core/provider";
+import { sleep, type ListedRecord, type ListRecordsOptions, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { QuorumLeaseStore } from "@leasehold/quorum";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -75,6 +75,32 @@ describe("a list on a quorum", () => {
     });
     members.a = a;
     expect((await listed()).map(({ election }) => election).toSorted()).toEqual(["one", "other"]);
+  });
+
+  test("has a request's time for each page, and ends all pages with the list", async () => {
+    await clock.runUntil(quorum().acquire({ ...REQUEST, election: "e0" }), 60_000);
+    const ended: string[] = [];
+    const paged = (name: string, records: RecordStore, pageMs: number): RecordStore => {
+      const { capabilities } = records;
+      const send = (): Promise<void> => sleep(clock, pageMs);
+      const list = async function* (_: string, { request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+        try {
+          for (let page = 0; page < 50; page += 1) {
+            await request(send);
+            yield { election: `e${page}`, stored: { data: undefined, version: "" } };
+          }
+        } finally {
+          ended.push(name);
+        }
+      };
+      return { name, capabilities, get: records.get.bind(records), put: records.put.bind(records), list };
+    };
+    const { a, b, c } = members;
+    members = { a: paged("a", a, 120), b: paged("b", b, 120), c: paged("c", c, 100_000) };
+    expect((await listed()).map(({ election }) => election)).toEqual(["e0"]);
+    await clock.advance(1);
+    expect(ended.toSorted()).toEqual(["a", "b", "c"]);
+    expect(clock.pendingTimers).toBe(1);
   });
 
   test("is refused at once where a member cannot list", () => {
