@@ -72,18 +72,20 @@ export class Member {
     return kept;
   }
 
-  /** Returns the names of the member's records that begin with `prefix`. Its store must be able to list. */
-  async names(prefix: string, pageSize: number, { timeoutMs, signal }: MemberLimits): Promise<readonly string[]> {
+  /**
+   * Yields the names of the member's records that begin with `prefix`. Its store must be able to list.
+   * @param turn resolves with the limits of the next request, once it may be sent.
+   */
+  async *names(prefix: string, pageSize: number, turn: () => Promise<MemberLimits>): AsyncGenerator<string> {
     const store = this.#place.place;
     const request: ListRecordsOptions["request"] = async (send) => {
+      const { timeoutMs, signal } = await turn();
       const options = { clock: this.#clock, store, election: prefix, operation: "list", writes: false, timeoutMs, signal };
-      return await sendRequest(options, (abandoned) => this.#named(() => send({ signal: abandoned, timeoutMs })));
+      return await this.#watched(signal, () =>
+        sendRequest(options, (abandoned) => this.#named(() => send({ signal: abandoned, timeoutMs }))),
+      );
     };
-    const names: string[] = [];
-    await this.#watched(signal, async () => {
-      for await (const { election } of this.records.list?.(prefix, { pageSize, request }) ?? []) names.push(election);
-    });
-    return names;
+    for await (const { election } of this.records.list?.(prefix, { pageSize, request }) ?? []) yield election;
   }
 
   /**

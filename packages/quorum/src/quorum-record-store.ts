@@ -23,7 +23,8 @@ import {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
-import type { Proposal } from "./member-state.ts";
+import { MemberList } from "./member-list.ts";
+import type { MemberState, Proposal } from "./member-state.ts";
 import { Member } from "./member.ts";
 import type { Chosen } from "./chosen.ts";
 import { callLimits, ROUND_TRIPS } from "./call-limits.ts";
@@ -88,12 +89,12 @@ export class QuorumRecordStore implements RecordStore {
   }
 
   /**
-   * Lists the names that a majority of the members has, merged, and then reads each election. A record that was stored is on a
-   * majority, so every majority has its name. All names are in memory meanwhile.
+   * Merges the names that a majority of the members has, and then reads each election. A record that was stored is on a majority,
+   * so every majority has its name. All names are in memory meanwhile.
    */
-  async *#list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
-    const names = await request(async (limits) => await this.#names(prefix, pageSize, limits));
-    for (const election of names) {
+  async *#list(prefix: string, options: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    const { request } = options;
+    for (const election of await this.#names(prefix, options)) {
       try {
         const stored = await request(async (limits) => await this.get(election, { ...limits, consistent: false }));
         if (stored) yield { election, stored };
@@ -104,28 +105,51 @@ export class QuorumRecordStore implements RecordStore {
     }
   }
 
-  async #names(prefix: string, pageSize: number, limits: RecordRequestOptions): Promise<ReadonlySet<string>> {
-    const { signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = limits;
-    const majority = Math.floor(this.#members.length / 2) + 1;
-    const requests = new Map(
-      this.#members.map((member) => [member.name, member.names(prefix, pageSize, { signal, timeoutMs })] as const),
+  /** Gets the names in rounds: one request gets the next page of each member. */
+  async #names(prefix: string, { pageSize, request }: ListRecordsOptions): Promise<ReadonlySet<string>> {
+    const lists = new Map(
+      this.#members.map((member) => [member.name, new MemberList(member, this.#membership, prefix, pageSize)] as const),
     );
-    const { answers, failures } = await gather(this.#clock, requests, timeoutMs, ({ size }) => size >= majority);
-    if (answers.size < majority) {
-      const [cause] = failures.values();
-      throw new StoreError(
-        "STORE_UNAVAILABLE",
-        `quorum: ${answers.size} of ${requests.size} members have listed; ${majority} must.`,
-        {
-          store: this.name,
-          operation: "list",
-          election: prefix,
-          mayHaveBeenApplied: false,
-          cause,
-        },
-      );
+    try {
+      while (!(await request((limits) => this.#nextPages(prefix, lists, limits))));
+    } finally {
+      for (const list of lists.values()) list.end();
     }
-    return new Set([...answers.values()].flat().filter((name) => name !== ROSTER && name !== MARKER));
+    return new Set([...lists.values()].flatMap(({ names }) => names).filter((name) => name !== ROSTER && name !== MARKER));
+  }
+
+  /**
+   * Returns whether a majority of members that count has listed all. The others add names as well.
+   * @throws {StoreError} if no majority can do so any more.
+   */
+  async #nextPages(
+    prefix: string,
+    lists: ReadonlyMap<string, MemberList>,
+    { signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS }: RecordRequestOptions,
+  ): Promise<boolean> {
+    const majority = Math.floor(lists.size / 2) + 1;
+    const limits = callLimits(this.#clock, signal, timeoutMs);
+    await this.#membership.load(limits);
+    const leftMs = limits.untilMs - this.#clock.monotonicMs();
+    const whole = (): ReadonlyMap<string, MemberState> =>
+      new Map([...lists].flatMap(([name, { state }]) => (state ? [[name, state]] : [])));
+    const votes = (): number => this.#membership.counting(whole()).size;
+    const open = [...lists].filter(([, { isOver }]) => !isOver);
+    const requests = new Map(open.map(([name, list]) => [name, list.next(leftMs)]));
+    await gather(this.#clock, requests, leftMs, (answers) => {
+      const going = [...answers.keys()].filter((name) => !lists.get(name)?.state).length;
+      return votes() + going >= majority;
+    });
+    await this.#membership.follow(Math.max(0, ...[...whole().values()].map(({ roster }) => roster)), limits);
+    const count = votes();
+    if (count >= majority) return true;
+    if (count + [...lists.values()].filter(({ isOver }) => !isOver).length >= majority) return false;
+    const cause = [...lists.values()].find(({ failure }) => failure)?.failure?.cause;
+    throw new StoreError(
+      "STORE_UNAVAILABLE",
+      `quorum: ${count} of ${lists.size} members have listed and count; ${majority} must.`,
+      { store: this.name, operation: "list", election: prefix, mayHaveBeenApplied: false, cause },
+    );
   }
 
   /** Returns each member and whether it counts, as far as this process knows. */

@@ -107,6 +107,7 @@ const SIGHTED: ShapeOf<LeaderReply> = { sign: optional(isSign), absent: arePeers
 const PONG: ShapeOf<Pong> = { takesPart: isFlag, syncMs: isNumber, absent: arePeers };
 const TOLD: ShapeOf<StateReply> = {
   forgot: isFlag,
+  takesPart: optional(isFlag),
   isFresh: isFlag,
   floor: isCount,
   clockFloor: isCount,

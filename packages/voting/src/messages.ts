@@ -146,6 +146,8 @@ export interface StateReply {
   readonly kind: "TELL";
   /** The server has not begun: it is new, or it has lost its state. */
   readonly forgot: boolean;
+  /** The server votes and acknowledges. One that does not may know less than it has acknowledged. An older version does not say it. */
+  readonly takesPart?: boolean | undefined;
   /** The server has begun, and has neither voted nor accepted a LEAD since. */
   readonly isFresh: boolean;
   readonly floor: number;

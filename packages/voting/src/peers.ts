@@ -23,6 +23,8 @@ export class Peers {
 
   /** Records an answer of a server, or that it gave none. */
   heard(name: string, answer: VoterReply | undefined): void {
+    // A server answers TELL whether it takes part or not.
+    if (answer?.kind === "TELL") return;
     const takesPart = answer?.kind === "PING" ? answer.takesPart : answer !== undefined && answer.kind !== "SILENT";
     const why = takesPart ? undefined : answer ? TAKES_NO_PART : "it does not answer.";
     const known = this.#peers.get(name);

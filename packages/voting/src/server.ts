@@ -197,7 +197,8 @@ export class Server {
   }
 
   #report(): StateReply {
-    return stateReplyOf(this.#ballots.kept, this.#recovery.forgot, this.#ballots.longestLeaseMs(this.clock.monotonicMs()));
+    const flags = { forgot: this.#recovery.forgot, takesPart: this.takesPart };
+    return stateReplyOf(this.#ballots.kept, flags, this.#ballots.longestLeaseMs(this.clock.monotonicMs()));
   }
 
   async #judge(request: ElectionRequest, from: string): Promise<VoterReply> {

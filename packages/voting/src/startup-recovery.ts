@@ -196,10 +196,14 @@ export class StartupRecovery {
 }
 
 /** The state that a server reports to another one. */
-export function stateReplyOf(kept: StoredVoterState, forgot: boolean, longestLeaseMs: number): StateReply {
+export function stateReplyOf(
+  kept: StoredVoterState,
+  flags: Pick<StateReply, "forgot" | "takesPart">,
+  longestLeaseMs: number,
+): StateReply {
   const { elections, ...floors } = kept;
   const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
-  return { kind: "TELL", forgot, ...floors, terms, longestLeaseMs };
+  return { kind: "TELL", ...flags, ...floors, terms, longestLeaseMs };
 }
 
 function termIn(terms: StateReply["terms"], election: string): number | undefined {

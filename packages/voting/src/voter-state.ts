@@ -190,15 +190,18 @@ export class VoterState {
     if (term >= this.termOf(election)) {
       if (!heard?.released) {
         const ballot = this.#ballotOf(election, term);
-        // The hold takes the place of the lease on the disk. So after a start, this voter waits for the hold only.
-        if (ballot?.leaseDurationMs !== holdMs) {
-          this.#keep(election, { ...(ballot ?? { term, votedFor: null }), leaseDurationMs: holdMs }, nowMs);
+        // The hold takes the place of the lease on the disk. So after a start, this voter waits for the hold only. An earlier
+        // immediate break has lifted the lease, and does not lift the hold.
+        if (ballot?.leaseDurationMs !== holdMs || ballot.broken?.immediate) {
+          const broken = ballot?.broken && { ...ballot.broken, immediate: false };
+          this.#keep(election, { ...(ballot ?? { term, votedFor: null }), leaseDurationMs: holdMs, broken }, nowMs);
         }
         const memory = this.#memory(election);
         memory.holdUntilMs = Math.max(memory.holdUntilMs, nowMs + holdMs);
         memory.barredUntilMs = nowMs;
       }
-      if (transfer) this.#keepTransfer(election, term, transfer, false, nowMs);
+      // The leader may know only of an order that a later one has replaced here.
+      if (transfer && !this.#ballotOf(election, term)?.transfer) this.#keepTransfer(election, term, transfer, false, nowMs);
     }
     if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
       // If no LEAD of this term has arrived, this voter's vote tells the candidate.

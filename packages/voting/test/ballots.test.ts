@@ -112,6 +112,19 @@ describe("a RELEASE", () => {
     expect(ballots.waitMs("e", 1_000)).toBe(2_010);
     expect(again(ballots, 1_000).waitMs("e", 1_000)).toBe(3_000);
   });
+
+  test.each([LEASE, 3_000])("of a term that was broken at once blocks for its hold of %i ms, also after a start", (holdMs) => {
+    const ballots = new VoterState(EMPTY, 0);
+    ballots.lead(lead(1, 1), "a", 0);
+    ballots.break(breakOf(1, true), 5);
+    ballots.release(release(1, 1, holdMs), "a", 10);
+    expect(ballots.waitMs("e", 10)).toBe(holdMs);
+    const restarted = again(ballots, 10);
+    expect(restarted.waitMs("e", 10)).toBe(holdMs);
+    expect(restarted.lead(lead(1, 2), "a", 10)).toMatchObject({ taken: false, broken: { reason: "why not" } });
+    restarted.break(breakOf(1, true, 2), 20);
+    expect(restarted.waitMs("e", 20)).toBe(0);
+  });
 });
 
 test("a released lease does not block after a start, and counts for others no longer than the next one may be valid", () => {

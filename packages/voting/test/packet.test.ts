@@ -46,6 +46,7 @@ const OF_ANSWERS: Optional = {
   RELEASE: { broken: BROKEN },
   VOTE: { sign: { ...SIGN, value: "v", broken: BROKEN, transfer: { ...TRANSFER, leftMs: 0.5 } } },
   READ: { sign: SIGN },
+  TELL: { takesPart: true },
 };
 
 /** Undefined also if the only message of the packet is dropped. */

@@ -161,6 +161,15 @@ test("a RELEASE carries the order to a voter without it: the time counts from th
   expect(voted.elect(elect(6, "y", true, "other"), LEASE).granted).toBe(true);
 });
 
+test("a RELEASE with another order does not replace the order that the voter has", () => {
+  const { kind: _, election: __, term: ___, afterBreak: ____, ...older } = transfer(4, "older");
+  const ballots = led();
+  ballots.transfer(transfer(4, "named"), 50);
+  ballots.release({ ...release(4, 1), transfer: older }, "a", 100);
+  expect(votesFor(ballots, 100, "named", "older")).toEqual([true, false]);
+  expect(votesFor(again(ballots, 200), 200 + LEASE, "named", "older")).toEqual([true, false]);
+});
+
 test("a hold blocks the named candidate too, and the time counts from its end", () => {
   const ballots = led();
   ballots.release(release(4, 1, 3_000), "a", 0);

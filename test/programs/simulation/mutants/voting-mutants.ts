@@ -121,8 +121,8 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     patches: [
       {
         file: BALLOTS,
-        find: "(ballot ?? { term, votedFor: null }), leaseDurationMs: holdMs }",
-        replace: "(ballot ?? { term, votedFor: null }), leaseDurationMs: 0 }",
+        find: "(ballot ?? { term, votedFor: null }), leaseDurationMs: holdMs, broken }",
+        replace: "(ballot ?? { term, votedFor: null }), leaseDurationMs: 0, broken }",
       },
     ],
   },
