@@ -2,7 +2,7 @@
  * How comments and Markdown are written, as far as a program can judge it: CONTRIBUTING.md, "Plain language", has the rules.
  * `BUDGET` is what is left of what was there before the rules; it may only fall.
  */
-export const BUDGET: Readonly<Record<Fault["rule"], number>> = { begins: 5, long: 11, coined: 0 };
+export const BUDGET: Readonly<Record<Fault["rule"], number>> = { begins: 2, long: 10, coined: 0 };
 
 /** One place that breaks a rule. `begins`: by its first word. `long`: more than 25 words. `coined`: a word of our own. */
 export interface Fault {

@@ -49,17 +49,19 @@ async function watchList(
   const stopped = environment.untilStopped();
   const tell = teller(environment);
   let before = new Map<string, string>();
-  let isFirst = true;
+  let hasListed = false;
   for (; !stopped.aborted; await sleep(clock, WATCH_PERIOD_MS, stopped).catch(() => undefined)) {
-    const found = await listedElections(store, prefix, stopped).catch((error: unknown) => {
-      if (stopped.aborted) return undefined;
+    let found: readonly ListedElection[];
+    try {
+      found = await listedElections(store, prefix, stopped);
+    } catch (error) {
+      if (stopped.aborted) break;
       // A wrong address never gets better.
-      if (isFirst || !isOutage(error)) throw error;
+      if (!hasListed || !isOutage(error)) throw error;
       tell(printable(error.message));
-      return undefined;
-    });
-    if (!found) continue;
-    isFirst = false;
+      continue;
+    }
+    hasListed = true;
     for (const election of found) {
       const line = lineOf(election);
       if (before.get(election.election) === line) continue;
