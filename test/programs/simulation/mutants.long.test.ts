@@ -7,7 +7,7 @@ import { MUTANTS } from "./mutants/mutants.ts";
 /** The first seed for bugs that few seeds show. Any seed would do, but hundreds of runs take a while. */
 const FIRST: Readonly<Record<string, number>> = {
   "a-failed-look-blinds": 245,
-  "acknowledges-without-a-disk": 100,
+  "acknowledges-without-a-disk": 600,
   "any-leader-keeps-alive": 390,
   "base-ignored": 200,
   "blob-fence-open": 710,
@@ -38,7 +38,7 @@ const FIRST: Readonly<Record<string, number>> = {
   "rival-counts-from-its-send": 330,
   "rosters-ignored": 640,
   "stall-ignored": 90,
-  "takes-lower-terms": 310,
+  "takes-lower-terms": 600,
   "trial-right-after-a-vote": 130,
   "votes-twice-a-term": 2_400,
   "waits-for-the-dead": 23_300,

@@ -2,6 +2,12 @@ import { earlier, type MachineInstant } from "./machine-clock.ts";
 import type { GroupLeader } from "./process-table.ts";
 
 /**
+ * The number of checks in a row, `POLL_MS` apart, that must find CMD gone. One check may miss a process, because Linux shows no
+ * environment while a process executes another program.
+ */
+export const GONE_CHECKS = 2;
+
+/**
  * An order to the guard, as one line of JSON. Each order replaces the one before as a whole. The guard answers each order with a
  * line that has its `seq`.
  */

@@ -1,6 +1,5 @@
 import type * as groups from "./group.ts";
-import { killInstant, type GuardOrder } from "./guard-order.ts";
-import { GONE_CHECKS } from "./kill-deadlines.ts";
+import { GONE_CHECKS, killInstant, type GuardOrder } from "./guard-order.ts";
 import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } from "./machine-clock.ts";
 
 /** The longest time between two readings of the clocks. The wall clock may jump, so a timer alone is not enough. */

@@ -1,12 +1,6 @@
 import { ConfigurationError, type Timing } from "@leasehold/core";
 import { after, type MachineInstant } from "./machine-clock.ts";
 
-/**
- * The number of checks in a row, `POLL_MS` apart, that must find CMD gone. One check may miss a process, because Linux shows no
- * environment while a process executes another program.
- */
-export const GONE_CHECKS = 2;
-
 /** KILL is sent at least this long before the leadership stops being valid, because it takes effect a little later. */
 const KILL_MARGIN_MS = 250;
 /** The same margin as a fraction of the lease. The longer of the two counts. */
