@@ -131,18 +131,6 @@ const OF_VOTERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
 /** Bugs that show only in failovers, in which round trips and syncs take their time. */
 const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
   {
-    name: "lost-claim-wakes",
-    bug: "a claim that was lost wakes its own campaign, which claims again at once",
-    within: 2_000,
-    patches: [
-      {
-        file: "packages/voting/src/voting-lease-store.ts",
-        find: "        if (hasWon) this.#wakers",
-        replace: "        if (hasWon || !hasWon) this.#wakers",
-      },
-    ],
-  },
-  {
     name: "trial-right-after-a-vote",
     bug: "a voter grants a trial while the claim that it has granted or voted for is under way",
     within: 1_000,
