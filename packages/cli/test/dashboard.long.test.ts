@@ -38,11 +38,11 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     store: string,
     id: string,
     elections: readonly string[],
-    ...more: readonly string[]
+    { http = "127.0.0.1:0", value = id }: { readonly http?: string; readonly value?: string } = {},
   ): Promise<RealSidecar> {
     const args = elections.flatMap((election) => ["--election", election]);
     const env = { LEASEHOLD_STORE: store, LEASEHOLD_TOKEN: TOKEN };
-    const started = await RealSidecar.start(["--http", "127.0.0.1:0", "--id", id, ...args, ...more], env);
+    const started = await RealSidecar.start(["--http", http, "--id", id, "--value", value, ...args], env);
     onTestFinished(async () => await started[Symbol.asyncDispose]());
     return started;
   }
@@ -91,14 +91,14 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     await tab.untilText(".leader", "a");
     await a.stop();
     await tab.until("/lost/.test(document.querySelector('#connection').textContent)");
-    await sidecar(store, "again", ["e"], "--http", new URL(a.url).host);
+    await sidecar(store, "again", ["e"], { http: new URL(a.url).host });
 
     await tab.untilText(".leader", "again");
     expect(await tab.text("#connection")).toBe("Live");
   });
 
   test("shows names as they are, never as markup", async () => {
-    const a = await sidecar(await freshStore(), MARKUP, [MARKUP], "--value", MARKUP);
+    const a = await sidecar(await freshStore(), MARKUP, [MARKUP], { value: MARKUP });
     await a.leads();
     const tab = await open(a.url);
     await tab.untilText(".leader", MARKUP);
@@ -146,7 +146,7 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
   test("has no fault that axe finds, needs no sideways scrolling, and works by keyboard, in each colour scheme and width", async () => {
     const store = await freshStore();
     const long = "a-candidate-with-a-name-that-is-much-longer-than-anything-on-a-telephone-is-wide-0123456789";
-    const first = await sidecar(store, "web-1", ["nightly-billing"], "--value", "http://10.0.0.7:8080");
+    const first = await sidecar(store, "web-1", ["nightly-billing"], { value: "http://10.0.0.7:8080" });
     await first.leads();
     const second = await sidecar(store, long, ["nightly-billing", "search-index"]);
     const tab = await open(second.url);

@@ -1,5 +1,12 @@
 import type { Faults, HeldRequests } from "@leasehold/conformance";
-import type { GetOptions, LeaseRecord, PutOptions, RecordRequestOptions, RecordStore } from "@leasehold/core/provider";
+import type {
+  GetOptions,
+  LeaseRecord,
+  ListRecordsOptions,
+  PutOptions,
+  RecordRequestOptions,
+  RecordStore,
+} from "@leasehold/core/provider";
 
 /** Sends a request for a caller that may stop waiting for it. */
 type Send = <T>(request: (options: RecordRequestOptions) => Promise<T>, signal: AbortSignal) => Promise<T>;
@@ -25,6 +32,12 @@ export class UnreliableRecords implements Faults {
         this.#send((sent) => records.get(election, { ...options, ...sent }), options.signal),
       put: (election: string, record: LeaseRecord, options: PutOptions) =>
         this.#send((sent) => records.put(election, record, { ...options, ...sent }), options.signal),
+      list: (prefix: string, { pageSize, request }: ListRecordsOptions) =>
+        records.list!(prefix, {
+          pageSize,
+          request: async (send) =>
+            await request(async (options) => await this.#send((sent) => send({ ...options, ...sent }), options.signal)),
+        }),
     };
   }
 
