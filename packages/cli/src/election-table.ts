@@ -14,10 +14,11 @@ const COLOURS: Readonly<Record<LeaseState | "foreign", Colour>> = {
   vacant: "red",
 };
 
-/** Returns a table of elections: a head, and a line for each. */
+/** Returns a table of elections: a head, and a line for each. Empty without elections. */
 export function electionTable(found: readonly ListedElection[], environment: ProcessEnvironment): string {
   const paint = painter(environment, environment.stdout);
-  const [head = "", ...lines] = table(["ELECTION", "STATE", "TERM", "LEADER", "VALUE", "AGE", "NOTE"], found.map(cellsOf));
+  const [head, ...lines] = table(["ELECTION", "STATE", "TERM", "LEADER", "VALUE", "AGE", "NOTE"], found.map(cellsOf));
+  if (head === undefined) return "";
   return [paint("dim", head), ...lines.map((line, at) => paint(COLOURS[found[at]?.state ?? "unknown"], line))]
     .map((line) => `${line}\n`)
     .join("");

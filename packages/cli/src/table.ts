@@ -1,5 +1,9 @@
-/** Returns the lines of a table, its head first. Leaves out a column whose cells are all empty, and spaces at a line's end. */
+/**
+ * Returns the lines of a table, its head first. Returns none without rows. Leaves out a column whose cells are all empty, and spaces
+ * at a line's end.
+ */
 export function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): readonly string[] {
+  if (rows.length === 0) return [];
   const columns = head.map((_, at) => at).filter((at) => rows.some((row) => row[at]));
   const widths = columns.map((at) => Math.max(...[head, ...rows].map((row) => widthOf(row[at] ?? ""))));
   return [head, ...rows].map((row) =>

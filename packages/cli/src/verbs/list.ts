@@ -32,8 +32,7 @@ export const verb: Verb = {
     await using store = await openUsedStore(command, environment);
     if (watch) return await watchList(store, prefix, json === true, environment);
     const found = await listedElections(store, prefix, environment.untilStopped());
-    if (json || found.length > 0)
-      environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
+    environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
     if (found.length === 0) teller(environment)(NO_ELECTION);
     return EXIT.done;
   },

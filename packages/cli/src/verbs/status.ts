@@ -39,9 +39,8 @@ export const verb: Verb = {
     const found = elections
       ? await Promise.all(elections.map(async (election) => await stateOf(store, election, waitMs, environment)))
       : await statesOfAll(store, waitMs, environment);
-    if (json || found.length > 0)
-      environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
-    else teller(environment)(NO_ELECTION);
+    environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
+    if (found.length === 0) teller(environment)(NO_ELECTION);
     const absent = store.members && membersText(store.members(), "members of the store");
     if (absent !== undefined) teller(environment)(printable(absent));
     if (found.length === 0 || found.some(({ state }) => state === "vacant" || state === "expired")) return EXIT.nobodyLeads;
