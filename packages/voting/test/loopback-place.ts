@@ -16,6 +16,21 @@ type Name = (typeof NAMES)[number];
 const UNRELIABLE = "c";
 const LOOK_MS = 2;
 
+/** The time from when the network works until it fails again. */
+class FairTime {
+  /** The requests that began in it and have not ended. */
+  requests = 0;
+  readonly #failure = Promise.withResolvers<void>();
+
+  get end(): Promise<void> {
+    return this.#failure.promise;
+  }
+
+  fail(): void {
+    this.#failure.resolve();
+  }
+}
+
 /**
  * Three servers on ports of loopback, with directories of their own, in moved time. All messages between one of them and the
  * others pass a network that can fail.
@@ -29,8 +44,8 @@ export class LoopbackPlace implements TestEnvironment {
   readonly #unused: Name[] = [...NAMES];
   readonly #connected: LeaseStore[] = [];
   #again = 0;
-  #requestsUnderWay = 0;
-  #isFair = true;
+  /** `undefined` while the network fails. */
+  #fairTime: FairTime | undefined = new FairTime();
   /** The time of the servers and of their processes. */
   readonly #time = new MovedTime({ advance: () => Promise.resolve() });
 
@@ -93,7 +108,7 @@ export class LoopbackPlace implements TestEnvironment {
    */
   #store(name: Name): LeaseStore {
     const quietly = async <T>(call: Promise<T>): Promise<T> => {
-      const settled = this.#awaiting(this.#isFair || name !== UNRELIABLE);
+      const settled = this.#time.awaiting(name === UNRELIABLE ? this.#networkFails() : undefined);
       try {
         const result = await call;
         await this.#quiet();
@@ -125,10 +140,11 @@ export class LoopbackPlace implements TestEnvironment {
     const open = await openServer({ server, servers, secret, stateDirectory, clock });
     const ask = open.server.ask.bind(open.server);
     open.server.ask = async (...args) => {
-      this.#requestsUnderWay += 1;
-      const settled = this.#awaiting(this.#isFair);
+      const fairTime = this.#fairTime;
+      const settled = this.#time.awaiting(this.#networkFails());
+      if (fairTime) fairTime.requests += 1;
       return await ask(...args).finally(() => {
-        this.#requestsUnderWay -= 1;
+        if (fairTime) fairTime.requests -= 1;
         settled();
       });
     };
@@ -145,28 +161,41 @@ export class LoopbackPlace implements TestEnvironment {
     while (!this.#open.get(name)!.server.takesPart) await delay(LOOK_MS);
   }
 
-  #awaiting(endsSoon: boolean): () => void {
-    return this.#time.awaiting(endsSoon ? undefined : Promise.resolve());
+  /** Resolves once the network fails, after which a request may take long. */
+  #networkFails(): Promise<void> {
+    return this.#fairTime?.end ?? Promise.resolve();
   }
 
-  /** Resolves once every request has ended. Does not wait while requests may take long. */
+  /** Resolves once every request has ended, except those that the network held or lost. */
   async #quiet(): Promise<void> {
-    while (this.#isFair && this.#requestsUnderWay > 0) await delay(LOOK_MS);
+    while (this.#fairTime && this.#fairTime.requests > 0) await delay(LOOK_MS);
   }
 
   /** Faults of all networks at once. */
   #faults(): Faults {
     const { a, b, c } = this.#networks;
-    const all = async (isFair: boolean, act: (network: TcpNetwork) => Promise<void>): Promise<void> => {
-      this.#isFair = isFair;
+    const all = async (act: (network: TcpNetwork) => Promise<void>): Promise<void> => {
       await Promise.all([a, b, c].map(act));
     };
+    const fail = (): void => {
+      this.#fairTime?.fail();
+      this.#fairTime = undefined;
+    };
     return {
-      loseRequests: () => all(false, (network) => network.loseRequests()),
-      loseReplies: () => all(false, (network) => network.loseReplies()),
-      heal: () => all(true, (network) => network.heal()),
+      loseRequests: async () => {
+        fail();
+        await all((network) => network.loseRequests());
+      },
+      loseReplies: async () => {
+        fail();
+        await all((network) => network.loseReplies());
+      },
+      heal: async () => {
+        this.#fairTime ??= new FairTime();
+        await all((network) => network.heal());
+      },
       hold: async (): Promise<HeldRequests> => {
-        this.#isFair = false;
+        fail();
         const outward = await Promise.all([a.hold(), b.hold()]);
         const inward = await c.hold();
         // The unreliable server sends each request to both others.
