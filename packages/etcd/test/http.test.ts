@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { StoreError } from "@leasehold/core";
 import { EtcdLeaseStore } from "@leasehold/etcd";
+import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { HttpTransport } from "../src/http-transport.ts";
 import { header } from "./scripted.ts";
@@ -53,8 +54,10 @@ describe("the HTTP transport", () => {
 
   it("sends each request once, and after a bad answer sends the next one to the next endpoint", async () => {
     const asked: string[] = [];
+    const timeoutMs = 200;
+    const clock = new MovableClock();
     const bad: Readonly<Record<string, RequestListener>> = {
-      silent: () => undefined,
+      silent: () => clock.forward(timeoutMs),
       "without a leader": (_, response) =>
         void response.writeHead(503).end(JSON.stringify({ code: 14, message: "etcdserver: no leader" })),
       strange: (_, response) => response.end("<html>"),
@@ -69,8 +72,8 @@ describe("the HTTP transport", () => {
         asked.push("good");
         response.end(VACANT);
       });
-      const store = new EtcdLeaseStore({ endpoints: [first, second] });
-      await expect(store.read("e", { timeoutMs: 200 }), name).rejects.toMatchObject({ code: /^STORE_/ });
+      const store = new EtcdLeaseStore({ endpoints: [first, second], clock });
+      await expect(store.read("e", { timeoutMs }), name).rejects.toMatchObject({ code: /^STORE_/ });
       expect(await store.read("e")).toBeUndefined();
       expect(asked.splice(0)).toEqual([name, "good"]);
     }
