@@ -67,7 +67,7 @@ test("a thousand elections that begin at once on a slow store all lead by their 
 });
 
 test("a campaign that waits to begin stops at once, and keeps no slot", async () => {
-  const starts = CampaignStartLimiter.on(new RecordLeaseStore(new MemoryRecordStore()));
+  const starts = new CampaignStartLimiter();
   const { signal } = new AbortController();
   const firsts = Array.from({ length: 50 }, () => Promise.withResolvers<string>());
   const begun = firsts.map(({ promise }) => starts.take(() => promise, signal));

@@ -1,6 +1,6 @@
 import { Elector, MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
 import { expect, test, vi } from "vitest";
-import { reportSettings } from "../src/election/store-settings.ts";
+import { StoreShare } from "../src/election/store-share.ts";
 import { Journal } from "../src/reporting/journal.ts";
 import { Lines } from "./lines.ts";
 
@@ -35,9 +35,9 @@ test("a store that fails to return its settings is inspected again by the next c
   const store = storeWith(inspect);
   const logger = new Lines();
   const journal = Journal.to(logger);
-  await reportSettings(store, "a", journal);
+  await StoreShare.of(store).reportSettings("a", journal);
   expect(logger.warnings).toEqual([]);
-  await reportSettings(store, "a", journal);
-  await reportSettings(store, "a", journal);
+  await StoreShare.of(store).reportSettings("a", journal);
+  await StoreShare.of(store).reportSettings("a", journal);
   expect(logger.warnings).toHaveLength(1);
 });

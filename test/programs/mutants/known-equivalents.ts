@@ -84,8 +84,8 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   },
   {
     file: "packages/core/src/election/campaign.ts",
-    from: "if (standBackMs > 0) return { waitMs: Math.min(Math.max(this.#nextPollMs(), 1), standBackMs) };",
-    to: "if (standBackMs > 0) return { waitMs: Math.min(Math.max(this.#nextPollMs(), 2), standBackMs) };",
+    from: "return { waitMs: Math.min(Math.max(this.#nextPollMs(), 1), move.leftMs) };",
+    to: "return { waitMs: Math.min(Math.max(this.#nextPollMs(), 2), move.leftMs) };",
     why: "The pace of the polls is what bounds them; any wait that is one will do.",
   },
   {

@@ -1,3 +1,4 @@
+import { ConfigurationError } from "../reporting/errors.ts";
 import type { Leader } from "./leadership.ts";
 
 /** The options of every waiting call. */
@@ -55,3 +56,11 @@ export type TryRunOutcome<T> =
       readonly reason?: "busy" | "done" | "held-back" | undefined;
       readonly leader?: Leader | undefined;
     };
+
+/** @throws {ConfigurationError} for a task that is no function. */
+export function checkTask(call: string, task: unknown): void {
+  if (call === "run" && task instanceof Object && typeof task !== "function") {
+    throw new ConfigurationError("run takes its options second. To lead until stopped, call run(undefined, { signal }).");
+  }
+  if (typeof task !== "function") throw new ConfigurationError(`${call} needs a task: a function that takes the leadership.`);
+}

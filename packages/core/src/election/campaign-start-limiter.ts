@@ -1,4 +1,4 @@
-import type { LeaseStore } from "../store/lease-store.ts";
+import { onAbort } from "../time/clock.ts";
 
 /**
  * The number of campaigns of a process that may begin at the same time on one store: SDKs have about as many connections. If a
@@ -6,18 +6,10 @@ import type { LeaseStore } from "../store/lease-store.ts";
  */
 const AT_ONCE = 50;
 
-const startsBy = new WeakMap<LeaseStore, CampaignStartLimiter>();
-
 /** Limits how many campaigns begin at a time on one store. The others wait, in order. */
 export class CampaignStartLimiter {
   #begun = 0;
   readonly #waiting = new Set<() => void>();
-
-  static on(store: LeaseStore): CampaignStartLimiter {
-    const known = startsBy.get(store) ?? new CampaignStartLimiter();
-    startsBy.set(store, known);
-    return known;
-  }
 
   /** Runs a step when its turn comes. @throws the signal's reason if that aborts while the step waits. */
   async take<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -35,20 +27,16 @@ export class CampaignStartLimiter {
   /** Waits until a running step ends and gives its slot away. */
   #turn(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const settle = (): void => {
+      const stopListening = onAbort(signal, (reason) => {
         this.#waiting.delete(onTurn);
-        signal.removeEventListener("abort", onAbort);
-      };
+        reject(reason);
+      });
       const onTurn = (): void => {
-        settle();
+        this.#waiting.delete(onTurn);
+        stopListening();
         resolve();
       };
-      const onAbort = (): void => {
-        settle();
-        reject(signal.reason as Error);
-      };
       this.#waiting.add(onTurn);
-      signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 }

@@ -1,12 +1,13 @@
 import type { CandidateRequests } from "./candidate-requests.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, Lease } from "../store/lease-store.ts";
-import { AcquireOrder } from "./acquire-order.ts";
+import { AcquireOrder, type PlaceInOrder } from "./acquire-order.ts";
+import { nextMove, type Polled, type Situation } from "./next-move.ts";
 import { PollRateLimit } from "./poll-rate-limit.ts";
 import { PollTimer } from "./poll-timer.ts";
 import { CampaignBackoff, type CampaignBackoffOptions } from "./campaign-backoff.ts";
 import type { Cooldown } from "./cooldown.ts";
-import { CampaignStartLimiter } from "./campaign-start-limiter.ts";
+import { StoreShare } from "./store-share.ts";
 
 export interface CampaignOptions extends CampaignBackoffOptions {
   readonly candidacy: CandidateRequests;
@@ -15,30 +16,11 @@ export interface CampaignOptions extends CampaignBackoffOptions {
   readonly expiry: Expiry | undefined;
 }
 
-/**
- * The result of a step: the lease, or a wait before the next step. A wake-up cuts `waitMs` short, and does not cut `pauseMs`
- * short.
- */
-type Step = { readonly lease: Lease } | { readonly waitMs: number } | { readonly pauseMs: number };
-
-/** A poll and its reply. */
-interface Polled {
-  readonly snapshot: LeaseSnapshot | undefined;
-  /** True if a wake-up caused the poll. */
-  readonly isWoken: boolean;
-  /** The instant at which the poll was sent, by the monotonic clock. */
-  readonly sentMs: number;
-  /** The instant after the reply from which this candidate could act, if it were the only one. By the monotonic clock. */
-  readonly knownMs: number;
-  /**
-   * The instant at which this process will have observed the nonce for its whole lease, by the monotonic clock. Infinity if the
-   * candidate cannot acquire that way.
-   */
-  readonly expiresMs: number;
-}
+/** The result of a round: the lease, or a wait. A wake-up cuts `waitMs` short, and does not cut `pauseMs` short. */
+type Round = { readonly lease: Lease } | { readonly waitMs: number } | { readonly pauseMs: number };
 
 /**
- * Gets the lease for one candidate by polling, on a store that has no queue.
+ * Gets the lease for one candidate by polling, on a store that has no queue. {@link nextMove} decides; this class sends and waits.
  *
  * A standby polls after each renewal, and whenever the store wakes it. It acquires at its own drawn turn, because all standbys
  * learn of a leader's end at the same instant. After it has observed one nonce for the whole lease it acquires without another
@@ -53,10 +35,10 @@ export class Campaign {
   readonly #attemptPace: PollRateLimit;
   readonly #order: AcquireOrder;
   readonly #backoff: CampaignBackoff;
-  /** The first poll is acted on at once. Only standbys that have waited learn of something at the same instant. */
   #isFirst = true;
-  /** The last poll; undefined after a failure, or after an attempt that used it. */
-  #last: Polled | undefined;
+  #isNew = false;
+  #polled: Polled | undefined;
+  #turn: PlaceInOrder | undefined;
 
   constructor(options: CampaignOptions, signal: AbortSignal) {
     const { store, election, clock, journal, timing } = options;
@@ -75,13 +57,17 @@ export class Campaign {
    * the caller goes on, which then gives the lease back.
    */
   async win(): Promise<Lease | undefined> {
+    const { starts } = StoreShare.of(this.#options.store, this.#options.clock);
     try {
       for (;;) {
-        const step = await this.#nextStep().catch((error: unknown) => this.#failed(error));
-        if ("lease" in step) return step.lease;
-        if ("pauseMs" in step) await this.#polls.pause(step.pauseMs);
-        else await this.#polls.wait(step.waitMs);
+        // A process may begin a thousand campaigns at once, so their first rounds take turns.
+        const begun = this.#isFirst ? starts.take(() => this.#round(), this.#signal) : this.#round();
+        const round = await begun.catch((error: unknown) => this.#failed(error));
+        if ("lease" in round) return round.lease;
+        if ("pauseMs" in round) await this.#polls.pause(round.pauseMs);
+        else await this.#polls.wait(round.waitMs);
         this.#isFirst = false;
+        this.#isNew = false;
       }
     } catch (error) {
       if (this.#signal.aborted) return undefined;
@@ -91,66 +77,76 @@ export class Campaign {
     }
   }
 
-  /** Takes the next step. The first one waits for its turn, because a process may begin a thousand campaigns at once. */
-  #nextStep(): Promise<Step> {
-    if (!this.#isFirst) return this.#step();
-    return CampaignStartLimiter.on(this.#options.store).take(() => this.#step(), this.#signal);
-  }
-
-  async #step(): Promise<Step> {
-    const { candidacy, contact, cooldown } = this.#options;
-    const isProven = this.#isProvenFree;
-    if (!isProven) {
-      const paceMs = this.#paceMs(this.#pollPace);
-      if (paceMs > 0) return { pauseMs: paceMs };
-      await this.#poll();
-    }
-    const { snapshot } = this.#last as Polled;
-    const standBackMs = cooldown.leftMs(snapshot);
-    if (standBackMs > 0) return { waitMs: Math.min(Math.max(this.#nextPollMs(), 1), standBackMs) };
-    if (isProven || candidacy.mayTry(snapshot)) return await this.#acquire(this.#last as Polled);
-    if (contact.needsProof) {
-      this.#pollPace.spend();
-      await candidacy.prove(this.#signal);
-    }
-    return { waitMs: this.#nextPollMs() };
-  }
-
-  /** Acquires at this candidate's turn. It polls once more instead if another candidate may have acquired before. */
-  async #acquire({ snapshot, isWoken, sentMs, knownMs, expiresMs }: Polled): Promise<Step> {
-    const { candidacy, clock, expiry } = this.#options;
-    if (this.#signal.aborted) return { pauseMs: 0 };
-    if (!this.#isFirst) {
-      const sinceMs = expiresMs === Infinity ? knownMs : expiresMs;
-      const place = this.#order.placeAfter(snapshot?.term ?? 0, { sinceMs, isWoken, isPushed: this.#polls.isPushed });
-      const turnInMs = Math.max(place.atMs - clock.monotonicMs(), this.#paceMs(this.#attemptPace));
-      if (turnInMs > 0) await this.#polls.pause(turnInMs);
-      const isPolled = sentMs >= place.atMs;
-      const wouldKnow = this.#polls.isPushed && this.#polls.wokenMs === undefined;
-      if (!place.isFirst && !isPolled && !wouldKnow) {
-        this.#last = undefined;
-        return { pauseMs: 0 };
+  /** Makes moves until one of them ends in a wait or in the lease. */
+  async #round(): Promise<Round> {
+    for (;;) {
+      const move = nextMove(this.#situation());
+      switch (move.do) {
+        case "pause":
+          return { pauseMs: this.#jittered(move.ms) };
+        case "read":
+          await this.#poll();
+          break;
+        case "cool-down":
+          return { waitMs: Math.min(Math.max(this.#nextPollMs(), 1), move.leftMs) };
+        case "await-turn":
+          this.#signal.throwIfAborted();
+          await this.#awaitTurn(this.#polled as Polled);
+          break;
+        case "forget":
+          this.#drop();
+          return { pauseMs: 0 };
+        case "acquire":
+          this.#signal.throwIfAborted();
+          return await this.#acquire();
+        case "prove":
+          this.#pollPace.spend();
+          await this.#options.candidacy.prove(this.#signal);
+          return { waitMs: this.#nextPollMs() };
+        case "wait":
+          return { waitMs: this.#nextPollMs() };
       }
     }
+  }
+
+  #situation(): Situation {
+    const { candidacy, contact, cooldown, clock } = this.#options;
+    const snapshot = this.#polled?.snapshot;
+    return {
+      polled: this.#polled,
+      isNew: this.#isNew,
+      isFirst: this.#isFirst,
+      turn: this.#turn,
+      nowMs: clock.monotonicMs(),
+      isPushed: this.#polls.isPushed,
+      isWoken: this.#polls.wokenMs !== undefined,
+      readInMs: this.#pollPace.waitMs,
+      cooldownMs: cooldown.leftMs(snapshot),
+      mayAcquire: candidacy.mayTry(snapshot),
+      needsProof: contact.needsProof,
+    };
+  }
+
+  async #awaitTurn({ snapshot, isWoken, knownMs, expiresMs }: Polled): Promise<void> {
+    const { clock } = this.#options;
+    const sinceMs = expiresMs === Infinity ? knownMs : expiresMs;
+    this.#turn = this.#order.placeAfter(snapshot?.term ?? 0, { sinceMs, isWoken, isPushed: this.#polls.isPushed });
+    const turnInMs = Math.max(this.#turn.atMs - clock.monotonicMs(), this.#jittered(this.#attemptPace.waitMs));
+    if (turnInMs > 0) await this.#polls.pause(turnInMs);
+  }
+
+  async #acquire(): Promise<Round> {
+    const { candidacy, expiry } = this.#options;
     this.#order.taken();
     this.#attemptPace.spend();
-    this.#last = undefined;
+    this.#drop();
     const lease = await candidacy.attempt(expiry);
     return lease ? { lease } : { waitMs: this.#nextPollMs() };
   }
 
-  /**
-   * Reports whether this process has observed one nonce for a whole lease. A wake-up that no poll has answered yet makes it
-   * false, because there may be another nonce.
-   */
-  get #isProvenFree(): boolean {
-    const { clock } = this.#options;
-    return this.#last !== undefined && this.#polls.wokenMs === undefined && clock.monotonicMs() >= this.#last.expiresMs;
-  }
-
   async #poll(): Promise<void> {
     const { candidacy, clock, expiry } = this.#options;
-    this.#last = undefined;
+    this.#drop();
     this.#pollPace.spend();
     const sentMs = clock.monotonicMs();
     const { wokenMs } = this.#polls;
@@ -160,14 +156,17 @@ export class Campaign {
     this.#order.tookMs(tookMs);
     this.#polls.polled(snapshot);
     const knownMs = (wokenMs ?? sentMs) + tookMs;
-    this.#last = { snapshot, isWoken: wokenMs !== undefined, sentMs, knownMs, expiresMs: this.#expiresMs(snapshot) };
+    this.#polled = { snapshot, isWoken: wokenMs !== undefined, sentMs, knownMs, expiresMs: this.#expiresMs(snapshot) };
+    this.#isNew = true;
   }
 
-  /**
-   * Returns the wait that a pace asks for, lengthened at random. Otherwise candidates with equal options would poll and attempt
-   * at the same instants.
-   */
-  #paceMs({ waitMs }: PollRateLimit): number {
+  #drop(): void {
+    this.#polled = undefined;
+    this.#turn = undefined;
+  }
+
+  /** Lengthens a wait at random, because candidates with equal options would otherwise act at the same instants. */
+  #jittered(waitMs: number): number {
     return waitMs * (1 + this.#options.clock.random() / 2);
   }
 
@@ -188,13 +187,13 @@ export class Campaign {
     const spreadMs = aimedMs + this.#order.spreadMs();
     const waitMs = this.#polls.isPushed ? spreadMs : Math.min(spreadMs, retryPeriodMs);
     // A poll whose reply comes only after the expiry would delay the acquisition.
-    const expiresInMs = (this.#last?.expiresMs ?? Infinity) - clock.monotonicMs();
+    const expiresInMs = (this.#polled?.expiresMs ?? Infinity) - clock.monotonicMs();
     return expiresInMs > 0 && expiresInMs - waitMs < this.#order.roundTripMs ? expiresInMs : waitMs;
   }
 
-  #failed(error: unknown): Step {
+  #failed(error: unknown): Round {
     if (this.#signal.aborted) throw error;
-    this.#last = undefined;
+    this.#drop();
     return { pauseMs: this.#backoff.next(error) };
   }
 }

@@ -6,9 +6,10 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { AcquireOutcome, AcquireRequest, Expiry, Lease, LeaseStore, RequestLimits } from "../store/lease-store.ts";
 import type { Place } from "../store/place.ts";
 import { RolledBackTerms } from "./rolled-back-terms.ts";
-import { highestTermLed, highestTermSeen, noteTerm, noteTermLed } from "./seen-terms.ts";
+import type { SeenTerms } from "./seen-terms.ts";
 import { releaseInTime } from "./release.ts";
 import type { RequestKind, StoreHealth } from "./store-health.ts";
+import { StoreShare } from "./store-share.ts";
 import type { Timing } from "./timing.ts";
 
 export interface CandidateRequestsOptions {
@@ -38,10 +39,13 @@ export class CandidateRequests {
   /** The term that the store returned last. */
   #shown = 0;
   readonly #rolledBack: RolledBackTerms;
+  /** Other electors of this process may have observed a higher term lately. */
+  readonly #shared: SeenTerms;
 
   constructor(options: CandidateRequestsOptions) {
     this.#options = options;
     this.contact = options.contact;
+    this.#shared = StoreShare.of(options.store, options.clock).terms;
     this.#rolledBack = new RolledBackTerms(options.clock, options.timing.leaseDurationMs);
   }
 
@@ -179,7 +183,7 @@ export class CandidateRequests {
     const isPassedOver = lease.term < this.#highestSeen();
     this.#note(lease.term);
     this.#led = Math.max(this.#led, lease.term);
-    noteTermLed(this.#options.store, this.#options.election, lease.term);
+    this.#shared.note(this.#options.election, lease.term, true);
     if (!isPassedOver && holderElapsedMs(clock, lease.grantedAt) < timing.renewDeadlineMs) return lease;
     await this.giveBack(lease);
     return undefined;
@@ -224,17 +228,16 @@ export class CandidateRequests {
    */
   #mayBeRolledBack(term: number): boolean {
     const { store, election } = this.#options;
-    const led = Math.max(this.#led, highestTermLed(store, election));
+    const led = Math.max(this.#led, this.#shared.highest(election).led);
     return store.capabilities.showsUndurable === true && term < this.#highestSeen() && led <= term;
   }
 
-  /** Other electors of this process may have observed a higher term lately. */
   #highestSeen(): number {
-    return Math.max(this.#highest, highestTermSeen(this.#options.store, this.#options.election));
+    return Math.max(this.#highest, this.#shared.highest(this.#options.election).seen);
   }
 
   #note(term: number): void {
     this.#highest = Math.max(this.#highest, term);
-    noteTerm(this.#options.store, this.#options.election, term);
+    this.#shared.note(this.#options.election, term);
   }
 }

@@ -1,13 +1,21 @@
-import { ConfigurationError, isLeaseholdError, LeadershipEndedError } from "../reporting/errors.ts";
+import { ConfigurationError, LeadershipEndedError } from "../reporting/errors.ts";
 import { Journal } from "../reporting/journal.ts";
 import type { Blocker } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import { checkCallOptions, checkKnown } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
-import { sleep, type Clock } from "../time/clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { ElectorReporter, type LastSeen } from "./elector-reporter.ts";
 import { ActiveCall } from "./active-call.ts";
-import { RUN_OPTIONS, STOP_OPTIONS, type RunOptions, type StopOptions, type TryRunOutcome, type WaitOptions } from "./calls.ts";
+import {
+  checkTask,
+  RUN_OPTIONS,
+  STOP_OPTIONS,
+  type RunOptions,
+  type StopOptions,
+  type TryRunOutcome,
+  type WaitOptions,
+} from "./calls.ts";
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { CandidateRequests } from "./candidate-requests.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
@@ -17,13 +25,14 @@ import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
 import { LeaderTerm, type LeaderTermOptions, type TaskResult } from "./leader-term.ts";
 import { Observer } from "./observer.ts";
-import { plannedEndMs } from "./planned-end.ts";
+import { untilPlannedEnd } from "./planned-end.ts";
 import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
 import { QuickReturns, untilEnded } from "./quick-returns.ts";
-import { reportSettings } from "./store-settings.ts";
+import { attemptOnce } from "./single-attempt.ts";
 import { Cooldown } from "./cooldown.ts";
 import { checkStopOn, onStopSignal } from "./stop-signals.ts";
 import { StoreHealth } from "./store-health.ts";
+import { StoreShare } from "./store-share.ts";
 import { timing, type Timing, type TimingReport } from "./timing.ts";
 
 /**
@@ -57,6 +66,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #announcements: ElectorReporter;
   readonly #candidacy: CandidateRequests;
   readonly #cooldown: Cooldown;
+  readonly #campaignOptions: CampaignOptions;
   readonly #termOptions: LeaderTermOptions;
   /** The present term, until its task has settled and its lease is given up. */
   #term: LeaderTerm<LeadershipOf<Store>> | undefined;
@@ -80,14 +90,16 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       contact: this.#contact,
       timing: this.#timing,
       wishes: options,
+      journal: Journal.to(options.logger),
+      cooldown: new Cooldown(this.#clock, this.#timing.cooldownMs),
     };
-    const journal = Journal.to(options.logger);
+    const { journal } = common;
     this.#journal = journal;
+    this.#cooldown = common.cooldown;
     journal.keptFor(this);
     this.#store.warnings?.join(journal);
     const announcements = new ElectorReporter({ elector: this, clock: this.#clock, journal });
     this.#announcements = announcements;
-    this.#cooldown = new Cooldown(this.#clock, this.#timing.cooldownMs);
     this.#candidacy = new CandidateRequests({
       ...common,
       election,
@@ -98,9 +110,16 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       },
       onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
-    const cooldown = this.#cooldown;
+    this.#campaignOptions = {
+      ...common,
+      candidacy: this.#candidacy,
+      election,
+      expiry: options.expiry,
+      failsFast: options.startup !== "patient",
+      onStoreFailed: (error) => announcements.emit("storeFailed", { error }),
+    };
     const onFinished = (): void => void (this.#term = undefined);
-    this.#termOptions = { ...common, announcements, journal, cooldown, owner: this, onFinished };
+    this.#termOptions = { ...common, announcements, owner: this, onFinished };
   }
 
   /** Reports whether this candidate is the leader at this moment. It is computed from the clocks at each call, never stored. */
@@ -237,7 +256,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     if (this.#claim.call) return { elected: false, reason: "busy" };
     const { signal } = this.#claim.begin("tryRun", options);
     try {
-      const lease = await this.#tryTwice(signal);
+      const lease = await attemptOnce(this.#candidacy, this.#clock, this.#timing, signal);
       const led = lease && (await this.#lead(lease, task, signal));
       if (led) return { elected: true, term: lease.term, ...led };
       signal.throwIfAborted();
@@ -258,7 +277,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     if (this.#claim.call) return undefined;
     const { signal } = this.#claim.begin("tryCampaign", options);
     try {
-      const lease = await this.#tryTwice(signal);
+      const lease = await attemptOnce(this.#candidacy, this.#clock, this.#timing, signal);
       const leadership = lease && (await this.#hold(lease, signal));
       if (!leadership) signal.throwIfAborted();
       return leadership;
@@ -297,7 +316,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     const { call } = this.#claim;
     if (!call) return;
     this.#term?.warnIfInside("stop");
-    if (planned) await this.#untilPlannedEnd();
+    if (planned && this.#term) await untilPlannedEnd(this.#term, this.#termOptions);
     call.stop(this.election);
     await this.#term?.settled;
     await call.over;
@@ -321,17 +340,6 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return observer.observe(options);
   }
 
-  /** Waits until the best time for a leader to stop, unless its term ends earlier. */
-  async #untilPlannedEnd(): Promise<void> {
-    const term = this.#term;
-    const { releaseOnStop = true, renewal } = this.#options;
-    // The leader stops at once if nothing is released, or renewals follow no grid. It also does if standbys wait in a queue,
-    // because they do not poll.
-    if (!term?.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(this.#store)) return;
-    const inMs = plannedEndMs(this.#clock.monotonicMs(), term.grantedAt, this.#timing, this.#store.capabilities);
-    if (inMs > 0) await sleep(this.#clock, inMs, term.leadership.signal).catch(() => undefined);
-  }
-
   /**
    * Frees the elector once no task is pending. `run` may have stopped waiting for its task, or a leadership may be held by hand.
    */
@@ -344,31 +352,6 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     const term = this.#term;
     if (term) void term.finished.then(free);
     else free();
-  }
-
-  /**
-   * Tries a second time if the store answered last, but a connection has broken since. The second try starts within the time
-   * limit of one attempt. A function that was frozen between two calls finds its kept connections closed. Only the first request
-   * after the thaw reveals that.
-   */
-  async #tryTwice(signal: AbortSignal): Promise<Lease | undefined> {
-    const startMs = this.#clock.monotonicMs();
-    const { isWell } = this.#contact;
-    try {
-      return await this.#try(signal);
-    } catch (error) {
-      const tookMs = this.#clock.monotonicMs() - startMs;
-      const isBroken = isWell && isLeaseholdError(error, "STORE_UNAVAILABLE") && tookMs < this.#timing.attemptTimeoutMs;
-      if (!isBroken || signal.aborted) throw error;
-      return await this.#try(signal);
-    }
-  }
-
-  /** Polls once and, if the reply shows a chance, makes one attempt. */
-  async #try(signal: AbortSignal): Promise<Lease | undefined> {
-    const snapshot = await this.#candidacy.read("store-clock", signal);
-    const mayTry = this.#candidacy.mayTry(snapshot) && !signal.aborted;
-    return mayTry ? await this.#candidacy.attempt("store-clock") : undefined;
   }
 
   /** Runs the task on a lease. Returns `undefined` if the term was over or ending before the task could be called. */
@@ -404,28 +387,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Waits until this candidate has the lease. Returns `undefined` once the signal has aborted. */
   async #campaign(signal: AbortSignal): Promise<Lease | undefined> {
-    void reportSettings(this.#store, this.election, this.#journal);
-    const campaign: CampaignOptions = {
-      candidacy: this.#candidacy,
-      contact: this.#contact,
-      cooldown: this.#cooldown,
-      store: this.#store,
-      election: this.election,
-      clock: this.#clock,
-      timing: this.#timing,
-      expiry: this.#options.expiry,
-      failsFast: this.#options.startup !== "patient",
-      journal: this.#journal,
-      onStoreFailed: (error) => this.#announcements.emit("storeFailed", { error }),
-    };
+    const campaign = this.#campaignOptions;
+    void StoreShare.of(this.#store, this.#clock).reportSettings(this.election, this.#journal);
     const way = hasQueue(this.#store) ? new QueuedCampaign(campaign, this.#store, signal) : new Campaign(campaign, signal);
     return await way.win();
   }
-}
-
-function checkTask(call: string, task: unknown): void {
-  if (call === "run" && task instanceof Object && typeof task !== "function") {
-    throw new ConfigurationError("run takes its options second. To lead until stopped, call run(undefined, { signal }).");
-  }
-  if (typeof task !== "function") throw new ConfigurationError(`${call} needs a task: a function that takes the leadership.`);
 }

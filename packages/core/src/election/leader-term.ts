@@ -1,6 +1,6 @@
 import { DrainTimeoutError, isLeaseholdError, LeaseLostError } from "../reporting/errors.ts";
 import type { Lease, LeaseStore, OccurrenceStore, RequestLimits } from "../store/lease-store.ts";
-import { instantOf, type Clock, type Instant, type Timer } from "../time/clock.ts";
+import { instantOf, onAbort, type Clock, type Instant, type Timer } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import { LazyDeferred } from "./lazy-deferred.ts";
 import { callTask, isInsideTask } from "./inside-task.ts";
@@ -103,10 +103,9 @@ export class LeaderTerm<Led extends Leadership> {
     this.#setTimer();
     this.#leaseWatch.start(this.#options.store, this.#lease);
     this.#announcements.began();
-    const stop = (): void => void this.#on({ type: "end", reason: signal.reason as Error, stops: true });
-    this.#stopListening = () => signal.removeEventListener("abort", stop);
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
+    const stop = (reason: Error): void => void this.#on({ type: "end", reason, stops: true });
+    this.#stopListening = onAbort(signal, stop);
+    if (signal.aborted) stop(signal.reason as Error);
   }
 
   /**
@@ -322,7 +321,8 @@ export class LeaderTerm<Led extends Leadership> {
 
   #makeLeadership(): Led {
     const { election, candidateId, term, termId } = this.#lease;
-    const { store } = this.#options;
+    const { store, timing } = this.#options;
+    const hasStalls = timing.stallTimeoutMs !== undefined;
     const leadership: Leadership = {
       election,
       candidateId,
@@ -333,7 +333,8 @@ export class LeaderTerm<Led extends Leadership> {
       isValid: () => this.#checked().over === undefined,
       remainingMs: () => this.#remainingMs(),
       assertValid: () => this.#assertValid(),
-      checkpoint: () => void this.#on({ type: "checkpoint" }),
+      // A task may call it in its innermost loop.
+      checkpoint: () => void (hasStalls && this.#on({ type: "checkpoint" })),
       renew: () => this.#renewIfDue(),
       publish: (value) => this.#publish(value),
       ...(canComplete(store) ? { complete: () => this.#complete(store) } : {}),

@@ -1,9 +1,23 @@
 import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
-import type { Instant } from "../time/clock.ts";
+import { sleep, type Instant } from "../time/clock.ts";
+import type { Leadership } from "./leadership.ts";
+import type { LeaderTerm, LeaderTermOptions } from "./leader-term.ts";
+import { hasQueue } from "./queued-campaign.ts";
 import type { Timing } from "./timing.ts";
 
 /** The time between a planned end and the poll. The task settles and the release arrives in it. */
 const BEFORE_LOOK_MS = 100;
+
+/** Waits until the best time for a leader to stop, unless its term ends earlier. */
+export async function untilPlannedEnd(term: LeaderTerm<Leadership>, options: LeaderTermOptions): Promise<void> {
+  const { clock, store, timing, wishes } = options;
+  const { releaseOnStop = true, renewal } = wishes;
+  // The leader stops at once if nothing is released, or renewals follow no grid. It also does if standbys wait in a queue,
+  // because they do not poll.
+  if (!term.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(store)) return;
+  const inMs = plannedEndMs(clock.monotonicMs(), term.grantedAt, timing, store.capabilities);
+  if (inMs > 0) await sleep(clock, inMs, term.leadership.signal).catch(() => undefined);
+}
 
 /**
  * Returns the milliseconds from `nowMs` after which a term should end that is to end soon. The aim is just before the standbys'

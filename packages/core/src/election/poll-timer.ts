@@ -1,8 +1,9 @@
-import { sleep, type Clock, type Timer } from "../time/clock.ts";
+import { onAbort, sleep, type Clock, type Timer } from "../time/clock.ts";
 import type { Journal } from "../reporting/journal.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
-import { WatchHealth } from "./watch-health.ts";
+import { StoreShare } from "./store-share.ts";
+import type { WatchHealth } from "./watch-health.ts";
 
 /**
  * The wait before a watch that ended is started again. If it keeps ending, the wait grows to a retry period, because each watch
@@ -52,11 +53,9 @@ export class PollTimer {
     const { store } = options;
     this.#options = options;
     this.#clock = options.clock;
-    const onAbort = (): void => this.stop(signal?.reason);
-    signal?.addEventListener("abort", onAbort, { once: true });
-    this.#stopListening = () => signal?.removeEventListener("abort", onAbort);
+    this.#stopListening = onAbort(signal, (reason) => this.stop(reason));
     if (!store.watch) return;
-    this.#health = WatchHealth.on(store);
+    this.#health = StoreShare.of(store, options.clock).watches;
     this.#health.add(this);
     void this.#watch();
   }

@@ -1,8 +1,7 @@
-import { systemClock } from "../time/clock.ts";
-import type { LeaseStore } from "../store/lease-store.ts";
+import type { Clock } from "../time/clock.ts";
 import { ExpiringMap } from "../time/expiring-map.ts";
 
-/** The highest terms of one election that this process knows. */
+/** The highest terms of one election that this process knows; 0 if none. */
 interface Terms {
   /** Returned by a read, a push or an acquisition. */
   readonly seen: number;
@@ -11,37 +10,23 @@ interface Terms {
 }
 
 const NONE: Terms = { seen: 0, led: 0 };
-const known = new WeakMap<LeaseStore, ExpiringMap<Terms>>();
 
-/** Returns the highest term of an election that this process has lately observed in a store; 0 if none. */
-export function highestTermSeen(store: LeaseStore, election: string): number {
-  return termsOf(store, election).seen;
-}
+/** The terms that this process has lately observed in a store. By them each of its electors notices a record that goes back. */
+export class SeenTerms {
+  readonly #byElection: ExpiringMap<Terms>;
 
-/** Returns the highest term that this process has lately led; 0 if none. */
-export function highestTermLed(store: LeaseStore, election: string): number {
-  return termsOf(store, election).led;
-}
-
-/** Records a term, so that every elector of this process on that store notices a record that goes back. */
-export function noteTerm(store: LeaseStore, election: string, term: number): void {
-  note(store, election, { seen: term, led: 0 });
-}
-
-/** Records a term that this process leads. */
-export function noteTermLed(store: LeaseStore, election: string, term: number): void {
-  note(store, election, { seen: term, led: term });
-}
-
-function note(store: LeaseStore, election: string, { seen, led }: Terms): void {
-  let terms = known.get(store);
-  if (!terms) known.set(store, (terms = new ExpiringMap(store.clock ?? systemClock)));
-  const before = terms.get(election) ?? NONE;
-  if (seen > before.seen || led > before.led) {
-    terms.set(election, { seen: Math.max(seen, before.seen), led: Math.max(led, before.led) });
+  constructor(clock: Clock) {
+    this.#byElection = new ExpiringMap(clock);
   }
-}
 
-function termsOf(store: LeaseStore, election: string): Terms {
-  return known.get(store)?.get(election) ?? NONE;
+  highest(election: string): Terms {
+    return this.#byElection.get(election) ?? NONE;
+  }
+
+  /** Records a term. `isLed` is true if this process leads it. */
+  note(election: string, term: number, isLed = false): void {
+    const { seen, led } = this.highest(election);
+    const isNews = term > seen || (isLed && term > led);
+    if (isNews) this.#byElection.set(election, { seen: Math.max(term, seen), led: isLed ? Math.max(term, led) : led });
+  }
 }

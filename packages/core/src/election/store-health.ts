@@ -2,8 +2,8 @@ import { isRefusal } from "../reporting/errors.ts";
 import { summarizeError, type ErrorSummary } from "../reporting/error-summary.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
-import { ExpiringMap } from "../time/expiring-map.ts";
-import { OutageReporter, type Reporter } from "./outage-reporter.ts";
+import type { Reporter } from "./outage-reporter.ts";
+import { StoreShare } from "./store-share.ts";
 
 /** The kind of a request: a write is to change something. Some credentials may read and not write. */
 export type RequestKind = "read" | "write";
@@ -16,38 +16,6 @@ export interface ContactHealth {
   readonly lastError?: ErrorSummary | undefined;
 }
 
-/** The state that all electors and observers of this process share on one store. */
-interface Shared {
-  readonly outages: OutageReporter;
-  /** Separate from outages. Rights may be missing for one election for a long time, and must not hide an outage. */
-  readonly refusals: OutageReporter;
-  /**
-   * The elections for which the store accepts writes of this process. It has carried one out, or refused one only for its
-   * condition.
-   */
-  readonly proven: ExpiringMap<true>;
-  /** The elections for which a proof of the right to write is under way. */
-  readonly proving: Set<string>;
-  /** True if the last request of any elector or observer was answered. */
-  isWell: boolean;
-}
-
-const sharedBy = new WeakMap<LeaseStore, Shared>();
-
-function sharedOn(store: LeaseStore, clock: Clock): Shared {
-  const known = sharedBy.get(store);
-  if (known) return known;
-  const shared = {
-    outages: new OutageReporter(store.name, clock),
-    refusals: new OutageReporter(store.name, clock),
-    proven: new ExpiringMap<true>(clock),
-    proving: new Set<string>(),
-    isWell: false,
-  };
-  sharedBy.set(store, shared);
-  return shared;
-}
-
 /**
  * The contact of one elector or observer with its store. It knows when the store last answered, and how the store fails. It also
  * knows if the store accepts this process's writes of that election. A failure is reported once for all electors and observers on
@@ -56,7 +24,7 @@ function sharedOn(store: LeaseStore, clock: Clock): Shared {
 export class StoreHealth {
   readonly #election: string;
   readonly #clock: Clock;
-  readonly #shared: Shared;
+  readonly #shared: StoreShare;
   #answeredMs: number | undefined;
   #failure: { readonly kind: RequestKind; readonly error: unknown } | undefined;
   #refusedSinceMs: number | undefined;
@@ -64,7 +32,7 @@ export class StoreHealth {
   constructor(store: LeaseStore, election: string, clock: Clock) {
     this.#election = election;
     this.#clock = clock;
-    this.#shared = sharedOn(store, clock);
+    this.#shared = StoreShare.of(store, clock);
   }
 
   /** The time for which this call has met only refusals, if no write was ever proven; else `undefined`. */

@@ -17,8 +17,6 @@ interface Reporter {
   readonly journal: Journal;
 }
 
-const healthBy = new WeakMap<LeaseStore, WatchHealth>();
-
 /**
  * Knows if the watches of one store announce changes. All electors and observers of this process find that out together.
  *
@@ -29,12 +27,6 @@ export class WatchHealth {
   readonly #reportedTo = new Set<Journal>();
   #missedInARow = 0;
   #isDeaf = false;
-
-  static on(store: LeaseStore): WatchHealth {
-    const known = healthBy.get(store) ?? new WatchHealth();
-    healthBy.set(store, known);
-    return known;
-  }
 
   /** True if polls have shown changes that no watch announced, and no watch has announced a change since. */
   get isDeaf(): boolean {

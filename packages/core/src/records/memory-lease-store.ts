@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from "../time/clock.ts";
+import { onAbort, systemClock, type Clock } from "../time/clock.ts";
 import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import { LocalStoreWarnings } from "../store/local-store.ts";
 import { checkName } from "../store/names.ts";
@@ -92,7 +92,7 @@ export class MemoryRecordStore implements RecordStore {
     const wake = (): void => changed.resolve();
     const watchers = this.#watchers.get(election) ?? new Set();
     this.#watchers.set(election, watchers.add(wake));
-    signal.addEventListener("abort", wake, { once: true });
+    const stopListening = onAbort(signal, wake);
     try {
       while (!signal.aborted) {
         yield;
@@ -100,7 +100,7 @@ export class MemoryRecordStore implements RecordStore {
         changed = Promise.withResolvers();
       }
     } finally {
-      signal.removeEventListener("abort", wake);
+      stopListening();
       watchers.delete(wake);
       if (watchers.size === 0) this.#watchers.delete(election);
     }

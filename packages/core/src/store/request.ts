@@ -1,5 +1,5 @@
 import { summarizeError } from "../reporting/error-summary.ts";
-import type { Clock } from "../time/clock.ts";
+import { onAbort, type Clock } from "../time/clock.ts";
 import { publishRequest, type StoreRequest } from "../reporting/diagnostics.ts";
 import { isLeaseholdError, StoreError } from "../reporting/errors.ts";
 
@@ -34,18 +34,17 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
   try {
     return await new Promise<T>((resolve, reject) => {
       const timer = clock.setTimer(() => giveUp(timedOut(options)), options.timeoutMs);
-      const onAbort = (): void => giveUp(signal?.reason);
       const settle = (): void => {
         timer.cancel();
-        signal?.removeEventListener("abort", onAbort);
+        stopListening();
       };
       // Rejecting first keeps our own error, because an abort makes most SDKs throw theirs.
-      const giveUp = (error: unknown): void => {
+      const giveUp = (error: Error): void => {
         settle();
-        reject(error as Error);
+        reject(error);
         abandon.abort(error);
       };
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const stopListening = onAbort(signal, giveUp);
       // An async arrow, so that a `send` that throws synchronously is handled like one that rejects.
       (async () => await send(abandon.signal))().then(
         (value) => {

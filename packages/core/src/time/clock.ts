@@ -77,24 +77,27 @@ export function elapsedMs(now: Instant, since: Instant): number {
   return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
 }
 
-/**
- * Resolves after `delayMs`.
- * @throws the signal's own reason, as soon as it aborts; its listener is removed either way.
- */
+/** Calls `listener` with the signal's reason once the signal aborts, and not if it has aborted before. Returns a function that ends that. */
+export function onAbort(signal: AbortSignal | undefined, listener: (reason: Error) => void): () => void {
+  const heard = (): void => listener(signal?.reason as Error);
+  signal?.addEventListener("abort", heard, { once: true });
+  return () => signal?.removeEventListener("abort", heard);
+}
+
+/** Resolves after `delayMs`. @throws the signal's own reason, as soon as it aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
       reject(signal.reason as Error);
       return;
     }
-    const onAbort = (): void => {
-      timer.cancel();
-      reject(signal?.reason as Error);
-    };
     const timer = clock.setTimer(() => {
-      signal?.removeEventListener("abort", onAbort);
+      stopListening();
       resolve();
     }, delayMs);
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, (reason) => {
+      timer.cancel();
+      reject(reason);
+    });
   });
 }

@@ -494,13 +494,15 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "packages/core/src/election/campaign.ts",
-        find: "    if (isProven || candidacy.mayTry(snapshot)) return",
-        replace: `    const { clock, store } = this.#options;
-    const untold = this as unknown as { sinceMs?: number | undefined };
-    const isUntold = !this.#isFirst && !this.#last?.isWoken && store.watch !== undefined && snapshot?.state === "vacant";
-    untold.sinceMs = isUntold ? (untold.sinceMs ?? clock.monotonicMs()) : undefined;
-    const waitsMs = isUntold ? (untold.sinceMs ?? 0) + (snapshot?.leaseDurationMs ?? 0) - clock.monotonicMs() : 0;
-    if (isProven || (waitsMs <= 0 && candidacy.mayTry(snapshot))) return`,
+        find: "      mayAcquire: candidacy.mayTry(snapshot),",
+        replace: `      mayAcquire: ((): boolean => {
+        const untold = this as unknown as { sinceMs?: number | undefined };
+        const { watch } = this.#options.store;
+        const isUntold = !this.#isFirst && !this.#polled?.isWoken && watch !== undefined && snapshot?.state === "vacant";
+        untold.sinceMs = isUntold ? (untold.sinceMs ?? clock.monotonicMs()) : undefined;
+        const waitsMs = isUntold ? (untold.sinceMs ?? 0) + (snapshot?.leaseDurationMs ?? 0) - clock.monotonicMs() : 0;
+        return waitsMs <= 0 && candidacy.mayTry(snapshot);
+      })(),`,
       },
     ],
     stores: ["records with a push", "records with a clock"],

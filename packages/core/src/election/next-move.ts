@@ -1,0 +1,67 @@
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
+import type { PlaceInOrder } from "./acquire-order.ts";
+
+/** A poll and its reply. The instants are by the monotonic clock. */
+export interface Polled {
+  readonly snapshot: LeaseSnapshot | undefined;
+  /** True if a wake-up caused the poll. */
+  readonly isWoken: boolean;
+  readonly sentMs: number;
+  /** The instant from which this candidate could act, if it were the only one. */
+  readonly knownMs: number;
+  /** The end of the lease, as this process observes it. Infinity if the candidate cannot acquire by that. */
+  readonly expiresMs: number;
+}
+
+/** The facts by which a candidate decides its next move. */
+export interface Situation {
+  /** The last poll; undefined after a failure, or after an attempt that used it. */
+  readonly polled: Polled | undefined;
+  /** True until the candidate has waited after that poll. */
+  readonly isNew: boolean;
+  /** True until the candidate has waited at all. Only candidates that have waited learn of something at the same instant. */
+  readonly isFirst: boolean;
+  /** The turn of this candidate, once it has come. */
+  readonly turn: PlaceInOrder | undefined;
+  readonly nowMs: number;
+  /** True if the store would wake this candidate at each change. */
+  readonly isPushed: boolean;
+  /** True if no poll has answered the last wake-up yet. */
+  readonly isWoken: boolean;
+  /** The time until the rate limit allows a poll. */
+  readonly readInMs: number;
+  readonly cooldownMs: number;
+  /** True if the polled snapshot leaves the lease to this candidate. */
+  readonly mayAcquire: boolean;
+  /** True if this process has to prove that it may write. */
+  readonly needsProof: boolean;
+}
+
+/**
+ * The next step of a candidate. A wake-up ends `wait` and `cool-down`, and does not end `pause` and `await-turn`.
+ *
+ * - `await-turn`: wait for this candidate's turn among those that may acquire.
+ * - `forget`: drop the last poll, because another candidate may have acquired since.
+ * - `prove`: prove the right to write, then wait.
+ */
+export type Move =
+  | { readonly do: "read" | "await-turn" | "forget" | "acquire" | "prove" | "wait" }
+  | { readonly do: "pause"; readonly ms: number }
+  | { readonly do: "cool-down"; readonly leftMs: number };
+
+/** Decides the next move of a candidate on a store without a queue. It reads no clock, sends nothing and draws nothing. */
+export function nextMove(situation: Situation): Move {
+  const { polled, isNew, isFirst, turn, readInMs, cooldownMs, mayAcquire, needsProof } = situation;
+  if (polled && turn) return { do: knowsOfOthers(polled, turn, situation) ? "acquire" : "forget" };
+  // A new poll shows by itself that the lease is over.
+  const isExpired = !isNew && polled !== undefined && !situation.isWoken && situation.nowMs >= polled.expiresMs;
+  if (!isExpired && !(polled && isNew)) return readInMs > 0 ? { do: "pause", ms: readInMs } : { do: "read" };
+  if (cooldownMs > 0) return { do: "cool-down", leftMs: cooldownMs };
+  if (isExpired || mayAcquire) return { do: isFirst ? "acquire" : "await-turn" };
+  return { do: needsProof ? "prove" : "wait" };
+}
+
+/** Reports whether the candidate would know by now if another one had acquired. Those that go first do not ask. */
+function knowsOfOthers({ sentMs }: Polled, { isFirst, atMs }: PlaceInOrder, { isPushed, isWoken }: Situation): boolean {
+  return isFirst || sentMs >= atMs || (isPushed && !isWoken);
+}

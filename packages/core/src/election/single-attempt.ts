@@ -1,0 +1,33 @@
+import { isLeaseholdError } from "../reporting/errors.ts";
+import type { Lease } from "../store/lease-store.ts";
+import type { Clock } from "../time/clock.ts";
+import type { CandidateRequests } from "./candidate-requests.ts";
+import type { Timing } from "./timing.ts";
+
+/**
+ * Makes one attempt to acquire, without waiting. Makes a second one, within the time limit of one, if a kept connection has broken.
+ * A function that was frozen between two calls finds its connections closed, and only the first request reveals that.
+ */
+export async function attemptOnce(
+  candidacy: CandidateRequests,
+  clock: Clock,
+  { attemptTimeoutMs }: Timing,
+  signal: AbortSignal,
+): Promise<Lease | undefined> {
+  const startMs = clock.monotonicMs();
+  const { isWell } = candidacy.contact;
+  try {
+    return await readAndTry(candidacy, signal);
+  } catch (error) {
+    const tookMs = clock.monotonicMs() - startMs;
+    const isBroken = isWell && isLeaseholdError(error, "STORE_UNAVAILABLE") && tookMs < attemptTimeoutMs;
+    if (!isBroken || signal.aborted) throw error;
+    return await readAndTry(candidacy, signal);
+  }
+}
+
+/** Reads once and, if the reply shows a chance, tries once. */
+async function readAndTry(candidacy: CandidateRequests, signal: AbortSignal): Promise<Lease | undefined> {
+  const mayTry = candidacy.mayTry(await candidacy.read("store-clock", signal)) && !signal.aborted;
+  return mayTry ? await candidacy.attempt("store-clock") : undefined;
+}
