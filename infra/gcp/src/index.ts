@@ -1,14 +1,8 @@
-export type { AlertProps } from "./alerts.ts";
 export { CandidateJob, type CandidateJobProps } from "./candidate-job.ts";
-export type { CandidateProps } from "./candidate-props.ts";
 export { CandidateWorker, type CandidateWorkerProps } from "./candidate-worker.ts";
-export type { DatabaseMetric } from "./database-metric.ts";
 export { ElectionAlerts, type ElectionAlertsProps } from "./election-alerts.ts";
-export { ProjectIamMember, ServiceAccount } from "./google/iam.ts";
 export { GoogleProvider } from "./google/provider.ts";
 export { LeaderScheduledFunction, type LeaderScheduledFunctionProps } from "./leader-scheduled-function.ts";
-export { LeaseDatabase, type Grantee, type LeaseDatabaseProps, type TimeToLive } from "./lease-database.ts";
+export { LeaseDatabase, type LeaseDatabaseProps, type TimeToLive } from "./lease-database.ts";
 export { RunAlerts, type RunAlertsProps } from "./run-alerts.ts";
-export type { ScheduledProps } from "./scheduled-props.ts";
-export type { ScheduledRuns } from "./scheduled-runs.ts";
 export { synthesize } from "@leasehold/infra-terrain";

@@ -2,20 +2,17 @@
 
 import "./node-version.ts";
 
-export type { LastSeen } from "./election/elector-reporter.ts";
 export {
   EVENT_CHANNEL,
   LOOK_CHANNEL,
   RENEWAL_CHANNEL,
-  type ElectorHandle,
-  type Published,
   type PublishedEvent,
   type PublishedLook,
   type PublishedRenewal,
 } from "./election/elector-channels.ts";
 export { OVERRUN_EXIT_CODE } from "./election/term-announcements.ts";
 export { REQUEST_BOUNDS, TAKEOVER_BOUNDS } from "./metrics/bounds.ts";
-export { electionMetrics, type ElectionMeters, type MeasuredElection, type Measurement } from "./metrics/election-metrics.ts";
+export { electionMetrics, type ElectionMeters, type MeasuredElection } from "./metrics/election-metrics.ts";
 export {
   REQUEST_CHANNEL,
   STATE_CHANNEL,
@@ -24,12 +21,5 @@ export {
   type StoreRequest,
 } from "./reporting/diagnostics.ts";
 export type { WarningCode } from "./reporting/journal.ts";
-export { type ErrorSummary, summarizeError } from "./reporting/error-summary.ts";
-export {
-  ELECTION_DIMENSION,
-  isDimensionValue,
-  metricFields,
-  METRICS_NAMESPACE,
-  type Metric,
-  type MetricLine,
-} from "./reporting/metric-line.ts";
+export { summarizeError } from "./reporting/error-summary.ts";
+export { ELECTION_DIMENSION, isDimensionValue, metricFields, METRICS_NAMESPACE } from "./reporting/metric-line.ts";

@@ -5,7 +5,7 @@ import "./node-version.ts";
 
 // The election.
 export { Elector } from "./election/elector.ts";
-export type { StopOptions, StopSignal, TryRunOutcome, RunOptions, WaitOptions } from "./election/calls.ts";
+export type { StopOptions, TryRunOutcome, RunOptions, WaitOptions } from "./election/calls.ts";
 export type { ElectorHealth } from "./election/elector-health.ts";
 export type { ContactHealth } from "./election/store-health.ts";
 export type { ElectorEvents } from "./election/elector-events.ts";
@@ -30,7 +30,6 @@ export {
 export type { OncePerKeyOptions, OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
 export type { NotRun, Overlap } from "./occurrences/overlap.ts";
 export type { ClaimedKey, ClaimedOccurrence } from "./occurrences/occurrence.ts";
-// Metrics.
 // The store, as a user sees it.
 export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
 export type { ListedElection, ListOptions } from "./store/listing.ts";
@@ -41,7 +40,6 @@ export type {
   RepairOptions,
   RepairOutcome,
   ResumeOptions,
-  ResumeOutcome,
   CheckOptions,
   CheckReport,
   Expiry,
@@ -65,11 +63,9 @@ export {
   StoreError,
   TermRegressedError,
   UnsupportedError,
-  type EndReason,
   type LeaseholdErrorCode,
   type LossReason,
   type StoreErrorCode,
 } from "./reporting/errors.ts";
-export { pinoLogger, type LogAttributes, type Logger, type LogLevel, type PinoLike } from "./reporting/logger.ts";
+export { pinoLogger, type LogAttributes, type Logger, type LogLevel } from "./reporting/logger.ts";
 export type { LoggerOption } from "./reporting/journal.ts";
-// Time.

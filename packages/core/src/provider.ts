@@ -19,8 +19,8 @@ export type {
 } from "./store/lease-store.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
 export { cannotPause } from "./store/cannot-pause.ts";
-export { cannotList, checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/listing.ts";
-export { blockerOf, mayAcquire, type Claims } from "./store/blocker.ts";
+export { checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/listing.ts";
+export { blockerOf, mayAcquire } from "./store/blocker.ts";
 export type { Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
 // A store of records: core manages its leases.
@@ -33,7 +33,6 @@ export {
   fenceOfRecord,
   IMPOSSIBLE_VERSION,
   LEASE_RECORD_FIELDS,
-  parseLeaseRecord,
   QUORUM_SCHEMA,
   RECORD_SCHEMA,
   type Fence,
@@ -53,14 +52,14 @@ export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from 
 export { checkOptions, checkSignal } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 // Occurrences, for code that delivers them: a scheduler, or the gate of a function.
-export { attempt, type AttemptLimits, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
+export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
 export { fenceOf, type FenceOf } from "./occurrences/fence-of.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
-export { doOccurrence, latestBegin, type DueOccurrence } from "./occurrences/once-per-occurrence.ts";
+export { doOccurrence, latestBegin } from "./occurrences/once-per-occurrence.ts";
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
-export { checkOverlap, runByOverlap, type OverlapOptions, type Settled } from "./occurrences/overlap.ts";
+export { checkOverlap, runByOverlap, type Settled } from "./occurrences/overlap.ts";
 export {
   checkFailureOptions,
   FAILURE_OPTIONS,
@@ -73,7 +72,7 @@ export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.
 export { shareLimits } from "./store/call-limits.ts";
 export { sharedClock } from "./store/shared-clock.ts";
-export { localStoreWarning, LocalStoreWarnings, type HostFacts } from "./store/local-store.ts";
+export { LocalStoreWarnings } from "./store/local-store.ts";
 export { timedCheck } from "./store/check.ts";
 export { sendRequest, type RequestOptions } from "./store/request.ts";
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
@@ -87,12 +86,4 @@ export type { Interval } from "./time/interval.ts";
 export { ExpiringMap } from "./time/expiring-map.ts";
 export { DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";
 export type { StoreClock } from "./store/capabilities.ts";
-export {
-  AlreadyAbortedError,
-  ForeignRecordError,
-  LeadershipEndedError,
-  NotRecordedError,
-  PausedError,
-  type LeaseholdErrorDetails,
-  type StoreErrorDetails,
-} from "./reporting/errors.ts";
+export { ForeignRecordError, LeadershipEndedError, PausedError } from "./reporting/errors.ts";

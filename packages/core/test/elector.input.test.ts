@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
-import { AlreadyAbortedError, MemoryRecordStore } from "@leasehold/core/provider";
+import { MemoryRecordStore } from "@leasehold/core/provider";
+import { AlreadyAbortedError } from "../src/reporting/errors.ts";
 import { ConfigurationError, Elector, MemoryLeaseStore, Observer, type ElectorOptions } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";

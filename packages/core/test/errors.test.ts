@@ -1,4 +1,5 @@
-import { AlreadyAbortedError, ForeignRecordError, LeadershipEndedError } from "@leasehold/core/provider";
+import { ForeignRecordError, LeadershipEndedError } from "@leasehold/core/provider";
+import { AlreadyAbortedError } from "../src/reporting/errors.ts";
 import {
   ConfigurationError,
   DrainTimeoutError,

@@ -1,5 +1,5 @@
 import { Elector, MemoryLeaseStore, type ElectorOptions } from "@leasehold/core";
-import { localStoreWarning } from "@leasehold/core/provider";
+import { localStoreWarning } from "../src/store/local-store.ts";
 import { afterEach, describe, expect, test, vi, type MockInstance } from "vitest";
 import { Lines } from "./lines.ts";
 

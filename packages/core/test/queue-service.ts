@@ -7,7 +7,6 @@ import {
   type StoreErrorCode,
 } from "@leasehold/core";
 import {
-  cannotList,
   instantOf,
   type AcquireOutcome,
   type AcquireRequest,
@@ -16,6 +15,7 @@ import {
   type ReleaseOutcome,
   type RenewOutcome,
 } from "@leasehold/core/provider";
+import { cannotList } from "../src/store/listing.ts";
 import type { VirtualClock } from "@leasehold/core/testing";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
 

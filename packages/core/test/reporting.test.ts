@@ -1,4 +1,5 @@
-import { ConfigurationError, Elector, MemoryLeaseStore, Observer, pinoLogger, StoreError, type PinoLike } from "@leasehold/core";
+import { ConfigurationError, Elector, MemoryLeaseStore, Observer, pinoLogger, StoreError } from "@leasehold/core";
+import type { PinoLike } from "../src/reporting/logger.ts";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";

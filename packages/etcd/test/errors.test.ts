@@ -1,5 +1,6 @@
 import type { StoreError, StoreErrorCode } from "@leasehold/core";
-import { EtcdFailure, EtcdLeaseStore, type EtcdFailureFacts } from "@leasehold/etcd";
+import { EtcdFailure, EtcdLeaseStore } from "@leasehold/etcd";
+import type { EtcdFailureFacts } from "../src/transport.ts";
 import { describe, expect, it } from "vitest";
 import { header, scripted } from "./scripted.ts";
 

@@ -1,4 +1,4 @@
-export { DROPPED_CHANNEL, type DroppedPacket, type DropReason } from "./warning-log.ts";
+export { DROPPED_CHANNEL, type DroppedPacket } from "./warning-log.ts";
 export { VotingObserver, type VotingObserverOptions } from "./voting-observer.ts";
 export type { Secret } from "./packet.ts";
 export { VotingLeaseStore } from "./voting-lease-store.ts";
