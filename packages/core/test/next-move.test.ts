@@ -33,14 +33,14 @@ const ROWS: readonly Row[] = [
     { isNew: false, polled: EXPIRED, isWoken: true },
     { do: "read" },
   ],
-  ["a candidate reads only once its rate allows", { polled: undefined, readInMs: 70 }, { do: "pause", ms: 70 }],
+  ["a candidate reads only once its rate allows", { polled: undefined, readInMs: 1 }, { do: "pause", ms: 1 }],
   ["a candidate reads before it proves anything", { polled: undefined, needsProof: true }, { do: "read" }],
   [
     "a candidate reads a millisecond before the end of the lease",
     { isNew: false, polled: { ...EXPIRED, expiresMs: NOW_MS + 1 } },
     { do: "read" },
   ],
-  ["a candidate cools down even if it may acquire", { cooldownMs: 900, mayAcquire: true }, { do: "cool-down", leftMs: 900 }],
+  ["a candidate cools down even if it may acquire", { cooldownMs: 1, mayAcquire: true }, { do: "cool-down", leftMs: 1 }],
   [
     "a candidate cools down even if the lease is over",
     { cooldownMs: 900, isNew: false, polled: EXPIRED },
