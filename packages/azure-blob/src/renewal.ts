@@ -60,7 +60,7 @@ async function lossOrThrow(
     // A break with a note lasts as long as the rest of the lease. Another tool may have cut the lease short.
     barredUntilExpiry: found?.leaseState === "breaking" && note !== undefined,
     explanation: holding.transferring
-      ? `an administrator asked to hand over to '${note?.transfer?.candidateId}'`
+      ? `an administrator asked for a transfer to '${note?.transfer?.candidateId}'`
       : `an administrator broke it: ${note?.reason ?? "no reason was left"}`,
   };
 }

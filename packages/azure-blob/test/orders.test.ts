@@ -91,7 +91,7 @@ describe("an administrator's order to a blob", () => {
     ],
     ["its note, and a lease that has ended", { leaseState: "broken", note: { id: "1", term: 7, reason: "over" } }, NOW, true],
     ["another's note", { leaseState: "broken", note: { id: "2", term: 7, reason: "over" } }, BREAK, false],
-    ["its note of a hand-over", { leaseState: "breaking", note: { id: "1", term: 7, transfer: TO_B } }, TRANSFER, true],
+    ["its note of a transfer", { leaseState: "breaking", note: { id: "1", term: 7, transfer: TO_B } }, TRANSFER, true],
     [
       "its note under a hold, which ends at once",
       { leaseState: "breaking", term: { ...TERM, holdMs: 5_000 }, note: { id: "1", term: 7, reason: "over" } },

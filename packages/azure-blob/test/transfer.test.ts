@@ -143,7 +143,7 @@ describe("a leader with an order to transfer", () => {
 
     await world.until(() => leadership.signal.aborted);
     expect(leadership.signal.reason).toBeInstanceOf(LeaseLostError);
-    expect(leadership.signal.reason).toMatchObject({ message: expect.stringContaining("asked to hand over to 'b'") });
+    expect(leadership.signal.reason).toMatchObject({ message: expect.stringContaining("asked for a transfer to 'b'") });
     expect(leadership.isValid()).toBe(true);
     const released = world.namesDuring(() => leadership.release());
     await expect(world.settled(released)).resolves.not.toContain("lease:release");

@@ -32,7 +32,7 @@ export type Ending<T> = { readonly value: T } | { readonly error: unknown };
 export class Scenario {
   readonly subject: StoreUnderTest;
   readonly place: TestEnvironment;
-  /** A unique name, so that its requests can be told apart. */
+  /** A unique name, so that its requests can be distinguished. */
   readonly election: string;
   readonly leaseMs: number;
   /** The number of operations, or of leaderships, in the cases of a thousand. */
@@ -145,7 +145,7 @@ export class Scenario {
   /** Acquires; fails the case if that does not succeed. */
   async win(store: LeaseStore, candidateId: string, options: Partial<AcquireRequest> = {}): Promise<Lease> {
     const outcome = await this.attempt(store, candidateId, options);
-    assert.ok(outcome.acquired, `'${candidateId}' should have acquired the lease; it was told ${JSON.stringify(outcome)}`);
+    assert.ok(outcome.acquired, `'${candidateId}' should have acquired the lease; the outcome is ${JSON.stringify(outcome)}`);
     return outcome.lease;
   }
 
@@ -165,10 +165,7 @@ export class Scenario {
   /** Renews; fails the case if that does not succeed. */
   async keep(store: LeaseStore, lease: Lease): Promise<Extract<RenewOutcome, { held: true }>> {
     const outcome = await store.renew(lease, this.limits);
-    assert.ok(
-      outcome.held,
-      `the lease of term ${lease.term} should still be held; the holder was told ${JSON.stringify(outcome)}`,
-    );
+    assert.ok(outcome.held, `the lease of term ${lease.term} should still be held; the outcome is ${JSON.stringify(outcome)}`);
     return outcome;
   }
 

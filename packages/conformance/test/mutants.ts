@@ -191,10 +191,10 @@ export const mutants: readonly Mutant[] = [
       return outcome === "lost" && options?.ifTerm === undefined ? "accepted" : outcome;
     },
   })),
-  writes("a break leaves the hand-over of a leader that has gone", "break-lifts-transfer", (record, present) =>
+  writes("a break leaves the transfer of a leader that has gone", "break-lifts-transfer", (record, present) =>
     record.broken ? keeping("transfer", record, present) : record,
   ),
-  writes("a break leaves the hand-over of a free lease", "break-lifts-transfer-of-a-free-lease", (record, present) =>
+  writes("a break leaves the transfer of a free lease", "break-lifts-transfer-of-a-free-lease", (record, present) =>
     record.broken ? keeping("transfer", record, present) : record,
   ),
   writes("a break leaves a hold", "break-lifts-hold", (record, present) =>

@@ -11,8 +11,13 @@ export {
   type PublishedRenewal,
 } from "./election/elector-channels.ts";
 export { OVERRUN_EXIT_CODE } from "./election/term-announcements.ts";
-export { REQUEST_BOUNDS, TAKEOVER_BOUNDS } from "./metrics/bounds.ts";
-export { electionMetrics, type ElectionMeters, type MeasuredElection } from "./metrics/election-metrics.ts";
+export {
+  electionMetrics,
+  REQUEST_BOUNDS,
+  TAKEOVER_BOUNDS,
+  type ElectionMeters,
+  type MeasuredElection,
+} from "./metrics/election-metrics.ts";
 export {
   REQUEST_CHANNEL,
   STATE_CHANNEL,

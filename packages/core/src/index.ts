@@ -34,22 +34,18 @@ export type { ClaimedKey, ClaimedOccurrence } from "./occurrences/occurrence.ts"
 export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
 export type { ListedElection, ListOptions } from "./store/listing.ts";
 export type { LeaseStoreCapabilities } from "./store/capabilities.ts";
+export type { CheckOptions, CheckReport, Expiry, LeaseStore, ReadOptions } from "./store/lease-store.ts";
 export type {
   BreakOptions,
   BreakOutcome,
   RepairOptions,
   RepairOutcome,
   ResumeOptions,
-  CheckOptions,
-  CheckReport,
-  Expiry,
-  LeaseStore,
   PauseOptions,
   PauseOutcome,
-  ReadOptions,
   TransferOptions,
   TransferOutcome,
-} from "./store/lease-store.ts";
+} from "./store/admin-calls.ts";
 export { MemoryLeaseStore } from "./records/memory-lease-store.ts";
 // Reporting.
 export {

@@ -18,15 +18,13 @@ export type {
   Reservation,
 } from "./store/lease-store.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
-export { cannotPause } from "./store/cannot-pause.ts";
-export { checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/listing.ts";
+export { cannotPause, checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/listing.ts";
 export { blockerOf, mayAcquire } from "./store/blocker.ts";
 export type { Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
 // A store of records: core manages its leases.
 export { membersText, type StoreMember } from "./store/store-members.ts";
-export { RecordLeaseStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
-export { RecordOccurrenceStore } from "./records/record-occurrence-store.ts";
+export { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export { barOf, kindOf, withBars, type Bar } from "./records/bars.ts";
 export {
@@ -70,17 +68,15 @@ export {
 } from "./occurrences/tries.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Requests.
-export { shareLimits } from "./store/call-limits.ts";
 export { sharedClock } from "./store/shared-clock.ts";
 export { LocalStoreWarnings } from "./store/local-store.ts";
-export { timedCheck } from "./store/check.ts";
-export { sendRequest, type RequestOptions } from "./store/request.ts";
+export { sendRequest, shareLimits, timedCheck, type RequestOptions } from "./store/request.ts";
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
 export { asSentence, redact } from "./reporting/redact.ts";
 export { Journal } from "./reporting/journal.ts";
 export { StoreWarnings } from "./reporting/store-warnings.ts";
 // Time.
-export { holderElapsedMs, instantOf, sleep, type Instant, systemClock, type Clock, type Timer } from "./time/clock.ts";
+export { holderElapsedMs, instantOf, onAbort, sleep, systemClock, type Clock, type Instant, type Timer } from "./time/clock.ts";
 export { isoOf } from "./time/iso.ts";
 export type { Interval } from "./time/interval.ts";
 export { ExpiringMap } from "./time/expiring-map.ts";

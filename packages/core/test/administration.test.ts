@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 
 /** Transfers to a candidate that never comes. */
-async function handOver(): Promise<void> {
+async function transfer(): Promise<void> {
   const asked = new AbortController();
   const outcome = admin.transfer(ELECTION, "nobody", { transferTimeoutMs: 10 * MINUTE_MS, signal: asked.signal });
   outcome.catch(() => undefined);
@@ -66,22 +66,22 @@ describe("a break lifts", () => {
   const BARS: Record<string, () => Promise<unknown>> = {
     "a hold": () => holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS }),
     "a reservation": () => holder.release(lease, LIMITS),
-    "a hand-over that was asked of the leader": async () => {
-      await handOver();
+    "a transfer that was asked of the leader": async () => {
+      await transfer();
       await holder.renew(lease, LIMITS);
       await holder.release(lease, LIMITS);
     },
-    "a hand-over of a lease that was free": async () => {
+    "a transfer of a lease that was free": async () => {
       await holder.release(lease, LIMITS);
-      await handOver();
+      await transfer();
     },
-    "a hand-over with a hold before it": async () => {
-      await handOver();
+    "a transfer with a hold before it": async () => {
+      await transfer();
       await holder.renew(lease, LIMITS);
       await holder.release(lease, { ...LIMITS, holdMs: MINUTE_MS });
     },
-    "a hand-over from a leader that died": async () => {
-      await handOver();
+    "a transfer from a leader that died": async () => {
+      await transfer();
       await clock.advance(LEASE_MS);
       await rival.read(ELECTION);
     },
@@ -106,7 +106,7 @@ describe("a break lifts", () => {
   });
 
   test.each(HOWS)("a transfer that the leader has not read yet and that waits only for its lease (%j)", async (how) => {
-    await handOver();
+    await transfer();
     await admin.break(ELECTION, { reason: "a mistake", ...how });
 
     await expect(isOpenToRival()).resolves.toBe(how.immediate ?? false);
@@ -174,7 +174,7 @@ describe("a transfer", () => {
     await expect(tooLong).rejects.toThrow(/600001.*600000/);
     expect(service.log).toHaveLength(sent);
 
-    await handOver();
+    await transfer();
     expect(service.record(ELECTION)).toMatchObject({ bars: [{ untilMs: LEASE_MS + 10 * MINUTE_MS }] });
   });
 

@@ -1,6 +1,6 @@
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
-import { timedCheck } from "../src/store/check.ts";
+import { timedCheck } from "../src/store/request.ts";
 
 test("a check returns the duration of each of its requests", async () => {
   const clock = new VirtualClock();

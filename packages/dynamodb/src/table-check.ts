@@ -1,6 +1,6 @@
 import { DescribeTableCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import { ConfigurationError, isLeaseholdError, type StoreError } from "@leasehold/core";
-import { type Clock, StoreWarnings } from "@leasehold/core/provider";
+import { onAbort, type Clock, StoreWarnings } from "@leasehold/core/provider";
 import type { DynamoDBRequests } from "./requests.ts";
 
 /** The longest wait for an answer of the control plane. */
@@ -99,9 +99,9 @@ export class TableCheck {
     const outOfPatience = Promise.withResolvers<void>();
     const giveUp = (): void => outOfPatience.resolve();
     const timer = this.#clock.setTimer(giveUp, patienceMs);
-    signal?.addEventListener("abort", giveUp, { once: true });
+    const stopListening = onAbort(signal, giveUp);
     await Promise.race([answer, outOfPatience.promise]);
-    signal?.removeEventListener("abort", giveUp);
+    stopListening();
     timer.cancel();
   }
 

@@ -1,3 +1,4 @@
+import { onAbort } from "@leasehold/core/provider";
 import type { StoreParts } from "./parts.ts";
 import type { Json } from "./transport.ts";
 import { keyValue, objects } from "./wire.ts";
@@ -15,8 +16,7 @@ export async function* watchElection(
   const keys = keysOf(election);
   const creates: readonly Json[] = [{ ...keys.candidates }, { ...keys.notes }];
   const stopping = new AbortController();
-  const stop = (): void => stopping.abort(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  const stopListening = onAbort(signal, (reason) => stopping.abort(reason));
   let created = 0;
   try {
     for await (const message of requests.watch(election, creates, stopping.signal)) {
@@ -28,7 +28,7 @@ export async function* watchElection(
       if (objects(message["events"]).some((event) => !isValueOnly(event, keys.prefix))) yield;
     }
   } finally {
-    signal.removeEventListener("abort", stop);
+    stopListening();
     stopping.abort();
   }
 }

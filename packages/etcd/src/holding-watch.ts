@@ -1,3 +1,4 @@
+import { onAbort } from "@leasehold/core/provider";
 import type { HeldKey } from "./holding.ts";
 import type { StoreParts } from "./parts.ts";
 import { PlaceWatch } from "./place-watch.ts";
@@ -10,8 +11,7 @@ export async function* watchHolding(
 ): AsyncGenerator<void, void, undefined> {
   const { keys, lease } = holding;
   const watch = new PlaceWatch(clock, requests, lease.election);
-  const onAbort = (): void => watch.wake();
-  signal.addEventListener("abort", onAbort, { once: true });
+  const stopListening = onAbort(signal, () => watch.wake());
   try {
     while (!signal.aborted) {
       // Continues a watch that is running; begins a new one if it has broken.
@@ -19,7 +19,7 @@ export async function* watchHolding(
       if ((await watch.ended(lease.leaseDurationMs)) && !signal.aborted) yield;
     }
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    stopListening();
     watch.stop();
   }
 }

@@ -1,5 +1,6 @@
 import type { LeaseSnapshot } from "@leasehold/core";
 import {
+  onAbort,
   instantOf,
   shareLimits,
   type AcquireOutcome,
@@ -66,8 +67,7 @@ export class QueuePlace implements Place {
   async *turns(): AsyncGenerator<LeaseSnapshot, void, undefined> {
     const { clock, reader } = this.#parts;
     const { request, keys, hex } = this.#candidate;
-    const onAbort = (): void => this.#watch.wake();
-    this.#signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(this.#signal, () => this.#watch.wake());
     try {
       while (this.#isLive) {
         const limits = { timeoutMs: request.timeoutMs, signal: this.#signal };
@@ -83,7 +83,7 @@ export class QueuePlace implements Place {
     } catch (error) {
       if (!this.#signal.aborted) throw error;
     } finally {
-      this.#signal.removeEventListener("abort", onAbort);
+      stopListening();
       this.#watch.stop();
     }
   }

@@ -1,5 +1,6 @@
 import type { Firestore } from "@google-cloud/firestore";
 import {
+  onAbort,
   systemClock,
   type Clock,
   type Fence,
@@ -166,12 +167,11 @@ export class FirestoreRecordStore implements RecordStore {
   async *#watch(election: string, { signal }: WatchOptions): AsyncGenerator<void> {
     let failure: Error | undefined;
     let wake = Promise.withResolvers<void>();
-    const onAbort = (): void => wake.resolve();
     await this.#calls.ready(election, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
     if (signal.aborted) return;
-    signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, () => wake.resolve());
     const listen = (): (() => void) =>
       this.#firestore.doc(this.#paths.fence(election)).onSnapshot(
         () => wake.resolve(),
@@ -194,7 +194,7 @@ export class FirestoreRecordStore implements RecordStore {
         yield;
       }
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
       stopRenewing();
       unsubscribe();
     }

@@ -1,3 +1,4 @@
+import { onAbort } from "@leasehold/core/provider";
 import type { Firestore } from "@google-cloud/firestore";
 import { ConfigurationError } from "@leasehold/core";
 import { isConditionFailed, toStoreError } from "./firestore-errors.ts";
@@ -102,8 +103,7 @@ export class FirestoreRequests {
     return await this.#call("get", election, signal, async (client, options) => {
       const request = { database: this.#firestore.formattedName, documents: [this.#nameOf(path)] };
       const stream = client.batchGetDocuments(request, options);
-      const onAbort = (): void => stream.cancel();
-      signal.addEventListener("abort", onAbort, { once: true });
+      const stopListening = onAbort(signal, () => stream.cancel());
       try {
         return await new Promise<WireReading>((resolve, reject) => {
           stream.on("data", ({ found, missing, readTime }: ReadReply) => {
@@ -113,7 +113,7 @@ export class FirestoreRequests {
           stream.on("end", () => reject(new Error("the reply says nothing of the document")));
         });
       } finally {
-        signal.removeEventListener("abort", onAbort);
+        stopListening();
       }
     });
   }
@@ -130,8 +130,7 @@ export class FirestoreRequests {
       const parent = this.#nameOf(collection).split("/").slice(0, -1).join("/");
       const request = { parent, structuredQuery: queryOf(collection, range, limit, names) };
       const stream = client.runQuery(request, options);
-      const onAbort = (): void => stream.cancel();
-      signal.addEventListener("abort", onAbort, { once: true });
+      const stopListening = onAbort(signal, () => stream.cancel());
       try {
         return await new Promise<WirePage>((resolve, reject) => {
           let readAt: WireTime | undefined;
@@ -146,7 +145,7 @@ export class FirestoreRequests {
           });
         });
       } finally {
-        signal.removeEventListener("abort", onAbort);
+        stopListening();
       }
     });
   }

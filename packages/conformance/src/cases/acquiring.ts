@@ -32,7 +32,7 @@ export const acquiring: readonly Case[] = [
   },
   {
     id: "acquire-while-held",
-    title: "nobody acquires a lease that is held, and the attempt disturbs nothing",
+    title: "no candidate acquires a lease that is held, and the attempt disturbs nothing",
     async run(scene) {
       const [a, b, c] = await scene.connect(3);
       const lease = await scene.win(a, "a", { value: "mine" });
@@ -41,7 +41,7 @@ export const acquiring: readonly Case[] = [
         const outcome = await scene.attempt(store, "b", { value: "not mine" });
         assert.equal(outcome.acquired, false);
         if (!outcome.acquired && outcome.current) {
-          assertLed(outcome.current, "what a losing attempt is told");
+          assertLed(outcome.current, "the outcome of a losing attempt");
           assert.equal(outcome.current.term, lease.term);
         }
       }

@@ -21,7 +21,7 @@ export const administering: readonly Case[] = [
       });
       const outcome = await scene.isLost(a, lease);
       assert.deepEqual([outcome.reason, outcome.barredUntilExpiry], ["broken", true]);
-      assert.ok(outcome.explanation.includes(REASON), "a leader must be told why its term was broken");
+      assert.ok(outcome.explanation.includes(REASON), "the leader must learn the reason of the break");
       const seen = await scene.look(reader);
       assert.ok(seen?.state === "ending" || seen?.state === "unknown", `a broken lease that still runs is '${seen?.state}'`);
       assert.deepEqual([seen.term, seen.endingReason], [lease.term, REASON]);
@@ -29,7 +29,7 @@ export const administering: readonly Case[] = [
   },
   {
     id: "break-waits",
-    title: "nobody acquires a broken lease before it has run out, and then anyone may; the acquisition raises the term",
+    title: "no candidate acquires a broken lease before it has run out, and then anyone may; the acquisition raises the term",
     async run(scene) {
       const [a, b, c, admin] = await scene.connect(4);
       const lease = await scene.win(a, "a");
@@ -96,7 +96,10 @@ export const administering: readonly Case[] = [
       assert.equal(seen?.term, scene.keepsRecord ? lease.term : seen?.term, "a break must not raise the term");
       const lost = await scene.isLost(a, lease);
       assert.equal(lost.barredUntilExpiry, false);
-      assert.ok(lost.explanation.includes(REASON), `a holder that was broken is told why, and not "${lost.explanation}"`);
+      assert.ok(
+        lost.explanation.includes(REASON),
+        `the explanation must name the reason of the break, and not "${lost.explanation}"`,
+      );
       const next = await scene.win(b, "b");
       assert.ok(next.term > lease.term);
       assert.equal(await a.release(lease, scene.limits), "not-held");
@@ -132,7 +135,7 @@ export const administering: readonly Case[] = [
   },
   {
     id: "transfer-accepted",
-    title: "a transfer tells the leader, and only the named candidate may acquire after it: accepted",
+    title: "a transfer ends the present term, and only the named candidate may acquire after it: accepted",
     needs: ["transfer"],
     async run(scene) {
       const [a, named, other, admin] = await scene.connect(4);
@@ -199,7 +202,7 @@ export const administering: readonly Case[] = [
   },
   {
     id: "transfer-lost",
-    title: "where somebody else comes to lead all the same, the transfer is lost",
+    title: "a transfer is lost where another candidate comes to lead",
     needs: ["transfer"],
     async run(scene) {
       const [a, b, admin] = await scene.connect(3);
@@ -244,7 +247,8 @@ export const administering: readonly Case[] = [
   },
   {
     id: "repair",
-    title: "after a repair nobody acquires for one lease, and then the next term is minTerm; a store that cannot is UNSUPPORTED",
+    title:
+      "after a repair no candidate acquires for one lease, and then the next term is minTerm; a store that cannot is UNSUPPORTED",
     async run(scene) {
       const [admin, b] = await scene.connect(2);
       const term = await scene.leadOnce(b);
@@ -340,7 +344,7 @@ export function begin(call: Promise<TransferOutcome>): Promise<TransferOutcome> 
   return call;
 }
 
-/** Waits until a renewal tells the leader of the transfer. */
+/** Waits until a renewal announces the transfer. */
 export async function isTold(scene: Scenario, store: LeaseStore, lease: Lease): Promise<RenewOutcome> {
   // The pauses grow, because constant renewals make an administrator's conditional write fail.
   for (let pauseMs = 20; pauseMs <= 2_000; pauseMs *= 4) {
@@ -348,7 +352,7 @@ export async function isTold(scene: Scenario, store: LeaseStore, lease: Lease): 
     const outcome = await store.renew(lease, scene.limits);
     if (!outcome.held || outcome.transferTo !== undefined) return outcome;
   }
-  assert.fail("the leader was never told of the transfer at its renewals");
+  assert.fail("no renewal announced the transfer");
 }
 
 /** Checks that the leader learns of the transfer, drains and ends, as the store's capabilities say. */

@@ -7,7 +7,7 @@ import { assertLed, storeClockLatenessMs, type Scenario } from "../scenario.ts";
 export const expiring: readonly Case[] = [
   {
     id: "expiry-watched",
-    title: "who has watched a dead holder's lease for its whole duration takes over, and nobody sooner",
+    title: "a candidate that has observed a dead holder's lease for its whole duration takes over, and not sooner",
     async run(scene) {
       const [a, b, c] = await scene.connect(3);
       const lease = await scene.win(a, "a");

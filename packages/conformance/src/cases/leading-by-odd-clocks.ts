@@ -57,7 +57,7 @@ export const leadingByOddClocks: readonly Case[] = [
       a.resume();
       const [leadership] = a.leaderships;
       assert.equal(leadership?.isValid(), false, "its monotonic clock stood still; its wall clock did not");
-      assert.ok(leadership.signal.aborted, "its task was not told");
+      assert.ok(leadership.signal.aborted, "the signal of its task did not abort");
       await contest.leadsOn(b, scene.lapseMs);
       assert.deepEqual([a.leaderships.length, b.leaderships.length], [1, 1]);
     },

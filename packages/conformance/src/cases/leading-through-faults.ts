@@ -62,7 +62,7 @@ export const leadingThroughFaults: readonly Case[] = [
   },
   {
     id: "leading-hanging-renewals",
-    title: `a leader whose renewals hang for ${HANG_LEASES} leases tells its task while it is valid still, and is not when another leads`,
+    title: `a leader whose renewals hang for ${HANG_LEASES} leases aborts its signal while it is still valid, and is not valid when another leads`,
     needs: ["faults"],
     async run(scene) {
       const { store, faults } = await scene.connectUnreliably();
@@ -116,11 +116,15 @@ async function stepsDownInTime(scene: Scenario, contest: Contest, leader: Candid
   const { leadership } = leader;
   const { renewDeadlineMs, validForMs } = timing({ leaseDurationMs: scene.leaseMs });
   // No candidate is asked whether it leads, because the question would tell the leader the time.
-  await scene.until("the task is told", () => leadership.signal.aborted, renewDeadlineMs + scene.leaseMs / STEPS_PER_LEASE);
+  await scene.until(
+    "the signal of the task aborts",
+    () => leadership.signal.aborted,
+    renewDeadlineMs + scene.leaseMs / STEPS_PER_LEASE,
+  );
   const heardMs = (leader.abortedMs ?? Infinity) - leader.grantedMs;
   assert.ok(
     heardMs < validForMs,
-    `the task was told ${heardMs} ms after the last renewal, of a lease that was valid for ${validForMs}`,
+    `the signal aborted ${heardMs} ms after the last renewal, of a lease that was valid for ${validForMs}`,
   );
   let validMs = 0;
   const isOver = (): boolean => {

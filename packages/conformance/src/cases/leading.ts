@@ -25,10 +25,10 @@ export const leading: readonly Case[] = [
       await contest.leadsOn(a, 0.5 * scene.leaseMs);
       const sinceMs = scene.clock.monotonicMs();
       void a.elector.resign();
-      assert.ok(a.leadership.signal.aborted, "its task was not told");
+      assert.ok(a.leadership.signal.aborted, "the signal of its task did not abort");
       // It drains for one lease, and renews meanwhile; then the lease runs out.
       await contest.until("another leads", () => b.leads, 2.5 * scene.leaseMs);
-      assert.equal(a.overruns, 1, "nobody was told that the task's time is up");
+      assert.equal(a.overruns, 1, "no overrun was reported");
       assert.ok(b.leadership.term > a.leadership.term);
       if (text) {
         assert.ok(await text.write(b.leadership, "by b"), "the successor's write was refused");
@@ -136,8 +136,8 @@ export const leading: readonly Case[] = [
       const { signal, term } = a.leadership;
       await contest.leadsOn(a, 0.5 * scene.leaseMs);
       await scene.place.remove?.(scene.election);
-      await contest.until("its task is told", () => signal.aborted, 0.9 * scene.leaseMs);
-      assert.ok(isLeaseholdError(signal.reason, "LEASE_LOST"), `its task was told ${String(signal.reason)}`);
+      await contest.until("the signal of its task aborts", () => signal.aborted, 0.9 * scene.leaseMs);
+      assert.ok(isLeaseholdError(signal.reason, "LEASE_LOST"), `the reason of its signal was ${String(signal.reason)}`);
       assert.deepEqual(contest.terms, [term], "somebody leads while the leader whose record was deleted may still be valid");
       await contest.pass(2 * scene.leaseMs);
       const after = contest.terms.slice(1);
@@ -148,7 +148,7 @@ export const leading: readonly Case[] = [
       // A new leader may already have a higher term after one lease, if a fence or a standby remembers the old term.
       if (after.length > 0) return;
       for (const { failures } of [a, b]) {
-        assert.ok(isLeaseholdError(failures.at(-1), "TERM_REGRESSED"), `it was told ${String(failures.at(-1))}`);
+        assert.ok(isLeaseholdError(failures.at(-1), "TERM_REGRESSED"), `it failed with ${String(failures.at(-1))}`);
       }
       const [healing] = await scene.connect(1);
       const healer = await contest.enterAndLead("healer", healing, { minTerm: term + 1 });

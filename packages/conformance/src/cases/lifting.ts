@@ -12,7 +12,7 @@ const TEN_MINUTES_MS = 600_000;
 export const lifting: readonly Case[] = [
   {
     id: "break-lifts-transfer",
-    title: "a break lifts a hand-over to a candidate that never comes, once the leader has gone: anyone may acquire at once",
+    title: "a break lifts a transfer to a candidate that never comes, once the leader has gone: anyone may acquire at once",
     needs: ["transfer"],
     async run(scene) {
       const [a, other, admin] = await scene.connect(3);
@@ -31,13 +31,13 @@ export const lifting: readonly Case[] = [
   },
   {
     id: "break-lifts-transfer-of-a-free-lease",
-    title: "a hand-over can be asked for while nobody leads, and a break lifts it: anyone may acquire at once",
+    title: "a transfer can be asked for while nobody leads, and a break lifts it: anyone may acquire at once",
     needs: ["transfer"],
     async run(scene) {
       const [a, other, admin] = await scene.connect(3);
       const term = await scene.leadOnce(a);
       await scene.look(other);
-      await handOver(scene, admin, "nobody");
+      await askForTransfer(scene, admin, "nobody");
       for (const store of [other, await scene.place.connect()]) await scene.lose(store, "other");
       await isLifted(scene, admin, other, term);
     },
@@ -50,7 +50,7 @@ export const lifting: readonly Case[] = [
       const [a, other, admin] = await scene.connect(3);
       const earlier = await scene.leadOnce(a);
       const term = await scene.leadOnce(a);
-      await handOver(scene, admin, "nobody");
+      await askForTransfer(scene, admin, "nobody");
       const outcome = await admin.break(scene.election, { reason: REASON, ifTerm: earlier, ...scene.limits });
       assert.ok(!outcome.broken, `term ${term} was broken by a break of term ${earlier}`);
       assert.equal(outcome.current?.term, term);
@@ -61,14 +61,14 @@ export const lifting: readonly Case[] = [
   },
   {
     id: "transfer-again",
-    title: "a hand-over to a candidate that never comes gives way to one to another candidate",
+    title: "a transfer to a candidate that never comes gives way to one to another candidate",
     needs: ["transfer"],
     async run(scene) {
       const [a, named, other, admin] = await scene.connect(4);
       await scene.leadOnce(a);
-      await handOver(scene, admin, "nobody");
+      await askForTransfer(scene, admin, "nobody");
       await scene.lose(named, "named");
-      await handOver(scene, admin, "named");
+      await askForTransfer(scene, admin, "named");
       await scene.lose(other, "other");
       await scene.lose(other, "nobody");
       await scene.win(named, "named");
@@ -87,7 +87,7 @@ export const lifting: readonly Case[] = [
   },
   {
     id: "transfer-keeps-hold",
-    title: "a hand-over of a lease that is held back leaves the hold in force, for the named candidate, too",
+    title: "a transfer of a lease that is held back leaves the hold in force, for the named candidate, too",
     needs: ["transfer"],
     async run(scene) {
       const [a, named, admin] = await scene.connect(3);
@@ -107,7 +107,7 @@ export const lifting: readonly Case[] = [
   },
   {
     id: "transfer-at-most",
-    title: "a hand-over may keep others away for ten minutes at most: a longer one is refused before any request",
+    title: "a transfer may keep others away for ten minutes at most: a longer one is refused before any request",
     needs: ["transfer"],
     async run(scene) {
       const [admin] = await scene.connect(1);
@@ -119,7 +119,7 @@ export const lifting: readonly Case[] = [
 ];
 
 /** Orders a transfer of a lease without a holder, and stops waiting for its outcome. */
-export async function handOver(scene: Scenario, admin: LeaseStore, candidateId: string): Promise<void> {
+export async function askForTransfer(scene: Scenario, admin: LeaseStore, candidateId: string): Promise<void> {
   const asked = new AbortController();
   const options = { transferTimeoutMs: TEN_MINUTES_MS, signal: asked.signal, ...scene.limits };
   void begin(admin.transfer(scene.election, candidateId, options));

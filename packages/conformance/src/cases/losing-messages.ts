@@ -38,7 +38,7 @@ export const losingMessages: readonly Case[] = [
   },
   {
     id: "lost-acquire-request",
-    title: "an acquisition that never arrives bars nobody",
+    title: "an acquisition that never arrives blocks no candidate",
     needs: ["faults"],
     async run(scene) {
       const { store, faults, other } = await vacantLease(scene);

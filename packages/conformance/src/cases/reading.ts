@@ -52,7 +52,7 @@ export const reading: readonly Case[] = [
   },
   {
     id: "read-held",
-    title: "a reader that can tell says held, by whom, with which value, and for how long it has not been renewed",
+    title: "a reader that can know says held, by whom, with which value, and for how long it has not been renewed",
     async run(scene) {
       const [a, reader] = await scene.connect(2);
       const lease = await scene.win(a, "a", { value: "value" });
@@ -122,7 +122,7 @@ export const reading: readonly Case[] = [
   },
   {
     id: "next-look",
-    title: "a standby is told to look again within its retry period, whatever it has seen",
+    title: "a store asks a standby to poll again within its retry period, whatever it has observed",
     async run(scene) {
       const [a, b] = await scene.connect(2);
       const retryPeriodMs = Math.floor(scene.leaseMs / 8);

@@ -28,7 +28,7 @@ export const takingTurns: readonly Case[] = [
   },
   {
     id: "hold-late",
-    title: "a hold that comes after its term is over does not bar or shorten a successor's",
+    title: "a hold that comes after its term is over does not block or shorten a successor's",
     async run(scene) {
       const [a, b] = await scene.connect(2);
       const lease = await scene.win(a, "a");

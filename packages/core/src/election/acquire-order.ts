@@ -6,23 +6,15 @@ const SMOOTHING = 1 / 8;
 const LONGEST_ROUND_TRIP_MS = 100;
 /** A round trip counts as this at least, on a store that answers at once. */
 const SHORTEST_ROUND_TRIP_MS = 1;
-/**
- * The share of the candidates that go first. It is smaller after a wake-up, because a wake-up reaches all of them at one instant.
- */
+/** The share of the candidates that go first. A wake-up reaches all of them at one instant, so the share is smaller then. */
 const FIRST = { woken: 1 / 12, other: 1 / 5 };
 /** The time over which polls that aim at one renewal spread: in round trips, and in milliseconds at most. */
 const POLL_SPREAD = { roundTrips: 0.4, ms: 50 };
-/**
- * The wait of the others, in round trips. After it they can know that a first one acquired: by a push, or by a read sent then.
- * Each direction of a request may take a fifth longer or shorter than usual.
- */
+/** The wait of the others, in round trips. By its end a push, or a read sent then, would show that a first one acquired. */
 const OTHERS_WAIT = { push: 1.2, read: 0.25 };
 /** The others wait this much longer, in milliseconds, because a service carries out a write more slowly than a read. */
 const SLOW_WRITE_MS = 5;
-/**
- * The time over which the others spread, in round trips. A longer spread saves no writes: within a round trip none of them can
- * know that another one acquired.
- */
+/** The time over which the others spread, in round trips. Within one none of them can know that another acquired. */
 const OTHERS_SPREAD = 0.2;
 
 /** The turn of one candidate among those that may acquire from the same instant on. */
@@ -37,7 +29,6 @@ export interface PlaceInOrder {
 export interface Occasion {
   /** The instant from which it could acquire if it were the only candidate, by the monotonic clock. */
   readonly sinceMs: number;
-  /** True if the store has woken it. */
   readonly isWoken: boolean;
   /** True if the store would wake it when another candidate acquires. */
   readonly isPushed: boolean;
@@ -46,8 +37,8 @@ export interface Occasion {
 /**
  * The order of candidates that learn at one instant that a lease is free. Each candidate draws its own turn at random.
  *
- * A few go first, and write at once. The others wait until they can know of a first one's win. They write only if there was none.
- * So a crowd costs a handful of writes. A standby that is alone waits for a round trip or two.
+ * A few go first, and write at once. The others wait until they can know of a first one's win. So a crowd costs a handful of
+ * writes, and a standby that is alone waits for a round trip or two.
  */
 export class AcquireOrder {
   readonly #clock: Clock;
@@ -63,7 +54,6 @@ export class AcquireOrder {
     return Math.min(Math.max(this.#roundTripMs ?? 0, SHORTEST_ROUND_TRIP_MS), LONGEST_ROUND_TRIP_MS);
   }
 
-  /** Records how long a request took. */
   tookMs(ms: number): void {
     const beforeMs = this.#roundTripMs ?? ms;
     this.#roundTripMs = beforeMs + (ms - beforeMs) * SMOOTHING;
@@ -85,7 +75,6 @@ export class AcquireOrder {
     return this.#place;
   }
 
-  /** Called when the candidate acts. The next call of `placeAfter` draws a new turn. */
   taken(): void {
     this.#place = undefined;
   }

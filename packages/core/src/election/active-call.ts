@@ -6,8 +6,7 @@ import { LazyDeferred } from "./lazy-deferred.ts";
 /**
  * The call that an elector is busy with.
  *
- * One listener links its signal to the caller's signal, and the call itself is that listener. Many electors may share one signal.
- * Each additional listener on it makes it slower to add and remove others.
+ * It is itself the one listener on the caller's signal. Many electors may share a signal, and each listener makes it slower.
  */
 export class Call {
   readonly name: string;
@@ -31,7 +30,6 @@ export class Call {
     return this.#over.promise;
   }
 
-  /** Called when the caller's signal aborts. */
   handleEvent(): void {
     this.#linked.abort(this.#given?.reason);
   }
@@ -56,16 +54,13 @@ export class ActiveCall {
     this.#election = election;
   }
 
-  /** The call that is under way. */
   get call(): Call | undefined {
     return this.#call;
   }
 
   /**
    * Claims the elector for a call.
-   * @throws {ElectorBusyError} while another call is under way.
-   * @throws {ConfigurationError} for an unknown option, or for a `signal` that is not an AbortSignal.
-   * @throws {AlreadyAbortedError} if the signal has already aborted.
+   * @throws {ElectorBusyError} {AlreadyAbortedError} {ConfigurationError}
    */
   begin(name: string, options: WaitOptions, known: Readonly<Record<string, true>> = WAIT_OPTIONS): Call {
     const election = this.#election;
@@ -78,7 +73,6 @@ export class ActiveCall {
     return this.#call;
   }
 
-  /** Ends the claim. */
   free(): void {
     const call = this.#call;
     this.#call = undefined;

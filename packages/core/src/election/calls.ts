@@ -6,50 +6,37 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The names of the options of every waiting call. */
 export const WAIT_OPTIONS: Readonly<Record<keyof WaitOptions, true>> = { signal: true };
 
 /** The name of a signal of the process, such as `SIGTERM`. */
 export type StopSignal = `SIG${string}`;
 
-/** The options of `run`. */
 export interface RunOptions extends WaitOptions {
-  /**
-   * The process signals at which `run` stops, as by `stop()`: it drains, releases and resolves. A second signal has its usual
-   * effect, and ends the process. @defaultValue none
-   */
+  /** The process signals at which `run` stops, as by `stop()`. A second signal ends the process. @defaultValue none */
   readonly stopOn?: readonly StopSignal[] | undefined;
 }
 
-/** The names of the options of `run`. */
 export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = { signal: true, stopOn: true };
 
-/** The options of `stop`. */
 export interface StopOptions {
   /**
-   * Delays the end of a leader on a store that standbys must poll: until just before their next poll. The delay is at most
-   * `retryPeriodMs`.
-   *
-   * A standby then takes over about 0.1 s later, if the task settles within that time. A task that takes longer misses the poll,
-   * and gains nothing on average. @defaultValue false
+   * Delays the end of a leader on a store that standbys must poll until just before their next poll, by at most `retryPeriodMs`.
+   * A task that settles within 0.1 s then has a successor at once. A slower task gains nothing. @defaultValue false
    */
   readonly planned?: boolean | undefined;
 }
 
-/** The names of the options of `stop`. */
 export const STOP_OPTIONS: Readonly<Record<keyof StopOptions, true>> = { planned: true };
 
-/** The outcome of `tryRun`. */
 export type TryRunOutcome<T> =
   /** `result` is undefined if the task only rejected because its signal had aborted. */
   | { readonly elected: true; readonly term: number; readonly result: T | undefined }
   /**
    * - `busy`: this elector has another call under way; nothing was sent.
    * - `done`: the occurrence is complete, for good.
-   * - `held-back`: nobody leads, but this candidate may not acquire now. The blocker is a minimum hold, a pause, or another
-   *   candidate's reservation or transfer.
+   * - `held-back`: nobody leads, but a hold, a pause, a reservation or a transfer blocks this candidate.
    *
-   * Without a reason and without a leader, no leader is known, and the next attempt may win.
+   * Without a reason and a leader, no leader is known, and the next attempt may win.
    */
   | {
       readonly elected: false;

@@ -24,19 +24,13 @@ export class CampaignBackoff {
     this.#options = options;
   }
 
-  /**
-   * The time between two polls of a standby that gets no pushes. On a store that can push, `retryPeriodMs` may be longer than a
-   * lease. Polls are aimed at renewals there, even while no push arrives.
-   */
+  /** The time between two polls without pushes. Where the store can push, `retryPeriodMs` may be longer than a lease. */
   get periodMs(): number {
     const { store, timing } = this.#options;
     return store.watch ? Math.min(timing.retryPeriodMs, timing.renewIntervalMs) : timing.retryPeriodMs;
   }
 
-  /**
-   * Reports a failure, and returns the milliseconds to wait before the next request.
-   * @throws the failure itself if a retry cannot help.
-   */
+  /** Reports a failure, and returns the milliseconds to wait. @throws the failure itself if a retry cannot help. */
   next(error: unknown): number {
     if (isMisuse(error)) throw error;
     const { clock, timing, onStoreFailed } = this.#options;
@@ -46,7 +40,7 @@ export class CampaignBackoff {
     return Math.max(askedMs, this.periodMs * (0.5 + clock.random() / 2));
   }
 
-  /** Reports that the store fails. Throws the failure if the store has only refused for a whole lease. */
+  /** Throws the failure if the store has only refused for a whole lease. */
   #report(error: unknown): void {
     const { contact, timing, journal, failsFast } = this.#options;
     const { leaseDurationMs } = timing;

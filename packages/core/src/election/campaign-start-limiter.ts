@@ -1,12 +1,9 @@
 import { onAbort } from "../time/clock.ts";
 
-/**
- * The number of campaigns of a process that may begin at the same time on one store: SDKs have about as many connections. If a
- * thousand began at once, each request would wait longer than it may take, and all would be sent again.
- */
+/** SDKs have about as many connections. If a thousand campaigns began at once, requests would time out in the queue. */
 const AT_ONCE = 50;
 
-/** Limits how many campaigns begin at a time on one store. The others wait, in order. */
+/** Limits how many campaigns of a process begin at a time on one store. The others wait, in order. */
 export class CampaignStartLimiter {
   #begun = 0;
   readonly #waiting = new Set<() => void>();
@@ -24,7 +21,6 @@ export class CampaignStartLimiter {
     }
   }
 
-  /** Waits until a running step ends and gives its slot away. */
   #turn(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const stopListening = onAbort(signal, (reason) => {

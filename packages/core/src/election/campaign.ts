@@ -20,11 +20,11 @@ export interface CampaignOptions extends CampaignBackoffOptions {
 type Round = { readonly lease: Lease } | { readonly waitMs: number } | { readonly pauseMs: number };
 
 /**
- * Gets the lease for one candidate by polling, on a store that has no queue. {@link nextMove} decides; this class sends and waits.
+ * Gets the lease for one candidate by polling, on a store that has no queue. {@link nextMove} decides; this class sends and
+ * waits.
  *
- * A standby polls after each renewal, and whenever the store wakes it. It acquires at its own drawn turn, because all standbys
- * learn of a leader's end at the same instant. After it has observed one nonce for the whole lease it acquires without another
- * read. The write is conditional on the version that it has read.
+ * A standby polls after each renewal, and whenever the store wakes it. After it has observed one nonce for the whole lease it
+ * acquires without another read. The write is conditional on the version that it has read.
  */
 export class Campaign {
   readonly #options: CampaignOptions;
@@ -53,8 +53,8 @@ export class Campaign {
   }
 
   /**
-   * Waits until the candidate has the lease. Returns `undefined` once the signal has aborted. The signal may also abort before
-   * the caller goes on, which then gives the lease back.
+   * Waits until the candidate has the lease. Returns `undefined` once the signal has aborted. It may also abort before the caller
+   * goes on, which then gives the lease back.
    */
   async win(): Promise<Lease | undefined> {
     const { starts } = StoreShare.of(this.#options.store, this.#options.clock);
@@ -77,7 +77,6 @@ export class Campaign {
     }
   }
 
-  /** Makes moves until one of them ends in a wait or in the lease. */
   async #round(): Promise<Round> {
     for (;;) {
       const move = nextMove(this.#situation());

@@ -1,9 +1,7 @@
 import { hostname } from "node:os";
 import type { Clock } from "../time/clock.ts";
 
-/**
- * Returns `<host>-<pid>-<random>`, a label that tells a person where to look. It proves nothing: two candidates may share one.
- */
+/** Returns a label that tells a person where to look. It proves nothing: two candidates may share one. */
 export function defaultCandidateId(clock: Clock): string {
   // Names must not have control characters or lone surrogates. A host name may be long, so it is cut.
   const host = [

@@ -28,15 +28,14 @@ export interface CandidateRequestsOptions {
 /** A store that has a queue. */
 export type Queue = Required<Pick<LeaseStore, "join">>;
 
-/** The requests of one candidate to its store. Each call polls once, tries once, or gives back a lease that was won too late. */
+/** The requests of one candidate to its store. */
 export class CandidateRequests {
   readonly contact: StoreHealth;
   readonly #options: CandidateRequestsOptions;
-  /** The highest term that this candidate has observed. The candidate keeps it for its whole life. */
+  /** The highest term that this candidate has observed, ever. */
   #highest = 0;
-  /** The highest term that it has led. */
   #led = 0;
-  /** The term that the store returned last. */
+  /** The last term that the store showed. */
   #shown = 0;
   readonly #rolledBack: RolledBackTerms;
   /** Other electors of this process may have observed a higher term lately. */
@@ -49,10 +48,7 @@ export class CandidateRequests {
     this.#rolledBack = new RolledBackTerms(options.clock, options.timing.leaseDurationMs);
   }
 
-  /**
-   * Polls once.
-   * @throws {TermRegressedError} for a term below one that this process has observed.
-   */
+  /** Polls once. @throws {TermRegressedError} for a term below one that this process has observed. */
   async read(expiry: Expiry | undefined, signal: AbortSignal): Promise<LeaseSnapshot | undefined> {
     const { store, election, timing } = this.#options;
     // The reply need not show terms observed after the request was sent, because polls can overtake one another.
@@ -61,7 +57,6 @@ export class CandidateRequests {
     return this.#checked(await this.#ask("read", () => store.read(election, reading), signal), highest);
   }
 
-  /** Processes the state that a poll or a push has returned. */
   learn(snapshot: LeaseSnapshot | undefined): LeaseSnapshot | undefined {
     this.#shown = snapshot?.term ?? 0;
     this.#rolledBack.saw(snapshot, this.#shown < this.#highestSeen());
@@ -70,10 +65,7 @@ export class CandidateRequests {
     return snapshot;
   }
 
-  /**
-   * Reports whether an attempt may succeed. Also true if the age is unknown: the attempt fails, but makes the store count the age
-   * for later candidates.
-   */
+  /** Reports whether an attempt may succeed. Also true if the age is unknown: the failed attempt then restarts the age. */
   mayTry(snapshot: LeaseSnapshot | undefined): boolean {
     const { candidateId, wishes } = this.#options;
     if (this.#mayBeRolledBack(snapshot?.term ?? 0) && !this.#rolledBack.isOver) return false;
@@ -91,9 +83,7 @@ export class CandidateRequests {
     return queue.join(this.#request(undefined), { signal });
   }
 
-  /**
-   * Yields the states that a position returns. Each one proves the right to write, because the store has written the position.
-   */
+  /** Yields the states that a position returns. Each one proves the right to write. */
   async *turns(place: Place, signal: AbortSignal): AsyncGenerator<LeaseSnapshot, void, undefined> {
     try {
       for await (const snapshot of place.turns()) {
@@ -107,7 +97,6 @@ export class CandidateRequests {
     }
   }
 
-  /** Makes one attempt to acquire by a position, as `attempt` does. */
   async acquire(place: Place): Promise<Lease | undefined> {
     return await this.#acquire(() => place.acquire());
   }
@@ -174,12 +163,10 @@ export class CandidateRequests {
     return await this.#inTime(outcome.lease);
   }
 
-  /** Processes a won lease. Returns it, unless it was won too late. */
   async #inTime(lease: Lease): Promise<Lease | undefined> {
     const { clock, timing } = this.#options;
     this.contact.answered("write");
-    // A later term may have begun since the request was sent. The won term itself may have been observed: some stores show whose
-    // turn it is.
+    // A later term may have begun since the send. The won term itself may have been observed: some stores show whose turn it is.
     const isPassedOver = lease.term < this.#highestSeen();
     this.#note(lease.term);
     this.#led = Math.max(this.#led, lease.term);
@@ -189,7 +176,7 @@ export class CandidateRequests {
     return undefined;
   }
 
-  /** Processes a poll's reply. Its term must not be below `highest`, the highest term observed before the request. */
+  /** @param highest the highest term observed before the request. The reply must not show a lower one. */
   #checked(snapshot: LeaseSnapshot | undefined, highest: number): LeaseSnapshot | undefined {
     const { election, wishes } = this.#options;
     this.learn(snapshot);
@@ -199,10 +186,7 @@ export class CandidateRequests {
     return snapshot;
   }
 
-  /**
-   * Sends a request, and records its outcome. An answer proves only the right to read, because a failed attempt may not have
-   * written.
-   */
+  /** Records the outcome of a request. An answer proves only the right to read: a failed attempt may not have written. */
   async #ask<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const answer = await this.#send(kind, request, signal);
     this.contact.answered("read");
@@ -222,10 +206,7 @@ export class CandidateRequests {
     if (isStoreFailure(error) && !signal?.aborted) this.contact.failed(kind, error);
   }
 
-  /**
-   * Reports whether a failover may have undone the terms above this one. It may have if the store may show writes that are not
-   * durable. But a term that an elector of this process has led was durable.
-   */
+  /** Reports whether a failover may have undone the terms above this one. A term that this process has led was durable. */
   #mayBeRolledBack(term: number): boolean {
     const { store, election } = this.#options;
     const led = Math.max(this.#led, this.#shared.highest(election).led);

@@ -2,8 +2,9 @@ import { sleep, type Clock } from "../time/clock.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 /**
- * The shortest wait between two terms of one `run`, whatever its options. On a store in this process's memory, a task that
- * returns at once would otherwise run for ever in microtasks. No timer and no reply would then be processed.
+ * The shortest wait between two terms of one `run`. Otherwise a task that returns at once, on a store in memory, would run for
+ * ever
+ * in microtasks, and no timer would run.
  */
 const SHORTEST_PAUSE_MS = 100;
 
@@ -11,7 +12,6 @@ const SHORTEST_PAUSE_MS = 100;
 export class Cooldown {
   readonly #clock: Clock;
   readonly #cooldownMs: number;
-  /** The last term of this elector. */
   #term = 0;
   /** The end of that term, and the end of the last term that was given up. By the monotonic clock. */
   #endedMs = -Infinity;
@@ -22,10 +22,7 @@ export class Cooldown {
     this.#cooldownMs = cooldownMs;
   }
 
-  /**
-   * Records that a term of this elector has ended.
-   * @param gaveUp true if the term was given up, false if it was lost.
-   */
+  /** Records that a term has ended. `gaveUp` is false if it was lost. */
   ended(term: number, gaveUp: boolean): void {
     this.#term = term;
     this.#endedMs = this.#clock.monotonicMs();
@@ -38,11 +35,7 @@ export class Cooldown {
     return Math.max(this.#gaveUpMs + this.#cooldownMs - this.#clock.monotonicMs(), 0);
   }
 
-  /**
-   * Waits until the shortest pause after the last term is over, even if others have led since. An abort of the signal ends the
-   * wait.
-   * @param leastMs a longer pause that the caller asks for.
-   */
+  /** Waits until the shortest pause, or `leastMs`, is over since the last term. An abort ends the wait. */
   async pause(signal: AbortSignal, leastMs = 0): Promise<void> {
     const leftMs = this.#endedMs + Math.max(SHORTEST_PAUSE_MS, leastMs) - this.#clock.monotonicMs();
     if (leftMs > 0) await sleep(this.#clock, leftMs, signal).catch(() => undefined);

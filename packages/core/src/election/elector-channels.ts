@@ -6,34 +6,29 @@ import type { Clock } from "../time/clock.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import type { ElectorHealth } from "./elector-health.ts";
 
-/** The `node:diagnostics_channel` on which every event of every elector is published, as {@link PublishedEvent}. */
+/** The `node:diagnostics_channel` of every event of every elector: {@link PublishedEvent}. */
 export const EVENT_CHANNEL = "leasehold:event";
-/** The `node:diagnostics_channel` on which every renewal is published once it has ended, as {@link PublishedRenewal}. */
+/** The channel of every renewal, once it has ended: {@link PublishedRenewal}. */
 export const RENEWAL_CHANNEL = "leasehold:renewal";
-/**
- * The `node:diagnostics_channel` on which each election state that a candidate observes is published, as {@link PublishedLook}.
- */
+/** The channel of each election state that a candidate observes: {@link PublishedLook}. */
 export const LOOK_CHANNEL = "leasehold:look";
 
 /** An elector, for gauges. Everything is computed from the clocks at each call, and so is correct after a freeze. */
 export interface ElectorHandle {
   readonly election: string;
   readonly candidateId: string;
-  /** Reports whether it leads at this moment. */
   readonly isLeader: boolean;
   health(): ElectorHealth;
 }
 
-/** The facts about the elector in each of its messages. */
 export interface Published {
   readonly candidateId: string;
-  /** The elector, the same reference each time. It is weak, so that a listener keeps no elector alive. */
+  /** Always the same reference. It is weak, so that a listener keeps no elector alive. */
   readonly elector: WeakRef<ElectorHandle>;
-  /** The time of the message by the elector's monotonic clock. */
+  /** By the elector's clock. */
   readonly monotonicMs: number;
 }
 
-/** An event, with its name. */
 export type PublishedEvent = {
   readonly [Name in keyof ElectorEvents]: Published & { readonly name: Name; readonly event: ElectorEvents[Name] };
 }[keyof ElectorEvents];
@@ -43,17 +38,11 @@ export interface PublishedRenewal {
   readonly candidateId: string;
   readonly term: number;
   readonly durationMs: number;
-  /**
-   * `ok`, or the reason of the loss if the renewal found the lease lost. After a failure it is the code of the error, or `ERROR`
-   * if the error is not a LeaseholdError.
-   */
+  /** `ok`, the reason if the lease was lost, or the code of the error: `ERROR` for an error that is not a LeaseholdError. */
   readonly outcome: string;
 }
 
-/**
- * The state that a poll, an attempt or a push of the store returned to a candidate. A failed poll is published as the event
- * `storeFailed`.
- */
+/** The state that a poll, an attempt or a push returned. A failed poll is the event `storeFailed`. */
 export interface PublishedLook extends Published {
   readonly election: string;
   /** Undefined if there was no record. */
@@ -64,7 +53,6 @@ export const publishEvent: (make: () => PublishedEvent) => void = publisher(EVEN
 export const publishLook: (make: () => PublishedLook) => void = publisher(LOOK_CHANNEL);
 const publishRenewal: (make: () => PublishedRenewal) => void = publisher(RENEWAL_CHANNEL);
 
-/** Sends a renewal, and publishes its outcome. */
 export async function publishedRenewal(clock: Clock, lease: Lease, send: () => Promise<RenewOutcome>): Promise<RenewOutcome> {
   const { election, candidateId, term } = lease;
   const sentMs = clock.monotonicMs();

@@ -1,6 +1,5 @@
 import type { Leader } from "./leadership.ts";
 
-/** The names of all events of an elector. */
 export const EVENT_NAMES: Readonly<Record<keyof ElectorEvents, true>> = {
   standby: true,
   startedLeading: true,
@@ -15,21 +14,14 @@ export const EVENT_NAMES: Readonly<Record<keyof ElectorEvents, true>> = {
   listenerFailed: true,
 };
 
-/**
- * The events of an Elector, by name, with the data of each. They are notifications: a listener that throws becomes a
- * `listenerFailed` event and changes nothing else.
- */
+/** The events of an elector. A listener that throws becomes a `listenerFailed` event and changes nothing else. */
 export interface ElectorEvents {
-  /** This candidate is a standby from now on. */
   readonly standby: { readonly election: string };
   /** This candidate leads. Its task is called right after the listeners return, unless the term has ended by then. */
   readonly startedLeading: { readonly election: string; readonly term: number };
   /** The signal of this leadership has aborted. The task must settle now. */
   readonly ending: { readonly election: string; readonly term: number; readonly reason: Error };
-  /**
-   * The task has settled, and the lease was released or is left to expire. `reason` is the reason of the signal, or undefined if
-   * the task settled before the signal aborted.
-   */
+  /** The task has settled, and the lease was released or is left to expire. `reason` is undefined if the task settled first. */
   readonly stoppedLeading: {
     readonly election: string;
     readonly term: number;
@@ -38,7 +30,6 @@ export interface ElectorEvents {
   };
   /** The observed leader or its term has changed. `leader` may be this candidate; it is undefined if nobody leads. */
   readonly newLeader: { readonly election: string; readonly leader: Leader | undefined };
-  /** A renewal was confirmed. */
   readonly renewed: { readonly election: string; readonly term: number };
   /** A renewal failed. It is tried again while there is time. */
   readonly renewFailed: { readonly election: string; readonly term: number; readonly error: unknown };
@@ -48,6 +39,5 @@ export interface ElectorEvents {
   readonly overrun: { readonly election: string; readonly term: number; readonly sinceSignalMs: number };
   /** A poll or an attempt failed. The campaign goes on, except after a lease of refusals with `startup: 'fail-fast'`. */
   readonly storeFailed: { readonly election: string; readonly error: unknown };
-  /** A listener for `event` threw. */
   readonly listenerFailed: { readonly election: string; readonly event: string; readonly error: unknown };
 }

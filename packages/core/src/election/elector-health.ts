@@ -1,11 +1,13 @@
 import type { ElectorState } from "../reporting/diagnostics.ts";
 import type { StoreMember } from "../store/store-members.ts";
+import type { Leadership } from "./leadership.ts";
+import type { LeaderTerm, LeaderTermOptions } from "./leader-term.ts";
 import type { ContactHealth } from "./store-health.ts";
 
-/** The health of an elector. It is computed from the clocks at each call, and so is correct after a freeze. */
+/** Computed from the clocks at each call, so correct after a freeze. */
 export interface ElectorHealth extends ContactHealth {
   readonly state: ElectorState;
-  /** The same as `isLeader`. */
+  /** As `isLeader`. */
   readonly leading: boolean;
   /** The term that this elector leads, or that is ending. */
   readonly term?: number | undefined;
@@ -13,4 +15,19 @@ export interface ElectorHealth extends ContactHealth {
   readonly validForMs: number;
   /** The servers or stores that the store is made of, if there are several. */
   readonly members?: readonly StoreMember[] | undefined;
+}
+
+/** Returns the health of an elector. @param term the present term. */
+export function healthOf({ announcements, contact, store }: LeaderTermOptions, term?: LeaderTerm<Leadership>): ElectorHealth {
+  // Asked first, because it may change the state: no timer has run yet right after a freeze.
+  const validForMs = term?.leadership.remainingMs() ?? 0;
+  const { state } = announcements;
+  return {
+    state: state === "leading" && validForMs === 0 ? "ending" : state,
+    leading: validForMs > 0,
+    ...(term ? { term: term.term } : {}),
+    validForMs,
+    ...contact.health,
+    ...(store.members ? { members: store.members() } : {}),
+  };
 }

@@ -20,58 +20,54 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   /** True if a stopping leader releases the lease, false if it leaves the lease to expire. @defaultValue true */
   readonly releaseOnStop?: boolean | undefined;
   /**
-   * The consequence of a task that is still pending after its time to stop. `report` emits an `overrun` event. `exit` also ends
-   * this process, with exit code 70. A process whose event loop is blocked cannot end itself. @defaultValue 'report'
+   * The consequence of a task that outlasts its drain: an `overrun` event, or also the end of this process with exit code 70. A
+   * blocked
+   * event loop cannot end itself. @defaultValue 'report'
    */
   readonly onOverrun?: "report" | "exit" | undefined;
   /**
-   * The way to find that another candidate's lease has expired. `store.capabilities.storeClock` tells how far a store's clock is
-   * trusted.
-   * @defaultValue 'store-clock' if that clock is exact, else 'observed'; `tryRun` always uses the store's clock if there is one
+   * The way to find that a lease has expired; see `store.capabilities.storeClock`. `tryRun` uses the store's clock if there is
+   * one.
+   * @defaultValue 'store-clock' if that clock is exact, else 'observed'
    */
   readonly expiry?: Expiry | undefined;
   /**
-   * The sender of renewals: a timer (`scheduled`), or the task by calling `leadership.renew()` (`manual`). Use `manual` in a
-   * process whose timers are not reliable, such as a function. The task's signal aborts at `renewDeadlineMs` either way.
-   * @defaultValue 'scheduled'
+   * The sender of renewals: a timer, or the task by `leadership.renew()`. Use `manual` where timers are not reliable, such as in
+   * a
+   * function. @defaultValue 'scheduled'
    */
   readonly renewal?: "scheduled" | "manual" | undefined;
   /**
-   * The time after an acquisition in which nobody else may acquire, even if the lease is released earlier. It keeps a late
-   * duplicate from doing a quick task again. After a task that throws, the lease is released without a hold. At most
-   * `leaseDurationMs`. @defaultValue 0
+   * The time after an acquisition in which nobody else may acquire, even after a release. It keeps a late duplicate from doing a
+   * quick
+   * task again. A task that throws leaves no hold. At most `leaseDurationMs`. @defaultValue 0
    */
   readonly minimumHoldMs?: number | undefined;
   /**
-   * The longest that one try of a release may take; there are at most two tries. Set it lower if the process is about to be
-   * frozen or ended. @defaultValue attemptTimeoutMs
+   * The longest that each of the two tries of a release may take. Lower it if the process is about to be frozen or ended.
+   * @defaultValue attemptTimeoutMs
    */
   readonly releaseTimeoutMs?: number | undefined;
-  /**
-   * The group of this candidate, and the time for which its terms keep the election to that group.
-   * @defaultValue none: a candidate of any group may acquire
-   */
+  /** The group of this candidate, and the time for which its terms keep the election to that group. @defaultValue none */
   readonly reservation?: Reservation | undefined;
   /** The lowest term that this candidate may lead. An administrator sets it after a record was lost or restored. */
   readonly minTerm?: number | undefined;
   /**
-   * The destination of log lines: `console`, a winston logger, or `pinoLogger(pino)`.
-   *
-   * Without a logger, the few things that a person must know are process warnings. Examples are a store that fails, still fails
-   * or answers again, an overrun, or a record that cannot be used. `false` silences those, too.
+   * The destination of log lines: `console`, a winston logger, or `pinoLogger(pino)`. Without a logger, the few things that a
+   * person
+   * must know are process warnings. `false` silences those, too.
    */
   readonly logger?: LoggerOption;
   /**
-   * The reaction of `run` and `campaign` to a store that refuses, for instance because rights or a table are missing. It applies
-   * until the store has accepted a write of this process in this election. `fail-fast` rejects after a whole lease of nothing but
-   * refusals, `patient` keeps trying. Both warn at once. @defaultValue 'fail-fast'
+   * The reaction of `run` and `campaign` to a store that only refuses (no rights, no table): reject after a whole lease, or keep
+   * trying.
+   * Both warn at once. It ends with the first accepted write of this process in this election. @defaultValue 'fail-fast'
    */
   readonly startup?: "fail-fast" | "patient" | undefined;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }
 
-/** Each option, by name. */
 const OPTIONS: Readonly<Record<keyof ElectorOptions, true>> = {
   store: true,
   election: true,
@@ -98,10 +94,7 @@ const OPTIONS: Readonly<Record<keyof ElectorOptions, true>> = {
   clock: true,
 };
 
-/**
- * Checks everything that can be checked before a request. Returns the durations, with the defaults filled in.
- * @throws {ConfigurationError | UnsupportedError} for options that cannot work. The message has the numbers.
- */
+/** Checks everything that can be checked before a request. @throws {ConfigurationError | UnsupportedError} with the numbers. */
 export function checkElectorOptions(options: ElectorOptions): Timing {
   const { store, election, candidateId, value, minTerm, onOverrun, expiry, renewal, reservation } = options;
   checkOptions("Elector", options, OPTIONS);

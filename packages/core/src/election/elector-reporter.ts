@@ -11,7 +11,6 @@ import { leaderOf } from "./observer.ts";
 import type { Blocker, LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 export interface AnnouncementsOptions {
-  /** The elector that is reported. */
   readonly elector: ElectorHandle;
   readonly clock: Clock;
   readonly journal: Journal;
@@ -21,30 +20,24 @@ export interface AnnouncementsOptions {
 export interface LastSeen {
   /** Undefined if nobody led. */
   readonly leader: Leader | undefined;
-  /** The milliseconds since that observation, by the monotonic or the wall clock: the larger value counts. */
+  /** The larger elapsed time of both clocks. */
   readonly ageMs: number;
 }
 
-/** A state that an elector has reached. */
 export interface Reached {
   readonly state: ElectorState;
   readonly term?: number | undefined;
   readonly reason?: Error | undefined;
 }
 
-/**
- * Reports one elector: its events to its listeners and its journal, its states to the diagnostics channel. It also keeps the
- * leader that the candidate observed last.
- */
+/** Reports one elector: its events to its listeners and its journal, its states to the diagnostics channel. */
 export class ElectorReporter {
   readonly #options: AnnouncementsOptions;
   readonly #listeners: Listeners<ElectorEvents>;
   #leader: Leader | undefined;
   #seenAt: Instant | undefined;
   #state: ElectorState = "stopped";
-  /** The last message that was written as a warning. */
   #warned: string | undefined;
-  /** The warning text of the pause that was observed last. */
   #pause: string | undefined;
   /** Created once a diagnostics channel has a listener. */
   #weakly: WeakRef<ElectorHandle> | undefined;
@@ -85,7 +78,6 @@ export class ElectorReporter {
     publishEvent(() => ({ name, event: whole, ...this.#published }) as PublishedEvent);
   }
 
-  /** Processes the state that a poll, an attempt or a push has returned. */
   saw(snapshot: LeaseSnapshot | undefined): void {
     this.setLeader(leaderOf(snapshot));
     this.#setPause(snapshot?.bar?.kind === "pause" ? snapshot.bar : undefined);

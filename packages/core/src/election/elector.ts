@@ -19,7 +19,7 @@ import {
 import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { CandidateRequests } from "./candidate-requests.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
-import type { ElectorHealth } from "./elector-health.ts";
+import { healthOf, type ElectorHealth } from "./elector-health.ts";
 import { EVENT_NAMES, type ElectorEvents } from "./elector-events.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
@@ -38,9 +38,8 @@ import { timing, type Timing, type TimingReport } from "./timing.ts";
 /**
  * One candidate in one election.
  *
- * A candidate is *valid* while its `isLeader` and its `leadership.isValid()` are true. At any instant at most one candidate of an
- * election is valid, even if others are slow, paused or cut off. This requires that the rates of their clocks differ by less than
- * 10%.
+ * At any instant at most one candidate of an election is valid, by `isLeader` and `leadership.isValid()`. The rates of the
+ * candidates' clocks must differ by less than 10%. The candidates themselves may be slow, paused or cut off.
  *
  * A lease cannot stop a write that a paused process sends late. Let the resource check the term for that.
  *
@@ -61,16 +60,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #options: ElectorOptions;
   readonly #clock: Clock;
   readonly #claim: ActiveCall;
-  readonly #contact: StoreHealth;
-  readonly #journal: Journal;
   readonly #announcements: ElectorReporter;
   readonly #candidacy: CandidateRequests;
-  readonly #cooldown: Cooldown;
-  readonly #campaignOptions: CampaignOptions;
-  readonly #termOptions: LeaderTermOptions;
+  /** The parts that campaigns and terms work with. */
+  readonly #parts: CampaignOptions & LeaderTermOptions;
   /** The present term, until its task has settled and its lease is given up. */
   #term: LeaderTerm<LeadershipOf<Store>> | undefined;
-  /** The blocker that was observed last. */
   #bar: Blocker | undefined;
 
   /** @throws {ConfigurationError} for anything that cannot work. No request is sent. */
@@ -83,22 +78,18 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
     const { election, candidateId } = this;
     this.#claim = new ActiveCall(election);
-    this.#contact = new StoreHealth(this.#store, election, this.#clock);
     const common = {
       clock: this.#clock,
       store: this.#store,
-      contact: this.#contact,
+      contact: new StoreHealth(this.#store, election, this.#clock),
       timing: this.#timing,
       wishes: options,
       journal: Journal.to(options.logger),
       cooldown: new Cooldown(this.#clock, this.#timing.cooldownMs),
     };
-    const { journal } = common;
-    this.#journal = journal;
-    this.#cooldown = common.cooldown;
-    journal.keptFor(this);
-    this.#store.warnings?.join(journal);
-    const announcements = new ElectorReporter({ elector: this, clock: this.#clock, journal });
+    common.journal.keptFor(this);
+    this.#store.warnings?.join(common.journal);
+    const announcements = new ElectorReporter({ elector: this, clock: this.#clock, journal: common.journal });
     this.#announcements = announcements;
     this.#candidacy = new CandidateRequests({
       ...common,
@@ -110,19 +101,20 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       },
       onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
     });
-    this.#campaignOptions = {
+    this.#parts = {
       ...common,
       candidacy: this.#candidacy,
+      announcements,
       election,
       expiry: options.expiry,
       failsFast: options.startup !== "patient",
       onStoreFailed: (error) => announcements.emit("storeFailed", { error }),
+      owner: this,
+      onFinished: () => void (this.#term = undefined),
     };
-    const onFinished = (): void => void (this.#term = undefined);
-    this.#termOptions = { ...common, announcements, owner: this, onFinished };
   }
 
-  /** Reports whether this candidate is the leader at this moment. It is computed from the clocks at each call, never stored. */
+  /** Computed from the clocks at each call, never stored. */
   get isLeader(): boolean {
     return this.#term?.leadership.isValid() === true;
   }
@@ -133,8 +125,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * The leader that this candidate observed last, and how long ago; undefined before the first poll. While this candidate leads,
-   * use `isLeader`: the age is then that of its term.
+   * The leader that this candidate observed last, and how long ago; undefined before the first poll. A leader asks `isLeader`
+   * instead.
    */
   get lastSeen(): LastSeen | undefined {
     return this.#announcements.lastSeen;
@@ -142,18 +134,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** The state of this elector and of its store at this moment, for health checks. JSON can hold it. */
   health(): ElectorHealth {
-    const term = this.#term;
-    const validForMs = term?.leadership.remainingMs() ?? 0;
-    const { state } = this.#announcements;
-    return {
-      // The clocks decide, because no timer has run yet right after a freeze.
-      state: state === "leading" && validForMs === 0 ? "ending" : state,
-      leading: validForMs > 0,
-      ...(term ? { term: term.term } : {}),
-      validForMs,
-      ...this.#contact.health,
-      ...(this.#store.members ? { members: this.#store.members() } : {}),
-    };
+    return healthOf(this.#parts, this.#term);
   }
 
   /** The worst-case times that follow from this elector's options and its store. */
@@ -161,10 +142,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return (this.#report ??= timing(this.#options, this.#store.capabilities));
   }
 
-  /**
-   * Adds a listener for one kind of event, and returns a function that removes it.
-   * @throws {ConfigurationError} for an unknown event, or a listener that is not a function.
-   */
+  /** Adds a listener, and returns a function that removes it. @throws {ConfigurationError} for an unknown event. */
   on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
     checkKnown("Elector has no event", name, EVENT_NAMES);
     if (typeof listener !== "function") throw new ConfigurationError(`The listener for '${name}' is not a function.`);
@@ -179,14 +157,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * once twice in a row, the elector warns, and `retryPeriodMs` pass between two terms from then on. Without a task it leads
    * until it is stopped, for a program that asks `isLeader`.
    *
-   * After the store has accepted a first write of this election, store failures never make `run` reject. The elector then steps
-   * down in time, and competes again. The task is never called on a term that is over or ending. Between two terms there is a
-   * short wait (0.1 s at least), whatever the options.
+   * Once the store has accepted a write of this election, store failures never make `run` reject: the elector steps down in time,
+   * and competes again. The task is never called on a term that is over or ending. At least 0.1 s pass between two terms.
    *
    * @throws {ElectorBusyError} if this elector is busy.
    * @throws {ConfigurationError | UnsupportedError} if the store can never hold this election.
-   * @throws {StoreError} if the store has only refused (no rights, no table) for a whole lease. It is not thrown if `startup` is
-   *   'patient', or after the store has accepted a write of this process in this election.
+   * @throws {StoreError} if the store has only refused for a whole lease, before its first accepted write; see `startup`.
    * @throws {AlreadyAbortedError} if the signal has already aborted.
    * @throws {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`.
    * @throws any error that the task throws before its signal aborts, after the lease was released.
@@ -195,7 +171,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     checkTask("run", task);
     const { election } = this;
     const { retryPeriodMs } = this.#timing;
-    const returns = new QuickReturns({ election, clock: this.#clock, journal: this.#journal, retryPeriodMs });
+    const returns = new QuickReturns({ election, clock: this.#clock, journal: this.#parts.journal, retryPeriodMs });
     const counted = returns.counted(task);
     checkStopOn(options?.stopOn);
     const call = this.#claim.begin("run", options, RUN_OPTIONS);
@@ -204,7 +180,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     try {
       while (!signal.aborted) {
         this.#standBy();
-        await this.#cooldown.pause(signal, returns.pauseMs);
+        await this.#parts.cooldown.pause(signal, returns.pauseMs);
         if (signal.aborted) return;
         const lease = await this.#campaign(signal);
         if (lease) await this.#lead(lease, counted, signal);
@@ -217,11 +193,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /**
    * Campaigns until this candidate leads, and returns the leadership. The lease is renewed until the leadership is disposed of.
-   * If the signal aborts after that, `leadership.signal` aborts, too.
-   *
-   * The cooldown of an earlier term applies. The caller decides how soon to call again: with a `cooldownMs` of 0 this candidate
-   * may lead again at once.
-   *
+   * If the signal aborts after that, `leadership.signal` aborts, too. The cooldown of an earlier term applies.
    * @throws the signal's reason if it aborts while waiting. Otherwise as `run`.
    */
   async campaign(options: WaitOptions = {}): Promise<HeldLeadership & LeadershipOf<Store>> {
@@ -232,7 +204,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
         const lease = await this.#campaign(signal);
         const leadership = lease && (await this.#hold(lease, signal));
         if (leadership) return leadership;
-        await this.#cooldown.pause(signal);
+        await this.#parts.cooldown.pause(signal);
         signal.throwIfAborted();
       }
     } finally {
@@ -241,14 +213,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Makes one attempt, without waiting: runs the task if this candidate can lead at once.
+   * Makes one attempt, without waiting: runs the task if this candidate can lead at once. A process that has just started can
+   * replace a
+   * dead leader, if the store has a clock of its own. No cooldown applies. A term that ends before the task is called does not
+   * count.
    *
-   * It may use the store's own clock to tell that a lease has expired. So a process that has just started can replace a dead
-   * leader. No cooldown applies, because each call is the caller's own decision to compete. A term that is over or ending before
-   * the task could be called counts as not elected.
-   *
-   * @throws {StoreError} if the store fails; this candidate then does not lead. If a kept connection has broken, a second try
-   *   replaces it.
+   * @throws {StoreError} if the store fails. If a kept connection has broken, a second try replaces it.
    * @throws the signal's reason if it aborts before the task starts. Otherwise as `run`.
    */
   async tryRun<T>(task: LeaderTask<T, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
@@ -269,10 +239,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     }
   }
 
-  /**
-   * Makes one attempt, as `tryRun` does, and returns the leadership, as `campaign` does. Returns `undefined` if this candidate
-   * was not elected, or if this elector is busy.
-   */
+  /** As `tryRun`, but returns the leadership; `undefined` if this candidate was not elected, or if this elector is busy. */
   async tryCampaign(options: WaitOptions = {}): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
     if (this.#claim.call) return undefined;
     const { signal } = this.#claim.begin("tryCampaign", options);
@@ -287,11 +254,11 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Gives up the present term: aborts its signal, waits for the task while the lease is still renewed, and releases. `run` then
-   * campaigns again, after the cooldown. Does nothing if this candidate does not lead.
-   *
-   * It waits for the task, so a task that awaits it waits for itself. The elector warns of that on Node 24 or later. To give up
-   * from inside a task, return from it.
+   * Gives up the present term, if there is one: aborts its signal, waits for the task while the lease is still renewed, and
+   * releases.
+   * `run` then campaigns again, after the cooldown. A task that awaits it waits for itself: let it return instead. The elector
+   * warns of
+   * that on Node 24 or later.
    */
   async resign(): Promise<void> {
     const term = this.#term;
@@ -302,21 +269,19 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   /**
-   * Ends the call that is under way, as an abort of its signal does: a leader drains and releases. Afterwards the elector can be
-   * used again. Does nothing if no call is under way.
+   * Ends the call that is under way, if there is one, as an abort of its signal does: a leader drains and releases. Afterwards
+   * the
+   * elector can be used again. Call it before `process.exit`: a process that ends without it leaves its lease to expire.
    *
-   * It waits for the task, or until a leadership held by hand is disposed of. Code that awaits it inside the task, or before it
-   * disposes of the leadership, waits for itself. Call it before `process.exit`: a process that ends without it leaves its lease
-   * to expire.
+   * It waits for the task, or until a leadership held by hand is disposed of. A task that awaits it waits for itself.
    * @throws {DrainTimeoutError} if that takes longer than `drainTimeoutMs`.
    */
   async stop(options: StopOptions = {}): Promise<void> {
     checkCallOptions("stop", options, STOP_OPTIONS);
-    const { planned = false } = options;
     const { call } = this.#claim;
     if (!call) return;
     this.#term?.warnIfInside("stop");
-    if (planned && this.#term) await untilPlannedEnd(this.#term, this.#termOptions);
+    if (options.planned && this.#term) await untilPlannedEnd(this.#term, this.#parts);
     call.stop(this.election);
     await this.#term?.settled;
     await call.over;
@@ -329,24 +294,15 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   /** Yields the leader, and yields again whenever that changes; see {@link Observer.observe}. */
   observe(options: WaitOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
     const { retryPeriodMs, attemptTimeoutMs } = this.#timing;
-    const observer = new Observer({
-      store: this.#store,
-      election: this.election,
-      retryPeriodMs,
-      attemptTimeoutMs,
-      logger: this.#options.logger,
-      clock: this.#clock,
-    });
-    return observer.observe(options);
+    const { store, election, logger } = this.#options;
+    return new Observer({ store, election, retryPeriodMs, attemptTimeoutMs, logger, clock: this.#clock }).observe(options);
   }
 
-  /**
-   * Frees the elector once no task is pending. `run` may have stopped waiting for its task, or a leadership may be held by hand.
-   */
+  /** Frees the elector once no task is pending. `run` may have stopped waiting for its task. */
   #settled(): void {
     const free = (): void => {
       this.#claim.free();
-      this.#contact.end();
+      this.#parts.contact.end();
       this.#announcements.setState({ state: "stopped" });
     };
     const term = this.#term;
@@ -374,7 +330,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   #begin(lease: Lease, signal: AbortSignal): LeaderTerm<LeadershipOf<Store>> {
-    const term = new LeaderTerm<LeadershipOf<Store>>(lease, this.#termOptions);
+    const term = new LeaderTerm<LeadershipOf<Store>>(lease, this.#parts);
     this.#term = term;
     term.start(signal);
     return term;
@@ -385,11 +341,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.#announcements.emit("standby", {});
   }
 
-  /** Waits until this candidate has the lease. Returns `undefined` once the signal has aborted. */
   async #campaign(signal: AbortSignal): Promise<Lease | undefined> {
-    const campaign = this.#campaignOptions;
-    void StoreShare.of(this.#store, this.#clock).reportSettings(this.election, this.#journal);
-    const way = hasQueue(this.#store) ? new QueuedCampaign(campaign, this.#store, signal) : new Campaign(campaign, signal);
+    const parts = this.#parts;
+    void StoreShare.of(this.#store, this.#clock).reportSettings(this.election, parts.journal);
+    const way = hasQueue(this.#store) ? new QueuedCampaign(parts, this.#store, signal) : new Campaign(parts, signal);
     return await way.win();
   }
 }

@@ -4,7 +4,6 @@ import type { LogAttributes, LogLevel } from "../reporting/logger.ts";
 import { summarizeError } from "../reporting/error-summary.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 
-/** The log line of an event. */
 export interface Line {
   readonly level: LogLevel;
   readonly message: string;
@@ -63,7 +62,6 @@ const LINES: Lines = {
   },
 };
 
-/** Returns the log line of an event. */
 export function lineOf<Name extends keyof ElectorEvents>(name: Name, event: ElectorEvents[Name], candidateId: string): Line {
   return LINES[name](event, candidateId);
 }

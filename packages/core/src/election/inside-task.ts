@@ -10,9 +10,7 @@ export function callTask<T>(owner: object, task: () => T): T {
   return contexts ? contexts.run(owner, task) : task();
 }
 
-/**
- * Reports whether the caller is code that a task of `owner` has started. Always false on an older Node, where that is not cheap.
- */
+/** Reports whether a task of `owner` has started this code. Always false on an older Node. */
 export function isInsideTask(owner: object): boolean {
   return contexts?.getStore() === owner;
 }

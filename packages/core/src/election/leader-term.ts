@@ -25,16 +25,14 @@ export interface LeaderTermOptions extends TermAnnouncementsOptions {
   readonly cooldown: Cooldown;
   /** The elector, whose tasks are recognized by it. */
   readonly owner: object;
-  /** Called when the task has settled and the lease is given up. */
   readonly onFinished: () => void;
 }
 
-/** The result of a task; `undefined` if its signal stopped it and it said so by rejecting. */
 export interface TaskResult<T> {
   readonly result: T | undefined;
 }
 
-/** One term of an elector. It carries out the decisions of `term-machine.ts`: the timer, the requests, the signal, the announcements. */
+/** One term of an elector. It carries out the decisions of `term-machine.ts`. */
 export class LeaderTerm<Led extends Leadership> {
   /** The leadership that a task receives. It cannot be disposed of: a task ends its term by settling. */
   readonly leadership: Led;
@@ -50,7 +48,7 @@ export class LeaderTerm<Led extends Leadership> {
   readonly #settled = new LazyDeferred<void>();
   #state: TermState;
   #timer: Timer | undefined;
-  /** The instant for which the timer is set, by the monotonic clock. */
+  /** By the monotonic clock. */
   #timerMs = Infinity;
   #renewal: Promise<void> | undefined;
   #completion: Promise<void> | undefined;
@@ -83,7 +81,6 @@ export class LeaderTerm<Led extends Leadership> {
     return this.#lease.grantedAt;
   }
 
-  /** Reports whether the term is neither over nor ending. */
   get mayWork(): boolean {
     return this.#checked().phase === "leading";
   }
@@ -109,8 +106,9 @@ export class LeaderTerm<Led extends Leadership> {
   }
 
   /**
-   * Runs the task for this term. Settles once the task has settled and the lease is given up, or when a stop has waited long enough.
-   * Returns `undefined` if the term was over or ending before the task could be called.
+   * Settles once the task has settled and the lease is given up, or when a stop has waited long enough. Returns `undefined` if
+   * the term
+   * was over or ending before the task could be called.
    */
   async run<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
     const work = this.#work(task);
@@ -119,7 +117,6 @@ export class LeaderTerm<Led extends Leadership> {
     return await work;
   }
 
-  /** Leads until the returned leadership is disposed of. */
   hold(): HeldLeadership & Led {
     this.#awaitWork(this.#disposed.promise);
     const release = async (): Promise<void> => {
@@ -129,7 +126,6 @@ export class LeaderTerm<Led extends Leadership> {
     return { ...this.leadership, release, [Symbol.asyncDispose]: release };
   }
 
-  /** Aborts the signal, for good. Renewals then only cover the drain. */
   end(reason: Error): void {
     this.#on({ type: "end", reason });
   }
@@ -239,7 +235,6 @@ export class LeaderTerm<Led extends Leadership> {
     this.#settled.resolve();
   }
 
-  /** The limits of a request that is sent now. */
   get #limits(): RequestLimits {
     return { timeoutMs: requestLimitMs(this.#state, instantOf(this.#options.clock)) };
   }

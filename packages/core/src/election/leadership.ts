@@ -1,51 +1,44 @@
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 
 /**
- * The leadership of one term, as the leader's task receives it.
- *
- * A lease cannot stop a write that a paused process sends late. Call `isValid()` before acting. Where it matters, let the store
- * that you write to check the term (fencing).
+ * The leadership of one term. A lease cannot stop a write that a paused process sends late. Call `isValid()` before acting, or
+ * let the
+ * store that you write to check the term (fencing).
  */
 export interface Leadership {
-  /** The election that the candidate leads. */
   readonly election: string;
-  /** The candidate that leads. */
   readonly candidateId: string;
   /** The fencing token: it rises at every acquisition by any candidate, and never repeats. */
   readonly term: number;
   /** Random, one per term. A fence compares it beside the term. */
   readonly termId: string;
   /**
-   * Aborts once and for good. The reason is a `LeaseLostError` if the leadership was lost. It is a `LeadershipEndedError` after a
-   * resign, a stall or a transfer, or once the task has settled. If the caller's own signal aborts, it is that signal's reason.
-   *
-   * If the process can run at all, the signal aborts before the lease expires, so that there is time to stop.
+   * Aborts once and for good, before the lease expires if the process can run at all. The reason is a `LeaseLostError`, a
+   * `LeadershipEndedError` (a resign, a stall, a transfer, a settled task), or the reason of the caller's own signal.
    */
   readonly signal: AbortSignal;
   /**
-   * Resolves with the signal's reason once the signal has aborted, and never rejects. Use it for work that is not one function
-   * and holds the leadership meanwhile. A leadership held by hand also ends when it is disposed of. The leadership of a task ends
-   * when the task settles.
+   * Resolves with the signal's reason once that has aborted, for work that is not one function. The end of a task, or the
+   * disposal of a
+   * leadership held by hand, aborts it, too.
    */
   readonly ended: Promise<Error>;
   /**
-   * Reports whether this is the one valid leadership at this moment, by this process's clocks. It is false from 0.9 lease
-   * durations after the last confirmed renewal was sent, even if the store does not answer. This includes the first statement
-   * after a freeze. Once false it stays false.
+   * Reports whether this is the one valid leadership at this moment. It is false from 0.9 lease durations after the last
+   * confirmed
+   * renewal was sent, even if the store does not answer. Once false it stays false.
    */
   isValid(): boolean;
   /** The milliseconds for which `isValid()` stays true without another renewal; 0 once it is false. */
   remainingMs(): number;
-  /**
-   * Call it right before an act that only the leader may do.
-   * @throws {LeaseLostError | LeadershipEndedError} if `isValid()` is false.
-   */
+  /** Call it right before an act that only the leader may do. @throws {LeaseLostError | LeadershipEndedError} */
   assertValid(): void;
   /** Reports that the work goes on. If `stallTimeoutMs` is set, a longer time without a call gives the leadership up. */
   checkpoint(): void;
   /**
-   * Renews the lease, unless the last renewal was sent less than `renewIntervalMs` ago. With `renewal: 'manual'` the task keeps
-   * its lease by calling it. A failed renewal that may yet succeed emits an event and throws nothing: call again.
+   * Renews the lease, unless the last renewal was sent less than `renewIntervalMs` ago. Needed with `renewal: 'manual'`. A failed
+   * renewal
+   * that may yet succeed emits an event and throws nothing: call again.
    * @throws {LeaseLostError | LeadershipEndedError} if `isValid()` is false, now or after the renewal.
    */
   renew(): Promise<void>;
@@ -61,8 +54,7 @@ export interface Leadership {
 /** A claim of an occurrence. Unlike the leadership of an election, it can be completed. */
 export interface OccurrenceLeadership extends Leadership {
   /**
-   * Ends this term because its occurrence is done: nobody can lead it again. It succeeds if no other candidate has taken over,
-   * even after this leadership has become invalid.
+   * Ends this term because its occurrence is done, for good. It may succeed even after this leadership has become invalid.
    * @throws {LeaseLostError} if another candidate has taken over.
    * @throws {StoreError} if the completion may not be recorded.
    */
@@ -78,13 +70,9 @@ export interface HeldLeadership extends Leadership, AsyncDisposable {
   release(): Promise<void>;
 }
 
-/**
- * The work of a leader. It should settle soon after `leadership.signal` aborts, because no successor starts in this process
- * before it has settled.
- */
+/** The work of a leader. It should settle soon after `leadership.signal` aborts: no successor starts in this process before. */
 export type LeaderTask<T = void, Led extends Leadership = Leadership> = (leadership: Led) => Promise<T> | T;
 
-/** The leader, as a candidate or an observer reads it. */
 export interface Leader {
   readonly candidateId: string;
   readonly term: number;

@@ -5,10 +5,7 @@ import type { Lease, LeaseStore } from "../store/lease-store.ts";
 const BETWEEN_WAKES_MS = 1_000;
 const BEGINS_AFTER_MS = 1_000;
 
-/**
- * Renews a leader's lease early when the store signals that the lease may be gone. A push is only a wake-up: the renewal decides.
- * If the watch ends or fails, the scheduled renewals go on.
- */
+/** Renews a leader's lease early when the store signals that it may be gone. A push is only a wake-up: the renewal decides. */
 export class LeaseWatch {
   readonly #stopping = new AbortController();
   readonly #clock: Clock;

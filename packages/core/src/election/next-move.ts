@@ -13,7 +13,6 @@ export interface Polled {
   readonly expiresMs: number;
 }
 
-/** The facts by which a candidate decides its next move. */
 export interface Situation {
   /** The last poll; undefined after a failure, or after an attempt that used it. */
   readonly polled: Polled | undefined;
@@ -24,7 +23,6 @@ export interface Situation {
   /** The turn of this candidate, once it has come. */
   readonly turn: PlaceInOrder | undefined;
   readonly nowMs: number;
-  /** True if the store would wake this candidate at each change. */
   readonly isPushed: boolean;
   /** True if no poll has answered the last wake-up yet. */
   readonly isWoken: boolean;

@@ -11,7 +11,7 @@ import { PollRateLimit } from "./poll-rate-limit.ts";
 import { PollTimer } from "./poll-timer.ts";
 import { checkName } from "../store/names.ts";
 import { sharedClock } from "../store/shared-clock.ts";
-import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "../store/lease-limits.ts";
+import { DEFAULT_LEASE_MS, DEFAULT_REQUEST_TIMEOUT_MS, duration } from "../store/lease-limits.ts";
 
 export interface ObserverOptions {
   readonly store: LeaseStore;
@@ -20,13 +20,12 @@ export interface ObserverOptions {
   readonly retryPeriodMs?: number | undefined;
   /** The longest that one poll may take. @defaultValue 5_000 */
   readonly attemptTimeoutMs?: number | undefined;
-  /** The destination of log lines about the store; see the elector's option of the same name. */
+  /** As the elector's option. */
   readonly logger?: LoggerOption;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }
 
-/** Each option, by name. */
 const OPTIONS: Readonly<Record<keyof ObserverOptions, true>> = {
   store: true,
   election: true,
@@ -35,8 +34,6 @@ const OPTIONS: Readonly<Record<keyof ObserverOptions, true>> = {
   logger: true,
   clock: true,
 };
-/** An outage that lasts this long is reported again. It is as long as the default lease. */
-const LASTING_MS = 15_000;
 
 /**
  * Reads who leads, and never competes: it needs read access only.
@@ -71,15 +68,13 @@ export class Observer {
     this.#contact = new StoreHealth(this.#store, this.#election, this.#clock);
   }
 
-  /** The contact with the store at this moment, for health checks. */
   health(): ContactHealth {
     return this.#contact.health;
   }
 
   /**
-   * Yields the present leader, and yields again whenever the candidate, its term, its value or its `state` changes. `undefined`
-   * means that nobody leads. While the store does not answer, it yields nothing: the last value is the last known one. Ends when
-   * the signal aborts, or when the loop is left.
+   * Yields the present leader, and again whenever the candidate, its term, value or `state` changes; `undefined` if nobody leads.
+   * Yields nothing while the store does not answer. Ends when the signal aborts.
    * @throws {AlreadyAbortedError} if the signal has already aborted.
    * @throws {ConfigurationError | UnsupportedError} if the store can never hold this election.
    */
@@ -128,7 +123,7 @@ export class Observer {
       if (isMisuse(error)) throw error;
       if (!signal.aborted && isStoreFailure(error)) {
         this.#contact.failed("read", error);
-        this.#contact.report({ journal: this.#journal, leaseDurationMs: LASTING_MS });
+        this.#contact.report({ journal: this.#journal, leaseDurationMs: DEFAULT_LEASE_MS });
       }
       // An observer goes on through an outage of its store.
       return undefined;
@@ -136,7 +131,6 @@ export class Observer {
   }
 }
 
-/** Returns the leader that a snapshot shows, if there is one. */
 export function leaderOf(snapshot: LeaseSnapshot | undefined): Leader | undefined {
   if (!snapshot || snapshot.holder === undefined) return undefined;
   const { state, holder, term, value } = snapshot;

@@ -12,20 +12,16 @@ const BEFORE_LOOK_MS = 100;
 export async function untilPlannedEnd(term: LeaderTerm<Leadership>, options: LeaderTermOptions): Promise<void> {
   const { clock, store, timing, wishes } = options;
   const { releaseOnStop = true, renewal } = wishes;
-  // The leader stops at once if nothing is released, or renewals follow no grid. It also does if standbys wait in a queue,
-  // because they do not poll.
+  // Nothing is gained if nothing is released, if renewals follow no grid, or if standbys wait in a queue and do not poll.
   if (!term.mayWork || !releaseOnStop || renewal === "manual" || hasQueue(store)) return;
   const inMs = plannedEndMs(clock.monotonicMs(), term.grantedAt, timing, store.capabilities);
   if (inMs > 0) await sleep(clock, inMs, term.leadership.signal).catch(() => undefined);
 }
 
 /**
- * Returns the milliseconds from `nowMs` after which a term should end that is to end soon. The aim is just before the standbys'
- * next poll. `grantedAt` is the start of the term.
- *
- * Standbys that must poll do so in step with the holder's renewals, so the holder knows when. The result is at most one wait
- * between two polls of a standby with the same options. It is only an aim: a standby that polls at other times finds the release
- * later.
+ * Returns the milliseconds from `nowMs` after which a term should end: just before the next poll of standbys with the same
+ * options.
+ * Those poll in step with the holder's renewals. It is only an aim.
  */
 export function plannedEndMs(
   nowMs: number,

@@ -1,23 +1,19 @@
 import type { Clock } from "../time/clock.ts";
 
-/**
- * The number of requests that may follow one another at once after a quiet time. To learn the phase of a holder's renewals takes
- * eight polls.
- */
+/** The requests that may follow one another at once after a quiet time. To learn the phase of renewals takes eight polls. */
 const BURST = 10;
 
-/** The standby's own options that bound how often it polls. */
 export interface PaceOptions {
   readonly retryPeriodMs: number;
   readonly renewIntervalMs: number;
 }
 
 /**
- * Limits a standby's polls to the rate that its own options allow, whatever a holder publishes. A standby aims its polls by the
- * holder's data: its renewals, its lease, its releases.
+ * Limits a standby's polls to the rate that its own options allow, whatever a holder publishes.
  *
- * A holder with this standby's own options would cause at least one poll every `retryPeriodMs`, and one after each renewal. This
- * is `ceil(renewIntervalMs / retryPeriodMs)` in each `renewIntervalMs`. The pace allows one more in that time.
+ * A holder with this standby's own options would cause `ceil(renewIntervalMs / retryPeriodMs)` polls in each `renewIntervalMs`.
+ * The
+ * limit allows one more in that time.
  */
 export class PollRateLimit {
   readonly #clock: Clock;
@@ -35,7 +31,6 @@ export class PollRateLimit {
     return Math.max(this.#evenMs - (BURST - 1) * this.#spacingMs - this.#clock.monotonicMs(), 0);
   }
 
-  /** Records that a poll is sent now. */
   spend(): void {
     this.#evenMs = Math.max(this.#evenMs, this.#clock.monotonicMs()) + this.#spacingMs;
   }

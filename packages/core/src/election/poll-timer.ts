@@ -5,10 +5,7 @@ import type { LeaseStore } from "../store/lease-store.ts";
 import { StoreShare } from "./store-share.ts";
 import type { WatchHealth } from "./watch-health.ts";
 
-/**
- * The wait before a watch that ended is started again. If it keeps ending, the wait grows to a retry period, because each watch
- * is a request, too.
- */
+/** The first wait before a watch that ended is started again. It grows to a retry period, because each watch is a request. */
 const WATCH_AGAIN_MS = 1_000;
 /** A watch is deaf if it stays silent for so many renewal intervals after a poll showed a change. */
 const DEAF_AFTER_RENEWALS = 2;
@@ -26,8 +23,8 @@ export interface PollTimerOptions {
 }
 
 /**
- * Paces the polls of an election: waits for a time, or until the store's watch wakes it. Wake-ups carry no data and are merged. A
- * poll answers the wake-ups that came before it was sent. Later ones are answered by the next poll.
+ * Paces the polls of an election: waits for a time, or until the store's watch wakes it. A poll answers all wake-ups before its
+ * send.
  */
 export class PollTimer {
   readonly #options: PollTimerOptions;
@@ -35,17 +32,15 @@ export class PollTimer {
   readonly #stopped = new AbortController();
   readonly #stopListening: () => void;
   readonly #health: WatchHealth | undefined;
-  /** The watch that is under way. */
   #watching: AbortController | undefined;
   /** True while the watch works: it wakes at each change from now on. */
   #stands = false;
-  /** The instant of the first wake-up that no poll has answered yet, by the monotonic clock. */
   #wokenMs: number | undefined;
   /** True if no wake-up was unanswered when the last poll was sent. */
   #isSilent = true;
   /** The instant of the first poll that showed a change which the watch has not announced, by the monotonic clock. */
   #silentSinceMs: number | undefined;
-  /** The state that the last poll showed, limited to the parts whose change wakes. */
+  /** The parts of the last polled state whose change wakes. */
   #shown: string | undefined;
   #wake: (() => void) | undefined;
 
@@ -61,8 +56,7 @@ export class PollTimer {
   }
 
   /**
-   * Aborts with the caller's signal. This timer is the only listener on that signal, which many may share. Each additional
-   * listener makes it slower to add and remove others.
+   * Aborts with the caller's signal. Many may share that one, and each listener makes it slower, so this timer is the only one.
    */
   get signal(): AbortSignal {
     return this.#stopped.signal;
@@ -78,10 +72,7 @@ export class PollTimer {
     return this.#wokenMs;
   }
 
-  /**
-   * Waits for `delayMs`, or until a wake-up.
-   * @throws the signal's reason as soon as it aborts.
-   */
+  /** Waits for `delayMs`, or until a wake-up. @throws the signal's reason as soon as it aborts. */
   async wait(delayMs: number): Promise<void> {
     this.#stopped.signal.throwIfAborted();
     if (this.#wokenMs === undefined) await this.#elapse(delayMs, (wake) => (this.#wake = wake));
@@ -93,13 +84,12 @@ export class PollTimer {
     await sleep(this.#clock, delayMs, this.#stopped.signal);
   }
 
-  /** Called when a poll is sent. It answers every wake-up so far. */
+  /** Called when a poll is sent. */
   polling(): void {
     this.#isSilent = this.#wokenMs === undefined;
     this.#wokenMs = undefined;
   }
 
-  /** Processes the reply of that poll. */
   polled(snapshot: LeaseSnapshot | undefined): void {
     const before = this.#shown;
     this.#shown = snapshot && `${snapshot.term} ${snapshot.state === "vacant"} ${snapshot.endingReason !== undefined}`;
@@ -112,7 +102,6 @@ export class PollTimer {
     if (this.#health?.isDeaf) this.#health.report(this.#options);
   }
 
-  /** Starts the watch again. */
   renewWatch(): void {
     this.#silentSinceMs = undefined;
     this.#watching?.abort(STOPPED);

@@ -9,8 +9,8 @@ import { PollRateLimit } from "./poll-rate-limit.ts";
 import { CampaignBackoff } from "./campaign-backoff.ts";
 
 /**
- * Gets the lease for one candidate by a position in the store's queue. The candidate keeps a position only while it would lead at
- * its turn. A position that does not move makes everybody behind it wait.
+ * Gets the lease for one candidate by a position in the store's queue. It keeps a position only while it would lead at its turn,
+ * because everybody behind it waits.
  */
 export class QueuedCampaign {
   readonly #options: CampaignOptions;
@@ -33,10 +33,7 @@ export class QueuedCampaign {
     this.#pace = new PollRateLimit(options.clock, options.timing);
   }
 
-  /**
-   * Waits until the candidate has the lease. Returns `undefined` once the signal has aborted. The signal may also abort before
-   * the caller goes on, which then gives the lease back. No position is left behind in either case.
-   */
+  /** As `win` of `Campaign`. No position is left behind in any case. */
   async win(): Promise<Lease | undefined> {
     try {
       for (;;) {
@@ -58,8 +55,7 @@ export class QueuedCampaign {
     if (!this.#place) {
       await this.#standBack();
       await this.#keepPace();
-      // Taking a position is a write, which all candidates observe. After a refusal, read first: a read that is refused, too,
-      // saves it.
+      // Taking a position is a write, which all candidates observe. A read that is refused, too, saves it.
       if (this.#isRefused) await candidacy.read(expiry, this.#signal);
       this.#isRefused = false;
       this.#place = candidacy.join(this.#queue, this.#signal);
@@ -98,8 +94,7 @@ export class QueuedCampaign {
     if (this.#signal.aborted) return;
     const { clock, timing } = this.#options;
     const waitMs = this.#backoff.next(failure);
-    // An outage costs no candidate its position. But a candidate that can neither lead nor be passed blocks the others, so it
-    // leaves after a whole lease.
+    // An outage costs no position. But a candidate that can neither lead nor be passed leaves after a whole lease.
     const isStuck = clock.monotonicMs() - this.#harmlessMs >= timing.leaseDurationMs;
     this.#isRefused ||= !isOutage(failure);
     if (isStuck || this.#isRefused) await this.#leave();

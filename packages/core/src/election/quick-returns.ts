@@ -11,13 +11,13 @@ export interface QuickReturnsOptions {
   readonly election: string;
   readonly clock: Clock;
   readonly journal: Journal;
-  /** The pause between two terms of a task that keeps returning at once. */
   readonly retryPeriodMs: number;
 }
 
 /**
- * Counts the terms in which a task of `run` returns at once, because it starts work and does not await it. Each return gives the
- * lease up, so leadership would move as fast as the store answers. The started work would go on in every process.
+ * Counts the terms in which a task of `run` returns at once, because it does not await the work that it starts. Leadership would
+ * move
+ * as fast as the store answers, and the started work would go on in every process.
  */
 export class QuickReturns {
   readonly #options: QuickReturnsOptions;
@@ -27,12 +27,10 @@ export class QuickReturns {
     this.#options = options;
   }
 
-  /** The shortest pause before the next term. */
   get pauseMs(): number {
     return this.#inARow >= MANY ? this.#options.retryPeriodMs : 0;
   }
 
-  /** Wraps the task so that its returns are counted. */
   counted<Led extends Leadership>(task: LeaderTask<unknown, Led>): LeaderTask<unknown, Led> {
     const { clock } = this.#options;
     return async (leadership) => {

@@ -15,10 +15,7 @@ export interface TimelyRelease {
   readonly send: (limits: RequestLimits) => Promise<ReleaseOutcome>;
 }
 
-/**
- * Releases a lease. After a failure it tries once more if there is time. Returns true if the lease was released.
- * @throws the error of the last try.
- */
+/** Releases a lease, in two tries if there is time. Returns whether it was released. @throws the error of the last try. */
 export async function releaseInTime({ clock, timeoutMs, send }: TimelyRelease): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
     const limitMs = timeoutMs();

@@ -22,8 +22,9 @@ export function toDeadlineMs(term: TermState, now: Instant): number {
 }
 
 /**
- * Returns the time until the *last try*, a whole attempt that ends with the deadline; negative from then on. No other request is under
- * way when the last try begins. So an outage that ends before it does no harm. With `renewal: 'manual'` there is no last try.
+ * Returns the time until the *last try*, a whole attempt that ends with the deadline; negative from then on. No other request is
+ * under
+ * way when it begins, so an outage that ends before it does no harm. With `renewal: 'manual'` there is none.
  */
 export function toLastTryMs(term: TermState, now: Instant): number {
   if (term.renewal.is === "closed" || term.plan.renewal === "manual") return -Infinity;
@@ -39,9 +40,8 @@ export function nextGridMs({ plan, grantedAt }: Pick<TermState, "plan" | "grante
   return originMs + ticks * renewIntervalMs;
 }
 
-/** The renewal that has failed just now. */
 interface FailedRenewal {
-  /** The instant at which it was asked for, by the monotonic clock. */
+  /** By the monotonic clock. */
   readonly atMs: number;
   /** It was asked for before the last try was due. */
   readonly isBeforeLastTry: boolean;
@@ -50,8 +50,9 @@ interface FailedRenewal {
 }
 
 /**
- * Returns the wait until the next renewal after one that failed. The wait doubles with each failure, or is as long as the service asks. It
- * never ends after the last try is due. The duration of the failed attempt counts: after one that timed out, the next is sent at once.
+ * Returns the wait until the next renewal after one that failed. It doubles with each failure, or is as long as the service asks,
+ * but
+ * never goes beyond the last try. The duration of the failed attempt counts.
  */
 export function retryInMs(term: TermState, failed: FailedRenewal, now: Instant): number {
   const longestMs = Math.min(FIRST_RETRY_MS * 2 ** term.failures, term.plan.timing.renewIntervalMs / 4);
@@ -67,10 +68,7 @@ export function requestLimitMs(term: TermState, now: Instant): number {
   return Math.min(term.plan.timing.attemptTimeoutMs, lastTryMs > 0 ? lastTryMs : validForMs(term, now));
 }
 
-/**
- * Reports whether a renewal is sent now that its turn has come. Shortly before the last try it is not: the last try would cut it off
- * before most stores can answer.
- */
+/** Reports whether a renewal is sent now. Shortly before the last try it is not: the last try would cut it off. */
 export function mayRenew(term: TermState, now: Instant): boolean {
   if (term.renewal.is === "closed") return false;
   const lastTryMs = toLastTryMs(term, now);

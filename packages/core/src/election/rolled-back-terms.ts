@@ -2,11 +2,9 @@ import type { Clock } from "../time/clock.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 /**
- * Waits until a term must be over that this process observed and that the store no longer shows. This happens on a store whose
- * failover may undo writes that were never acknowledged.
- *
- * The wait is one whole lease, the longest that this process has observed. It begins at the first read of the lower term. After
- * it, a leader of the higher term is over, if there ever was one.
+ * Waits until a term must be over that this process observed and that the store no longer shows, because a failover undid it. The
+ * wait
+ * is the longest lease that this process has observed, from the first read of the lower term.
  */
 export class RolledBackTerms {
   readonly #clock: Clock;
@@ -20,7 +18,6 @@ export class RolledBackTerms {
     this.#longestLeaseMs = leaseMs;
   }
 
-  /** Processes a reply. `isLower` is true if its term is below one that was observed before. */
   saw(snapshot: LeaseSnapshot | undefined, isLower: boolean): void {
     this.#longestLeaseMs = Math.max(this.#longestLeaseMs, snapshot?.leaseDurationMs ?? 0);
     if (!isLower) this.#lowerSinceMs = undefined;

@@ -17,10 +17,7 @@ export function checkStopOn(stopOn: unknown): asserts stopOn is readonly StopSig
   );
 }
 
-/**
- * Calls `stop` at the first of these signals, and then stops listening. A second signal has its usual effect, and so ends the
- * process. Returns a function that stops listening.
- */
+/** Calls `stop` at the first of these signals, and then stops listening. Returns a function that stops listening. */
 export function onStopSignal(names: readonly StopSignal[], stop: () => void): () => void {
   const off = (): void => {
     for (const name of names) remove(name, onSignal);

@@ -8,7 +8,6 @@ import { StoreShare } from "./store-share.ts";
 /** The kind of a request: a write is to change something. Some credentials may read and not write. */
 export type RequestKind = "read" | "write";
 
-/** The contact of an elector or an observer with its store. */
 export interface ContactHealth {
   /** The milliseconds since the store last answered as it should; absent before its first such answer. */
   readonly lastContactAgeMs?: number | undefined;
@@ -17,9 +16,9 @@ export interface ContactHealth {
 }
 
 /**
- * The contact of one elector or observer with its store. It knows when the store last answered, and how the store fails. It also
- * knows if the store accepts this process's writes of that election. A failure is reported once for all electors and observers on
- * the store.
+ * The contact of one elector or observer with its store. It knows when the store last answered, how it fails, and if it accepts
+ * this
+ * process's writes of that election.
  */
 export class StoreHealth {
   readonly #election: string;
@@ -53,15 +52,14 @@ export class StoreHealth {
   }
 
   /**
-   * Reports whether this process must prove now that it may write. It must if it has no proof or a write has failed, and if no
-   * proof is under way. A candidate that only reads would not notice that writes succeed again.
+   * Reports whether this process must prove now that it may write: it has no proof, or a write has failed. Reads would not show
+   * it.
    */
   get needsProof(): boolean {
     const { proving } = this.#shared;
     return (!this.#isProven || this.#failure?.kind === "write") && !proving.has(this.#election);
   }
 
-  /** Runs a proof of the right to write. Rejects as the proof does. */
   async prove(proof: () => Promise<unknown>): Promise<void> {
     const { proving } = this.#shared;
     proving.add(this.#election);
@@ -102,7 +100,6 @@ export class StoreHealth {
     else this.#refusedSinceMs ??= this.#clock.monotonicMs();
   }
 
-  /** Reports what is new about the last failure. */
   report(reporter: Omit<Reporter, "election">): void {
     if (!this.#failure) return;
     const { error } = this.#failure;
@@ -111,7 +108,7 @@ export class StoreHealth {
     failure.report(error, { ...reporter, election: this.#election });
   }
 
-  /** Called when the call is over: this elector or observer asks the store no more. */
+  /** Called when the call is over. */
   end(): void {
     const { outages, refusals } = this.#shared;
     outages.dropped(this);

@@ -23,7 +23,6 @@ export class StoreShare {
   /** True if the last request of any elector or observer was answered. */
   isWell = false;
   readonly #store: LeaseStore;
-  /** The loggers that have received the warnings about the store's settings. */
   readonly #inspectedFor = new WeakSet<Journal>();
 
   private constructor(store: LeaseStore, clock: Clock) {
@@ -34,7 +33,6 @@ export class StoreShare {
     this.proven = new ExpiringMap(clock);
   }
 
-  /** @param clock the clock of the store's users. All of them have the same one. */
   static of(store: LeaseStore, clock: Clock = store.clock ?? systemClock): StoreShare {
     let share = StoreShare.#byStore.get(store);
     if (!share) StoreShare.#byStore.set(store, (share = new StoreShare(store, clock)));
@@ -42,8 +40,9 @@ export class StoreShare {
   }
 
   /**
-   * Warns of settings of the service that can lose acknowledged writes, once for each logger. No lease waits for it. It ignores
-   * failures, because the callers that need the store report them. The next campaign then inspects again.
+   * Warns of settings of the service that can lose acknowledged writes, once for each logger. No lease waits for it. After a
+   * failure the
+   * next campaign inspects again.
    */
   async reportSettings(election: string, journal: Journal): Promise<void> {
     const store = this.#store;

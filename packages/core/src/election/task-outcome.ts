@@ -2,9 +2,9 @@
 const MAX_CAUSES = 16;
 
 /**
- * Reports whether a task rejected only because it had to stop: its signal has aborted, and the error says so. Such an error is
- * the signal's reason, or an AbortError of any SDK, or has one of these among its causes. After the abort, an error that
- * `assertValid()` throws has the reason as its cause.
+ * Reports whether a task rejected only because its signal has aborted. Its error or one of the causes is the signal's reason, or
+ * an
+ * AbortError of any SDK.
  */
 export function countsAsReturn(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;

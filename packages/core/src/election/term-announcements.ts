@@ -17,7 +17,7 @@ export interface TermAnnouncementsOptions {
   readonly wishes: Pick<ElectorOptions, "value" | "onOverrun">;
 }
 
-/** Announces one term: by events, by the elector's state, by warnings and by the health of its store. */
+/** Announces one term: by events, states and warnings, and to the health of its store. */
 export class TermAnnouncements {
   readonly #options: TermAnnouncementsOptions;
   readonly #lease: Lease;
@@ -51,7 +51,6 @@ export class TermAnnouncements {
     announcements.emit("renewFailed", { term: this.#lease.term, error });
   }
 
-  /** The signal has aborted. The lease may still be held while the task drains. */
   ending(reason: Error): void {
     const { announcements } = this.#options;
     const { term } = this.#lease;
@@ -75,7 +74,6 @@ export class TermAnnouncements {
     this.#options.announcements.emit("releaseFailed", { term: this.#lease.term, error });
   }
 
-  /** The task has settled, and the lease is released or left to expire. */
   finished(reason: Error | undefined, released: boolean): void {
     const { announcements } = this.#options;
     const { term } = this.#lease;

@@ -12,7 +12,6 @@ const ROUNDING_MS = 1e-7;
 
 const CLOSED: Renewal = { is: "closed" };
 
-/** Returns the state of a term that begins now. */
 export function beginTerm(plan: TermPlan, now: Instant): TermState {
   const { grantedAt } = plan.lease;
   return {
@@ -29,10 +28,7 @@ export function beginTerm(plan: TermPlan, now: Instant): TermState {
   };
 }
 
-/**
- * Returns what one event makes of a term. It reads no clock, sends no request and changes no argument.
- * @param now one reading of both clocks
- */
+/** Returns what one event makes of a term. It reads no clock, sends no request and changes no argument. */
 export function step(before: TermState, event: TermEvent, now: Instant): TermStep {
   const term = { ...before };
   const effects: TermEffect[] = [];
@@ -56,7 +52,6 @@ export function isOverdue(term: TermState, now: Instant): boolean {
   return !term.over && toDeadlineMs(term, now) <= 0;
 }
 
-/** A step under construction. */
 interface Draft {
   readonly term: { -readonly [Key in keyof TermState]: TermState[Key] };
   readonly now: Instant;
@@ -135,8 +130,7 @@ function checkStall(draft: Draft): void {
   end(draft, new LeadershipEndedError(lease.election, lease.term, "stalled", advice));
 }
 
-/** A task that is still pending after its drain has overrun. */
-/** After a freeze, the task's own timers that were due before the end of the drain run first. So only a tick for that end counts. */
+/** After a freeze, the task's own timers that were due before the end of the drain run first: only a tick for that end counts. */
 function checkDrain({ term, now, effects }: Draft, dueMs: number): void {
   const { drain } = term;
   if (!drain || drain.isOverrun || term.phase === "settled" || Math.min(dueMs, now.monotonicMs) < drain.untilMs) return;
@@ -211,7 +205,7 @@ function answered(draft: Draft, outcome: RenewOutcome): void {
   }
   if (transferTo !== undefined) {
     const { election, term: number } = term.plan.lease;
-    const explanation = `an administrator asked to hand over to '${transferTo}'.`;
+    const explanation = `an administrator asked for a transfer to '${transferTo}'.`;
     end(draft, new LeadershipEndedError(election, number, "transferred", explanation));
   }
 }
@@ -270,8 +264,8 @@ function lost({ plan, drain }: TermState, reason: LossReason, explanation: strin
 }
 
 /**
- * Returns how long the task may still take to settle. Once no lease covers the task, this is at most half of the safety margin. So with
- * `onOverrun: 'exit'` the process ends before a rival may lead.
+ * Returns how long the task may still take to settle. Once no lease covers it, this is at most half of the safety margin, so that
+ * `onOverrun: 'exit'` ends the process before a rival may lead.
  */
 function drainLeftMs(term: TermState, now: Instant): number {
   const { drainTimeoutMs, leaseDurationMs } = term.plan.timing;
@@ -280,7 +274,6 @@ function drainLeftMs(term: TermState, now: Instant): number {
   return isUncovered ? Math.min(leftMs, (leaseDurationMs * SAFETY_MARGIN) / 2) : leftMs;
 }
 
-/** Returns the instant from which the task's silence counts as a stall. */
 function stallMs({ plan, checkpointMs }: TermState): number {
   return checkpointMs + (plan.timing.stallTimeoutMs ?? Infinity);
 }

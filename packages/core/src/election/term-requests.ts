@@ -33,13 +33,13 @@ export class TermRequests {
     return result;
   }
 
-  /** Sends a renewal at once. Call it in turn. */
+  /** Call it in turn. */
   async renew(limits: RequestLimits): Promise<RenewOutcome> {
     const { clock, store, lease } = this.#options;
     return await publishedRenewal(clock, lease, () => store.renew(lease, limits));
   }
 
-  /** Sends a publication at once. Call it in turn. */
+  /** Call it in turn. */
   async publish(value: string, limits: RequestLimits): Promise<RenewOutcome> {
     const { store, lease } = this.#options;
     return await store.publish(lease, value, limits);

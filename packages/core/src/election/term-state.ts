@@ -2,7 +2,6 @@ import type { Lease, RenewOutcome } from "../store/lease-store.ts";
 import type { Instant } from "../time/clock.ts";
 import type { Timing } from "./timing.ts";
 
-/** The parts of a term that never change. */
 export interface TermPlan {
   readonly lease: Lease;
   readonly timing: Timing;
@@ -44,8 +43,7 @@ export interface Drain {
 }
 
 /**
- * The state of one leadership, from the confirmed acquisition until the task has settled. Three instants end it. Each counts from the
- * send of the last good request, by the larger elapsed time of both clocks.
+ * The state of one leadership. Three instants end it, counted from the send of the last good request:
  *
  * - `renewDeadlineMs`: the signal aborts, even if the store does not answer.
  * - `validForMs` (0.9 of the lease): the leadership is over.
@@ -57,9 +55,9 @@ export interface TermState {
   /** Read before the send of the last request that is known to have extended the lease. */
   readonly grantedAt: Instant;
   readonly renewal: Renewal;
-  /** The number of renewals that have failed since the last success. */
+  /** Since the last success. */
   readonly failures: number;
-  /** The time of the last `checkpoint()`, by the monotonic clock. */
+  /** By the monotonic clock. */
   readonly checkpointMs: number;
   /** Set once the signal has aborted. */
   readonly drain: Drain | undefined;
@@ -74,7 +72,6 @@ export interface TermState {
 export type TermEvent =
   /** A caller asks whether the leadership is valid. After a freeze, no timer has run yet. */
   | { readonly type: "check" }
-  /** The timer has run that was set for `nextTickMs`. */
   /** `dueMs`: the instant for which the timer was set. It may lie in the past after a freeze. @defaultValue now */
   | { readonly type: "tick"; readonly dueMs?: number }
   | { readonly type: "checkpoint" }

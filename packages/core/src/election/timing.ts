@@ -1,12 +1,11 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { MAX_TIMER_MS } from "../time/clock.ts";
-import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "../store/lease-limits.ts";
+import { checkLease, DEFAULT_LEASE_MS, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "../store/lease-limits.ts";
 import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 
 /** No store answers within the fractions of a shorter lease. A smaller number was probably meant as seconds. */
 const SHORTEST_LEASE_MS = 100;
 
-/** The durations that a user may set, all in milliseconds. */
 export interface TimingOptions {
   /** The time that standbys wait after the last renewal before they may acquire. @defaultValue 15_000 */
   readonly leaseDurationMs?: number | undefined;
@@ -14,30 +13,21 @@ export interface TimingOptions {
   readonly renewIntervalMs?: number | undefined;
   /** The task's signal aborts after this time without a confirmed renewal. @defaultValue leaseDurationMs * 2 / 3 */
   readonly renewDeadlineMs?: number | undefined;
-  /**
-   * The longest wait of a standby between two polls, on a store that cannot push. It bounds `politeHandoverMs` there.
-   * @defaultValue 2_000
-   */
+  /** The longest wait of a standby between two polls, on a store that cannot push. @defaultValue 2_000 */
   readonly retryPeriodMs?: number | undefined;
   /**
-   * The longest that one attempt to renew may take, with all its requests. Any other single request to the store has the same
-   * limit.
+   * The longest that one attempt to renew may take, with all its requests, and any other single request.
    * @defaultValue a third of the time between renewIntervalMs and renewDeadlineMs, at most 5_000
    */
   readonly attemptTimeoutMs?: number | undefined;
-  /**
-   * The longest that a task may take to settle after its signal aborted. The lease is renewed meanwhile. @defaultValue
-   * leaseDurationMs
-   */
+  /** The longest that a task may take to settle after its signal aborted, while renewals go on. @defaultValue leaseDurationMs */
   readonly drainTimeoutMs?: number | undefined;
-  /**
-   * The longest time between two `checkpoint()` calls of the task. After a longer one the lease is given up. @defaultValue none
-   */
+  /** The longest time between two `checkpoint()` calls of the task. Then the lease is given up. @defaultValue none */
   readonly stallTimeoutMs?: number | undefined;
   /**
-   * The cooldown: the time for which this elector does not compete after it gave up a term. A newer term ends it sooner. A
-   * resign, the task's end, a stall and a transfer give a term up, and so does the release of a broken term. A lost lease causes
-   * no cooldown, but `run` waits at least 0.1 s after any term. @defaultValue 2 * retryPeriodMs
+   * The cooldown: the time for which this elector does not compete after it gave up a term. A resign, the task's end, a stall and
+   * a
+   * transfer give a term up. A newer term ends the cooldown. A lost lease causes none. @defaultValue 2 * retryPeriodMs
    */
   readonly cooldownMs?: number | undefined;
 }
@@ -56,22 +46,20 @@ export interface Timing {
   readonly cooldownMs: number;
 }
 
-/**
- * The result of {@link timing}, in milliseconds: worst cases for a store that answers each request in less than `roundTripMs`.
- */
+/** In milliseconds: worst cases for a store that answers each request in less than `roundTripMs`. */
 export interface TimingReport extends Timing {
   /** From the last renewal of a leader that crashed until a standby leads that was already polling. */
   readonly crashFailoverMs: number;
   /**
-   * From the release by a stopping leader until a standby leads that was already polling. The drain of the task comes on top.
-   *
-   * On a store that pushes, this assumes that the push arrives. A release whose push is lost is found by the next poll, up to
-   * `renewIntervalMs` later.
+   * From the release by a stopping leader until a standby leads that was already polling. The drain comes on top. On a store that
+   * pushes,
+   * a release whose push is lost is found by the next poll, up to `renewIntervalMs` later.
    */
   readonly politeHandoverMs: number;
   /**
    * The longest round trip at which all these times hold: `attemptTimeoutMs` divided by the round trips of one attempt. An
-   * attempt takes two, because a lost reply needs a read. It takes three on PostgreSQL and MySQL, and may take four on a quorum.
+   * attempt takes
+   * two, three on PostgreSQL and MySQL, and up to four on a quorum.
    */
   readonly roundTripMs: number;
   /** The longest outage of the store that never makes a leader step down, no matter when the outage begins. */
@@ -87,13 +75,12 @@ export interface TimingReport extends Timing {
 }
 
 /**
- * Returns the worst-case times of a configuration, before anything is deployed.
+ * Returns the worst-case times of a configuration, before anything is deployed. Without `capabilities` the store must be polled.
  *
  * @example
  * ```ts
  * console.log(String(timing({ leaseDurationMs: 15_000 })));
  * ```
- * @param capabilities those of the store. By default the store must be polled, and standbys observe expiry.
  * @throws {ConfigurationError} if the durations do not fit together. The message has the numbers.
  */
 export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCapabilities): TimingReport {
@@ -102,8 +89,7 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   const pushes = capabilities?.watch === "push";
   const renewalsSeenWithinMs = pushes ? renewIntervalMs : retryPeriodMs;
   const clockToleranceMs = capabilities?.storeClock?.exact ? capabilities.storeClock.toleranceMs : 0;
-  // A poll, the wait for the candidate's turn, a second poll and the acquisition. Two round trips fit into one attempt. If the
-  // store pushes, the wait for the turn is longer: the push of another acquisition could still come.
+  // A poll, the wait for the turn, a second poll and the acquisition. Where the store pushes, the wait for the turn is longer.
   const pollAndAcquireMs = (pushes ? 3 : 2) * attemptTimeoutMs;
   const { roundTrips = 2 } = capabilities ?? {};
   // An attempt of more than three round trips needs all of them, even if no reply is lost.
@@ -125,13 +111,10 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   return Object.defineProperty(report, "toString", { value: () => table(report), enumerable: false }) as TimingReport;
 }
 
-/**
- * Fills in the defaults, and checks that all durations fit together.
- * @throws {ConfigurationError} if they do not. The message has the numbers.
- */
+/** Fills in the defaults. @throws {ConfigurationError} if the durations do not fit together, with the numbers. */
 export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCapabilities): Timing {
   // Destructuring replaces only what was left out. It keeps null, which is then refused.
-  const { leaseDurationMs = 15_000, retryPeriodMs = 2_000 } = options;
+  const { leaseDurationMs = DEFAULT_LEASE_MS, retryPeriodMs = 2_000 } = options;
   if (duration("leaseDurationMs", leaseDurationMs) < SHORTEST_LEASE_MS) {
     throw new ConfigurationError(
       `leaseDurationMs is ${leaseDurationMs}, in milliseconds; the shortest lease is ${SHORTEST_LEASE_MS}. Were ${leaseDurationMs} seconds meant? Then it is ${leaseDurationMs * 1_000}.`,

@@ -1,12 +1,9 @@
 import type { Journal } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 
-/**
- * The watches count as deaf after so many of them in a row. Each ended without having announced a change that a poll had shown.
- */
+/** The watches count as deaf after so many in a row that ended without having announced a polled change. */
 const MISSED_IN_A_ROW = 2;
 
-/** A watch that can be started again. */
 interface Renewable {
   renewWatch(): void;
 }
@@ -18,9 +15,8 @@ interface Reporter {
 }
 
 /**
- * Knows if the watches of one store announce changes. All electors and observers of this process find that out together.
- *
- * A gateway may drop a connection silently, or a pooler may share it. Then no notification arrives any more, and nothing fails.
+ * Knows if the watches of one store announce changes. A gateway may drop a connection silently, or a pooler may share it. Then no
+ * notification arrives any more, and nothing fails.
  */
 export class WatchHealth {
   readonly #watches = new Set<Renewable>();
@@ -41,7 +37,6 @@ export class WatchHealth {
     this.#watches.delete(watch);
   }
 
-  /** Called when a watch has announced a change. */
   heard(): void {
     this.#missedInARow = 0;
     this.#isDeaf = false;

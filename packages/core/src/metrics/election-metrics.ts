@@ -12,19 +12,25 @@ import { listen, REQUEST_CHANNEL, type StoreRequest } from "../reporting/diagnos
 import { isLeaseholdError } from "../reporting/errors.ts";
 import { Leaderless } from "./leaderless.ts";
 
+/** Histogram bounds, in seconds, for requests: a store takes milliseconds to seconds for them. */
+export const REQUEST_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Histogram bounds, in seconds, for takeovers: they take up to a few leases. */
+export const TAKEOVER_BOUNDS: readonly number[] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 30, 60, 120];
+
 /** The receiver of metrics. Occurrences of a schedule come under the name of the schedule. */
 export interface ElectionMeters {
   /**
-   * A candidate of this process began to lead (`elected`), or its leadership began to end. At an end, `reason` is the `reason` of
-   * the error with which its signal aborted. It is `settled` if the task ended by itself, and `stopped` for any other reason of
-   * the caller.
+   * A candidate began to lead (`elected`), or its leadership began to end. At an end, `reason` is that of its signal's error. It
+   * is
+   * `settled` if the task ended by itself, and `stopped` for any other reason.
    */
   transition(election: string, reason: string): void;
   /** A renewal ended. `outcome` is as in {@link PublishedRenewal}. */
   renewal(election: string, durationMs: number, outcome: string): void;
   /**
-   * A candidate of this process took over. `durationMs` is the time for which it observed no leader. It begins with the last
-   * observed renewal of a leader that died. After a release it begins with the last poll that still showed the leader.
+   * A candidate took over, after `durationMs` without a leader. Of a leader that died, `durationMs` begins with the last renewal,
+   * and of
+   * one that released with the last poll that still showed it.
    */
   takeover(election: string, durationMs: number): void;
   /** A task was still pending when its time was up. */
@@ -52,8 +58,9 @@ export interface Measurement {
 }
 
 /**
- * Measures every elector of this process from now on, by the diagnostics channels. Metrics of any kind can be made of it. It
- * keeps no elector alive. It has no label for a candidate or a term, because such labels have no bound.
+ * Measures every elector of this process from now on, by the diagnostics channels. It keeps no elector alive, and has no label
+ * for a
+ * candidate or a term, because such labels have no bound.
  */
 export function electionMetrics(meters: ElectionMeters): Measurement {
   const electors = new Set<WeakRef<ElectorHandle>>();

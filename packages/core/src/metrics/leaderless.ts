@@ -1,15 +1,11 @@
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
-/**
- * Measures how long an election has no leader, as one candidate observes it. The time begins with the last renewal of a leader
- * that died. After a release it begins with the last poll that still showed the leader.
- */
+/** Measures how long an election has no leader, as one candidate observes it; see `takeover` of the meters. */
 export class Leaderless {
   #heldMs: number | undefined;
   #renewedMs = -Infinity;
   #sinceMs: number | undefined;
 
-  /** Processes the snapshot that was published at `atMs`. */
   saw(snapshot: LeaseSnapshot | undefined, atMs: number): void {
     if (snapshot?.state === "vacant") this.#sinceMs ??= this.#heldMs;
     // An expired lease changes nothing. The time without a leader counts from its last renewal.
@@ -18,12 +14,10 @@ export class Leaderless {
     }
   }
 
-  /** Called when this candidate has renewed, or has begun to lead. */
   leads(atMs: number): void {
     this.#held(atMs, atMs);
   }
 
-  /** Called when this candidate has released. */
   released(atMs: number): void {
     this.#sinceMs = atMs;
   }

@@ -12,13 +12,13 @@ interface Abandoned {
   /** The condition of its last write. */
   readonly condition: Condition;
   readonly sinceMs: number;
-  /** The end of its hold, by the monotonic clock. */
+  /** By the monotonic clock. */
   readonly heldUntilMs: number;
 }
 
 /**
- * The terms of this process on which nobody leads any more, because the reply to the acquisition or to the release was lost. If
- * the store shows such a term, it counts as vacant.
+ * The terms of this process on which nobody leads any more, because a reply was lost. They count as vacant if the store shows
+ * one.
  */
 export class AbandonedTerms {
   readonly #clock: Clock;
@@ -47,8 +47,9 @@ export class AbandonedTerms {
   }
 
   /**
-   * Drops the terms that can no longer appear in the store: a write on the condition of a version that has passed never arrives.
-   * Where versions may return, a term is kept for as long as one may.
+   * Drops the terms that can no longer appear: a write on the condition of a version that has passed never arrives. Where
+   * versions may
+   * return, a term is kept for as long as one may.
    */
   settle(election: string, { termId }: LeaseRecord, { version }: StoredRecord): void {
     const terms = this.#terms.get(election);

@@ -12,12 +12,11 @@ import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { ObservedRecord } from "./observed-record.ts";
 
-/** A write that is to make its candidate the leader. */
 interface Attempt {
   readonly request: AcquireRequest;
   readonly record: LeaseRecord;
   readonly condition: Condition;
-  /** The instant before the write was sent. */
+  /** Before the send. */
   readonly grantedAt: Instant;
 }
 
@@ -65,8 +64,8 @@ export class Acquisitions {
   }
 
   /**
-   * Returns the record to write on. The last observed one is good enough unless it is known to be old, because the write is
-   * conditional on its version.
+   * Returns the record to write on. The last observed one will do unless it is known to be old: the write is conditional on its
+   * version.
    */
   async #basis(request: AcquireRequest): Promise<ObservedRecord | undefined> {
     const { election, aboveTerm = 0 } = request;
@@ -96,8 +95,9 @@ export class Acquisitions {
   }
 
   /**
-   * Makes a win count that only a read has shown, on a store where a failover may undo what a read shows. Writes the record once
-   * more, with a fresh nonce. The lease counts from the send of that write. If it is not acknowledged, nobody leads on that term.
+   * Makes a win count that only a read has shown, where a failover may undo that. Writes the record once more, with a fresh
+   * nonce, and
+   * the lease counts from that send. If the write is not acknowledged, nobody leads on that term.
    */
   async #confirm(election: string, { record, version }: Found, request: AcquireRequest): Promise<AcquireOutcome> {
     const { clock, abandoned } = this.#seen;
@@ -115,8 +115,9 @@ export class Acquisitions {
 
   /**
    * Reads to find out whether a write has arrived whose outcome is not known.
-   * @param lost the error of a write that got no reply. It is thrown if the read failed, or if the record has not changed. If it
-   *   has changed, another write was first: the attempt has failed, and the outcome shows that record.
+   * @param lost the error of a write without a reply. It is thrown if the read failed or the record is unchanged. Otherwise
+   * another write
+   *   was first.
    */
   async #resolve({ request, record, condition, grantedAt }: Attempt, lost: Error | undefined): Promise<AcquireOutcome> {
     const { election } = request;

@@ -2,10 +2,7 @@ import type { Blocker } from "../store/lease-snapshot.ts";
 import type { Reservation } from "../store/lease-store.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
-/**
- * Blocks acquisitions beside the lease: a hold, a reservation, a transfer, or a pause. A candidate may acquire if every block
- * that is in force makes an exception for it.
- */
+/** A hold, a reservation, a transfer or a pause. A candidate may acquire if every block in force makes an exception for it. */
 export interface Bar {
   /** The block ends this many milliseconds after the nonce was written; null: it has no end. */
   readonly untilMs: number | null;
@@ -15,7 +12,7 @@ export interface Bar {
   readonly reason?: string | undefined;
   /** The id of the administrator's order that wrote the block. */
   readonly id?: string | undefined;
-  /** The time of a pause by the wall clock of its administrator, in milliseconds since the Unix epoch. For people. */
+  /** By the wall clock of its administrator, in milliseconds since the Unix epoch. For people. */
   readonly sinceMs?: number | undefined;
 }
 
@@ -30,7 +27,6 @@ export function kindOf({ untilMs, except }: Bar): BarKind {
   return "candidateId" in except ? "transfer" : "reservation";
 }
 
-/** Returns the block of this kind in a record. */
 export function barOf({ bars }: Pick<LeaseRecord, "bars">, kind: BarKind): Bar | undefined {
   return bars?.find((bar) => kindOf(bar) === kind);
 }
@@ -50,7 +46,6 @@ export function reservationFor({ group, durationMs }: Reservation): Bar {
   return { untilMs: durationMs, except: { group } };
 }
 
-/** Returns the record with these blocks in place of its own. */
 export function withBars({ bars: _, ...record }: LeaseRecord, bars: readonly (Bar | undefined)[]): LeaseRecord {
   const present = bars.filter((bar) => bar !== undefined);
   return present.length > 0 ? { ...record, bars: present } : record;

@@ -1,5 +1,5 @@
 import { ConfigurationError, isUnknown, StoreError } from "../reporting/errors.ts";
-import { shareLimits } from "../store/call-limits.ts";
+import { shareLimits } from "../store/request.ts";
 import type { Lease, ReleaseOptions, ReleaseOutcome, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
 import { transferTarget } from "./bars.ts";
@@ -9,12 +9,10 @@ import { vacate } from "./record-orders.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { RecordCache } from "./record-cache.ts";
 
-/** The number of tries of a conditional write, against other writers of the same term. */
 const CONFLICT_TRIES = 4;
 
 type Lost = Extract<RenewOutcome, { held: false }>;
 
-/** The way in which a term ends. */
 export interface Vacating extends ReleaseOptions {
   /** True where no candidate may ever acquire again. */
   readonly done?: true | undefined;
@@ -29,7 +27,6 @@ export class HeldLeases {
     this.#seen = seen;
   }
 
-  /** Issues the lease of a record that we wrote, or found to be ours. */
   take(election: string, { record, version }: Found, grantedAt: Instant): Lease {
     const { term, termId, candidateId, leaseDurationMs } = record;
     const lease: Lease = {
@@ -46,8 +43,9 @@ export class HeldLeases {
   }
 
   /**
-   * Renews or publishes by one conditional write of our own record, with a fresh nonce. If the outcome of an earlier write is
-   * unknown, this one is conditional on the same version. So at most one of them can arrive.
+   * Renews or publishes by one conditional write, with a fresh nonce. It is conditional on the version of an earlier write of
+   * unknown
+   * outcome, so that at most one of them can arrive.
    */
   async write(lease: Lease, given: RequestLimits, change: (record: LeaseRecord) => LeaseRecord): Promise<RenewOutcome> {
     const { clock } = this.#seen;
@@ -59,8 +57,8 @@ export class HeldLeases {
       const { broken } = holding.record;
       if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
       const changed = change(holding.record);
-      // A write whose reply was lost has arrived, and holds every change of this call. It counts, from its own send. Where a
-      // failover may undo what a read shows, only the next write counts.
+      // A write whose reply was lost has arrived, with every change of this call. It counts, unless a failover may undo what a
+      // read shows.
       const arrivedAt = this.#seen.showsUndurable ? undefined : holding.unreportedAt;
       if (arrivedAt && changed === holding.record) return extended(holding, arrivedAt);
       const extendedAt = instantOf(clock);
@@ -111,10 +109,7 @@ export class HeldLeases {
     throw this.#conflict("release", election);
   }
 
-  /**
-   * Writes in place of our own record. Where only an acknowledged write counts, the call after a lost reply reads first. A write
-   * on the condition of the old version would usually fail there, and cost a round trip.
-   */
+  /** Where only an acknowledged write counts, the call after a lost reply reads first, because a write would usually fail. */
   async #write(election: string, record: LeaseRecord, holding: Holding, limits: RequestLimits): Promise<string | undefined> {
     try {
       return await this.#seen.write(election, record, holding, limits);
@@ -124,9 +119,7 @@ export class HeldLeases {
     }
   }
 
-  /**
-   * Writes the found record once more. An occurrence that a read shows as done is done for good once this write is acknowledged.
-   */
+  /** Writes the found record once more: an occurrence that a read shows as done is then done for good. */
   async #repeat(election: string, holding: Holding, { record, version }: Found, limits: RequestLimits): Promise<boolean> {
     const again = { ...record, nonce: this.#seen.clock.randomUuid() };
     holding.releasing(again.nonce);
@@ -134,9 +127,9 @@ export class HeldLeases {
   }
 
   /**
-   * Adopts the record in the store after a write of ours has failed its condition. It comes from another write of ours whose
-   * reply was lost, or from an administrator. Reads it, unless the answer to our write has shown it. Returns how the lease was
-   * lost, if it was.
+   * Adopts the record in the store after a write of ours has failed its condition. It is another write of ours whose reply was
+   * lost, or an
+   * administrator's. Reads it, unless the refusal has shown it. Returns how the lease was lost, if it was.
    */
   async #catchUp(lease: Lease, holding: Holding, limits: RequestLimits): Promise<Lost | undefined> {
     if (!holding.overtaken) return undefined;

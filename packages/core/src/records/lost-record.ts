@@ -7,8 +7,9 @@ const UNKNOWN_LEASE_MS = 60_000;
 const NONCE = "lost after term ";
 
 /**
- * Returns a substitute for a record that is gone, but whose term the fence remembers. It is vacated, and held for one lease,
- * because the former holder may still believe that it leads for so long.
+ * Returns a substitute for a record that is gone, but whose term the fence remembers. It is held for one lease, because the
+ * former
+ * holder may still believe that it leads.
  * @param known the record as this process observed it last.
  */
 export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseRecord {
@@ -33,14 +34,15 @@ export function isLost({ nonce, termId }: LeaseRecord): boolean {
 }
 
 /**
- * Returns the record to write in place of one that is gone. The store then counts its hold, also for processes without memory.
- * The hold lasts at least as long as the candidate's own lease, because the length of the former lease is unknown.
+ * Returns the record to write in place of one that is gone, so that the store counts its hold. The former lease is unknown, so
+ * the hold
+ * lasts at least as long as the candidate's own.
  */
 export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): LeaseRecord {
   return withBars(lost, [...holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)), barOf(lost, "pause")]);
 }
 
-/** Returns the lease duration of the known record, or a default. A repair holds the election for so long. */
+/** A repair holds the election for so long. */
 export function leaseToWaitMs(known: LeaseRecord | undefined): number {
   return known?.leaseDurationMs ?? UNKNOWN_LEASE_MS;
 }

@@ -2,8 +2,7 @@ import { onAbort, systemClock, type Clock } from "../time/clock.ts";
 import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import { LocalStoreWarnings } from "../store/local-store.ts";
 import { checkName } from "../store/names.ts";
-import { RecordLeaseStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
-import { RecordOccurrenceStore } from "./record-occurrence-store.ts";
+import { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 import type {
   LeaseRecord,
   ListedRecord,
@@ -15,10 +14,7 @@ import type {
   StoredRecord,
 } from "./record-store.ts";
 
-/**
- * A lease store in this process, with the same rules as every other store. It is meant for elections among electors that share
- * it. Nothing outlives the process and nothing is visible outside it, so it never elects among processes.
- */
+/** A lease store in this process, for electors that share it. Nothing outlives the process or is visible outside it. */
 export class MemoryLeaseStore extends RecordLeaseStore {
   readonly #clock: Clock | undefined;
   readonly #occurrences = new Map<string, MemoryRecordStore>();
@@ -43,10 +39,7 @@ interface Entry {
   readonly nonceWrittenMs: number;
 }
 
-/**
- * Compare-and-swap on a map. It wakes watchers at changes of the fence. It knows ages exactly, by the process's own monotonic
- * clock.
- */
+/** Compare-and-swap on a map. It knows ages exactly, by the monotonic clock. */
 export class MemoryRecordStore implements RecordStore {
   readonly name: string = "memory";
   readonly capabilities: RecordStoreCapabilities = {

@@ -9,8 +9,9 @@ import { StoreAge, type RecordReading } from "./store-age.ts";
 const PAST_VERSIONS = 16;
 
 /**
- * One election's record as this process has observed it, and when. *Observed* expiry is judged by it. The lower bound of the age
- * counts by the monotonic clock alone, from the return of the read that first showed the nonce.
+ * One election's record as this process has observed it. *Observed* expiry is judged by it. The lower bound of the age counts
+ * from the
+ * return of the read that first showed the nonce, by the monotonic clock.
  */
 export class ObservedRecord {
   readonly #clock: Clock;
@@ -21,7 +22,6 @@ export class ObservedRecord {
   /** The nonce was written after this: the instant at which the last read was sent that showed another nonce. */
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
-  /** The age of the present nonce by the store's clock. */
   #storeAge: StoreAge;
   #phase: RenewalPhase;
   #outdated = false;
@@ -53,10 +53,7 @@ export class ObservedRecord {
     return this.#isMissing;
   }
 
-  /**
-   * True where this is not the latest record: a conditional write on `version` was refused, and the answer did not show the
-   * present one. Another write has arrived since, though perhaps no renewal.
-   */
+  /** True where a conditional write on `version` was refused, and the answer did not show the present record. */
   get outdated(): boolean {
     return this.#outdated;
   }
@@ -78,8 +75,7 @@ export class ObservedRecord {
   }
 
   /**
-   * Reports whether a second read would help. It helps if the age by the store's clock is not confirmed yet, and would end a wait
-   * or is the only upper bound.
+   * Reports whether a second read would help: the store's age is unconfirmed, and would end a wait or is the only upper bound.
    */
   get wantsConfirmation(): boolean {
     const unconfirmedMs = this.#storeAge.unconfirmedMs;
@@ -89,9 +85,9 @@ export class ObservedRecord {
   }
 
   /**
-   * Reports whether a candidate needs this record's age, but no trusted clock can tell it to a process that has not observed the
-   * record before. It happens after a failover that took the holder with it. The age must then be restarted, or candidates would
-   * wait for ever.
+   * Reports whether a candidate needs this record's age, but no trusted clock shows it to a process without memory. This happens
+   * after a
+   * failover that took the holder with it. The age must then be restarted, or candidates would wait for ever.
    */
   get isAgeUnknown(): boolean {
     const waitsMs = waitsOf(this.#record);
@@ -103,7 +99,6 @@ export class ObservedRecord {
     return this.#lastReadAt !== undefined && sentAt.monotonicMs < this.#lastReadAt.monotonicMs;
   }
 
-  /** Takes in a reading that was not overtaken. */
   update(reading: RecordReading): void {
     const nowMs = this.#clock.monotonicMs();
     const changed = reading.record.nonce !== this.#record.nonce;
@@ -127,8 +122,8 @@ export class ObservedRecord {
   }
 
   /**
-   * Returns bounds of the present nonce's age. The lower one decides expiry, so it never counts time that may not have passed.
-   * The upper one decides only whether the state is reported as `unknown`.
+   * Returns bounds of the present nonce's age. The lower one decides expiry. The upper one decides only if the state is
+   * `unknown`.
    */
   ageMs(expiry: Expiry | undefined): [min: number, max: number] {
     const nowMs = this.#clock.monotonicMs();
@@ -147,7 +142,7 @@ export class ObservedRecord {
     return this.#phase.nextLookMs(this.#clock.monotonicMs());
   }
 
-  /** Adds the version before this one to the past versions. Readings come in order. */
+  /** Readings come in order. */
   #notePast(version: string): void {
     if (version === this.#version) return;
     const past = this.#pastVersions.filter((one) => one !== version);
@@ -159,7 +154,7 @@ function firstSeenMs(clock: Clock, { nonceKnownForMs = 0 }: RecordReading): numb
   return clock.monotonicMs() - nonceKnownForMs;
 }
 
-/** Returns the ages of a nonce for which candidates may wait: those at which another candidate may acquire. */
+/** Returns the ages at which another candidate may acquire. */
 function waitsOf({ termId, leaseDurationMs, bars = [] }: LeaseRecord): number[] {
   const waits = [termId === null ? null : leaseDurationMs, ...bars.map(({ untilMs }) => untilMs)];
   return waits.filter((ms) => ms !== null);

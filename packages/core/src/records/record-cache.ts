@@ -1,6 +1,7 @@
 import { ConfigurationError, ForeignRecordError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, RequestLimits } from "../store/lease-store.ts";
+import { DEFAULT_LEASE_MS } from "../store/lease-limits.ts";
 import { LIST_PAGE_SIZE, type ListedElection } from "../store/listing.ts";
 import { instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { ExpiringMap } from "../time/expiring-map.ts";
@@ -29,27 +30,23 @@ const PROBE: LeaseRecord = {
   termId: null,
   candidateId: null,
   nonce: "probe",
-  // As long as the default lease, because some stores derive time limits from it.
-  leaseDurationMs: 15_000,
-  renewIntervalMs: 5_000,
+  // Some stores derive time limits from it.
+  leaseDurationMs: DEFAULT_LEASE_MS,
+  renewIntervalMs: DEFAULT_LEASE_MS / 3,
 };
 
-/** A conditional write. */
 interface Write extends RequestLimits {
-  /** The record that the write replaces. */
   readonly found: Found | undefined;
   readonly keepsNonce: boolean;
 }
 
-/** The records of a service, as this process has observed them. Every request goes through here, and its result is remembered. */
+/** The records of a service, as this process has observed them. Every request goes through here. */
 export class RecordCache {
   readonly clock: Clock;
-  /** The terms that this process has given up, even if a record still shows one. */
   readonly abandoned: AbandonedTerms;
   readonly #records: RecordStore;
   readonly #requests: RecordRequests;
   readonly #sightings: ExpiringMap<ObservedRecord>;
-  /** The elections that had no record at the last read of this process. */
   readonly #absent: ExpiringMap<true>;
 
   constructor(records: RecordStore, clock: Clock) {
@@ -61,7 +58,6 @@ export class RecordCache {
     this.#absent = new ExpiringMap(clock);
   }
 
-  /** The name of the service, for messages. */
   get name(): string {
     return this.#records.name;
   }
@@ -71,17 +67,15 @@ export class RecordCache {
     return this.#records.capabilities.showsUndurable === true;
   }
 
-  /** Returns the last observation of an election's record. */
   last(election: string): ObservedRecord | undefined {
     return this.#sightings.get(election);
   }
 
-  /** Reports whether the last read of this process found no record. */
   isAbsent(election: string): boolean {
     return this.#absent.get(election) === true;
   }
 
-  /** Keeps the observation of an election for at least this long, for a caller that returns only then. */
+  /** For a caller that returns only after this time. */
   keep(election: string, forMs: number): void {
     this.#sightings.keep(election, forMs);
   }
@@ -101,10 +95,7 @@ export class RecordCache {
     return await this.#take(election, await this.#requests.get(election, limits, consistent), sentAt, limits);
   }
 
-  /**
-   * Lists the elections whose names begin with `prefix`. Each record counts as read. So the next list can show an expiry, which a
-   * first one cannot.
-   */
+  /** Lists elections. Each record counts as read, so the next list can show an expiry. */
   async *list(prefix: string, limits: GivenLimits): AsyncGenerator<ListedElection> {
     let sentAt = instantOf(this.clock);
     const request: ListRecordsOptions["request"] = async (send) => {
@@ -151,10 +142,8 @@ export class RecordCache {
     return this.#saw(election, await this.#requests.get(election, limits, true), againAt);
   }
 
-  /** Reads the election as it is now. Uses the store's clock where that counts. */
   async look(election: string, limits: GivenLimits, expiry: Expiry | undefined): Promise<LeaseSnapshot | undefined> {
-    // The first read must be consistent, because all later ones are compared with it. So must a read that takes the age by the
-    // store's clock.
+    // The first read must be consistent, because later ones are compared with it. So must one that takes the store's age.
     const consistent = this.last(election)?.countsStoreClock(expiry) ?? true;
     let seen = await this.read(election, limits, { consistent });
     // If no other clock confirms the store's, a second read has to agree with the first.
@@ -169,8 +158,7 @@ export class RecordCache {
     found: Found | undefined,
     limits: RequestLimits,
   ): Promise<string | undefined> {
-    // A record that is gone has no age to keep. The store must start one, or a new process could never wait until the hold is
-    // over.
+    // A record that is gone has no age to keep. The store must start one, or no new process would see the hold end.
     const last = this.last(election);
     const isMissing = last?.isMissing === true && last.version === found?.version;
     const keepsNonce = !isMissing && record.nonce === found?.record.nonce;
@@ -183,8 +171,7 @@ export class RecordCache {
   }
 
   /**
-   * Sends a write whose condition must fail. It proves the right to write, and changes nothing.
-   * @throws {ConfigurationError} if it was carried out.
+   * Sends a write whose condition must fail. It proves the right to write. @throws {ConfigurationError} if it was carried out.
    */
   async probe(election: string, limits: GivenLimits): Promise<void> {
     // Sent without a fence: a change of the fence would wait for the leader's transactions, and they for it.
@@ -223,7 +210,6 @@ export class RecordCache {
     return undefined;
   }
 
-  /** Takes in the reply to a request that was sent at `sentAt`. */
   #saw(election: string, stored: StoredRecord | undefined, sentAt: Instant): ObservedRecord | undefined {
     const known = this.last(election);
     if (known?.overtook(sentAt)) return known;

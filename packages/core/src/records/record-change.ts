@@ -4,10 +4,8 @@ import type { LeaseRecord } from "./record-store.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { ObservedRecord } from "./observed-record.ts";
 
-/** The number of tries of a change, against other writers and lost replies. */
 const TRIES = 4;
 
-/** The change that an administrator makes to a record that was just read. */
 export interface Change<Outcome> {
   readonly outcome: Outcome;
   /** The record to write; absent where nothing is to be changed. */
@@ -16,7 +14,6 @@ export interface Change<Outcome> {
   readonly isThere?: boolean | undefined;
 }
 
-/** An administrator's change that needs no term. */
 export interface ChangeRequest<Outcome> {
   /** For messages: `repair`, `pause`, `resume`. */
   readonly operation: string;
@@ -29,7 +26,8 @@ export interface ChangeRequest<Outcome> {
 
 /**
  * Changes the record of an election. Each try is one conditional write on the record that was just read. A lost reply is resolved
- * by reading. Where a failover may undo what a read shows, it counts only once it is written again.
+ * by
+ * reading. Where a failover may undo what a read shows, it counts only once it is written again.
  */
 export async function changeRecord<Outcome>(
   seen: RecordCache,
@@ -50,7 +48,7 @@ export async function changeRecord<Outcome>(
       else if (unanswered === undefined) throw error;
     }
   }
-  const message = `${seen.name}: no reply tells what became of the ${operation} of '${election}'. ${advice}`;
+  const message = `${seen.name}: the outcome of the ${operation} of '${election}' is unknown, because no reply came. ${advice}`;
   const details = { store: seen.name, operation, election, mayHaveBeenApplied: true, cause: unanswered };
   throw new StoreError("STORE_CONFLICT", message, details);
 }

@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import type { StoreWarnings } from "../reporting/store-warnings.ts";
 import { Administration, type OrderLimits, type ElectionState } from "../store/administration.ts";
-import { timedCheck } from "../store/check.ts";
+import { timedCheck } from "../store/request.ts";
 import { cannotList, checkList, type ListedElection, type ListOptions } from "../store/listing.ts";
 import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
@@ -9,27 +9,30 @@ import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 import type {
   AcquireOutcome,
   AcquireRequest,
-  BreakOptions,
-  BreakOutcome,
   CheckOptions,
   CheckReport,
   Lease,
   LeaseStore,
-  PauseOptions,
-  PauseOutcome,
+  OccurrenceStore,
   ReadOptions,
   ReleaseOptions,
   ReleaseOutcome,
   RenewOutcome,
+  RequestLimits,
+  WatchOptions,
+} from "../store/lease-store.ts";
+import type {
+  BreakOptions,
+  BreakOutcome,
+  PauseOptions,
+  PauseOutcome,
   RepairOptions,
   RepairOutcome,
-  RequestLimits,
   ResumeOptions,
   ResumeOutcome,
   TransferOptions,
   TransferOutcome,
-  WatchOptions,
-} from "../store/lease-store.ts";
+} from "../store/admin-calls.ts";
 import { checkName, checkReservation, checkTerm, checkValue } from "../store/names.ts";
 import { systemClock, type Clock } from "../time/clock.ts";
 import { barOf } from "./bars.ts";
@@ -49,18 +52,19 @@ export interface RecordLeaseStoreOptions {
 }
 
 /**
- * A {@link LeaseStore} over any service that offers compare-and-swap on one record. This class decides terms, nonces, lost
- * replies, break and transfer once for every provider, and expiry without trusting clocks.
+ * A {@link LeaseStore} over any service that offers compare-and-swap on one record. It decides terms, nonces, lost replies, break
+ * and
+ * transfer once for every provider, and expiry without trusting clocks.
  *
- * A lease has expired once this process has observed the same nonce for the whole duration that the record states. Kubernetes'
- * client-go and AWS's DynamoDB lock client use this scheme, too. The store's own clock may also show an expiry.
+ * A lease has expired once this process has observed the same nonce for the whole duration that the record states, as in
+ * Kubernetes'
+ * client-go. The store's own clock may also show an expiry.
  */
 export class RecordLeaseStore implements LeaseStore {
   readonly name: string;
   readonly clock: Clock;
   readonly capabilities: LeaseStoreCapabilities;
   readonly warnings: StoreWarnings | undefined;
-  /** The records that hold the leases. */
   readonly records: RecordStore;
   readonly watch?: NonNullable<LeaseStore["watch"]>;
   readonly #seen: RecordCache;
@@ -179,9 +183,7 @@ export class RecordLeaseStore implements LeaseStore {
     return await resumeRecord(this.#seen, election, options);
   }
 
-  /**
-   * Returns the election as an administrator finds it. Only the record counts, and not the terms that this process has abandoned.
-   */
+  /** Only the record counts here, and not the terms that this process has abandoned. */
   async #standing(election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
     const observed = await this.#seen.read(election, limits);
     if (!observed) return undefined;
@@ -201,12 +203,16 @@ export class RecordLeaseStore implements LeaseStore {
     };
   }
 
-  /**
-   * Writes a record once more as it was found, which gives it a new version. Once this write is acknowledged, the record's
-   * content is, too.
-   */
+  /** Writes a record once more as it was found. Once this write is acknowledged, the record's content is, too. */
   async #rewrite(election: string, found: Found, limits: OrderLimits): Promise<boolean> {
     return (await this.#seen.write(election, found.record, found, limits)) !== undefined;
+  }
+}
+
+/** An {@link OccurrenceStore} over a service that offers compare-and-swap on one record for each occurrence. */
+export class RecordOccurrenceStore extends RecordLeaseStore implements OccurrenceStore {
+  async complete(lease: Lease, { timeoutMs }: RequestLimits): Promise<ReleaseOutcome> {
+    return await this.vacate(lease, { timeoutMs, done: true });
   }
 }
 

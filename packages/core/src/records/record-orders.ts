@@ -5,8 +5,9 @@ import { isLost } from "./lost-record.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
 /**
- * Returns the record of a term that nobody holds any more. Its blocks count from the new nonce. The time of a transfer begins
- * now, or after the hold. A break stays in the record, for an administrator whose reply was lost.
+ * Returns the record of a term that nobody holds any more. The time of a transfer begins now, or after the hold. A break stays in
+ * the
+ * record, for an administrator whose reply was lost.
  */
 export function vacate({ value: _, ...record }: LeaseRecord, nonce: string, holdMs = 0): LeaseRecord {
   const transfer = barOf(record, "transfer");
@@ -16,16 +17,14 @@ export function vacate({ value: _, ...record }: LeaseRecord, nonce: string, hold
   return withBars({ ...record, termId: null, nonce }, bars);
 }
 
-/**
- * Returns the record that an administrator's order makes of a found one. `nonce` is used if the lease is free, or becomes free.
- */
+/** Returns the record that an order makes of a found one. `nonce` is used if the lease is free, or becomes free. */
 export function ordered(record: LeaseRecord, found: LeaseSnapshot, order: Order, nonce: string): LeaseRecord {
   return order.kind === "break" ? afterBreak(record, order, nonce) : afterTransfer(record, found, order, nonce);
 }
 
 /**
- * Removes every block but a pause. The rest of the lease stays, unless the break is immediate: its holder may still believe that
- * it leads.
+ * Removes every block but a pause. The rest of the lease stays unless the break is immediate: its holder may believe that it
+ * leads.
  */
 function afterBreak(
   record: LeaseRecord,
@@ -40,8 +39,9 @@ function afterBreak(
 }
 
 /**
- * A transfer replaces a reservation, because the administrator decides whose turn it is. It asks a present holder to drain. If
- * nobody holds the lease, its time begins now, or after the rest of a hold. It then needs a new nonce to count from.
+ * A transfer replaces a reservation, and asks a present holder to drain. If nobody holds the lease, its time begins now, or after
+ * the
+ * rest of a hold, and needs a new nonce to count from.
  */
 function afterTransfer(
   record: LeaseRecord,

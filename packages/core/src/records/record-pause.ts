@@ -1,4 +1,4 @@
-import type { PauseOptions, PauseOutcome, ResumeOptions, ResumeOutcome } from "../store/lease-store.ts";
+import type { PauseOptions, PauseOutcome, ResumeOptions, ResumeOutcome } from "../store/admin-calls.ts";
 import { checkName, checkReason } from "../store/names.ts";
 import { barOf, withBars, type Bar } from "./bars.ts";
 import { leaseToWaitMs } from "./lost-record.ts";

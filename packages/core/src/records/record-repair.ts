@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../reporting/errors.ts";
-import type { RepairOptions, RepairOutcome } from "../store/lease-store.ts";
+import type { RepairOptions, RepairOutcome } from "../store/admin-calls.ts";
 import { checkName, checkTerm } from "../store/names.ts";
 import { barOf, holdFor, withBars } from "./bars.ts";
 import { leaseToWaitMs } from "./lost-record.ts";
@@ -14,8 +14,8 @@ const ROOM = 1_000;
 const TERMS_LEFT = 2 ** 32;
 
 /**
- * Mends the record of an election that was deleted or restored. A record with a nonce of this repair was written by this repair.
- * Each try has its own nonce, because its hold counts from the send of that try.
+ * Mends the record of an election that was deleted or restored. Each try has its own nonce, because its hold counts from that
+ * send.
  */
 export async function repairRecord(seen: RecordCache, election: string, options: RepairOptions = {}): Promise<RepairOutcome> {
   checkName("election", election);
@@ -39,9 +39,7 @@ export async function repairRecord(seen: RecordCache, election: string, options:
   });
 }
 
-/**
- * Reports whether a candidate holds the lease. A broken term is no longer renewed, and any candidate may acquire an expired one.
- */
+/** A broken term is no longer renewed, and any candidate may acquire an expired one. */
 function isHeld(found: ObservedRecord): boolean {
   const { termId, broken, leaseDurationMs } = found.record;
   return termId !== null && !broken && found.ageMs("observed")[0] < leaseDurationMs;
@@ -57,7 +55,7 @@ function vacated(
   const highest = Math.max(found?.term ?? 0, before?.term ?? 0);
   const { minTerm = highest > 0 ? highest + ROOM : undefined } = options;
   if (minTerm === undefined) {
-    const message = `Nothing tells which terms '${election}' has had. Pass a minTerm above every term that a process or a fenced resource has seen.`;
+    const message = `No record shows which terms '${election}' has had. Pass a minTerm above every term that a process or a fenced resource has seen.`;
     throw new ConfigurationError(message, { election });
   }
   if (minTerm <= highest) {

@@ -4,18 +4,12 @@ import { sendRequest, type RequestOptions } from "../store/request.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import type { LeaseRecord, PutOptions, PutOutcome, RecordRequestOptions, RecordStore, StoredRecord } from "./record-store.ts";
 
-/**
- * The longest wait before a write that met another transaction is sent again, in milliseconds. It has to find the gap between two
- * transactions.
- */
+/** The longest wait before a write that met another transaction is sent again. It has to find the gap between two. */
 const CONFLICT_WAIT_MS = 20;
-/** The most times that a write is sent, however much time it has. */
 const CONFLICT_TRIES = 200;
 
-/** Limits of a request that its caller may abort at any time. */
 export type GivenLimits = RequestLimits & Pick<ReadOptions, "signal">;
 
-/** Sends the requests to a service of records, each within its time. */
 export class RecordRequests {
   readonly #records: RecordStore;
   readonly #clock: Clock;
@@ -25,7 +19,6 @@ export class RecordRequests {
     this.#clock = clock;
   }
 
-  /** Reads the election's record. Where `consistent` is false, the reply may lag behind the last write. */
   async get(election: string, { timeoutMs, signal }: GivenLimits, consistent: boolean): Promise<StoredRecord | undefined> {
     return await sendRequest(this.#request(election, { operation: "get", writes: false, timeoutMs, signal }), (abandoned) =>
       this.#records.get(election, { signal: abandoned, timeoutMs, consistent }),
@@ -33,9 +26,9 @@ export class RecordRequests {
   }
 
   /**
-   * Sends one conditional write. Sends it again soon if it met another transaction, such as a fenced one on the same record. A
-   * leader may run such transactions one after the other. It sends again during the first half of its time only, because the last
-   * try needs the other half. It sends at most {@link CONFLICT_TRIES} times.
+   * Sends one conditional write. Sends it again soon if it met another transaction, such as a fenced one: a leader may run one
+   * after the
+   * other. It does so during the first half of its time only, because the last try needs the other half.
    */
   async put(
     election: string,
@@ -60,7 +53,6 @@ export class RecordRequests {
     }
   }
 
-  /** Sends one request of a list. */
   async listing<T>(
     prefix: string,
     { timeoutMs, signal }: GivenLimits,

@@ -5,19 +5,13 @@ import { barOf, type Bar } from "./bars.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { ObservedRecord } from "./observed-record.ts";
 
-/** The input of a snapshot beside the record. */
 export interface SnapshotView {
   readonly expiry: Expiry | undefined;
-  /**
-   * The rest of the hold of a term that this process has abandoned, in milliseconds. Only this process knows that nobody leads on
-   * it.
-   */
+  /** The rest of the hold of a term that this process has abandoned. Only this process knows that nobody leads on it. */
   readonly abandonedHoldMs?: number | undefined;
-  /** True for the election as it would be without its pause. */
   readonly ignoresPause?: boolean | undefined;
 }
 
-/** Returns the election as an observed record shows it. */
 export function snapshotOf(election: string, observed: ObservedRecord, view: SnapshotView): LeaseSnapshot {
   const { expiry, abandonedHoldMs } = view;
   const { record } = observed;
@@ -29,7 +23,6 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
     state,
     done: record.done,
     ...claimsOf(record.bars ?? [], ageMs[0]),
-    // Only this process knows of a term that it has abandoned.
     ...(isAbandoned && !record.broken ? { holdMs: abandonedHoldMs } : {}),
     ...(view.ignoresPause ? { pause: undefined } : {}),
   });
@@ -50,7 +43,6 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
   };
 }
 
-/** Returns the blocks that are in force at this age of the nonce. */
 function claimsOf(bars: readonly Bar[], ageMs: number): Omit<Claims, "state" | "done"> {
   return Object.assign({}, ...bars.map((bar) => claimOf(bar, ageMs))) as Omit<Claims, "state" | "done">;
 }

@@ -4,17 +4,18 @@ import type { WatchOptions } from "../store/lease-store.ts";
 import { areBars, type Bar } from "./bars.ts";
 
 /**
- * A service that offers compare-and-swap on one record. A provider has to write only this, if the service does not enforce leases
- * itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
+ * A service that offers compare-and-swap on one record: all that a provider has to write if the service does not enforce leases
+ * itself.
+ * `RecordLeaseStore` decides expiry, terms and nonces on top of it.
  *
- * The service must guarantee that compare-and-swap on one record is linearizable, and that acknowledged writes are not lost. A
- * service that may show a write before it is durable declares that, by `showsUndurable`.
+ * The service must guarantee that compare-and-swap on one record is linearizable, and that acknowledged writes are not lost. If
+ * it may
+ * show a write before it is durable, it declares `showsUndurable`.
  */
 export interface RecordStore {
   /** For messages and telemetry, for instance `dynamodb`. */
   readonly name: string;
   readonly capabilities: RecordStoreCapabilities;
-  /** See {@link StoreWarnings}. */
   readonly warnings?: StoreWarnings | undefined;
 
   /** Returns the election's record, or `undefined`. The `data` is returned unchecked, because the engine parses it. */
@@ -24,8 +25,9 @@ export interface RecordStore {
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome>;
 
   /**
-   * Lists the records whose names begin with `prefix`, by code point: none twice, in any order, page by page. An entry need not be
-   * of the last write. Absent where the service cannot list. The `data` of each is returned unchecked.
+   * Lists the records whose names begin with `prefix`, by code point: none twice, in any order, page by page, perhaps without the
+   * last
+   * write. Absent where the service cannot list.
    */
   list?(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord>;
 
@@ -38,9 +40,7 @@ export interface RecordStoreCapabilities {
   readonly fence: LeaseStoreCapabilities["fence"];
   /** A store whose clock may step returns {@link StoredRecord.nonceWallMs} with each age. */
   readonly storeClock: StoreClock | undefined;
-  /** See {@link LeaseStoreCapabilities}. */
   readonly roundTrips?: LeaseStoreCapabilities["roundTrips"];
-  /** See {@link LeaseStoreCapabilities}. */
   readonly showsUndurable?: LeaseStoreCapabilities["showsUndurable"];
 }
 
@@ -52,16 +52,13 @@ export interface RecordRequestOptions {
 }
 
 export interface ListRecordsOptions {
-  /** The most records that one request should ask for. */
   readonly pageSize: number;
   /**
-   * Sends one request of the list, within its time. The records that the list yields next are of this request. Only one request
-   * may be under way.
+   * Sends one request of the list, within its time, and one at a time. The records that the list yields next are of this request.
    */
   readonly request: <T>(send: (options: RecordRequestOptions) => Promise<T>) => Promise<T>;
 }
 
-/** One record of a list. */
 export interface ListedRecord {
   readonly election: string;
   readonly stored: StoredRecord;
@@ -77,21 +74,21 @@ export interface GetOptions extends RecordRequestOptions {
 export interface PutOptions extends RecordRequestOptions {
   readonly ifVersion: string | undefined;
   /**
-   * True where the age of the nonce must stay as it is. Otherwise the store counts the age from now, because the nonce is new, or
-   * because its age was unknown.
+   * True where the age of the nonce must stay. Otherwise the store counts it from now: the nonce is new, or its age was unknown.
    */
   readonly keepsNonce: boolean;
   /**
-   * Set where the write changes which guarded writes may pass. A store whose fence is a record of its own changes it together
-   * with the lease record, or neither. Beside a record of a quorum ({@link QUORUM_SCHEMA}) it replaces any fence, even one of a
-   * later term. There the record says which term is the later one.
+   * Set where the write changes which guarded writes may pass. A store whose fence is a record of its own changes both or
+   * neither. Beside
+   * a record of a quorum ({@link QUORUM_SCHEMA}) it replaces any fence, because there the record says which term is later.
    */
   readonly fence?: Fence | undefined;
 }
 
 /**
- * A version that no store gives a record, so that a write on the condition of it must fail. A service whose versions are not text
- * needs an impossible version of its own, and not one that means "no record".
+ * A version that no record has, so that a write on the condition of it must fail. A service whose versions are not text needs one
+ * of
+ * its own.
  */
 export const IMPOSSIBLE_VERSION = "never";
 
@@ -111,47 +108,44 @@ export interface StoredRecord {
   /** Changes at every write of any kind. */
   readonly version: string;
   /**
-   * Bounds of the time since the present nonce was written, in milliseconds. One and the same clock of the store measures both
-   * ends of that time. Absent where the age is unknown, for instance because another server wrote the nonce.
+   * Bounds of the time since the present nonce was written, by one and the same clock of the store. Absent where the age is
+   * unknown, for
+   * instance because another server wrote the nonce.
    */
   readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
   /**
-   * The writer's wall clock when it sent the present nonce, in milliseconds since the Unix epoch. The age is never believed to be
-   * more than the wall clocks say; see {@link StoreClock.mayStep}.
+   * The writer's wall clock when it sent the present nonce. The age is never believed to be more than the wall clocks say; see
+   * {@link StoreClock.mayStep}.
    */
   readonly nonceWallMs?: number | undefined;
   /**
-   * The time since this process first knew that the present nonce had been written, by its monotonic clock. Set where an earlier
-   * answer of the service could not show the nonce yet. Observed expiry counts from then.
+   * The time since this process first knew that the present nonce had been written. Set where an earlier answer of the service
+   * could not
+   * show it yet. Observed expiry counts from then.
    */
   readonly nonceKnownForMs?: number | undefined;
-  /**
-   * The service tells the time, but the writer of the nonce did not know it. A candidate that needs the age has to restart it.
-   */
+  /** The service has a clock, but the writer of the nonce did not know its time. A candidate has to restart the age. */
   readonly ageUnknown?: true | undefined;
   /**
-   * Set where the record is gone, but the fence, which is a record of its own, remembers this term. `data` is ignored. A write on
-   * the condition of `version` makes a new record. No candidate acquires it before the former lease must have run out.
+   * Set where the record is gone, but the fence remembers this term. `data` is ignored. A write on the condition of `version`
+   * makes a new
+   * record. No candidate acquires it before the former lease must have run out.
    */
   readonly lostTerm?: number | undefined;
 }
 
 /**
- * The record of one election. It is never deleted, so that terms survive release, expiry and break. An administrator writes
- * `broken`, or a transfer or a pause among the `bars`; none of these changes the nonce that standbys time. Each has the `id` of
- * its order, by which an administrator whose reply was lost recognises it.
+ * The record of one election. It is never deleted, so that terms survive. An administrator writes `broken`, or a transfer or a
+ * pause
+ * among the `bars`, and never changes the nonce. Each order has an `id`, by which it is recognised after a lost reply.
  */
 export interface LeaseRecord {
-  /**
-   * {@link QUORUM_SCHEMA} where a quorum of stores keeps the record, and this store is one of its members. Then only the quorum
-   * may read or write it.
-   */
+  /** {@link QUORUM_SCHEMA} where this store is a member of a quorum. Then only the quorum may read or write the record. */
   readonly schema: typeof RECORD_SCHEMA | typeof QUORUM_SCHEMA;
   /** The fencing token of the present or last leadership; 0 before the first. */
   readonly term: number;
   /** Random, one per acquisition; null once the lease is vacated. */
   readonly termId: string | null;
-  /** The present or last holder. */
   readonly candidateId: string | null;
   readonly value?: string | undefined;
   /** Random, new at each acquisition, renewal and release. */
@@ -170,13 +164,10 @@ export interface LeaseRecord {
   readonly quorum?: string | undefined;
 }
 
-/**
- * The schema of a record that one store keeps. It rises with each addition that an older version must not overlook, such as
- * `bars`.
- */
+/** It rises with each addition that an older version must not overlook, such as `bars`. */
 export const RECORD_SCHEMA = 3;
 
-/** The schema of a record that a quorum keeps in each of its members. It rises like {@link RECORD_SCHEMA}, by its own numbers. */
+/** The schema of a record in a member of a quorum. It rises by its own numbers. */
 export const QUORUM_SCHEMA = 4;
 
 /** Every field that a lease record may have. A store that writes field by field removes each field that a record leaves out. */
@@ -200,7 +191,6 @@ export function fenceOfRecord({ term, termId, broken }: LeaseRecord): Fence {
   return { term, termId: broken ? null : termId };
 }
 
-/** Returns `data` as a lease record, or the problem with it. */
 export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly problem: string } {
   if (typeof data !== "object" || data === null) return { problem: "it is not an object" };
   const record = data as Partial<Record<keyof LeaseRecord, unknown>>;
@@ -216,7 +206,6 @@ export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly proble
 
 type Check = (field: unknown) => boolean;
 
-/** The check of each field of a lease record. */
 const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
   schema: (field) => field === RECORD_SCHEMA,
   term: (field) => Number.isSafeInteger(field) && (field as number) >= 0,
@@ -232,7 +221,6 @@ const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
   quorum: (field) => field === undefined,
 };
 
-/** Describes any schema, because a foreign record may hold anything. */
 function describeSchema(schema: unknown): string {
   if (schema === undefined) return "missing";
   return typeof schema === "object" ? "an object" : String(schema as string | number | bigint | boolean);

@@ -8,9 +8,9 @@ const SETTLE_MS = 10;
 const SECOND_LOOKS_MS: readonly number[] = [40, 120];
 
 /**
- * The instants at which a holder renews, as a standby learns them from its polls. A holder renews on a fixed grid. So each
- * renewal that is observed between two polls narrows the instant down, and the next poll can be aimed just after it. The instants
- * are by the standby's monotonic clock. They aim polls; no decision rests on them.
+ * The instants at which a holder renews, as a standby learns them. A holder renews on a fixed grid, so each renewal that is
+ * observed
+ * between two polls narrows the instant down. They aim polls; no decision rests on them.
  */
 export class RenewalPhase {
   readonly #intervalMs: number;
@@ -23,14 +23,12 @@ export class RenewalPhase {
     this.#intervalMs = renewIntervalMs;
   }
 
-  /** Notes a poll: when it was sent, when it returned, and whether it showed a new renewal. */
   looked(sentMs: number, returnedMs: number, renewed: boolean): void {
     if (renewed) this.#renewed({ lo: this.#lastLookSentMs ?? returnedMs - this.#intervalMs, hi: returnedMs });
     else this.#notRenewed(sentMs);
     this.#lastLookSentMs = sentMs;
   }
 
-  /** Returns the time from `nowMs` until the poll that should find the next renewal. */
   nextLookMs(nowMs: number): number {
     if (!this.#last) return this.#intervalMs;
     const periods = Math.max(1, Math.ceil((nowMs - this.#last.hi - SETTLE_MS) / this.#intervalMs));

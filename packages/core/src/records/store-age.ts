@@ -2,19 +2,15 @@ import { holderElapsedMs, instantOf, type Clock, type Instant } from "../time/cl
 import type { StoreClock } from "../store/capabilities.ts";
 import type { LeaseRecord, StoredRecord } from "./record-store.ts";
 
-/** One reading of a record. */
 export interface RecordReading extends Pick<
   StoredRecord,
   "version" | "nonceAgeMs" | "nonceKnownForMs" | "nonceWallMs" | "ageUnknown" | "lostTerm"
 > {
   readonly record: LeaseRecord;
-  /** The instant at which the read was sent. */
   readonly sentAt: Instant;
 }
 
-/** The age that one reading has shown. */
 interface Measured {
-  /** Bounds of the age, by the store's clock. */
   readonly minMs: number;
   readonly maxMs: number;
   /** The part of `minMs` that is believed: the smaller age, where the wall clocks tell one, too. */
@@ -24,15 +20,13 @@ interface Measured {
 }
 
 /**
- * The age of one nonce by the store's own clock, and whether it may be believed. A clock that is not exact needs a second
- * opinion.
+ * The age of one nonce by the store's own clock, and whether it may be believed.
  *
- * If the clock cannot be set, a second reading confirms it. If it may be set, two readings do not show a step since the nonce was
- * written. Then the wall clocks of writer and reader have to confirm the age: they must not say less. Wall clocks can only make a
- * reader wait longer, because the smaller of both ages counts. Two clocks would have to be wrong in the same way before a valid
- * lease looked expired.
- *
- * The wall clocks count from when the writer sent the nonce. The writer counts from then as well, however late the nonce arrives.
+ * A clock that is not exact needs a second opinion. If it cannot be set, that is a second reading. If it may be set, the wall
+ * clocks of
+ * writer and reader must not say less. The smaller of both ages counts, so wall clocks can only make a reader wait longer. Two
+ * clocks
+ * would have to be wrong in the same way before a valid lease looked expired.
  */
 export class StoreAge {
   readonly #clock: Clock;
@@ -44,8 +38,8 @@ export class StoreAge {
   /** The writer's wall clock at the instant from which the store counts the age. */
   #wallMs: number | undefined;
   /**
-   * The greatest age that any clock has shown or allows, believed or not. Set only where a clock may have been set, or did not
-   * tell the writer the time.
+   * The greatest age that any clock allows, believed or not. Set only where a clock may have been set, or the writer did not know
+   * it.
    */
   #saidMs: number | undefined;
 
@@ -87,30 +81,24 @@ export class StoreAge {
     return [leastMs + this.#clock.monotonicMs() - inAt.monotonicMs, maxMs + holderElapsedMs(this.#clock, askedAt)];
   }
 
-  /** The age that a second reading has to confirm before it counts. */
   get unconfirmedMs(): number | undefined {
     return this.#confirmed || this.#doubted ? undefined : this.#measured?.leastMs;
   }
 
-  /**
-   * Reports whether somebody has restarted the age of the nonce: the reading shows another time of the writer than those before
-   * it.
-   */
+  /** Reports whether somebody has restarted the age: the reading shows another time of the writer. */
   isBefore({ nonceWallMs }: RecordReading): boolean {
     return this.#wallMs !== undefined && nonceWallMs !== undefined && nonceWallMs !== this.#wallMs;
   }
 
-  /**
-   * Reports whether no age is believed, but some clock says that it is at least `waitMs`. The other clocks may be wrong by years.
-   */
+  /** Reports whether no age is believed, but some clock says that it is at least `waitMs`. */
   isAgeUnknown(waitMs: number): boolean {
     return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
   }
 
   /**
-   * Returns the measured age. Doubts it if it exceeds the age by the wall clocks by more than the tolerance. A smaller age is
-   * believed, because no clock says that it is too large. A write that was under way for long is younger than the time at which
-   * it was sent.
+   * Doubts a measured age that exceeds the age by the wall clocks by more than the tolerance. A smaller one is believed: a write
+   * that was
+   * under way for long is younger than its send.
    */
   #askWallClocks(measured: Measured, nonceWallMs: number | undefined, { toleranceMs }: StoreClock): Measured | undefined {
     if (nonceWallMs === undefined) return undefined;

@@ -8,10 +8,7 @@ export interface ErrorSummary {
   readonly message: string;
 }
 
-/**
- * Returns the code and the message of an error, without secrets. Messages of Leasehold have none. Of other messages it returns
- * the first line, without what may be secret.
- */
+/** Returns the code and the message of an error, without secrets. Of a foreign message it returns the first line. */
 export function summarizeError(error: unknown): ErrorSummary {
   if (isLeaseholdError(error)) return { code: error.code, message: error.message };
   // Anything can be thrown, so it is only searched for text.

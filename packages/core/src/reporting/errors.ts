@@ -1,4 +1,3 @@
-/** Every stable `code` that an error of Leasehold can have. */
 export type LeaseholdErrorCode =
   | "CONFIGURATION"
   | "ALREADY_ABORTED"
@@ -15,7 +14,6 @@ export type LeaseholdErrorCode =
   | "PAUSED"
   | StoreErrorCode;
 
-/** The codes of {@link StoreError}. */
 export type StoreErrorCode =
   | "STORE_UNAVAILABLE"
   | "STORE_THROTTLED"
@@ -26,32 +24,28 @@ export type StoreErrorCode =
   | "STORE_MISSING"
   | "STORE_REJECTED";
 
-/** The details that every error of Leasehold may have beside its message. */
 export interface LeaseholdErrorDetails {
-  /** The election that the error is about. */
   readonly election?: string | undefined;
-  /** The error that caused it, usually an SDK's. */
   readonly cause?: unknown;
 }
 
 const BRAND = Symbol.for("leasehold.error");
 
 /**
- * Reports whether a write that failed with this error may have been carried out. An error that is not Leasehold's
- * was not mapped by its provider, so the outcome is unknown.
+ * Reports whether a failed write may have been carried out. A foreign error was not mapped by a provider, so its outcome is
+ * unknown.
  */
 export function isUnknown(error: unknown): boolean {
   return !isLeaseholdError(error) || (error as StoreError).mayHaveBeenApplied;
 }
 
 /**
- * The base of every error that Leasehold throws. Test for it with {@link isLeaseholdError}, because two copies of this package
- * may be installed.
+ * The base of every error that Leasehold throws. Test for it with {@link isLeaseholdError}: two copies of this package may be
+ * installed.
  */
 export class LeaseholdError extends Error {
   /** Stable. Switch on it rather than on messages. */
   readonly code: LeaseholdErrorCode;
-  /** The election that the error is about, if there is one. */
   readonly election: string | undefined;
 
   static {
@@ -81,17 +75,13 @@ export function isLeaseholdError(error: unknown, code?: LeaseholdErrorCode): err
   );
 }
 
-/**
- * An option, a name or a client that cannot work. Usually thrown before any request. The message says what is wrong, where, and
- * what to do.
- */
+/** An option, a name or a client that cannot work. Usually thrown before any request. The message says what to do. */
 export class ConfigurationError extends LeaseholdError {
   constructor(message: string, details?: LeaseholdErrorDetails) {
     super("CONFIGURATION", message, details);
   }
 }
 
-/** Reports whether a retry can never help, because the store is used or set up wrongly. */
 export function isMisuse(error: unknown): boolean {
   return isLeaseholdError(error, "CONFIGURATION") || isLeaseholdError(error, "UNSUPPORTED");
 }
@@ -166,16 +156,10 @@ export class LeaseLostError extends LeaseholdError {
   }
 }
 
-/**
- * The reason for which a leadership ended although its lease was not lost. `out-of-time`: the platform is about to end this
- * function.
- */
+/** The reason of an end other than a loss. `out-of-time`: the platform is about to end this function. */
 export type EndReason = "resigned" | "released" | "stalled" | "transferred" | "completed" | "out-of-time";
 
-/**
- * The leadership was given up on purpose. This is the reason of `leadership.signal` after `resign()`, a stall or a transfer, and
- * `assertValid()` throws it from then on.
- */
+/** The leadership was given up on purpose. The reason of `leadership.signal` after `resign()`, a stall or a transfer. */
 export class LeadershipEndedError extends LeaseholdError {
   readonly reason: EndReason;
   readonly term: number;
@@ -204,8 +188,8 @@ export class DrainTimeoutError extends LeaseholdError {
 }
 
 /**
- * The store shows a lower term than this process, or the election's fence, has seen. The record was deleted or restored, and
- * fencing tokens would repeat.
+ * The store shows a lower term than this process, or the fence, has seen: the record was deleted or restored, and terms would
+ * repeat.
  */
 export class TermRegressedError extends LeaseholdError {
   readonly foundTerm: number;
@@ -229,12 +213,8 @@ export class TermRegressedError extends LeaseholdError {
   }
 }
 
-/**
- * A fenced write of a stale leader was refused. Nothing was written, unless `cause` is set: an earlier try then got no reply, and
- * may have been written.
- */
+/** A fenced write of a stale leader was refused. Nothing was written, unless `cause` is set: an earlier try then got no reply. */
 export class FencedError extends LeaseholdError {
-  /** The term that tried to write. */
   readonly term: number;
   /** The term that the resource has accepted, where the store can tell. */
   readonly currentTerm: number | undefined;
@@ -260,7 +240,6 @@ export class FencedError extends LeaseholdError {
 
 /** The record of the election in the store is not a lease of Leasehold's. It is never overwritten. */
 export class ForeignRecordError extends LeaseholdError {
-  /** The reason why the record cannot be read as a lease. */
   readonly problem: string;
 
   constructor(election: string, place: string, problem: string) {
@@ -291,12 +270,8 @@ export class PausedError extends LeaseholdError {
   }
 }
 
-/**
- * The task finished, but the store could not record it. Once the claim has run out, another delivery runs the task again. The
- * `cause` is the error of the last try.
- */
+/** The task finished, but the store could not record it. Once the claim has run out, another delivery runs the task again. */
 export class NotRecordedError extends LeaseholdError {
-  /** The attempt that finished. */
   readonly attempt: number;
 
   constructor(occurrence: string, attempt: number, cause: unknown) {
@@ -310,15 +285,12 @@ export class NotRecordedError extends LeaseholdError {
   }
 }
 
-/** The details of a {@link StoreError} beside its code. */
 export interface StoreErrorDetails extends LeaseholdErrorDetails {
-  /** The store's name, for instance `azure-blob`. */
   readonly store: string;
   /** The request that failed, for instance `renew`. */
   readonly operation: string;
   /** The time for which the service asks for no further request, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** True where the service may nevertheless have carried the request out. */
   readonly mayHaveBeenApplied: boolean;
 }
 

@@ -2,7 +2,6 @@ import { ConfigurationError } from "./errors.ts";
 import type { LogAttributes, Logger, LogLevel } from "./logger.ts";
 import { summarizeError } from "./error-summary.ts";
 
-/** The codes of the process warnings that are emitted where no logger was given. */
 export type WarningCode =
   | "LEASEHOLD_STORE_FAILED"
   | "LEASEHOLD_STORE_STILL_FAILING"
@@ -31,9 +30,7 @@ export type WarningCode =
   | "LEASEHOLD_SLOW_RECONNECT"
   | "LEASEHOLD_LOGGER_FAILED";
 
-/**
- * The `logger` option. `undefined`: the few lines that a person must see become process warnings. `false`: nothing is written.
- */
+/** `undefined`: the few lines that a person must see become process warnings. `false`: nothing is written. */
 export type LoggerOption = Logger | false | undefined;
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
@@ -45,8 +42,9 @@ export class Journal {
   static readonly #silent = new Journal(false);
   static readonly #byOwner = new WeakMap<object, Journal>();
   readonly #logger: LoggerOption;
-  /** The last warning about the logger itself. The same one is not repeated. */
   #loggerFailed: string | undefined;
+  /** The codes and causes of `warnOnce`. */
+  readonly #warned = new Set<string>();
 
   private constructor(logger: LoggerOption) {
     this.#logger = logger;
@@ -67,17 +65,14 @@ export class Journal {
     return Journal.#byOwner.get(elector) ?? Journal.#toWarnings;
   }
 
-  /** Makes this the journal of an elector. */
   keptFor(elector: object): void {
     Journal.#byOwner.set(elector, this);
   }
 
-  /** Reports whether nothing is to be written at all. */
   get isSilent(): boolean {
     return this.#logger === false;
   }
 
-  /** Writes a line, if there is a logger. */
   write(level: LogLevel, message: string, attributes: LogAttributes): void {
     if (!this.#logger) return;
     const failed = (error: unknown): void => {
@@ -97,6 +92,14 @@ export class Journal {
   warn(code: WarningCode, level: LogLevel, message: string, attributes: LogAttributes): void {
     if (this.#logger === undefined) emitWarning(code, message);
     else this.write(level, message, attributes);
+  }
+
+  /** As `warn`, but once for each code and cause in this process. */
+  warnOnce(code: WarningCode, cause: string, message: string): void {
+    const key = `${code} ${cause}`;
+    if (this.#warned.has(key)) return;
+    this.#warned.add(key);
+    this.warn(code, "warn", message, {});
   }
 }
 

@@ -1,4 +1,3 @@
-/** Called with the error of a listener for `event`. */
 export type ListenerFailed = (event: string, error: unknown) => void;
 
 /** Listeners by event name, typed by a map from name to event. A listener that throws never disturbs the code that emits. */
@@ -11,7 +10,6 @@ export class Listeners<Events extends object> {
     this.#failed = failed;
   }
 
-  /** Adds a listener. Returns a function that removes it. */
   add<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => unknown): () => void {
     this.#byName ??= new Map();
     const listeners = this.#byName.get(name) ?? new Set();

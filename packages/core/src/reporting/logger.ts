@@ -9,7 +9,6 @@ export interface Logger {
   error(message: string, attributes?: LogAttributes): void;
 }
 
-/** The levels of a line. */
 export type LogLevel = keyof Logger;
 
 /** A logger like pino. It takes the attributes first, and drops attributes that come second. */

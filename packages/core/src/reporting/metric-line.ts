@@ -8,7 +8,6 @@ export const ELECTION_DIMENSION = "Election";
 /** The texts that CloudWatch takes as the value of a dimension. https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Dimension.html */
 const DIMENSION_VALUE = /^(?=.*[!-~])[ -~]{1,255}$/;
 
-/** Metrics of one instant. */
 export interface MetricLine {
   readonly wallMs: number;
   /** The only dimension. CloudWatch bills each value of it as a metric of its own. */
@@ -28,8 +27,7 @@ export function isDimensionValue(text: string): boolean {
 }
 
 /**
- * Returns the fields that make a line of JSON one of CloudWatch's embedded metric format. The line may have other fields beside
- * them.
+ * Returns the fields that make a line of JSON one of CloudWatch's embedded metric format. The line may have other fields.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 export function metricFields({ wallMs, dimension, metrics }: MetricLine): LogAttributes {

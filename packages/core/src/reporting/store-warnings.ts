@@ -1,11 +1,7 @@
 import { Journal, type WarningCode } from "./journal.ts";
 
-/** The causes of which each logger was warned. */
-const warnedBy = new WeakMap<Journal, Set<string>>();
-
 /**
- * The warnings of one store. They go to the loggers of the electors and observers that use it. While there are none, they are
- * process warnings. They are silenced if all its electors and observers have `logger: false`.
+ * The warnings of one store, for the loggers of the electors and observers that use it. Without any they are process warnings.
  */
 export class StoreWarnings {
   readonly #journals = new Set<Journal>();
@@ -15,21 +11,13 @@ export class StoreWarnings {
     this.#journals.add(journal);
   }
 
-  /** Writes a warning to each journal. */
   warn(code: WarningCode, message: string): void {
     for (const journal of this.#readers) journal.warn(code, "warn", message, {});
   }
 
   /** Writes a warning once for each cause: to each logger once in this process. */
   warnOnce(code: WarningCode, cause: string, message: string): void {
-    const key = `${code} ${cause}`;
-    for (const journal of this.#readers) {
-      const warned = warnedBy.get(journal) ?? new Set<string>();
-      warnedBy.set(journal, warned);
-      if (warned.has(key)) continue;
-      warned.add(key);
-      journal.warn(code, "warn", message, {});
-    }
+    for (const journal of this.#readers) journal.warnOnce(code, cause, message);
   }
 
   get #readers(): Iterable<Journal> {

@@ -8,23 +8,18 @@ import {
   type StoreErrorCode,
 } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
-import type { BreakOptions, BreakOutcome, RequestLimits, TransferOptions, TransferOutcome } from "./lease-store.ts";
+import type { RequestLimits } from "./lease-store.ts";
+import type { BreakOptions, BreakOutcome, TransferOptions, TransferOutcome } from "./admin-calls.ts";
 import { checkBreak, checkName, checkTerm } from "./names.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "./lease-limits.ts";
 
-/** The time for which only the named candidate of a transfer may acquire, once the lease is free. */
 const DEFAULT_TRANSFER_TIMEOUT_MS = 30_000;
-/**
- * The longest time for which a transfer may keep all other candidates away. A named candidate that never comes must not stop an
- * election for longer.
- */
+/** A named candidate that never comes must not stop an election for longer. */
 const MAX_TRANSFER_TIMEOUT_MS = 600_000;
-/** The number of tries of an order, against conflicting writes and lost replies. */
 const TRIES = 4;
 /** The wait between two reads of a transfer, and after a failed request of an order. */
 const LOOK_MS = 500;
 
-/** An administrator's order to one term. */
 export type Order =
   | { readonly kind: "break"; readonly id: string; readonly reason: string; readonly immediate: boolean }
   | { readonly kind: "transfer"; readonly id: string; readonly candidateId: string; readonly timeoutMs: number };
@@ -34,33 +29,26 @@ export interface OrderLimits extends RequestLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An election as an administrator's read has found it. */
 export interface ElectionState {
   readonly snapshot: LeaseSnapshot;
-  /**
-   * The snapshot as it would be without the pause; present where the election is paused. A break is judged by it, because a break
-   * removes every blocker but a pause.
-   */
+  /** The snapshot as it would be without the pause, if there is one. A break is judged by it, because it leaves the pause. */
   readonly beneathPause?: LeaseSnapshot | undefined;
   /** The candidate that leads, or led last. */
   readonly lastHolder: string | undefined;
-  /** Reports whether this order is in the store already. Its id is unique. */
+  /** Reports whether this order is in the store already. */
   isCarriedOut(order: Order): boolean;
   /** Reports whether a candidate may be about to lead. Only for stores where an acquisition takes more than one step. */
   isClaiming?(candidateId: string): boolean;
-  /**
-   * Writes the order, unless somebody has written since this read. Returns whether it was written. A break removes every blocker
-   * but a pause. The rest of a lease also stays, unless the break is immediate: its holder may still believe that it leads.
-   */
+  /** Writes the order, unless somebody has written since this read. Returns whether it was written. */
   carryOut(order: Order): Promise<boolean>;
   /**
-   * Only where a failover may undo what a read has found. Writes the record once more, unchanged, unless somebody has written
-   * since. Returns whether it was written. The finding counts from then on.
+   * Where a failover may undo what a read has found: writes the record again, unchanged, unless somebody has written since.
+   * Returns
+   * whether it was written. The finding counts from then on.
    */
   confirm?(): Promise<boolean>;
 }
 
-/** The parts of a store that administration needs. */
 export interface AdminStore {
   readonly name: string;
   readonly clock: Clock;
@@ -69,10 +57,7 @@ export interface AdminStore {
 }
 
 interface OrderResult {
-  /**
-   * True if the order is in the store. After a lost reply also true if the term has ended since, or if another order has broken
-   * it.
-   */
+  /** True if the order is in the store. After a lost reply also true if the term has ended or was broken since. */
   readonly carriedOut: boolean;
   readonly term: number;
   readonly current: LeaseSnapshot | undefined;
@@ -198,7 +183,7 @@ export class Administration {
     const details = { store: name, operation: kind, election };
     const code = isStoreError(unanswered) ? (unanswered.code as StoreErrorCode) : "STORE_UNAVAILABLE";
     const message =
-      `${name}: no reply tells what became of the ${kind} of '${election}', which may have been carried out. ` +
+      `${name}: the outcome of the ${kind} of '${election}' is unknown, because no reply came. ` +
       `To try again, pass ifTerm: ${term}, which spares a successor.`;
     return new StoreError(code, message, { ...details, mayHaveBeenApplied: true, cause: unanswered });
   }
@@ -209,7 +194,6 @@ async function isConfirmed(standing: ElectionState): Promise<boolean> {
   return (await standing.confirm?.()) ?? true;
 }
 
-/** Reports whether there is anything that the order can change. */
 function isDue(order: Order, { state, bar, endingReason }: LeaseSnapshot): boolean {
   if (bar?.kind === "done") return false;
   const isBroken = endingReason !== undefined;
@@ -218,15 +202,11 @@ function isDue(order: Order, { state, bar, endingReason }: LeaseSnapshot): boole
   return bar !== undefined || (state === "expired" && !isBroken);
 }
 
-/**
- * Returns the longest time, from a read, for which the candidate of a transfer may have to wait. A lease that is no longer
- * renewed, or a hold, can block it for so long.
- */
+/** Returns the longest time for which a lease that is no longer renewed, or a hold, can block the candidate of a transfer. */
 function remainsMs({ leaseDurationMs = 0, bar }: Partial<LeaseSnapshot> = {}): number {
   return bar?.kind === "hold" ? Math.max(leaseDurationMs, bar.leftMs) : leaseDurationMs;
 }
 
-/** @throws {ConfigurationError} unless it is a number of milliseconds, at most ten minutes. */
 function transferTimeout(timeoutMs: number): number {
   if (duration("transferTimeoutMs", timeoutMs) <= MAX_TRANSFER_TIMEOUT_MS) return timeoutMs;
   throw new ConfigurationError(

@@ -1,21 +1,17 @@
 import type { Blocker, LeaseSnapshot, LeaseState } from "./lease-snapshot.ts";
 
-/** The facts in a store that may block an acquisition. Only those that are in force at present. */
+/** The facts that are in force, and may block an acquisition. */
 export interface Claims {
   readonly state: LeaseState;
   readonly done?: boolean | undefined;
   readonly pause?: Extract<Blocker, { kind: "pause" }> | undefined;
   /** The rest of a hold, in milliseconds. */
   readonly holdMs?: number | undefined;
-  /** The candidate of a transfer. */
   readonly transferTo?: string | undefined;
-  /** The group of a reservation. */
   readonly group?: string | undefined;
 }
 
-/**
- * Returns the blocker of an acquisition, or `undefined` if any candidate may try. Of several blockers it returns the strictest.
- */
+/** Of several blockers it returns the strictest; `undefined` if any candidate may try. */
 export function blockerOf({ state, done, pause, holdMs = 0, transferTo, group }: Claims): Blocker | undefined {
   if (done) return { kind: "done" };
   if (pause) return pause;

@@ -3,13 +3,15 @@ import { MAX_TIMER_MS } from "../time/clock.ts";
 import type { LeaseStoreCapabilities, StoreClock } from "./capabilities.ts";
 
 /**
- * The part of the lease that a holder leaves unused. A holder stops leading after 0.9 of the lease, and rivals wait for the whole
- * lease. So the rates of two clocks may differ by a tenth before two leaders could be valid at once.
+ * The part of the lease that a holder leaves unused. Rivals wait for the whole lease, so the rates of two clocks may differ by
+ * it.
  */
 export const SAFETY_MARGIN = 0.1;
-/** The longest lease that an elector takes: the longest delay of Node's timers, about 24 days. */
+/** The longest delay of Node's timers, about 24 days. */
 export const MAX_LEASE_MS: number = MAX_TIMER_MS;
-/** The time that a request outside an election waits for its reply, in milliseconds. */
+/** The lease of an elector that sets none. */
+export const DEFAULT_LEASE_MS = 15_000;
+/** For a request outside an election. */
 export const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
 
 /** Returns the shortest lease, in whole milliseconds, whose safety margin covers the unnoticed error of a store's clock. */

@@ -11,7 +11,7 @@ export type Blocker =
   | { readonly kind: "done" }
   | { readonly kind: "lease" }
   | { readonly kind: "hold"; readonly leftMs: number }
-  /** `sinceMs` is the time of the pause by the wall clock of its administrator, in milliseconds since the Unix epoch. */
+  /** `sinceMs` is by the wall clock of its administrator, in milliseconds since the Unix epoch. */
   | { readonly kind: "pause"; readonly reason: string; readonly sinceMs?: number | undefined }
   | { readonly kind: "transfer"; readonly candidateId: string }
   | { readonly kind: "reservation"; readonly group: string };
@@ -31,21 +31,19 @@ export interface LeaseSnapshot {
   readonly state: LeaseState;
   /** The last term that was given out; 0 if there was none. */
   readonly term: number;
-  /** The candidateId of the present leader or, where the state is `unknown` or `expired`, of the last one known. */
+  /** The present leader or, where the state is `unknown` or `expired`, the last one known. */
   readonly holder?: string | undefined;
-  /** The value that this leader published. */
   readonly value?: string | undefined;
   /** Bounds of the time since the last renewal, in milliseconds; the upper one may be Infinity. */
   readonly ageMs?: readonly [min: number, max: number] | undefined;
-  /** The duration of that lease, in milliseconds. */
   readonly leaseDurationMs?: number | undefined;
   /**
-   * The age of the lease is unknown to every process that has not observed the lease before, and the lease may have run out. An
-   * attempt to acquire it by the store's clock fails, and makes the store restart the age. A record that was deleted is treated
-   * the same way, by any clock.
+   * No process without memory can know the age, and the lease may have run out, or its record was deleted. An attempt to acquire
+   * it by the
+   * store's clock fails, and makes the store restart the age.
    */
   readonly ageUnknown?: true | undefined;
-  /** The blocker that keeps candidates from acquiring at present; absent where any candidate may try. */
+  /** Absent where any candidate may try. */
   readonly bar?: Blocker | undefined;
   /** The reason for which an administrator broke the term. */
   readonly endingReason?: string | undefined;

@@ -10,7 +10,7 @@ export type ListedElection = LeaseSnapshot | { readonly election: string; readon
 export interface ListOptions {
   /** Ends the list: the next entry is its reason, thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** The longest that each of its requests may take, in milliseconds. @defaultValue 5_000 */
+  /** The longest that each of its requests may take. @defaultValue 5_000 */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -20,8 +20,7 @@ export const LIST_PAGE_SIZE: number = 100;
 const LIST_OPTIONS = { signal: true, timeoutMs: true } as const satisfies Record<keyof ListOptions, true>;
 
 /**
- * Checks the arguments of `list`. A prefix is empty, or a text with which a name may begin.
- * @throws {ConfigurationError} saying what is wrong.
+ * Checks the arguments of `list`. @throws {ConfigurationError} unless the prefix is empty, or a text with which a name may begin.
  */
 export function checkList(prefix: unknown, options: ListOptions): asserts prefix is string {
   if (prefix !== "") checkName("prefix", prefix);
@@ -36,14 +35,22 @@ export function cannotList(store: string, prefix: unknown, options: ListOptions)
   throw new UnsupportedError(`${store} cannot list its elections. Read each of them by its name.`);
 }
 
+/** @throws {UnsupportedError} always: for a store without `capabilities.pause`. */
+export function cannotPause(store: string, election: string): never {
+  checkName("election", election);
+  throw new UnsupportedError(`${store} keeps no pause of an election. Stop its candidates instead, and start them to resume.`, {
+    election,
+  });
+}
+
 /** The last code point of Unicode, and the range of the surrogates, which are no characters. */
 const LAST_CODE_POINT = 0x10_ff_ff;
 const FIRST_SURROGATE = 0xd8_00;
 const AFTER_SURROGATES = 0xe0_00;
 
 /**
- * Returns the least text that is above every text with this prefix; `undefined` if there is none. It holds for an order by code
- * point, which is also the order of the bytes of UTF-8.
+ * Returns the least text above every text with this prefix, by code point and by the bytes of UTF-8; `undefined` if there is
+ * none.
  */
 export function endOfPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);

@@ -2,16 +2,12 @@ import { hostname } from "node:os";
 import type { Journal } from "../reporting/journal.ts";
 import { StoreWarnings } from "../reporting/store-warnings.ts";
 
-/** The host that a process runs on, as the process sees it. */
 export interface HostFacts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;
 }
 
-/**
- * Variables that a platform sets in each instance of a program. Such a platform starts more instances on demand, or a second one
- * during a deployment.
- */
+/** Variables of platforms that start more instances of a program, on demand or during a deployment. */
 const PLATFORMS: Readonly<Record<string, string>> = {
   KUBERNETES_SERVICE_HOST: "Kubernetes",
   ECS_CONTAINER_METADATA_URI_V4: "Amazon ECS",
@@ -25,15 +21,10 @@ const PLATFORMS: Readonly<Record<string, string>> = {
 };
 /** Docker names a container by the first twelve digits of its id. */
 const CONTAINER_HOSTNAME = /^[0-9a-f]{12}$/;
-/**
- * The host name of a pod of a Deployment: `<name>-<hash>-<random>`. Kubernetes uses only these letters and digits in both parts.
- */
+/** The host name of a pod of a Deployment: `<name>-<hash>-<random>`, with the letters and digits that Kubernetes uses. */
 const POD_HOSTNAME = /-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 
-/**
- * The warnings of a store that no other host reaches. Warns each elector or observer that begins to use the store in a container,
- * once for each logger.
- */
+/** The warnings of a store that no other host reaches: one to each logger of a process in a container. */
 export class LocalStoreWarnings extends StoreWarnings {
   readonly #subject: string;
 
@@ -51,9 +42,9 @@ export class LocalStoreWarnings extends StoreWarnings {
 }
 
 /**
- * Returns the warning that a store reaches no other instance of this program, if this process seems to be one of several. It
- * seems so in a container, and with NODE_ENV=production on a host that is named like a pod. Tests (NODE_ENV=test, or Node's test
- * runner) get no warning.
+ * Returns the warning that a store reaches no other instance, if this process seems to be one of several. It seems so in a
+ * container, or
+ * with NODE_ENV=production on a host that is named like a pod. Tests (NODE_ENV=test, or Node's test runner) get none.
  * @param subject the store, for the message: "A memory store", say.
  */
 export function localStoreWarning(

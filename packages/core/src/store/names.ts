@@ -7,8 +7,7 @@ export const MAX_NAME_BYTES: number = 255;
 const MAX_REASON_BYTES = 500;
 
 /**
- * Checks the name of an election or a candidate: 1 to 255 bytes of UTF-8, no control characters, no lone surrogates.
- * Names are compared by code point, never normalized.
+ * Checks a name: 1 to 255 bytes of UTF-8, no control characters, no lone surrogates. Names are compared by code point.
  * @throws {ConfigurationError} saying what is wrong with it.
  */
 export function checkName(
@@ -26,28 +25,19 @@ export function checkName(
   }
 }
 
-/**
- * Checks a value that a leader publishes: any text without lone surrogates, at most `maxBytes` of UTF-8.
- * @throws {ConfigurationError} saying what is wrong with it.
- */
+/** @throws {ConfigurationError} unless it is a text without lone surrogates, of at most `maxBytes` of UTF-8. */
 export function checkValue(value: unknown, maxBytes: number): asserts value is string {
   if (typeof value !== "string") throw new ConfigurationError(`value must be a string, not ${describe(value)}.`);
   checkText("value", value, maxBytes);
 }
 
-/**
- * Checks a term that a caller gives: a whole number from 1, or `undefined`.
- * @throws {ConfigurationError} saying what is wrong with it.
- */
+/** @throws {ConfigurationError} unless it is a whole number from 1, or `undefined`. */
 export function checkTerm(what: string, term: number | undefined): void {
   if (term === undefined || (Number.isSafeInteger(term) && term >= 1)) return;
   throw new ConfigurationError(`${what} is ${String(term)}; it must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`);
 }
 
-/**
- * Checks an administrator's input for a break: a reason of at most 500 bytes, and a term or `undefined`.
- * @throws {ConfigurationError} saying what is wrong with it.
- */
+/** @throws {ConfigurationError} for a bad reason or term of a break. */
 export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: number | undefined }): void {
   checkReason(options.reason, "say why it is broken");
   checkTerm("ifTerm", options.ifTerm);
@@ -69,7 +59,6 @@ export function checkReservation({ group, durationMs }: { readonly group: unknow
   throw new ConfigurationError(`reservation.durationMs is ${String(durationMs)}; it must be a number of milliseconds from 1.`);
 }
 
-/** Returns the number of bytes of `text` in UTF-8. */
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text);
 }

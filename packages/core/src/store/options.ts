@@ -1,24 +1,18 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 
-/**
- * Refuses unknown options. A mistyped name, or one of another library, would otherwise be ignored silently.
- * @throws {ConfigurationError} that names the option, and suggests a known one or lists all.
- */
+/** Refuses unknown options, such as a mistyped name. @throws {ConfigurationError} that suggests a known one or lists all. */
 export function checkOptions(whose: string, given: object, known: Readonly<Record<string, true>>): void {
   if (typeof given !== "object" || given === null) throw new ConfigurationError(`${whose} needs its options, an object.`);
   for (const name of Object.keys(given)) checkKnown(`${whose} has no option`, name, known);
 }
 
-/**
- * Refuses unknown options of a call. The commonest mistake is to pass the signal itself as the options; it would be ignored.
- * @throws {ConfigurationError} that says what to pass.
- */
+/** Refuses unknown options of a call. The commonest mistake is to pass the signal itself as the options. */
 export function checkCallOptions(whose: string, given: object, known: Readonly<Record<string, true>>): void {
   if (!(given instanceof AbortSignal)) return checkOptions(whose, given, known);
   throw new ConfigurationError(`${whose} takes its options as an object, and was given an AbortSignal. Pass { signal }.`);
 }
 
-/** @throws {ConfigurationError} for an unknown name. The message begins with `hasNo`, and suggests a known name or lists all. */
+/** @throws {ConfigurationError} for an unknown name. The message begins with `hasNo`. */
 export function checkKnown(hasNo: string, name: string, known: Readonly<Record<string, true>>): void {
   if (Object.hasOwn(known, name)) return;
   const meant = Object.keys(known).find((one) => areAlike(one.toLowerCase(), name.toLowerCase()));

@@ -2,6 +2,7 @@ import { summarizeError } from "../reporting/error-summary.ts";
 import { onAbort, type Clock } from "../time/clock.ts";
 import { publishRequest, type StoreRequest } from "../reporting/diagnostics.ts";
 import { isLeaseholdError, StoreError } from "../reporting/errors.ts";
+import type { CheckReport, RequestLimits } from "./lease-store.ts";
 
 /** One request to a service. */
 export interface RequestOptions {
@@ -88,4 +89,24 @@ function timedOut({ store, operation, election, timeoutMs, writes }: RequestOpti
       mayHaveBeenApplied: writes,
     },
   );
+}
+
+/** Returns the limits of a call that sends several requests: each may take what the earlier ones have left of `timeoutMs`. */
+export function shareLimits<Limits extends RequestLimits>(clock: Clock, limits: Limits): Limits {
+  const untilMs = clock.monotonicMs() + limits.timeoutMs;
+  return {
+    ...limits,
+    get timeoutMs() {
+      return Math.max(untilMs - clock.monotonicMs(), 0);
+    },
+  };
+}
+
+/** Sends the two requests of a check, one after the other, and returns how long each took. */
+export async function timedCheck(clock: Clock, read: () => Promise<unknown>, probe: () => Promise<void>): Promise<CheckReport> {
+  const begunMs = clock.monotonicMs();
+  await read();
+  const readMs = clock.monotonicMs() - begunMs;
+  await probe();
+  return { readMs, writeMs: clock.monotonicMs() - begunMs - readMs };
 }

@@ -1,6 +1,6 @@
 /**
- * Everything in Leasehold that is not a function of its inputs: two clocks, timers and random numbers. No other code touches
- * `Date`, `performance`, `setTimeout` or `Math.random`. So a simulation can run the real code under a virtual clock.
+ * Everything in Leasehold that is not a function of its inputs. No other code touches `Date`, `performance`, `setTimeout` or
+ * `Math.random`, so a simulation can run the real code under a virtual clock.
  */
 export interface Clock {
   /** Milliseconds from an arbitrary origin. Never goes back. May stand still while the machine is suspended. */
@@ -15,7 +15,6 @@ export interface Clock {
   randomUuid(): string;
 }
 
-/** A pending callback. */
 export interface Timer {
   /** Prevents the callback from running. Does nothing once it has run. */
   cancel(): void;
@@ -23,9 +22,7 @@ export interface Timer {
 
 /** One moment on both clocks of one process. It has no meaning in any other process. */
 export interface Instant {
-  /** The moment by the monotonic clock, in milliseconds. */
   readonly monotonicMs: number;
-  /** The moment by the wall clock, in milliseconds since the Unix epoch. */
   readonly wallMs: number;
 }
 
@@ -58,21 +55,19 @@ export const systemClock: Clock = {
   },
 };
 
-/** Returns the present moment on both clocks. */
 export function instantOf(clock: Clock): Instant {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
 
 /**
- * Returns the time since `since` for a *holder*, in milliseconds: the larger of monotonic and wall-clock elapsed time. A
- * monotonic clock can stop while a machine is suspended (nodejs/node#47724), and a wall clock can be set back. A holder that
- * takes the larger one gives up too early rather than too late.
+ * Returns the time since `since` for a *holder*: the larger elapsed time of both clocks. A monotonic clock can stop while a
+ * machine is
+ * suspended (nodejs/node#47724), and a wall clock can be set back. So the holder gives up too early rather than too late.
  */
 export function holderElapsedMs(clock: Clock, since: Instant): number {
   return elapsedMs(instantOf(clock), since);
 }
 
-/** Returns the same for a reading of both clocks that the caller has made already. */
 export function elapsedMs(now: Instant, since: Instant): number {
   return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
 }

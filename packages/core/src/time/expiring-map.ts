@@ -12,8 +12,9 @@ interface Entry<Value> {
 }
 
 /**
- * A map that drops the entries that nobody has read in the last hour. So a process that meets new names every second for a year
- * needs a bounded memory. It drops old entries only when a new one is added.
+ * A map that drops the entries that nobody has read in the last hour, when a new one is added. So a process that meets new names
+ * every
+ * second for a year needs a bounded memory.
  */
 export class ExpiringMap<Value> {
   readonly #clock: Clock;

@@ -4,22 +4,20 @@ import { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from
 export const DATE_GRAIN_MS = 1_000;
 
 /**
- * A service's own clock, as a process learns it from the `Date` headers of replies. It is an interval for the difference between
- * that clock and the monotonic clock of this process. Every reply narrows it, and drift widens it as time passes. A reply that
- * contradicts the earlier ones starts it anew. No wall clock takes part.
+ * A service's own clock, as a process learns it from the `Date` headers of replies: an interval for its difference to the
+ * monotonic
+ * clock. Every reply narrows it, and drift widens it. A reply that contradicts the earlier ones starts it anew.
  *
- * It aims requests and proves nothing, because it allows only for the drift of real clocks. A proof of expiry needs bounds that
- * hold while this process is suspended, and while its clock runs a tenth wrong. DynamoDB's record store has such bounds. By
- * those, no request could be aimed any more ten seconds after a reply.
+ * It aims requests and proves nothing, because it allows only for the drift of real clocks. A proof of expiry needs wider bounds,
+ * as
+ * DynamoDB's record store has them.
  */
 export class ServiceClock {
   /** Service time minus monotonic time. */
   #offset: Interval | undefined;
   #atMs = 0;
 
-  /** Notes a reply: the `Date` that it carried, and the monotonic times at which its request was sent and it was received. */
   sample(dateMs: number, sentMs: number, receivedMs: number): void {
-    // A missing or invalid date is ignored.
     if (!Number.isFinite(dateMs)) return;
     const seen = { lo: dateMs - receivedMs, hi: dateMs + DATE_GRAIN_MS - sentMs };
     const known = this.#at(receivedMs);
@@ -46,8 +44,7 @@ export class ServiceClock {
   }
 
   /**
-   * Returns the first monotonic instant from `fromMs` on at which a request would halve the uncertainty. It is where the
-   * service's second should turn.
+   * Returns the first instant from `fromMs` on at which a request would halve the uncertainty: where the service's second turns.
    */
   sharpeningMs(fromMs: number): number {
     const offset = this.#offset ?? { lo: 0, hi: 0 };
