@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { BlobClient, ContainerClient } from "@azure/storage-blob";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { Elector, type ElectorOptions } from "@leasehold/core";
@@ -12,9 +11,6 @@ import type { ProxiedRequest } from "@leasehold/test-kit/faults/request-log";
 import { HttpTraffic } from "./http-traffic.ts";
 import { MovableClock } from "@leasehold/test-kit/clocks/movable-clock";
 import { Witness } from "@leasehold/test-kit/witness";
-
-/** Long enough for the shortest lease to have run out, although Azurite's clock also runs between two forwards. */
-export const LAPSE_MS = 18_000;
 
 /** How far the clock of each service has been moved by all of its tests. */
 const serviceAheadMs = new WeakMap<Azurite, number>();
@@ -46,9 +42,6 @@ export class BlobWorld {
   /** The container without the proxy, for arrangements and checks. */
   readonly container: ContainerClient;
   readonly #azurite: Azurite;
-  /** The ids of requests that a partition has dropped. */
-  readonly #swallowed = new Set<string>();
-  #partitioned = false;
   #runs = false;
   readonly #startedAt: { readonly monotonicMs: number; readonly serviceMs: number };
   /** When Azurite's clock was last moved. */
@@ -121,12 +114,6 @@ export class BlobWorld {
     this.clock.forward(ms);
   }
 
-  /** Lets `ms` pass while this process is frozen. */
-  async freeze(ms: number): Promise<void> {
-    await this.#advanceService(ms);
-    this.clock.freeze(ms);
-  }
-
   /** Lets `ms` pass at the service only. */
   async elsewhere(ms: number): Promise<void> {
     await this.#advanceService(ms);
@@ -159,13 +146,6 @@ export class BlobWorld {
     await this.until(() => !pending, limitMs && this.clock.monotonicMs() + limitMs);
     await watch;
     return await promise;
-  }
-
-  /** Cuts the candidates off from the service, or ends that. */
-  partition(on: boolean): void {
-    if (!on) for (const request of this.proxy.requests) if (request.answeredMs === undefined) this.#swallowed.add(idOf(request));
-    this.#partitioned = on;
-    this.proxy.partition(on);
   }
 
   /** Applies a fault to the next request of a name, and to no later one. */
@@ -223,7 +203,6 @@ export class BlobWorld {
     this.clock.stop();
     await this.#quiet();
     this.proxy.rule = undefined;
-    this.partition(false);
     this.witness[Symbol.dispose]();
     this.#traffic[Symbol.dispose]();
     this.witness.keep(...secretsOf(this.proxy.requests));
@@ -247,14 +226,9 @@ export class BlobWorld {
       const { fault, deliveries } = request;
       if (fault?.kind === "hold") return deliveries.length === 0;
       if (fault?.kind === "black-hole") return fault.side === "request" || deliveries[0]?.repliedMs !== undefined;
-      return this.#partitioned || this.#swallowed.has(requestId);
+      return false;
     });
   }
-}
-
-/** Returns a lease id like those of other tools. */
-export function someLeaseId(): string {
-  return randomUUID();
 }
 
 function idOf(request: ProxiedRequest): string {

@@ -497,6 +497,11 @@ describe("a lease of a blob", () => {
       expect(await asking(a, (store) => store.acquire(acquiring()))).toMatchObject([["lease:acquire"], { acquired: false }]);
     });
 
+    it.each([undefined, 0, -1, Number.NaN])("like any other with a hold of %s ms", async (holdMs) => {
+      const lease = await win();
+      expect(await asking(a, (store) => store.release(lease, { ...LIMITS, holdMs }))).toEqual([["lease:release"], "released"]);
+    });
+
     it("with a hold only while the process holds it", async () => {
       const lease = await win();
       await azure.clock.advance(LEASE_MS + 1);
@@ -535,6 +540,14 @@ describe("a lease of a blob", () => {
       }
     });
 
+    it("with its reservation as it was if the service refuses the write before it", async () => {
+      const lease = await win(a, { reservation: { group: "west", durationMs: 60_000 } });
+      await azure.clock.advance(6_001);
+      a.onRequest = ({ name }, send) => (name === "metadata" ? refusal(503, "ServerBusy") : send());
+      expect((await asking(a, (store) => store.release(lease, LIMITS)))[1]).toBe("released");
+      expect(await azure.run(b.store.read(ELECTION))).toMatchObject({ bar: { kind: "reservation", group: "west" } });
+    });
+
     it("without its reservation if an administrator has broken the term, and with it if that is unknown", async () => {
       for (const [isBroken, holdMs] of [
         [true, 0],
@@ -563,7 +576,32 @@ describe("a lease of a blob", () => {
     });
   });
 
+  it.each<readonly [string, (lease: Lease) => Promise<unknown>]>([
+    ["publication", (lease) => a.store.publish(lease, "x", { timeoutMs: 1_000 })],
+    ["release with a hold", (lease) => a.store.release(lease, { timeoutMs: 1_000, holdMs: 9_000 })],
+  ])("has one time limit for all requests of a %s", async (_, call) => {
+    const lease = await win();
+    const startMs = azure.clock.monotonicMs();
+    // The write finds another ETag after a while, and the read for the reason is never answered.
+    a.onRequest = async ({ name }) => {
+      if (name !== "metadata") return await new Promise(() => {});
+      await new Promise<void>((resolve) => void azure.clock.setTimer(resolve, 600));
+      return refusal(412, "ConditionNotMet");
+    };
+    expect((await asking(a, () => call(lease)))[1]).toMatchObject({ code: "STORE_TIMEOUT" });
+    expect(azure.clock.monotonicMs() - startMs).toBe(1_000);
+  });
+
   describe("is read", () => {
+    it("as no longer its process's once only the wall clock shows that it has run out", async () => {
+      await win();
+      // The machine was suspended. Meanwhile another candidate acquired, and died before it wrote its term.
+      const lease = b.container.getBlobClient(ELECTION).getBlobLeaseClient("11111111-0000-4000-8000-000000000000");
+      azure.clock.suspend(LEASE_MS + 1);
+      await lease.acquireLease(15);
+      expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "unknown" });
+    });
+
     it("with its state for its own process, and for others", async () => {
       const lease = await win(a, { value: "http://a" });
       expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "held", holder: "a", value: "http://a" });

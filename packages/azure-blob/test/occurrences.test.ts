@@ -2,15 +2,13 @@ import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { ConfigurationError, Elector, type LeaderTask, type OccurrenceLeadership, type TryRunOutcome } from "@leasehold/core";
 import type { OccurrenceStore } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
-import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { acquiring, ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import type { BlobWorld } from "./blob-world.ts";
 import { test } from "./world-test.ts";
 
 const TICK = "nightly@2026-11-20T10:00:00.000Z";
 const BLOB = "ticks/nightly-billing/nightly%402026-11-20T10%3A00%3A00%2E000Z";
 const RETENTION_MS = 7 * 86_400_000;
-/** How late the service's clock may show the end of a crashed claim's lease, plus the time of the requests. */
-const LATE_MS = 5_000;
 
 /** Returns the occurrences for an invocation that has just started, and has read nothing. */
 function cold(world: BlobWorld): OccurrenceStore {
@@ -67,79 +65,6 @@ describe("an occurrence", () => {
     world.dateReplies(world.serviceMs(world.clock.monotonicMs()) - world.clock.monotonicMs() + 1_000);
 
     await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false });
-  });
-
-  test("whose completion had no reply is found done, and is done once", async ({ world }) => {
-    const outcome = attempt(world, async (leadership) => {
-      world.faultOnce("put-blob", { kind: "cut", side: "after" });
-      await leadership.complete();
-      return "worked";
-    });
-
-    await expect(outcome).resolves.toMatchObject({ elected: true, result: "worked" });
-    await expect(attempt(world, () => "again")).resolves.toEqual({ elected: false, reason: "done" });
-  });
-
-  test("whose claim had no reply is claimed after a read of that claim", async ({ world }) => {
-    await world.container.create();
-    world.faultOnce("put-blob", { kind: "cut", side: "after" });
-
-    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
-  });
-
-  test("can be broken by an administrator like any lease, and its age then counts from the break", async ({ world }) => {
-    const holder = cold(world);
-    const claim = await win(holder, claiming("a"));
-    await world.forward(5_000);
-    await expect(cold(world).break(TICK, { reason: "stuck" })).resolves.toEqual({ broken: true, term: 1 });
-
-    await expect(holder.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
-    await world.forward(LEASE_MS - 100);
-    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false });
-    await world.forward(LATE_MS);
-    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
-  });
-
-  test("that has been deleted begins again, and its holder has lost it", async ({ world }) => {
-    const holder = cold(world);
-    const claim = await win(holder, claiming("a"));
-    await world.container.getBlobClient(BLOB).delete();
-
-    await expect(holder.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
-    await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: true, result: 1 });
-  });
-
-  test.for([
-    ["no JSON", "do not touch"],
-    ["nothing", ""],
-    ["no record", '{"schema":2}'],
-    ["no text", "\u0000\ufffd"],
-  ] as const)("whose blob has %s in it is an error that names it, and is left untouched", async ([, content], { world }) => {
-    await world.container.create();
-    const blob = world.container.getBlockBlobClient(BLOB);
-    await blob.upload(content, Buffer.byteLength(content));
-    const { etag } = await blob.getProperties();
-
-    for (const refused of [() => cold(world).read(TICK), () => cold(world).acquire(claiming("a"))]) {
-      await expect(world.witness.failureOf(refused())).resolves.toMatchObject({ code: "FOREIGN_RECORD", election: TICK });
-    }
-    await expect(blob.getProperties()).resolves.toMatchObject({ etag });
-  });
-
-  test("is requested once, with any outcome of the request, and its failure names the request", async ({ world }) => {
-    const store = cold(world);
-    for (const [name, operation, call] of [
-      ["get", "get", () => store.read(TICK)],
-      ["put-blob", "put", () => store.acquire(claiming("a"))],
-    ] as const) {
-      world.proxy.rule = (request) =>
-        request.name === name ? { kind: "answer", status: 503, headers: { "x-ms-error-code": "ServerBusy" } } : undefined;
-      const sent = await world.namesDuring(async () => {
-        const error = await world.witness.failureOf(call());
-        expect(error).toMatchObject({ store: "azure-blob", operation, election: TICK });
-      });
-      expect(sent.filter((sentName) => sentName === name)).toHaveLength(1);
-    }
   });
 
   test("is published as one request, not as two", async ({ world }) => {
@@ -210,16 +135,6 @@ describe("occurrences", () => {
     await expect(store.read("nightly@2026-11-20T10:00:00.000Z")).resolves.toBeUndefined();
   });
 
-  test("of one election share a store and its memory, and differ from those of another election", async ({ world }) => {
-    const store = world.store();
-    const occurrences = store.occurrences(ELECTION, { retentionMs: RETENTION_MS });
-    await occurrences.acquire(claiming("a"));
-
-    await expect(store.occurrences(ELECTION, { retentionMs: 1 }).read(TICK)).resolves.toMatchObject({ holder: "a" });
-    await expect(store.occurrences("other", { retentionMs: 1 }).read(TICK)).resolves.toBeUndefined();
-    await expect(store.read(TICK)).resolves.toBeUndefined();
-  });
-
   test("of an impossible election, or without a retention, are refused", ({ world }) => {
     const store = world.store();
     for (const [election, retentionMs] of [
@@ -238,24 +153,5 @@ describe("occurrences", () => {
 
     expect(() => store.occurrences(ELECTION, { retentionMs: RETENTION_MS })).toThrow(/pass its container instead/);
     expect(() => store.occurrences(ELECTION, { retentionMs: RETENTION_MS })).toThrow(ConfigurationError);
-  });
-
-  test("have terms that can guard a blob of their own", async ({ world }) => {
-    const store = world.store();
-    const report = world.container.getBlobClient("reports/2026-11-20");
-    await attempt(world, async (leadership) => {
-      await store.seal(leadership, report);
-      await world.forward(LEASE_MS + LATE_MS);
-      await attempt(world, (next) => store.seal(next, report));
-
-      await expect(store.fencedUpload(leadership, report, "late")).rejects.toMatchObject({ code: "FENCED" });
-    });
-  });
-
-  test("can be completed, and have no fence of their own", ({ world }) => {
-    const { capabilities } = cold(world);
-
-    expect(capabilities).toMatchObject({ fence: "none", expiry: "observed", storeClock: { exact: false } });
-    expect(world.store().capabilities).toMatchObject({ reservation: { toleranceMs: 2_000 } });
   });
 });

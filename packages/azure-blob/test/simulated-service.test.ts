@@ -2,6 +2,7 @@
  * The simulated Blob Storage answers as Microsoft's emulator does. Both get the same requests at the same times. After each
  * request both must have given the same answer, and show the same blob.
  */
+import { text } from "node:stream/consumers";
 import type { ContainerClient } from "@azure/storage-blob";
 import { SeededRandom } from "@leasehold/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -199,6 +200,31 @@ describe("the simulated Blob Storage", () => {
 
     expect(allCells().filter((cell) => !cells.has(cell))).toEqual([]);
   });
+});
+
+test("the simulated Blob Storage lists blobs in pages, and returns their content, as Azurite does", async () => {
+  const service = new AzureService(() => Date.now());
+  const shown = [];
+  for (const container of [containerOn((request) => service.answer(request)), containerClient(azurite.url)]) {
+    await container.create();
+    for (const name of ["p%q", "p&<q>", "q", "p", "ticks/p/1", "p/r"]) {
+      const blob = container.getBlockBlobClient(name);
+      await blob.upload(`of ${name}`, `of ${name}`.length, { metadata: { for: "a&b" } });
+      if (name === "p") await blob.getBlobLeaseClient(LEASE_IDS.a).acquireLease(15);
+    }
+    const pages = container.listBlobsByHierarchy("/", { prefix: "p", includeMetadata: true }).byPage({ maxPageSize: 2 });
+    const listed = await Array.fromAsync(pages, ({ segment }) =>
+      segment.blobItems.map(({ name, metadata, properties: { leaseState, contentLength } }) => [
+        name,
+        metadata,
+        leaseState,
+        contentLength,
+      ]),
+    );
+    const content = await container.getBlobClient("p%q").download();
+    shown.push({ listed, content: await text(content.readableStreamBody!) });
+  }
+  expect(shown[0]).toEqual(shown[1]);
 });
 
 /** Expects that an answer has at least these meanings. */

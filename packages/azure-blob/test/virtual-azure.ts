@@ -2,11 +2,11 @@ import type { ContainerClient } from "@azure/storage-blob";
 import { BlobLeaseStore, type BlobLeaseStoreOptions } from "@leasehold/azure-blob";
 import { VirtualClock } from "@leasehold/core/testing";
 import { blobRequestName } from "@leasehold/test-kit/faults/blob-request-name";
-import { containerOn, type SentRequest } from "@leasehold/test-kit/simulated/azure-http";
-import { AzureService, type AzureReply } from "@leasehold/test-kit/simulated/azure-service";
+import { containerOn } from "@leasehold/test-kit/simulated/azure-http";
+import { AzureService, type AzureReply, type AzureRequest } from "@leasehold/test-kit/simulated/azure-service";
 
 /** A request with a name. */
-export interface NamedRequest extends SentRequest {
+export interface NamedRequest extends AzureRequest {
   /** The name that the fault proxy gives it. For the note beside a blob it is `note:` and that name. */
   readonly name: string;
 }
@@ -59,7 +59,7 @@ export function loseReply(send: Send): never {
   throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
 }
 
-function nameOf({ method, url, header }: SentRequest): string {
+function nameOf({ method, url, header }: AzureRequest): string {
   const { pathname, searchParams: query } = new URL(url);
   const name = blobRequestName({ method, query, headers: { "x-ms-lease-action": header("x-ms-lease-action") } } as never);
   return pathname.endsWith(".note") ? `note:${name}` : name;

@@ -1,4 +1,4 @@
-import type { Faults, GuardedText, HeldRequests, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
+import type { GuardedText, TestEnvironment, UnreliableConnection } from "@leasehold/conformance";
 import {
   type Clock,
   type OccurrenceStore,
@@ -16,6 +16,7 @@ import {
 } from "@leasehold/core/provider";
 import type { Leadership, LeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
+import { MessageFaults } from "@leasehold/test-kit/conformance/message-faults";
 
 /** The differences of a record service from a correct one, and its capabilities beyond storage. */
 export interface RecordServiceOptions {
@@ -59,7 +60,7 @@ export class RecordPlace implements TestEnvironment {
   }
 
   connectUnreliably(): Promise<UnreliableConnection> {
-    return Promise.resolve({ store: this.#storeOver(this.#network, this.clock), faults: this.#network });
+    return Promise.resolve({ store: this.#storeOver(this.#network, this.clock), faults: this.#network.faults });
   }
 
   async pass(ms: number): Promise<void> {
@@ -230,18 +231,13 @@ function nonceOf(data: unknown): unknown {
   return (data as Partial<LeaseRecord>).nonce;
 }
 
-type NetworkFaults = "good" | "requests-lost" | "replies-lost" | "held" | "duplicated";
-
 /** The network between one process and the service. */
-class Network implements RecordStore, Faults {
+class Network implements RecordStore {
+  readonly faults = new MessageFaults();
   readonly name: string;
   readonly capabilities: RecordStoreCapabilities;
   readonly watch?: NonNullable<RecordStore["watch"]>;
   readonly #service: RecordStore;
-  #networkFaults: NetworkFaults = "good";
-  #gate = Promise.withResolvers<void>();
-  #arrived = Promise.withResolvers<void>();
-  #held: Array<Promise<unknown>> = [];
 
   constructor(service: RecordStore) {
     this.#service = service;
@@ -251,75 +247,18 @@ class Network implements RecordStore, Faults {
   }
 
   get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
-    return this.#send(() => this.#service.get(election, options));
+    return this.faults.carry(() => this.#service.get(election, options));
   }
 
   list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncIterable<ListedRecord> {
-    const sending: ListRecordsOptions["request"] = async (send) => await request((options) => this.#send(() => send(options)));
+    const sending: ListRecordsOptions["request"] = async (send) =>
+      await request((options) => this.faults.carry(() => send(options)));
     return this.#service.list?.(prefix, { pageSize, request: sending }) ?? nothing();
   }
 
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
-    return this.#send(() => this.#service.put(election, record, options));
+    return this.faults.carry(() => this.#service.put(election, record, options));
   }
-
-  async loseRequests(): Promise<void> {
-    this.#networkFaults = "requests-lost";
-  }
-
-  async loseReplies(): Promise<void> {
-    this.#networkFaults = "replies-lost";
-  }
-
-  async duplicate(): Promise<void> {
-    this.#networkFaults = "duplicated";
-  }
-
-  async heal(): Promise<void> {
-    this.#networkFaults = "good";
-  }
-
-  async hold(): Promise<HeldRequests> {
-    this.#networkFaults = "held";
-    const [gate, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const held: Array<Promise<unknown>> = [];
-    this.#gate = gate;
-    this.#arrived = arrived;
-    this.#held = held;
-    return {
-      arrived: arrived.promise,
-      letGo: async () => {
-        gate.resolve();
-        await Promise.all(held);
-      },
-    };
-  }
-
-  async #send<T>(deliver: () => Promise<T>): Promise<T> {
-    switch (this.#networkFaults) {
-      case "good":
-        return await deliver();
-      case "requests-lost":
-        return await silence();
-      case "replies-lost":
-        await deliver();
-        return await silence();
-      case "duplicated":
-        this.#networkFaults = "good";
-        await deliver();
-        return await deliver();
-      case "held": {
-        const delivered = this.#gate.promise.then(deliver);
-        this.#held.push(delivered);
-        this.#arrived.resolve();
-        return await delivered;
-      }
-    }
-  }
-}
-
-function silence(): Promise<never> {
-  return new Promise(() => undefined);
 }
 
 async function* nothing(): AsyncGenerator<never> {}

@@ -1,7 +1,8 @@
-/** The service's record of one blob. It has the length of the content, but not the content. */
+/** The service's record of one blob. */
 interface Blob {
   metadata: Readonly<Record<string, string>>;
   etag: string;
+  content: string;
   contentLength: number;
   modifiedMs: number;
   lease: BlobLease | undefined;
@@ -25,11 +26,14 @@ export interface AzureRequest {
   readonly header: (name: string) => string | undefined;
   /** The metadata in its headers; the names are in lower case. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** The text to upload; it may be empty. */
+  readonly body: string;
 }
 
 export interface AzureReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
 }
 
 /**
@@ -51,12 +55,17 @@ export class AzureService {
     const url = new URL(request.url);
     // http://<host>/<account>/<container>/<blob>
     const blob = url.pathname.split("/").slice(3).join("/");
-    const reply = blob === "" ? this.#onContainer() : this.#onBlob(blob, url.searchParams.get("comp"), request);
+    const reply =
+      blob === "" ? this.#onContainer(url.searchParams, request) : this.#onBlob(blob, url.searchParams.get("comp"), request);
     return { ...reply, headers: { ...reply.headers, "x-ms-request-id": "r", date: new Date(this.#nowMs()).toUTCString() } };
   }
 
   metadata(name: string): Readonly<Record<string, string>> | undefined {
     return this.#blobs.get(name)?.metadata;
+  }
+
+  content(name: string): string {
+    return this.#blobs.get(name)?.content ?? "";
   }
 
   /** Replaces a blob's metadata in any state of its lease, which no request can do. */
@@ -73,7 +82,8 @@ export class AzureService {
     return { id, state: this.#state(blob), untilMs: brokenAtMs ?? untilMs };
   }
 
-  #onContainer(): AzureReply {
+  #onContainer(query: URLSearchParams, { method }: AzureRequest): AzureReply {
+    if (method === "GET") return this.#hasContainer ? this.#list(query) : failure(404, "ContainerNotFound");
     if (this.#hasContainer) return failure(409, "ContainerAlreadyExists");
     this.#hasContainer = true;
     return { status: 201, headers: {} };
@@ -87,7 +97,31 @@ export class AzureService {
     if (comp === "lease") return this.#lease(blob, request);
     if (comp === "metadata") return this.#setMetadata(blob, request);
     if (request.method === "DELETE") return this.#delete(name, blob, request);
-    return this.#properties(blob);
+    return { ...this.#properties(blob), ...(request.method === "GET" ? { body: blob.content } : {}) };
+  }
+
+  /** Answers with one page of the blobs, except those in folders below the prefix. */
+  #list(query: URLSearchParams): AzureReply {
+    const [prefix, from, most] = [query.get("prefix") ?? "", query.get("marker") ?? "", Number(query.get("maxresults"))];
+    const named = [...this.#blobs].map(([path, blob]) => [decodeURIComponent(path), blob] as const);
+    const found = named.filter(([name]) => name.startsWith(prefix) && !name.slice(prefix.length).includes("/") && name >= from);
+    const sorted = found.toSorted(([one], [other]) => (one < other ? -1 : 1));
+    const blobs = sorted.slice(0, most).map(([name, blob]) => this.#listed(name, blob));
+    const next = xml("NextMarker", sorted[most]?.[0] ?? "");
+    const body = `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs>${blobs.join("")}</Blobs>${next}</EnumerationResults>`;
+    return { status: 200, headers: { "content-type": "application/xml" }, body };
+  }
+
+  #listed(name: string, blob: Blob): string {
+    const metadata = Object.entries(blob.metadata).map(([key, value]) => xml(key, value));
+    const properties = [
+      xml("Last-Modified", new Date(blob.modifiedMs).toUTCString()),
+      xml("Etag", blob.etag),
+      xml("Content-Length", String(blob.contentLength)),
+      xml("LeaseState", this.#state(blob)),
+    ];
+    const parts = `<Properties>${properties.join("")}</Properties><Metadata>${metadata.join("")}</Metadata>`;
+    return `<Blob>${xml("Name", name)}${parts}</Blob>`;
   }
 
   #properties(blob: Blob): AzureReply {
@@ -109,8 +143,9 @@ export class AzureService {
     const refused = blob ? this.#refusal(blob, request) : undefined;
     if (refused) return refused;
     if (!blob && request.header("if-match") !== undefined) return failure(412, "ConditionNotMet");
-    const written = blob ?? { metadata: {}, etag: "", contentLength: 0, modifiedMs: 0, lease: undefined };
+    const written = blob ?? { metadata: {}, etag: "", content: "", contentLength: 0, modifiedMs: 0, lease: undefined };
     this.#blobs.set(name, written);
+    written.content = request.body;
     written.contentLength = Number(request.header("content-length") ?? 0);
     this.#change(written, request.metadata);
     return { status: 201, headers: { etag: written.etag } };
@@ -207,6 +242,11 @@ export class AzureService {
     blob.etag = `"0x${this.#changes.toString(16)}"`;
     blob.modifiedMs = this.#nowMs();
   }
+}
+
+function xml(tag: string, text: string): string {
+  const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return `<${tag}>${escaped}</${tag}>`;
 }
 
 function failure(status: number, code: string): AzureReply {

@@ -1,7 +1,7 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { carry, type Network, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
-import { containerOn, type SentRequest } from "@leasehold/test-kit/simulated/azure-http";
-import { AzureService, type AzureReply } from "@leasehold/test-kit/simulated/azure-service";
+import { containerOn } from "@leasehold/test-kit/simulated/azure-http";
+import { AzureService, type AzureReply, type AzureRequest } from "@leasehold/test-kit/simulated/azure-service";
 import {
   ELECTION,
   newServiceView,
@@ -82,7 +82,7 @@ export class SimulatedBlobs implements SimulatedStore {
     return () => this.#service.overwrite(ELECTION, sound);
   }
 
-  async #carry(process: ProcessClock, network: Network, request: SentRequest): Promise<AzureReply> {
+  async #carry(process: ProcessClock, network: Network, request: AzureRequest): Promise<AzureReply> {
     const url = new URL(request.url);
     const name = url.pathname.split("/").slice(3).join("/");
     const action = request.header("x-ms-lease-action") ?? url.searchParams.get("comp") ?? request.method.toLowerCase();
@@ -97,7 +97,7 @@ export class SimulatedBlobs implements SimulatedStore {
     });
   }
 
-  #accepted(name: string, comp: string | null, request: SentRequest): void {
+  #accepted(name: string, comp: string | null, request: AzureRequest): void {
     const { metadata } = request;
     const leaseId = request.header("x-ms-lease-id");
     // A write without a lease is an administrator's.

@@ -1,0 +1,3 @@
+import { describeOnAzurite } from "./describe-conformance.ts";
+
+describeOnAzurite();
