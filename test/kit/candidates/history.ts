@@ -1,3 +1,4 @@
+import type { LedTerm } from "../judge.ts";
 import type { CandidateEvent } from "./candidate.ts";
 
 /** One event of a candidate: a line that it printed, or an event that its parent observed. */
@@ -14,31 +15,8 @@ export interface Exit {
 export type LineOf<Event extends Line["event"]> = Having<Line, Event>;
 type Having<L extends Line, Event> = L extends Line ? (Event extends L["event"] ? L & { readonly event: Event } : never) : never;
 
-/** A time in which one candidate believed that it was the leader. */
-export interface LedTerm {
-  readonly candidateId: string;
-  readonly term: number;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
 /** Everything that happened to the candidates of one election, by candidate. */
 export type Histories = ReadonlyMap<string, readonly Line[]>;
-
-/**
- * Returns the longest time, in milliseconds, in which two candidates were valid at once, over all pairs of leaderships. A
- * leadership lasts from the first `isValid()` that returned true to the last one; 0 or less is a gap.
- */
-export function worstOverlapMs(histories: Histories, nowMs: number): number {
-  const all = [...histories].flatMap(([candidateId, lines]) => ledTerms(candidateId, lines, nowMs));
-  const overlaps = all.flatMap((one, at) => all.slice(at + 1).map((other) => overlapMs(one, other)));
-  return Math.max(Number.NEGATIVE_INFINITY, ...overlaps);
-}
-
-/** Returns for how long both led at once; 0 or less is a gap between them. */
-export function overlapMs(one: LedTerm, other: LedTerm): number {
-  return Math.min(one.toMs, other.toMs) - Math.max(one.fromMs, other.fromMs);
-}
 
 /** Returns the histories, merged into one text. */
 export function printHistories(histories: Histories): string {

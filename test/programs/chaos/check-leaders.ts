@@ -1,26 +1,10 @@
-import { overlapMs, ledTerms, type LineOf, type LedTerm } from "@leasehold/test-kit/candidates/history";
+import { ledTerms, type LineOf } from "@leasehold/test-kit/candidates/history";
+import { judge, type LedTerm } from "@leasehold/test-kit/judge";
 import type { EpisodeLog } from "./episode-log.ts";
 
-/**
- * Returns terms of two workers that were valid at the same time by their own answers, terms that two workers had, and terms that
- * fell.
- */
+/** Returns faults of the history of leaders: see {@link judge}. */
 export function overlaps(log: EpisodeLog): readonly string[] {
-  const all = reignsOf(log).toSorted((one, other) => one.fromMs - other.fromMs);
-  const valid = all.flatMap((one, at) =>
-    all.slice(at + 1).flatMap((other) => {
-      const bothMs = overlapMs(one, other);
-      return bothMs > 0 ? [`${named(one)} and ${named(other)} were valid at once for ${bothMs.toFixed(1)} ms`] : [];
-    }),
-  );
-  const starts = startsOf(log).toSorted((one, other) => one.atMs - other.atMs);
-  const terms = starts.flatMap((start, at) => {
-    const before = starts[at - 1];
-    if (!before || before.term < start.term) return [];
-    if (before.term > start.term) return [`${named(start)} came after ${named(before)}`];
-    return [`${named(before)} and ${named(start)} had the same term`];
-  });
-  return [...valid, ...terms];
+  return judge(reignsOf(log), startsOf(log));
 }
 
 /**
@@ -68,8 +52,4 @@ function startsOf({ workers }: EpisodeLog): ReadonlyArray<Pick<LedTerm, "candida
       .filter((line): line is LineOf<"taskStarted"> => line.event === "taskStarted" && line.valid)
       .map(({ term, atMs }) => ({ candidateId: worker, term, atMs })),
   );
-}
-
-function named({ candidateId, term }: Pick<LedTerm, "candidateId" | "term">): string {
-  return `${candidateId} in term ${term}`;
 }

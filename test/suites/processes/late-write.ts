@@ -25,7 +25,7 @@ export function lateWrite(stage: StoreStage): void {
       expect(late).toMatchObject({ outcome: "refused", valid: false });
       await expect(scene.guardedContent()).resolves.toBe("standby");
       expect(leader.all("startedLeading")).toHaveLength(1);
-      expect(scene.cast.worstOverlapMs).toBeLessThanOrEqual(0);
+      expect(scene.cast.faults).toEqual([]);
     });
   });
 }

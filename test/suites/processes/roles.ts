@@ -1,8 +1,9 @@
 import type { TestContext } from "vitest";
 import { CandidateProcess } from "@leasehold/test-kit/candidates/candidate-process";
 import type { CandidateSettings } from "@leasehold/test-kit/candidates/candidate";
-import { printHistories, worstOverlapMs } from "@leasehold/test-kit/candidates/history";
+import { ledTerms, printHistories } from "@leasehold/test-kit/candidates/history";
 import type { Histories } from "@leasehold/test-kit/candidates/history";
+import { judge } from "@leasehold/test-kit/judge";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { inTurn } from "@leasehold/test-kit/candidates/turns";
 
@@ -29,9 +30,9 @@ export class Cast {
     });
   }
 
-  /** The longest time so far for which two were valid at once. 0 or less is a gap. */
-  get worstOverlapMs(): number {
-    return worstOverlapMs(this.#histories, hostMs());
+  /** The faults of the election's history so far: see {@link judge}. */
+  get faults(): readonly string[] {
+    return judge([...this.#histories].flatMap(([candidateId, lines]) => ledTerms(candidateId, lines, hostMs())));
   }
 
   /** Kills every process. */

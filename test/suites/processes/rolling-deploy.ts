@@ -27,5 +27,5 @@ async function succeeds(scene: StoreScene, standby: CandidateProcess, leader: Ca
   await leader.said("exited");
   const takeover = await standby.said("startedLeading");
   expect(takeover.atMs - leader.last("granted").sentMs).toBeGreaterThanOrEqual(leaseMs);
-  expect(scene.cast.worstOverlapMs).toBeLessThanOrEqual(0);
+  expect(scene.cast.faults).toEqual([]);
 }

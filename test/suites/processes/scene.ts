@@ -53,9 +53,9 @@ export class Scene {
     return { leader, standby: standbys[0]! };
   }
 
-  /** See {@link Cast.worstOverlapMs}. */
-  get worstOverlapMs(): number {
-    return this.#cast.worstOverlapMs;
+  /** See {@link Cast.faults}. */
+  get faults(): readonly string[] {
+    return this.#cast.faults;
   }
 
   /** The content of the guarded document, read without a proxy. */

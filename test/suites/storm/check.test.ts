@@ -43,7 +43,7 @@ describe("of leaderships it is found that", () => {
 
   test("two overlap, by however little", () => {
     expect(checkReigns([ran("a", 1, 0, 100), ran("b", 2, 93, 200)])).toEqual([
-      `a in term 1 and b in term 2 led '${TICK}' at once for 1.0 ms`,
+      `'${TICK}': a in term 1 and b in term 2 were valid at once for 1.0 ms`,
     ]);
   });
 
@@ -62,10 +62,10 @@ describe("of leaderships it is found that", () => {
   });
 
   test("a term repeats, falls, or is not the one that was acquired", () => {
-    expect(checkReigns([ran("a", 1, 0, 100), ran("b", 1, 200, 300)])).toEqual([`a and b had the same term 1 of '${TICK}'`]);
-    expect(checkReigns([ran("a", 2, 0, 100), ran("b", 1, 200, 300)])).toEqual([
-      `b in term 1 came after a in term 2 in '${TICK}'`,
+    expect(checkReigns([ran("a", 1, 0, 100), ran("b", 1, 200, 300)])).toEqual([
+      `'${TICK}': a in term 1 and b in term 1 had the same term`,
     ]);
+    expect(checkReigns([ran("a", 2, 0, 100), ran("b", 1, 200, 300)])).toEqual([`'${TICK}': b in term 1 came after a in term 2`]);
     expect(checkReigns([ran("a", 1, 0, 100, { started: { term: 2, atMs: 6 } })])).toEqual([
       "a acquired term 1, and its handler was told 2",
     ]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { overlapMs, spellsOf } from "./beliefs.ts";
+import { spellsOf } from "./beliefs.ts";
 
 const leads = (atMs: number) => ({ event: "leads", atMs }) as const;
 const noMore = (lastMs: number) => ({ event: "leads-no-more", lastMs, atMs: lastMs + 5 }) as const;
@@ -19,16 +19,4 @@ test("time in which a process did not run is in no spell, and what it believes a
     { fromMs: 10, toMs: 50 },
     { fromMs: 90, toMs: 95 },
   ]);
-});
-
-test("an overlap is counted for each pair of processes, and between two instants alone", () => {
-  const one = [
-    { fromMs: 0, toMs: 100 },
-    { fromMs: 200, toMs: 300 },
-  ];
-  expect(overlapMs([one, [{ fromMs: 100, toMs: 200 }]], 0, 1_000)).toBe(0);
-  expect(overlapMs([one, [{ fromMs: 90, toMs: 210 }]], 0, 1_000)).toBe(20);
-  expect(overlapMs([one, [{ fromMs: 90, toMs: Number.POSITIVE_INFINITY }]], 0, 1_000)).toBe(110);
-  expect(overlapMs([one, [{ fromMs: 90, toMs: Number.POSITIVE_INFINITY }]], 95, 250)).toBe(55);
-  expect(overlapMs([one], 0, 1_000)).toBe(0);
 });

@@ -3,7 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { LineProcess } from "@leasehold/test-kit/processes/line-process";
-import { overlapMs, spellsOf, type Spell } from "./beliefs.ts";
+import { overlapMs, type Span } from "@leasehold/test-kit/judge";
+import { spellsOf } from "./beliefs.ts";
 import type { CandidateLine, Command } from "./candidate.ts";
 import { contenderOf, type ContenderName } from "./contenders.ts";
 import { SERVICES } from "./services.ts";
@@ -43,7 +44,7 @@ export class Member implements AsyncDisposable {
     return this.endedMs === undefined && this.spells().at(-1)?.toMs === Number.POSITIVE_INFINITY;
   }
 
-  spells(): Spell[] {
+  spells(): Span[] {
     return spellsOf(this.lines, this.endedMs ?? Number.POSITIVE_INFINITY);
   }
 
@@ -123,7 +124,7 @@ export class Crew implements AsyncDisposable {
 
   overlapMs(fromMs: number): number {
     return overlapMs(
-      this.members.map((member) => member.spells()),
+      this.members.flatMap((member) => member.spells()),
       fromMs,
       hostMs(),
     );
