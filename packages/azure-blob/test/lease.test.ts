@@ -536,7 +536,9 @@ describe("a lease of a blob", () => {
         expect(await asking(a, (store) => store.release(lease, LIMITS))).toEqual([sent, "released"]);
         // The process wrote that last, and relies on it.
         expect((await asking(a, (store) => store.acquire(acquiring({ election }))))[1]).toMatchObject({ acquired: false });
-        expect(await azure.run(a.store.read(election))).toMatchObject({ bar: { kind: "reservation", group: "west" } });
+        expect(await azure.run(b.store.read(election))).toMatchObject({ bar: { kind: "reservation", group: "west" } });
+        const ours = acquiring({ election, reservation: { group: "west", durationMs: 60_000 } });
+        expect((await asking(a, (store) => store.acquire(ours)))[0]).toEqual(["lease:acquire", "metadata"]);
       }
     });
 
