@@ -19,8 +19,8 @@ export function overlapMs(spans: readonly Span[], fromMs: number = -Infinity, to
 }
 
 /**
- * Judges the history of one election. Returns, as texts, terms of two candidates that were valid at the same time, by however
- * little, terms that fell, and terms that two candidates had. Empty if there is no fault.
+ * Judges the history of one election, and returns its faults as texts. A fault is two terms that were valid at the same time, by
+ * however little. A term that falls and a term of two candidates are faults, too.
  *
  * @param granted everybody who was given a term, also without leading in it. @defaultValue those who led
  */

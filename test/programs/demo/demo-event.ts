@@ -1,3 +1,4 @@
+import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import type { Summary } from "./summary.ts";
 
 /** The data of each event besides its time, its candidate and its term. Instants count like `at`. */
@@ -78,4 +79,9 @@ export type EventNamed<Name extends EventName> = Extract<DemoEvent, { readonly e
 
 export function isEvent<Name extends EventName>(event: DemoEvent, ...names: readonly Name[]): event is EventNamed<Name> {
   return (names as readonly EventName[]).includes(event.event);
+}
+
+/** Returns the milliseconds since `originMs`, an earlier reading of the host's clock, to a hundredth. */
+export function demoMs(originMs = 0): number {
+  return Math.round((hostMs() - originMs) * 100) / 100;
 }

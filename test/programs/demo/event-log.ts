@@ -1,5 +1,4 @@
-import { isEvent, type DemoEvent, type EventDetails, type EventName, type EventNamed } from "./demo-event.ts";
-import { demoMs } from "./demo-clock.ts";
+import { demoMs, isEvent, type DemoEvent, type EventDetails, type EventName, type EventNamed } from "./demo-event.ts";
 
 export interface Awaited<Name extends EventName> {
   /** Describes the awaited event, for the live view and for the error if it does not come. */

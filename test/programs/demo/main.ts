@@ -9,13 +9,11 @@ import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { EventLog } from "./event-log.ts";
 import type { Evidence } from "./expectations.ts";
-import { JsonLines } from "./json-lines.ts";
-import { LedgerWatch } from "./ledger-watch.ts";
 import { memberStory } from "./member-story.ts";
 import type { Story } from "./story.ts";
 import { summarize } from "./summary.ts";
 import { takeoversOf } from "./takeover.ts";
-import { TerminalView } from "./terminal.ts";
+import { jsonLines, story as storyLines } from "./views.ts";
 import { serverStory, workerStory } from "./worker-story.ts";
 import { Workers } from "./workers.ts";
 
@@ -67,14 +65,13 @@ async function run({ store: name, json, out }: CommandLine, stop: AbortControlle
   const pace = { leaseDurationMs, retryPeriodMs: leaseDurationMs * RETRY_PERIOD, unitOfWorkMs: leaseDurationMs * UNIT_OF_WORK };
   await using service = await start();
   stop.signal.throwIfAborted();
-  const { store, document, close } = await open(service.settings);
+  const { store, close } = await open(service.settings);
   // A client must not be closed while its SDK still retries a request. After a stop, the exit of this process closes the client.
   await using _ = { [Symbol.asyncDispose]: async () => (stop.signal.aborted ? undefined : close()) };
   const lease = timing(pace, store.capabilities);
 
   const log = new EventLog(stop.signal);
-  using view = json ? new JsonLines() : new TerminalView(log);
-  log.listen((event) => view.show(event));
+  log.listen(json ? jsonLines() : storyLines());
   const { retryPeriodMs } = lease;
   const { place, members = [], seats } = service;
   const story = members.length > 0 ? memberStory : seats ? serverStory : workerStory;
@@ -86,7 +83,6 @@ async function run({ store: name, json, out }: CommandLine, stop: AbortControlle
     cast: story.cast,
     members: members.map(({ name: member }) => member),
   });
-  await using ledger = new LedgerWatch(document(LEDGER));
   let failure: Error | undefined;
   try {
     await perform(story, { log, service, pace, stop });
@@ -96,12 +92,11 @@ async function run({ store: name, json, out }: CommandLine, stop: AbortControlle
     const waiting = `It was waiting for ${log.waitingFor?.what ?? "nothing"}.`;
     failure = new Error([`${message} ${waiting}`, ...(typeof cause === "string" ? [cause] : [])].join("\n"));
   }
-  await ledger.end();
   const endsAt = log.now();
   const events = [...log.events];
   const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
   const { fence } = store.capabilities;
-  const evidence: Evidence = { store: title, fence, events, takeovers, timing: lease, ledger: ledger.versions };
+  const evidence: Evidence = { store: title, fence, events, takeovers, timing: lease };
   const picture = await writePicture(out, story, evidence, endsAt).catch((error: unknown) => {
     failure ??= new Error(`The picture could not be written. ${String(error)}`);
     return null;

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { MemberService } from "@leasehold/test-kit/stores/test-store";
-import { isEvent } from "./demo-event.ts";
+import { isEvent, type DemoEvent } from "./demo-event.ts";
 import type { EventLog } from "./event-log.ts";
 import { followLeader } from "./follow-leader.ts";
-import { judgeMembers, momentsOf } from "./member-expectations.ts";
-import { formatMs, RENEWALS, type Evidence } from "./expectations.ts";
+import { all, formatMs, oneLeader, RENEWALS, undisturbed, type Evidence, type Expectation } from "./expectations.ts";
 import type { Measure, Stage, Story } from "./story.ts";
 
 /** The time between two checks whether an emptied store has a record again. */
@@ -17,7 +16,7 @@ export const memberStory: Story = {
   cast: "two worker processes, three stores",
   measured: "The measures are the leader's way down after its last renewal, and the next one's start after a store's return.",
   play,
-  judge: judgeMembers,
+  judge,
   measures,
 };
 
@@ -95,6 +94,65 @@ async function start(log: EventLog, member: MemberService, empty: boolean): Prom
   const since = log.now();
   await member.start();
   log.note("member-started", null, { member: member.name, empty, since });
+}
+
+/** Checks the leaders while stores die and come back, one of them empty. */
+function judge(evidence: Evidence): Expectation[] {
+  const { events, timing } = evidence;
+  const [first, second, third] = all(events, "member-killed");
+  const [back] = all(events, "member-started");
+  const healed = all(events, "member-healed")[0];
+  const emptied = all(events, "member-started").find(({ empty }) => empty);
+  const { leaderDown, leaderBack } = momentsOf(evidence);
+  // A leader may log its start late. So its lease counts from when the leader sent the request for it.
+  const without = all(events, "started-leading").filter(
+    ({ at, validUntil }) => second && back && validUntil - timing.validForMs > second.at && at < back.since,
+  );
+  const between = (from?: number, to = Infinity): readonly DemoEvent[] =>
+    events.filter(({ at }) => from !== undefined && at > from && at < to);
+  return [
+    oneLeader(evidence),
+    undisturbed("one store of three dies, and the leader goes on", between(first?.at, second?.at)),
+    {
+      expected: "without a majority the leader steps down",
+      held: leaderDown !== undefined,
+      found: leaderDown ? `${formatMs(leaderDown.to - leaderDown.from)} after its last renewal` : "it did not",
+    },
+    {
+      expected: "no leader begins while one store of three is left",
+      held: second !== undefined && back !== undefined && without.length === 0,
+      found: `${without.length} leaders`,
+    },
+    {
+      expected: "a worker leads once a store is back",
+      held: leaderBack !== undefined,
+      found: leaderBack ? `after ${formatMs(leaderBack.to - leaderBack.from)}` : "none",
+    },
+    {
+      expected: "the store that came back empty is written anew",
+      held: emptied !== undefined && healed !== undefined && healed.at > emptied.since,
+      found: emptied && healed ? `after ${formatMs(healed.at - emptied.at)}` : "never",
+    },
+    undisturbed("another one dies, and the store that was emptied makes the majority", between(third?.at)),
+  ];
+}
+
+/** Returns when the leader gave up without a majority, and when a leader began again. */
+function momentsOf({ events, timing }: Evidence): {
+  readonly leaderDown?: Omit<Measure, "text">;
+  readonly leaderBack?: Omit<Measure, "text">;
+} {
+  const [back] = all(events, "member-started");
+  const leads = back && all(events, "started-leading").find(({ at }) => at > back.since);
+  const last = back && all(events, "started-leading").findLast(({ at }) => at < back.since);
+  const own = events.filter(({ term }) => last !== undefined && term === last.term);
+  const ending = all(own, "ending").find(({ lost }) => lost);
+  const extended = [...all(own, "started-leading"), ...all(own, "renewed")].map(({ validUntil }) => validUntil);
+  const from = Math.max(...extended) - timing.validForMs;
+  return {
+    ...(ending ? { leaderDown: { lane: ending.candidate ?? "", from, to: ending.at } } : {}),
+    ...(back && leads ? { leaderBack: { lane: back.member, from: Math.min(back.at, leads.at), to: leads.at } } : {}),
+  };
 }
 
 function measures(evidence: Evidence): Measure[] {

@@ -3,9 +3,8 @@ import { compile, type TopLevelSpec } from "vega-lite";
 import { CHART_LOOK, FAINT, INK } from "../chart-look.ts";
 import { isEvent } from "./demo-event.ts";
 import type { Evidence } from "./expectations.ts";
-import { memberStretchesOf } from "./member-timeline.ts";
 import type { Story } from "./story.ts";
-import { inOrder, stretchesOf } from "./timeline.ts";
+import { inOrder, stretchesOf, type Stretch } from "./timeline.ts";
 
 const WIDTH = 1_000;
 const LANE_HEIGHT = 78;
@@ -56,24 +55,10 @@ function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec 
   const x = (at: number): number => at / 1_000;
   const span = Math.max(x(endsAt), 1);
 
-  const memberStretches = memberStretchesOf(events, endsAt);
-  const storeBars = memberStretches.map(({ member, state, from, to }) => ({
-    what: `store ${state}`,
-    label: state === "empty" ? "empty" : "",
-    ink: INK,
-    from: x(from),
-    to: x(to),
-    y: lane(member),
-  }));
-  const workerBars = stretches.map(({ candidate, state, term, from, to }) => ({
-    what: state === "leading" ? `leading, term ${named(term)}` : state === "frozen" ? "frozen" : "standing by",
-    label: state === "leading" ? `term ${named(term)}` : state === "frozen" ? "frozen" : "",
-    ink: state === "leading" ? "white" : INK,
-    from: x(from),
-    to: x(to),
-    y: lane(candidate),
-  }));
-  const bars = [...workerBars, ...storeBars];
+  const bars = stretches.map(({ lane: name, state, term, from, to }) => {
+    const { what, label } = nameOf(state, term);
+    return { what, label, ink: state === "leading" ? "white" : INK, from: x(from), to: x(to), y: lane(name) };
+  });
   const renewals = events
     .filter((event) => isEvent(event, "renewed"))
     .map(({ at, candidate }) => ({ x: x(at), y: lane(candidate) }));
@@ -231,6 +216,21 @@ function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec 
     ],
     config: { ...CHART_LOOK, legend: { ...CHART_LOOK.legend, symbolType: "square" } },
   };
+}
+
+/** Returns the name of a state for the legend, and the text in its bar. */
+function nameOf(state: Stretch["state"], term: number | null): { readonly what: string; readonly label: string } {
+  switch (state) {
+    case "leading":
+      return { what: `leading, term ${named(term)}`, label: `term ${named(term)}` };
+    case "frozen":
+      return { what: "frozen", label: "frozen" };
+    case "standby":
+      return { what: "standing by", label: "" };
+    case "up":
+    case "empty":
+      return { what: `store ${state}`, label: state === "empty" ? "empty" : "" };
+  }
 }
 
 /** Shortens a term that a clock has given to the digits in which it differs from the others. */

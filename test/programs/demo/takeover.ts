@@ -1,5 +1,5 @@
 import { isEvent, type DemoEvent } from "./demo-event.ts";
-import { inOrder, reignsOf } from "./timeline.ts";
+import { inOrder, ledTermsOf } from "./timeline.ts";
 
 /** One change of the leader, and its duration. */
 export interface Takeover {
@@ -29,30 +29,30 @@ const CAUSES = { killed: "crash", terminated: "handover", paused: "freeze", "cut
  */
 export function takeoversOf(events: readonly DemoEvent[], leaseDurationMs: number, validForMs: number): Takeover[] {
   const ordered = inOrder(events);
-  const ledTerms = reignsOf(events);
+  const ledTerms = ledTermsOf(events);
   return ordered.flatMap((event): Takeover[] => {
     if (!isEvent(event, "killed", "terminated", "paused", "cut-off")) return [];
-    const old = ledTerms.findLast(({ candidate, from }) => candidate === event.candidate && from < event.at);
+    const old = ledTerms.findLast(({ candidateId, fromMs }) => candidateId === event.candidate && fromMs < event.at);
     const next = old && ledTerms.find(({ term }) => term > old.term);
     if (!next) return [];
-    const own = ordered.filter(({ candidate, term }) => candidate === old.candidate && term === old.term);
+    const own = ordered.filter(({ candidate, term }) => candidate === old.candidateId && term === old.term);
     const extended = own.findLast((extending) => isEvent(extending, "started-leading", "renewed"));
     const cause = CAUSES[event.event];
-    const renewalSentAt = (extended?.validUntil ?? old.from) - validForMs;
-    // `old.to` is the end of validity, shortly before the release. So the measured time is a little too long.
-    const since = cause === "handover" ? old.to : renewalSentAt;
-    const ms = Math.round(next.from - since);
+    const renewalSentAt = (extended?.validUntil ?? old.fromMs) - validForMs;
+    // `old.toMs` is the end of validity, shortly before the release. So the measured time is a little too long.
+    const since = cause === "handover" ? old.toMs : renewalSentAt;
+    const ms = Math.round(next.fromMs - since);
     return [
       {
         cause,
-        from: old.candidate,
-        to: next.candidate,
+        from: old.candidateId,
+        to: next.candidateId,
         term: next.term,
-        at: next.from,
+        at: next.fromMs,
         ms,
         leases: Math.round((ms / leaseDurationMs) * 1_000) / 1_000,
         since: cause === "handover" ? "release" : "renewal",
-        sinceSignalMs: Math.round(next.from - event.at),
+        sinceSignalMs: Math.round(next.fromMs - event.at),
       },
     ];
   });

@@ -1,21 +1,15 @@
+import type { LedTerm } from "@leasehold/test-kit/judge";
 import { isEvent, type DemoEvent } from "./demo-event.ts";
 
-/** A span of time on the demo's clock, in milliseconds. */
-export interface Span {
+/** The state of a worker, or of one of several stores, for a while, on the demo's clock. There is none while it is dead. */
+export interface Stretch {
+  /** The worker, or the store. */
+  readonly lane: string;
   readonly from: number;
   readonly to: number;
-}
-
-/** When one leadership was valid, by the log of its own process. */
-export interface LedTerm extends Span {
-  readonly candidate: string;
-  readonly term: number;
-}
-
-/** A worker's state for a while. `term` is set while it leads. */
-export interface Stretch extends Span {
-  readonly candidate: string;
-  readonly state: "standby" | "leading" | "frozen";
+  /** `empty`: the store has lost all data, and the others have not restored it yet. */
+  readonly state: "standby" | "leading" | "frozen" | "up" | "empty";
+  /** Set while it leads. */
   readonly term: number | null;
 }
 
@@ -24,59 +18,44 @@ export interface Stretch extends Span {
  * killed or frozen counts for longer: until the instant at which `isValid()` would have turned false without another renewal.
  * Until then it could have acted if it had run again.
  */
-export function reignsOf(events: readonly DemoEvent[]): LedTerm[] {
+export function ledTermsOf(events: readonly DemoEvent[]): LedTerm[] {
   const starts = inOrder(events).filter((event) => isEvent(event, "started-leading"));
   return starts.map(({ candidate, term, at }) => {
     const own = events.filter((event) => event.candidate === candidate && event.term === term);
-    const validUntil = Math.max(
-      ...own.filter((event) => isEvent(event, "started-leading", "renewed")).map((event) => event.validUntil),
-    );
+    const extended = own.filter((event) => isEvent(event, "started-leading", "renewed"));
+    const validUntil = Math.max(...extended.map((event) => event.validUntil));
     const ended = own.filter((event) => isEvent(event, "validity-ended"));
     const lastValid = Math.max(at, ...ended.map((event) => event.lastValid));
     const firstEnd = Math.min(...ended.map((event) => event.at));
-    return { candidate: candidate ?? "", term: term ?? 0, from: at, to: Math.max(lastValid, Math.min(firstEnd, validUntil)) };
+    const toMs = Math.max(lastValid, Math.min(firstEnd, validUntil));
+    return { candidateId: candidate ?? "", term: term ?? 0, fromMs: at, toMs };
   });
 }
 
-/** Returns for how many milliseconds two or more of the spans held at once. */
-export function overlapMs(spans: readonly Span[]): number {
-  const edges = spans.flatMap(({ from, to }) => [
-    { at: from, change: 1 },
-    { at: to, change: -1 },
-  ]);
-  // If one span ends as another one begins, the end comes first, because they do not overlap.
-  edges.sort((a, b) => a.at - b.at || a.change - b.change);
-  let holding = 0;
-  let since = 0;
-  let overlap = 0;
-  for (const { at, change } of edges) {
-    if (holding >= 2) overlap += at - since;
-    holding += change;
-    since = at;
-  }
-  return overlap;
-}
-
-/** Returns the states of each worker, from its first event to its end or to `endsAt`, in the order of the workers' starts. */
+/** Returns the states of each worker and each store, until its end or `endsAt`, in the order of their beginnings. */
 export function stretchesOf(events: readonly DemoEvent[], endsAt: number): Stretch[] {
   const stretches: Stretch[] = [];
   const open = new Map<string, Omit<Stretch, "to">>();
-  const turn = (candidate: string, at: number, next: Pick<Stretch, "state" | "term"> | undefined): void => {
-    const current = open.get(candidate);
+  const turn = (lane: string, at: number, state?: Stretch["state"], term: number | null = null): void => {
+    const current = open.get(lane);
     if (current && at > current.from) stretches.push({ ...current, to: at });
-    open.delete(candidate);
-    if (next) open.set(candidate, { candidate, from: at, ...next });
+    open.delete(lane);
+    if (state) open.set(lane, { lane, from: at, state, term });
   };
   for (const event of inOrder(events)) {
     const { at, candidate, term } = event;
-    if (candidate === null || at > endsAt) continue;
-    if (isEvent(event, "standby", "resumed")) turn(candidate, at, { state: "standby", term: null });
-    else if (isEvent(event, "started-leading")) turn(candidate, at, { state: "leading", term });
-    else if (isEvent(event, "paused")) turn(candidate, at, { state: "frozen", term: null });
-    else if (isEvent(event, "stopped-leading")) turn(candidate, at, { state: "standby", term: null });
-    else if (isEvent(event, "killed", "exited")) turn(candidate, at, undefined);
+    if (at > endsAt) continue;
+    if (isEvent(event, "demo")) for (const member of event.members) turn(member, at, "up");
+    else if (isEvent(event, "member-killed")) turn(event.member, at);
+    else if (isEvent(event, "member-started")) turn(event.member, at, event.empty ? "empty" : "up");
+    else if (isEvent(event, "member-healed")) turn(event.member, at, "up");
+    if (candidate === null) continue;
+    if (isEvent(event, "standby", "resumed", "stopped-leading")) turn(candidate, at, "standby");
+    else if (isEvent(event, "started-leading")) turn(candidate, at, "leading", term);
+    else if (isEvent(event, "paused")) turn(candidate, at, "frozen");
+    else if (isEvent(event, "killed", "exited")) turn(candidate, at);
   }
-  for (const candidate of open.keys()) turn(candidate, endsAt, undefined);
+  for (const lane of open.keys()) turn(lane, endsAt);
   return stretches.toSorted((a, b) => a.from - b.from);
 }
 

@@ -1,6 +1,5 @@
 import { isLeaseholdError, type Elector, type Leadership } from "@leasehold/core";
-import type { DemoEvent, EventDetails, EventName } from "./demo-event.ts";
-import { demoMs } from "./demo-clock.ts";
+import { demoMs, type DemoEvent, type EventDetails, type EventName } from "./demo-event.ts";
 import { workerSettings } from "./worker-settings.ts";
 
 /** The time between two samples of `isValid()` in a worker. */
