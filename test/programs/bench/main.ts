@@ -3,34 +3,15 @@ import { campaigns } from "./campaigns.ts";
 import { run, sidecar } from "./commands.ts";
 import { crowd } from "./crowd.ts";
 import { etcd } from "./etcd.ts";
-import { functions } from "./functions.ts";
-import { latency } from "./latency.ts";
-import { merit } from "./score.ts";
 import { peers } from "./peers.ts";
 import { quorum } from "./quorum.ts";
-import { requests } from "./requests.ts";
 import { scale } from "./scale.ts";
 import type { Section } from "./section.ts";
 import { stores } from "./stores.ts";
 import { takeover } from "./takeover.ts";
 import { table } from "./table.ts";
 
-const SECTIONS: readonly Section[] = [
-  requests,
-  stores,
-  quorum,
-  functions,
-  latency,
-  merit,
-  crowd,
-  takeover,
-  etcd,
-  peers,
-  scale,
-  campaigns,
-  run,
-  sidecar,
-];
+const SECTIONS: readonly Section[] = [stores, quorum, crowd, takeover, etcd, peers, scale, campaigns, run, sidecar];
 
 const { values, positionals } = readArguments();
 if (values.help) print(help());
