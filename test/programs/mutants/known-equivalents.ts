@@ -139,6 +139,12 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Any time will do that is longer than the wait.",
   },
   {
+    file: "packages/azure-blob/src/options.ts",
+    from: "return newPipeline(client.credential, { ...pipeline?.options, retryOptions: { maxTries: 1 } });",
+    to: "return newPipeline(client.credential, { ...pipeline?.options, retryOptions: { maxTries: 0 } });",
+    why: "The SDK compares the number of tries after the first one.",
+  },
+  {
     file: "packages/azure-blob/src/blob-lease-store.ts",
     from: "reader.keep(election, 2 * retryPeriodMs);",
     to: "reader.keep(election, 3 * retryPeriodMs);",
