@@ -48,7 +48,7 @@ export async function* diagnose(
   const checked = await tried("access", async () => await store.check({ election }));
   if ("failure" in checked) {
     // `VotingObserver` refuses the check: this process is none of the voting servers. It can still read and give orders.
-    if (!isLeaseholdError(checked.failure.error, "UNSUPPORTED")) return yield withAdvice(checked.failure, url, store);
+    if (!isLeaseholdError(checked.failure.error, "UNSUPPORTED")) return yield await withAdvice(checked.failure, url, store);
     yield { check: "access", outcome: "ok", message: checked.failure.message };
   } else {
     yield accessOf(checked.result, timed.result);
@@ -83,9 +83,9 @@ async function tried<Result>(check: string, act: () => Promise<Result>): Promise
   }
 }
 
-function withAdvice(failure: Finding, url: string, store: LeaseStore): Finding {
+async function withAdvice(failure: Finding, url: string, store: LeaseStore): Promise<Finding> {
   const { error, message } = failure;
-  if (isLeaseholdError(error, "STORE_MISSING")) return { ...failure, advice: creationOf(url, store) };
+  if (isLeaseholdError(error, "STORE_MISSING")) return { ...failure, advice: await creationOf(url, store) };
   const isSilent = isLeaseholdError(error, "STORE_UNAVAILABLE") || isLeaseholdError(error, "STORE_TIMEOUT");
   if (!isSilent) return failure;
   const advice = url.startsWith("sqlite:")

@@ -247,7 +247,7 @@ test.for([
   ["azure-blob://acc/leases", /^az storage container create --account-name acc --name leases /],
 ] as const)("the printed line creates what is missing at %s", async ([url, line]) => {
   await using store = await openStoreUrl(url, { env: {}, workingDirectory: "/" });
-  expect(creationOf(url, store)?.[0]).toMatch(line);
+  expect((await creationOf(url, store))[0]).toMatch(line);
 });
 
 test.runIf(process.platform === "linux")("a file on another machine's disk is a warning", async () => {

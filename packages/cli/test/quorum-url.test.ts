@@ -1,11 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MemoryLeaseStore, StoreError, type LeaseStore } from "@leasehold/core";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { quorumOf } from "../src/store-url/quorum.ts";
+import { expect, onTestFinished, test } from "vitest";
 import { openStoreUrl } from "../src/store-url/store-from-url.ts";
-import { parseStoreUrl } from "../src/store-url/store-url.ts";
 
 const PLACE = { env: {}, workingDirectory: "/" };
 
@@ -72,17 +69,6 @@ test.for<readonly [string, unknown, RegExp]>([
   const refusal = openStoreUrl(await listed(content), PLACE);
   await expect(refusal).rejects.toThrow(message);
   await expect(refusal).rejects.not.toThrow("pa55");
-});
-
-test("a failure that is no mistake in the file passes through, and the open members are closed", async () => {
-  const failure = new StoreError("STORE_UNAVAILABLE", "no.", { store: "b", operation: "open", mayHaveBeenApplied: false });
-  const disposed = vi.fn<() => Promise<void>>();
-  const open = vi.fn<() => Promise<LeaseStore & AsyncDisposable>>();
-  open.mockResolvedValueOnce(Object.assign(new MemoryLeaseStore(), { [Symbol.asyncDispose]: disposed }));
-  open.mockRejectedValueOnce(failure);
-  const url = await listed({ a: "a://", b: "b://", c: "c://" });
-  await expect(quorumOf(open).open(parseStoreUrl(url), PLACE)).rejects.toBe(failure);
-  expect(disposed).toHaveBeenCalledOnce();
 });
 
 test("a missing file is an error that shows the format", async () => {

@@ -9,8 +9,6 @@ import { join } from "node:path";
 import { Firestore } from "@google-cloud/firestore";
 import { MemoryLeaseStore } from "@leasehold/core";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { optionsOf } from "../src/store-url/azure-blob.ts";
-import { disposable } from "../src/store-url/store-kind.ts";
 import { checkStoreUrl, openStoreUrl, storeFromUrl, usedStoreFromUrl } from "../src/store-url/store-from-url.ts";
 import { parseStoreUrl } from "../src/store-url/store-url.ts";
 
@@ -110,17 +108,6 @@ test("the endpoint of a URL gets the requests in place of Google", async () => {
   await asked;
 });
 
-test.for([
-  ["azure-blob://acc/leases", { accountUrl: "https://acc.blob.core.windows.net" }],
-  [
-    "azure-blob://acc/leases?endpoint=https://acc.blob.core.chinacloudapi.cn",
-    { accountUrl: "https://acc.blob.core.chinacloudapi.cn" },
-  ],
-  ["azure-blob://acc/leases?connection-string-env=AZURE", { connectionString: PLACE.env.AZURE }],
-] as const)("%s names the container of that account", ([url, account]) => {
-  expect(optionsOf(parseStoreUrl(url), PLACE)).toEqual({ ...account, containerName: "leases" });
-});
-
 test("a URL is parsed and decoded into the options of a package", () => {
   expect(parseStoreUrl("etcds://m%40e:p%3Aa:ss@one,two:2?prefix=/a%20b/&ca=x=y")).toEqual({
     text: "etcds://m%40e:p%3Aa:ss@one,two:2?prefix=/a%20b/&ca=x=y",
@@ -129,6 +116,7 @@ test("a URL is parsed and decoded into the options of a package", () => {
     password: "p:a:ss",
     authority: "one,two:2",
     path: "",
+    file: "/",
     parameters: new Map([
       ["prefix", "/a b/"],
       ["ca", "x=y"],
@@ -139,6 +127,7 @@ test("a URL is parsed and decoded into the options of a package", () => {
     password: undefined,
     authority: "one",
     path: "a/b/c",
+    file: "/a/b/c",
   });
   expect(parseStoreUrl("etcd://@one")).toMatchObject({ user: "", password: undefined, authority: "one" });
   expect(parseStoreUrl("etcd://one")).toMatchObject({ user: undefined, password: undefined, authority: "one", path: "" });
@@ -159,6 +148,7 @@ test.for([
   ["dynamodb://table/other", "a URL of dynamodb: names a table"],
   ["dynamodb://table?regoin=x", "a URL of dynamodb: has no parameter 'regoin'; there are region, endpoint."],
   ["dynamodb://table?region=a&region=b", "the store's URL (dynamodb) has the parameter 'region' twice."],
+  ["dynamodb://table?region=a&%72egion=b", "the store's URL (dynamodb) has the parameter 'region' twice."],
   ["firestore://project", "a URL of firestore: names a project and a collection"],
   ["firestore://project/leases?endpoint=127.0.0.1:8080", "endpoint is the URL of a server"],
   ["etcd://host:2379/services", "a URL of etcd: names hosts, and no path"],
@@ -178,9 +168,15 @@ test.for([
   ["mysql://me:pa55?word@host/db", "the store's URL cannot be read."],
   ["mysql://me:pa55#word@host/db", "the store's URL cannot be read."],
   ["mysql://me:pa55%zz@host/db", "the store's URL has a % that is not followed by two hexadecimal digits"],
-] as const)("%s is refused before its package is loaded", ([url, message]) => {
-  expect(() => checkStoreUrl(url)).toThrow(message);
-  expect(() => checkStoreUrl(url)).not.toThrow("pa55");
+] as const)("%s is refused before any request", async ([url, message]) => {
+  const refusal = openStoreUrl(url, PLACE);
+  await expect(refusal).rejects.toThrow(message);
+  await expect(refusal).rejects.not.toThrow("pa55");
+});
+
+test("a URL of no store, or one that cannot be read, is refused before any package is loaded", () => {
+  expect(() => checkStoreUrl("zookeeper://host:2181")).toThrow("no store has the scheme 'zookeeper:'");
+  expect(() => checkStoreUrl("sqlite:app.db")).toThrow("the store's URL cannot be read.");
 });
 
 test.for([
@@ -215,14 +211,4 @@ test("memory: is for programs, a store of its own each time", async () => {
   expect(one).toBeInstanceOf(MemoryLeaseStore);
   expect(one).not.toBe(other);
   expect(() => checkStoreUrl("memory:")).toThrow("is for programs");
-});
-
-test("a store is disposed of once its end has come, however long that takes", async () => {
-  let isOver = false;
-  const end = async (): Promise<void> => {
-    await new Promise(setImmediate);
-    isOver = true;
-  };
-  await disposable(new MemoryLeaseStore(), end)[Symbol.asyncDispose]();
-  expect(isOver).toBe(true);
 });

@@ -22,6 +22,16 @@ export { cannotPause, checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/lis
 export { blockerOf, mayAcquire } from "./store/blocker.ts";
 export type { Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
+// How programs open a store by a URL.
+export {
+  disposable,
+  type OpenedStore,
+  type StoreScheme,
+  type StoreSchemes,
+  type StoreUrl,
+  type StoreUrlContext,
+  type StoreUsage,
+} from "./store/store-url.ts";
 // A store of records: core manages its leases.
 export { membersText, type StoreMember } from "./store/store-members.ts";
 export { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";

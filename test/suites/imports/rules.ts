@@ -33,8 +33,6 @@ const BUILTINS_OF_CORE: Readonly<Record<string, string>> = {
 /** The entry points of core for every package, and those for one package. */
 const ENTRY_POINTS = ["@leasehold/core", "@leasehold/core/diagnostics", "@leasehold/core/provider"];
 const MORE_ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = { conformance: ["@leasehold/core/testing"] };
-/** The command loads a store's package by its name when a URL needs it. Until then it may know only types. */
-const STORE_URLS = "packages/cli/src/store-url/";
 
 const TIME_MODULES = /^(?:node:)?(?:timers(?:\/promises)?|perf_hooks|process|test)$|^crypto$/;
 const RANDOM = /^(?:random(?:Bytes|Fill|FillSync|Int|UUID)|getRandomValues|webcrypto|default|\*)$/;
@@ -55,11 +53,8 @@ export const RULES: readonly Rule[] = [
   {
     title: "a package imports no other package of ours, except entry points of core",
     files: SOURCES,
-    allows: ({ file, module, isType }) =>
-      !isOurs(module) ||
-      ENTRY_POINTS.includes(module) ||
-      MORE_ENTRY_POINTS[file.split("/")[1]!]?.includes(module) === true ||
-      (file.startsWith(STORE_URLS) && isType),
+    allows: ({ file, module }) =>
+      !isOurs(module) || ENTRY_POINTS.includes(module) || MORE_ENTRY_POINTS[file.split("/")[1]!]?.includes(module) === true,
     refused: { file: "packages/sql/src/options.ts", module: "@leasehold/dynamodb" },
   },
   {

@@ -2,39 +2,35 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "@leasehold/core";
+import type { StoreScheme, StoreSchemes, StoreUrl } from "@leasehold/core/provider";
 import manifest from "../../package.json" with { type: "json" };
-import type { StorePlace } from "./store-kind.ts";
-
-/** The loaded package of a store. */
-export interface Provider<Module> {
-  readonly module: Module;
-  /** Loads the SDK that the package itself would load by that name. */
-  readonly sdk: (name: string) => Promise<unknown>;
-}
+import type { StorePackage } from "./stores.ts";
 
 /**
- * Loads the package of a store from the place of the command's own installation, or else from the working directory. `others`
- * are packages that must be installed beside it, because it does not bring them along.
+ * Loads the package of a store, and returns its scheme for a URL. Looks beside the command, and then in the working directory.
+ * The packages that the URL needs must be installed beside it, because it does not bring them along.
  * @throws {ConfigurationError} that says how to install a missing package.
  */
-export async function loadProvider<Module>(
-  name: string,
-  { workingDirectory }: StorePlace,
-  others: readonly string[] = [],
-): Promise<Provider<Module>> {
+export async function loadScheme({ name, beside }: StorePackage, url: StoreUrl, workingDirectory: string): Promise<StoreScheme> {
   const places = [import.meta.filename, join(workingDirectory, "leasehold")];
-  const paths = places.map((place) => resolvedFrom(place, name)).filter((found) => found !== undefined);
-  const lackedBy = (found: string): string | undefined => others.find((other) => resolvedFrom(found, other) === undefined);
-  const path = paths.find((found) => lackedBy(found) === undefined);
-  if (path === undefined) throw missing(paths[0] === undefined ? name : (lackedBy(paths[0]) ?? name), [name, ...others]);
-  return {
-    module: (await load(path)) as Module,
-    sdk: async (sdkName) => {
-      const sdkPath = resolvedFrom(path, sdkName);
-      if (sdkPath === undefined) throw missing(sdkName, [name, sdkName]);
-      return await load(sdkPath);
-    },
-  };
+  const paths = new Set(places.map((place) => resolvedFrom(place, name)).filter((found) => found !== undefined));
+  let firstLack: ConfigurationError | undefined;
+  for (const path of paths) {
+    const scheme = schemeOf(name, url, (await load(path, name)) as { readonly fromUrl?: StoreSchemes });
+    const others = scheme.packages?.(url) ?? [];
+    const lack = others.find((other) => resolvedFrom(path, other) === undefined);
+    if (lack === undefined) return scheme;
+    firstLack ??= missing(lack, [name, ...others]);
+  }
+  throw firstLack ?? missing(name, [name, ...beside]);
+}
+
+function schemeOf(name: string, { scheme }: StoreUrl, { fromUrl }: { readonly fromUrl?: StoreSchemes }): StoreScheme {
+  const found = fromUrl !== undefined && Object.hasOwn(fromUrl, scheme) ? fromUrl[scheme] : undefined;
+  if (found !== undefined) return found;
+  throw new ConfigurationError(
+    `the installed package ${name} opens no URL of ${scheme}:. Install a version of it that fits leasehold ${manifest.version}.`,
+  );
 }
 
 /** Returns the file that a module at `place` would load for a package. Undefined if the package is not installed there. */
@@ -47,8 +43,16 @@ function resolvedFrom(place: string, name: string): string | undefined {
   }
 }
 
-async function load(path: string): Promise<unknown> {
-  return (await import(pathToFileURL(path).href)) as unknown;
+/** Loads the file of a store's package. @throws {ConfigurationError} if the SDK that it imports is not installed. */
+async function load(path: string, name: string): Promise<unknown> {
+  try {
+    return (await import(pathToFileURL(path).href)) as unknown;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const lack = code === "ERR_MODULE_NOT_FOUND" ? /^Cannot find package '([^']+)'/.exec(message)?.[1] : undefined;
+    if (lack === undefined) throw error;
+    throw missing(lack, [name, lack]);
+  }
 }
 
 /** Returns the error for a missing package. Its `npx` line leaves out the packages that come with the command. */

@@ -1,19 +1,8 @@
 import { ConfigurationError } from "@leasehold/core";
+import type { StoreUrl } from "@leasehold/core/provider";
 import { keepSecret, printable } from "../text.ts";
 
-/** A parsed store URL. The platform's own parser cannot serve: it refuses several hosts, and lower-cases names. */
-export interface StoreUrl {
-  /** The URL as it was given, with its password, if it has one. */
-  readonly text: string;
-  readonly scheme: string;
-  readonly user: string | undefined;
-  readonly password: string | undefined;
-  /** The part between `//` and the path, without user and password: an account, a table, a project, one host or several. */
-  readonly authority: string;
-  /** The decoded path, without the slash before it. Empty if there is no path. */
-  readonly path: string;
-  readonly parameters: ReadonlyMap<string, string>;
-}
+// The parser of store URLs. The platform's own cannot serve: it refuses several hosts, and lower-cases names.
 
 const SHAPE = /^(?<scheme>[a-z][a-z0-9+.-]*):\/\/(?<authority>[^/?#]*)(?:\/(?<path>[^?#]*))?(?:\?(?<query>[^#]*))?$/;
 
@@ -41,6 +30,7 @@ export function parseStoreUrl(text: string): StoreUrl {
     password: password === undefined ? undefined : decoded(password),
     authority: decoded(authority.slice(at + 1)),
     path: decoded(path),
+    file: process.platform === "win32" ? decoded(path) : `/${decoded(path)}`,
     parameters: parametersOf(scheme, query),
   };
   // Keep both forms secret: the password as the URL has it, and decoded, as a driver may print it.
@@ -64,9 +54,10 @@ export function shownStoreUrl(text: string): string {
 function parametersOf(scheme: string, query: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   for (const part of query.split("&").filter((text) => text !== "")) {
-    const [name = "", ...value] = part.split("=");
+    const [rawName = "", ...value] = part.split("=");
+    const name = decoded(rawName);
     if (parameters.has(name)) throw new ConfigurationError(`the store's URL (${scheme}) has the parameter '${name}' twice.`);
-    parameters.set(decoded(name), decoded(value.join("=")));
+    parameters.set(name, decoded(value.join("=")));
   }
   return parameters;
 }

@@ -14,7 +14,7 @@ export const verb: Verb = {
   async act(command, environment) {
     await using store = await openStore(command, environment);
     if (!canMigrate(store)) {
-      const creation = creationOf(await storeUrl(command, environment), store) ?? [];
+      const creation = await creationOf(await storeUrl(command, environment), store);
       const advice = creation.length > 0 ? `; run: ${creation.join(" ")}` : "; there is nothing to migrate";
       throw new CommandError(EXIT.usage, `the store ${store.name} has no tables that this command creates${advice}.`);
     }

@@ -1,25 +1,20 @@
 import { readFile } from "node:fs/promises";
-import { ConfigurationError, isLeaseholdError, type LeaseStore } from "@leasehold/core";
-import type { QuorumMember } from "@leasehold/quorum";
-import { loadProvider } from "./provider.ts";
-import { disposable, type StoreKind, type StorePlace } from "./store-kind.ts";
-import type { StoreUrl } from "./store-url.ts";
+import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
+import { disposable, type OpenedStore, type StoreSchemes } from "@leasehold/core/provider";
+import type { QuorumMember } from "./options.ts";
+import { QuorumLeaseStore } from "./quorum-lease-store.ts";
 
-type QuorumModule = typeof import("@leasehold/quorum");
-type Opened = LeaseStore & AsyncDisposable;
 /** A store that is to be a member. The quorum itself checks that the store can keep records for it. */
-type OpenedMember = QuorumMember & Opened;
+type OpenedMember = QuorumMember & OpenedStore;
 
 const LOOKS = 'it is an object of JSON, {"aws": "dynamodb://leases?region=eu-west-1", "gcp": "firestore://PROJECT/leases", …}';
 
 /**
- * A quorum of stores. A file lists the stores' URLs by the members' names. As parameters of one URL, they would need to be
- * encoded twice, and could have no passwords in an argument.
- * @param open opens a member's URL.
+ * Opens a {@link QuorumLeaseStore} by a URL such as `quorum:///etc/leasehold/members.json`. The file lists the stores' URLs by
+ * the members' names. As parameters of one URL, they would need to be encoded twice, and could have no passwords in an argument.
  */
-export function quorumOf(open: (url: string, place: StorePlace) => Promise<Opened>): StoreKind {
-  return {
-    example: "quorum:///etc/leasehold/members.json",
+export const fromUrl: StoreSchemes = {
+  quorum: {
     parameters: [],
     check({ authority, path }) {
       if (authority === "" && path !== "") return;
@@ -27,28 +22,22 @@ export function quorumOf(open: (url: string, place: StorePlace) => Promise<Opene
         "a URL of quorum: has three slashes and the absolute path of a file: quorum:///etc/leasehold/members.json.",
       );
     },
-    async open(url, place) {
-      const file = fileOf(url);
+    async open({ file }, context) {
       const urls = await membersIn(file);
-      const { module } = await loadProvider<QuorumModule>("@leasehold/quorum", place);
       const opened: Array<readonly [name: string, store: OpenedMember]> = [];
       const close = async (): Promise<void> => void (await Promise.all(opened.map(([, store]) => store[Symbol.asyncDispose]())));
       try {
         for (const [name, text] of Object.entries(urls)) {
-          opened.push([name, (await ofMember(file, name, () => open(text, place))) as OpenedMember]);
+          opened.push([name, (await ofMember(file, name, () => context.openStore(text))) as OpenedMember]);
         }
-        return disposable(new module.QuorumLeaseStore({ members: Object.fromEntries(opened) }), close);
+        return disposable(new QuorumLeaseStore({ members: Object.fromEntries(opened) }), close);
       } catch (error) {
         await close();
         throw error;
       }
     },
-  };
-}
-
-function fileOf({ path }: StoreUrl): string {
-  return process.platform === "win32" ? path : `/${path}`;
-}
+  },
+};
 
 /** @throws {ConfigurationError} if the file cannot be read or has other content. No message repeats the content: see `parsed`. */
 async function membersIn(file: string): Promise<Readonly<Record<string, string>>> {

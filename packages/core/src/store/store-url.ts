@@ -1,0 +1,76 @@
+import type { LeaseStore } from "./lease-store.ts";
+
+/** A parsed store URL, such as `etcd://me:secret@one:2379,two:2379?prefix=/services/`. */
+export interface StoreUrl {
+  /** The URL as it was given, with its password, if it has one. */
+  readonly text: string;
+  readonly scheme: string;
+  /** Decoded. */
+  readonly user: string | undefined;
+  /** Decoded. */
+  readonly password: string | undefined;
+  /** The part between `//` and the path, without user and password: an account, a table, a project, one host or several. */
+  readonly authority: string;
+  /** The decoded path, without the slash before it. Empty if there is no path. */
+  readonly path: string;
+  /** The decoded path as the absolute path of a file. */
+  readonly file: string;
+  /** The decoded parameters, each name once. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** A store that closes its connections when it is disposed of. */
+export type OpenedStore = LeaseStore & AsyncDisposable;
+
+/** The parts of a process that a store needs to open itself by a URL. */
+export interface StoreUrlContext {
+  /** The variables of the environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /**
+   * Returns the text of the file that a parameter names, or undefined without that parameter.
+   * @throws {ConfigurationError} if the file cannot be read.
+   */
+  readFile(url: StoreUrl, parameter: string): Promise<string | undefined>;
+  /** Opens another store by its URL: a member of this store. */
+  openStore(url: string): Promise<OpenedStore>;
+}
+
+/** How a store is opened by URLs of one scheme. */
+export interface StoreScheme {
+  /** The parameters of the URLs. Undefined if a driver defines them. */
+  readonly parameters: readonly string[] | undefined;
+  /** Returns the optional packages that a URL needs, such as a driver. They must be installed beside the store's package. */
+  packages?(url: StoreUrl): readonly string[];
+  /** Checks a URL without any request. @throws {ConfigurationError} for an invalid one. The message shows no password. */
+  check(url: StoreUrl): void;
+  /**
+   * Opens the store. Sends no request to it yet.
+   * @throws {ConfigurationError} if a file or a variable is missing, or if the store refuses an option.
+   */
+  open(url: StoreUrl, context: StoreUrlContext): Promise<OpenedStore>;
+  /** Returns the commands or statements that create a missing store, for people. */
+  creation?(url: StoreUrl, store: LeaseStore): readonly string[];
+  /** Tells whether candidates have used the store, if opening it would create it. Creates nothing. */
+  usage?(url: StoreUrl): StoreUsage;
+  /** Returns warnings about the store that need no request. */
+  localWarnings?(url: StoreUrl): readonly string[];
+}
+
+/** The answer to the question whether candidates have used a store in files. */
+export interface StoreUsage {
+  /** The store as a noun, such as `SQLite file /var/lib/app/app.db`. */
+  readonly subject: string;
+  /** `missing`: there are no files. `unused`: no candidate has ever led with them. */
+  readonly state: "missing" | "unused" | "used";
+}
+
+/** The export `fromUrl` of a store's package: its schemes by their names. */
+export type StoreSchemes = Readonly<Record<string, StoreScheme>>;
+
+/** Makes a store disposable: its disposal calls `end`, and waits for it. */
+export function disposable<Store extends LeaseStore>(store: Store, end: () => unknown): Store & AsyncDisposable {
+  const dispose = async (): Promise<void> => {
+    await end();
+  };
+  return Object.assign(store, { [Symbol.asyncDispose]: dispose });
+}

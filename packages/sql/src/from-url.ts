@@ -1,0 +1,63 @@
+import { existsSync, realpathSync } from "node:fs";
+import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import type { StoreScheme, StoreSchemes, StoreUrl } from "@leasehold/core/provider";
+import { SqlLeaseStore } from "./sql-lease-store.ts";
+import { networkFileWarning } from "./sqlite/network-file-system.ts";
+import { LEASE_FILE_SUFFIX } from "./sqlite/sqlite-files.ts";
+
+/** A PostgreSQL server, by a URL as `pg` takes it. */
+const postgres: StoreScheme = {
+  parameters: undefined,
+  packages: () => ["pg"],
+  check: checkHost,
+  open: async ({ text }) => await Promise.resolve(new SqlLeaseStore({ postgres: text })),
+  creation,
+};
+
+/**
+ * Opens a {@link SqlLeaseStore} by a URL such as `sqlite:///var/lib/app/app.db`, `postgres://host/db` or `mysql://host/db`. The
+ * folder of a SQLite file must exist; the file is created.
+ */
+export const fromUrl: StoreSchemes = {
+  sqlite: {
+    parameters: [],
+    check({ authority, path }) {
+      if (authority === "" && path !== "") return;
+      throw new ConfigurationError("a URL of sqlite: has three slashes and an absolute path: sqlite:///var/lib/app/app.db.");
+    },
+    open: async ({ file }) => await Promise.resolve(new SqlLeaseStore({ sqlite: file })),
+    usage({ file }) {
+      const subject = `SQLite file ${file}`;
+      if (!existsSync(file)) return { subject, state: "missing" };
+      return { subject, state: existsSync(`${realpathSync(file)}${LEASE_FILE_SUFFIX}`) ? "used" : "unused" };
+    },
+    localWarnings({ file }) {
+      const warning = networkFileWarning(file);
+      return warning === undefined ? [] : [warning];
+    },
+  },
+  postgres,
+  postgresql: postgres,
+  // A MySQL or MariaDB server, by a URL as `mysql2` takes it.
+  mysql: {
+    parameters: undefined,
+    packages: () => ["mysql2"],
+    check: checkHost,
+    open: async ({ text }) => await Promise.resolve(new SqlLeaseStore({ mysql: text })),
+    creation,
+  },
+};
+
+function creation(_: StoreUrl, store: LeaseStore): readonly string[] {
+  const { migration = [] } = store as Partial<Pick<SqlLeaseStore, "migration">>;
+  return migration.map((statement) => statement.replace(/;?\s*$/, ";"));
+}
+
+/** Refuses a URL without a host or with several hosts, because leases assume one primary. */
+function checkHost({ scheme, authority }: StoreUrl): void {
+  if (authority.includes(",")) {
+    throw new ConfigurationError(`a URL of ${scheme}: names one host, the primary; this one names several.`);
+  }
+  if (authority !== "") return;
+  throw new ConfigurationError(`a URL of ${scheme}: names a host and a database: ${scheme}://host/db.`);
+}
