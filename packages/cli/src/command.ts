@@ -3,7 +3,7 @@ import manifest from "../package.json" with { type: "json" };
 import { isCollected } from "./collected-option.ts";
 import { errorReport } from "./error-report.ts";
 import { EXIT } from "./exit-codes.ts";
-import { jsonLine } from "./log-options.ts";
+import { isJsonLog, jsonLine } from "./log-options.ts";
 import { STORE_EXAMPLES } from "./store-url/store-from-url.ts";
 import type { ProcessEnvironment } from "./process-environment.ts";
 import { teller } from "./tell.ts";
@@ -17,8 +17,9 @@ ${manifest.homepage}`;
 /** Runs the command with the arguments after its name, and returns the exit code. A verb's error becomes a line on stderr. */
 export async function runCommand(args: readonly string[], environment: ProcessEnvironment): Promise<number> {
   let exitCode: number = EXIT.done;
-  const program = await programFor(args, environment, (code) => (exitCode = code));
+  let program: Command | undefined;
   try {
+    program = await programFor(args, environment, (code) => (exitCode = code));
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
@@ -26,17 +27,17 @@ export async function runCommand(args: readonly string[], environment: ProcessEn
     if (error instanceof CommanderError && (error.exitCode === 0 || error.code === "commander.help")) {
       return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     }
-    return printError(error, program, environment);
+    return printError(error, program?.commands ?? [], isJsonLog(args), environment);
   }
 }
 
-/** Prints an error in the formats that the verb's options ask for, and returns the exit code. */
-function printError(error: unknown, program: Command, environment: ProcessEnvironment): number {
+/** Prints an error in the formats that the command line asks for, and returns the exit code. */
+function printError(error: unknown, commands: readonly Command[], isJson: boolean, environment: ProcessEnvironment): number {
   const report = errorReport(error);
   const { exitCode, message, ...rest } = report;
-  const { json, log } = Object.assign({}, ...program.commands.map((command) => command.opts())) as Record<string, unknown>;
-  if (json === true) environment.stdout.write(`${JSON.stringify({ error: report })}\n`);
-  if (log === "json") environment.stderr.write(jsonLine(environment.clock.wallMs(), "error", message, { ...rest, exitCode }));
+  if (commands.some((command) => command.opts<{ readonly json?: true }>().json))
+    environment.stdout.write(`${JSON.stringify({ error: report })}\n`);
+  if (isJson) environment.stderr.write(jsonLine(environment.clock.wallMs(), "error", message, { ...rest, exitCode }));
   else teller(environment)(message);
   return exitCode;
 }

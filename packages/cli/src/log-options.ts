@@ -54,6 +54,18 @@ export function logOf(command: Command, environment: ProcessEnvironment): Log {
   };
 }
 
+/** Reports whether a command line asks for `--log json`. Its own verb may not have parsed it yet, or not at all. */
+export function isJsonLog(args: readonly string[]): boolean {
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  return own.includes("--log=json") || own.some((argument, at) => argument === "--log" && own[at + 1] === "json");
+}
+
+/** Returns a function that makes a line of a message of this command, in the format that a command line asks for. */
+export function lineMaker(args: readonly string[], wallMs: () => number): (message: string) => string {
+  if (!isJsonLog(args)) return (message) => `leasehold: ${message}\n`;
+  return (message) => jsonLine(wallMs(), "warn", message, {});
+}
+
 /** Returns a line of `--log json`, without passwords. An attribute cannot replace the time, the level or the message. */
 export function jsonLine(wallMs: number, level: keyof Logger, message: string, attributes: object): string {
   const redacted = Object.entries(attributes).map(([name, value]): [string, unknown] => [

@@ -2,6 +2,7 @@
 import { systemClock } from "@leasehold/core/provider";
 import { runCommand } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
+import { lineMaker } from "./log-options.ts";
 import { takeOverConsole } from "./output/console.ts";
 import { stderrSink } from "./output/output-sinks.ts";
 import { UnblockedOutput } from "./output/unblocked-output.ts";
@@ -15,12 +16,13 @@ const LAST_WORDS_MS = 1_000;
 const { pid, execPath, execArgv, argv, env } = process;
 giveInitAway({ pid, execPath, execArgv, argv, env, execve: process.execve?.bind(process) });
 
-const stderr = new UnblockedOutput(stderrSink(), systemClock);
-takeOverConsole(stderr);
+const lineOf = lineMaker(argv.slice(2), () => systemClock.wallMs());
+const stderr = new UnblockedOutput(stderrSink(), systemClock, lineOf);
+takeOverConsole(stderr, lineOf);
 // A process that writes results to stdout does not lead, so it may end at once.
 process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
   if (code === "EPIPE") process.exit(EXIT.done);
-  stderr.write(`leasehold: the output cannot be written (${code}).\n`);
+  stderr.write(lineOf(`the output cannot be written (${code}).`));
   void stderr.end(LAST_WORDS_MS).then(() => process.exit(EXIT.output));
 });
 const exitCode = await runCommand(argv.slice(2), ownSurroundings(stderr));

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { VERBS } from "../src/verbs.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
 test.for([
@@ -31,4 +32,16 @@ test("a control character of a stranger's text does not reach the terminal", asy
   command.refusal = new Error("the file has \u001b[2J in it");
   const { stderr } = await command.run("status", "billing");
   expect(stderr).toBe("leasehold: the file has \\u{1b}[2J in it\n");
+});
+
+test("a verb that cannot be loaded is an error of one line, in the format of --log json if that is asked for", async () => {
+  vi.spyOn(VERBS["timing"]!, "load").mockRejectedValueOnce(new Error("a file is missing"));
+  expect(await new CapturedCommand().run("timing")).toEqual({
+    exitCode: 70,
+    stdout: "",
+    stderr: "leasehold: a file is missing\n",
+  });
+  vi.spyOn(VERBS["serve"]!, "load").mockRejectedValueOnce(new Error("a file is missing"));
+  const { stderr } = await new CapturedCommand().run("serve", "--log=json");
+  expect(JSON.parse(stderr)).toMatchObject({ level: "error", message: "a file is missing", code: "UNEXPECTED" });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jsonLine } from "../src/log-options.ts";
+import { jsonLine, lineMaker } from "../src/log-options.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
 /** Runs `watch` through an outage and one term, and returns what it printed to stderr. */
@@ -50,4 +50,17 @@ test("an attribute of --log json shows no password, and replaces no field of the
     level: "warn",
     message: "it fails",
   });
+});
+
+test("a message about the output itself is in the format that the command line asks for", () => {
+  const made = (...args: readonly string[]): string => lineMaker(args, () => 0)("lines were dropped.");
+  expect(made("run", "--", "cmd", "--log", "json")).toBe("leasehold: lines were dropped.\n");
+  expect(made("run", "--log", "text")).toBe("leasehold: lines were dropped.\n");
+  for (const args of [["--log", "json"], ["--log=json"]]) {
+    expect(JSON.parse(made("serve", ...args))).toEqual({
+      time: "1970-01-01T00:00:00.000Z",
+      level: "warn",
+      message: "lines were dropped.",
+    });
+  }
 });

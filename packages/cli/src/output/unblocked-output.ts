@@ -24,6 +24,7 @@ export interface OutputSink {
 export class UnblockedOutput implements Output {
   readonly #sink: OutputSink;
   readonly #clock: Clock;
+  readonly #lineOf: (message: string) => string;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #dropped = 0;
@@ -31,9 +32,11 @@ export class UnblockedOutput implements Output {
   #retry: Timer | undefined;
   #drained: (() => void) | undefined;
 
-  constructor(sink: OutputSink, clock: Clock) {
+  /** @param lineOf makes a line of a message of the command. */
+  constructor(sink: OutputSink, clock: Clock, lineOf: (message: string) => string) {
     this.#sink = sink;
     this.#clock = clock;
+    this.#lineOf = lineOf;
   }
 
   get isTerminal(): boolean {
@@ -79,7 +82,7 @@ export class UnblockedOutput implements Output {
       }
       this.#waiting.shift();
       if (this.#waiting.length === 0 && this.#dropped > 0) {
-        this.#add(Buffer.from(`leasehold: ${this.#dropped} messages were dropped, because nobody read them.\n`));
+        this.#add(Buffer.from(this.#lineOf(`${this.#dropped} messages were dropped, because nobody read them.`)));
         this.#dropped = 0;
       }
     }

@@ -13,8 +13,10 @@ export function commandPath(name: string, searched: string | undefined = process
   let found: string | undefined;
   for (const path of name === "" ? [] : paths) {
     const kind = kindOf(path);
+    // A folder of the search that this process may not enter says nothing about the program. A shell skips it.
+    if (kind === "hidden" && !name.includes("/")) continue;
     if (kind === "program") return path.includes("/") ? path : `./${path}`;
-    if (kind === "other") found ??= path;
+    if (kind !== "none") found ??= path;
   }
   if (found !== undefined) throw new CommandError(EXIT.notExecutable, `${found} cannot be executed.`);
   throw new CommandError(EXIT.notFound, `${name === "" ? "the command is empty" : `${name} was not found`}.`);
@@ -25,12 +27,16 @@ export function isProgram(path: string): boolean {
   return kindOf(path) === "program";
 }
 
-function kindOf(path: string): "program" | "other" | "none" {
+/** Returns what is at a path: `hidden` if this process may not enter a folder on the way. */
+function kindOf(path: string): "program" | "other" | "hidden" | "none" {
+  let isThere = false;
   try {
     if (statSync(path).isDirectory()) return "other";
+    isThere = true;
     accessSync(path, constants.X_OK);
     return "program";
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EACCES" ? "other" : "none";
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") return "none";
+    return isThere ? "other" : "hidden";
   }
 }

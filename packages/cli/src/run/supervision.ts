@@ -14,6 +14,8 @@ import type { TermOutcome } from "./term-outcome.ts";
 /** The time between two checks whether a process of CMD is left. */
 const POLL_MS = 50;
 
+/** The time that the guard has for its first answer, in which Node starts. Until then the candidate leads, and nothing runs. */
+const FIRST_ANSWER_MS = 60_000;
 /** The least time that the guard has to answer the order to end CMD, even if the grace is shorter. */
 const LEAST_ANSWER_MS = 1_000;
 
@@ -87,7 +89,7 @@ class Supervision {
 
   /** Starts the guard, before CMD. Returns an error if there is no guard. */
   async #startGuard(): Promise<Error | undefined> {
-    const { leadership, resign, tell, timing } = this.#options;
+    const { clock, leadership, resign, tell, timing } = this.#options;
     const { election, term } = leadership;
     const failed = (why: string): Error =>
       new LeadershipEndedError(election, term, "resigned", `the guard ${why}, without which nothing is run.`);
@@ -97,7 +99,13 @@ class Supervision {
       return failed((error as Error).message);
     }
     const guard = this.#guard;
-    const lost = await Promise.race([this.#order(), leadership.ended, guard.lost]);
+    const up = new AbortController();
+    const silent = sleep(clock, FIRST_ANSWER_MS, up.signal).then(
+      () => "does not answer",
+      () => undefined,
+    );
+    const lost = await Promise.race([this.#order(), leadership.ended, guard.lost, silent]);
+    up.abort();
     if (typeof lost === "string") return failed(lost);
     void guard.lost.then((why) => {
       if (this.#guard !== guard) return;

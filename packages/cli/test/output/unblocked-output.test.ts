@@ -2,6 +2,8 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { UnblockedOutput, type OutputSink } from "../../src/output/unblocked-output.ts";
 
+const lineOf = (message: string): string => `leasehold: ${message}\n`;
+
 /** A reader that takes a number of bytes, and no more until the test allows it. */
 class Reader implements OutputSink {
   readonly isTerminal = false;
@@ -27,7 +29,7 @@ class Reader implements OutputSink {
 test("writes at once as much as its reader takes, and the rest once there is room", async () => {
   const clock = new VirtualClock();
   const reader = new Reader();
-  const output = new UnblockedOutput(reader, clock);
+  const output = new UnblockedOutput(reader, clock, lineOf);
   reader.room = 4;
   output.write("one\ntwo\n");
   output.write("three\n");
@@ -40,7 +42,7 @@ test("writes at once as much as its reader takes, and the rest once there is roo
 test("writes once a full disk has room again", async () => {
   const clock = new VirtualClock();
   const reader = new Reader();
-  const output = new UnblockedOutput(reader, clock);
+  const output = new UnblockedOutput(reader, clock, lineOf);
   reader.room = 100;
   reader.failure = Object.assign(new Error("full"), { code: "ENOSPC" });
   output.write("one\n");
@@ -54,7 +56,7 @@ test("writes once a full disk has room again", async () => {
 test("drops messages when the queue of a stuck reader is full, and says later how many", async () => {
   const clock = new VirtualClock();
   const reader = new Reader();
-  const output = new UnblockedOutput(reader, clock);
+  const output = new UnblockedOutput(reader, clock, lineOf);
   const line = `${"x".repeat(9_999)}\n`;
   for (let count = 0; count < 10; count += 1) output.write(line);
   output.write("short\n");
@@ -68,7 +70,7 @@ test("drops messages when the queue of a stuck reader is full, and says later ho
 test("writes one text that is longer than the queue", () => {
   const reader = new Reader();
   reader.room = 1_000_000;
-  const output = new UnblockedOutput(reader, new VirtualClock());
+  const output = new UnblockedOutput(reader, new VirtualClock(), lineOf);
   output.write("x".repeat(100_000));
   expect(reader.text.length).toBe(100_000);
 });
@@ -76,7 +78,7 @@ test("writes one text that is longer than the queue", () => {
 test("the end waits for the reader, but no longer than its limit", async () => {
   const clock = new VirtualClock();
   const [reader, still] = [new Reader(), new Reader()];
-  const output = new UnblockedOutput(reader, clock);
+  const output = new UnblockedOutput(reader, clock, lineOf);
   output.write("last words\n");
   const ended = output.end(2_000);
   await clock.advance(1_000);
@@ -85,7 +87,7 @@ test("the end waits for the reader, but no longer than its limit", async () => {
   await clock.advance(100);
   await ended;
   expect([reader.text, reader.ended]).toEqual(["last words\n", true]);
-  const other = new UnblockedOutput(still, clock);
+  const other = new UnblockedOutput(still, clock, lineOf);
   other.write("nobody reads\n");
   const given = other.end(2_000);
   await clock.advance(2_000);
@@ -95,7 +97,7 @@ test("the end waits for the reader, but no longer than its limit", async () => {
 
 test("a reader that has left is no error", async () => {
   const reader = new Reader();
-  const output = new UnblockedOutput(reader, new VirtualClock());
+  const output = new UnblockedOutput(reader, new VirtualClock(), lineOf);
   reader.failure = new Error("write EPIPE");
   output.write("one\n");
   output.write("two\n");

@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import fs, { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { CommandError } from "../../src/command-error.ts";
 import { commandPath } from "../../src/run/command-path.ts";
 
@@ -36,6 +37,19 @@ test("finds the first executable file on the path, and skips a folder or a plain
 test("takes a name with a slash as a path, without a search", () => {
   expect(commandPath(`${folder}/second/tool`, "")).toBe(`${folder}/second/tool`);
   expect(exitCodeFor("./tool")).toBe(127);
+});
+
+test("skips a folder that it may not enter, as a shell does, and ends with 126 for a path into one", () => {
+  const refused = vi.spyOn(fs, "statSync").mockImplementation(() => {
+    throw Object.assign(new Error("no"), { code: "EACCES" });
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    refused.mockRestore();
+    syncBuiltinESMExports();
+  });
+  expect(exitCodeFor("missing")).toBe(127);
+  expect(exitCodeFor("/hidden/tool")).toBe(126);
 });
 
 test("ends with 127 for a missing file, and with 126 for one that cannot be executed", () => {

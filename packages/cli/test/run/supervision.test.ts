@@ -13,6 +13,8 @@ import { StopSignals } from "../../src/run/stop-signals.ts";
 import type { TermOutcome } from "../../src/run/term-outcome.ts";
 
 const TIMING = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, validForMs: 13_500, graceMs: 8_000 };
+/** The time that the guard has for its first answer. */
+const FIRST_ANSWER_MS = 60_000;
 const LOST = new LeadershipEndedError("e", 1, "resigned", "a test.");
 
 let folder: string;
@@ -117,6 +119,22 @@ test("ends the backup guard if the guard cannot be started", async () => {
   expect(dismiss).toHaveBeenCalledOnce();
 });
 
+test("gives up a guard that never answers, and starts no command", async () => {
+  const { execPath } = process;
+  onTestFinished(() => void (process.execPath = execPath));
+  process.execPath = join(folder, "mute-node");
+  // It ends with its input, as a guard does.
+  writeFileSync(process.execPath, "#!/bin/sh\nexec cat > /dev/null\n", { mode: 0o755 });
+  const clock: Clock = {
+    ...systemClock,
+    setTimer: (callback, ms) => systemClock.setTimer(callback, ms === FIRST_ANSWER_MS ? 0 : ms),
+  };
+  const outcome = await termOf({}, { clock });
+  expect(outcome.ended?.message).toContain("the guard does not answer, without which nothing is run.");
+  expect(started()).toBe("");
+  expect(dismiss).toHaveBeenCalledOnce();
+});
+
 test("a guard that starts in more than a lease follows the renewals until then", async () => {
   const { execPath } = process;
   onTestFinished(() => void (process.execPath = execPath));
@@ -213,6 +231,7 @@ test("gives up processes one lease after the first SIGKILL, and leaves them to t
   const clock: Clock = {
     ...systemClock,
     setTimer: (callback, ms) => {
+      if (ms === FIRST_ANSWER_MS) return systemClock.setTimer(callback, ms);
       waits.push(ms);
       passedMs += stepMs;
       if (passedMs > 10 * TIMING.leaseDurationMs) throw new Error("It waits for ever.");
