@@ -12,7 +12,11 @@ async function led(): Promise<CapturedCommand> {
 
 const ORDERS = [
   { verb: "break", args: ["--reason", "it hangs"], question: "Break it? [yes/no] " },
-  { verb: "transfer", args: ["--to", "two"], question: "Transfer it to two? [yes/no] " },
+  {
+    verb: "transfer",
+    args: ["--to", "two"],
+    question: "Transfer it to two? If no candidate has that name, nobody leads for half a minute. [yes/no] ",
+  },
 ] as const;
 
 describe.for(ORDERS)("$verb", ({ verb, args, question }) => {

@@ -78,7 +78,7 @@ async function elected(
 function tellWhoLeads(elector: Elector, tell: (line: string) => void): () => void {
   const forget = elector.on("newLeader", ({ leader }) => {
     if (!leader || leader.candidateId === elector.candidateId) return;
-    tell(`waiting to lead '${elector.election}'; ${leads(leader)}.`);
+    tell(`waiting to lead '${elector.election}' as '${printable(elector.candidateId)}'; ${leads(leader)}.`);
     forget();
   });
   return forget;

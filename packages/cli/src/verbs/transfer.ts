@@ -20,7 +20,7 @@ export const verb: Verb = {
       command,
       environment,
       {
-        question: `Transfer it to ${printable(to)}?`,
+        question: `Transfer it to ${printable(to)}? If no candidate has that name, nobody leads for half a minute.`,
         check({ election, state, holder }) {
           if (state === "vacant" || state === "expired") {
             throw new CommandError(EXIT.nobodyLeads, `nobody leads '${election}': there is nothing to transfer.`);

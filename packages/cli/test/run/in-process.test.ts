@@ -93,7 +93,7 @@ describe("the exit code", () => {
   test.each(["SIGTERM", "SIGHUP"] as const)("is 128 plus %s for a waiting wrapper, which starts no command", async (signal) => {
     await using _leader = await another();
     const ended = here.run("echo started > $0/started");
-    await here.told(/^waiting to lead 'e'; 'another' leads it in term 1\.$/);
+    await here.told(/^waiting to lead 'e' as '\S+-\d+-\w+'; 'another' leads it in term 1\.$/);
     here.signal("SIGUSR1");
     here.signal(signal);
     expect(await ended).toBe(128 + constants.signals[signal]);
@@ -256,7 +256,7 @@ describe("the command", () => {
     expect(here.read("terms")).toMatch(/^1\n(\d+\n)+$/);
     // The wrapper prints once which leader it waits for.
     expect(here.said.filter((line) => line.startsWith("waiting"))).toEqual([
-      `waiting to lead 'e'; 'another' leads it in term ${successor.term}.`,
+      expect.stringMatching(new RegExp(`^waiting to lead 'e' as '.+'; 'another' leads it in term ${successor.term}\\.$`)),
     ]);
     // The guard of the first term has ended by now.
     expect(here.said.join("\n")).not.toContain("the guard");
