@@ -5,13 +5,23 @@ const AGAIN_MS = 2_000;
 /** At this share of the lease a renewal counts as late. Leaders renew at a third of the lease. */
 const LATE_SHARE = 0.45;
 const COLOURS = 6;
+/** With more elections than this on the page, those without trouble show only their leader, lease and terms. */
+const MANY = 12;
+/** The kinds of trouble, the worst first. Elections with worse trouble come first on the page. */
+const [FAILS, UNLED, UNKNOWN, FINE] = [0, 1, 2, 3];
 
 const elections = document.querySelector("#elections");
 const connection = document.querySelector("#connection");
 const news = document.querySelector("#news");
+const summary = document.querySelector("#summary");
+const outage = document.querySelector("#outage");
+const search = document.querySelector("#search");
+const filter = document.querySelector("#filter");
 
 /** The cards by election: the last view, its time, and the elements that show it. */
 const cards = new Map();
+/** The elections on the page, in their order, as one text. */
+let order = "";
 
 function follow() {
   const source = new EventSource("/events");
@@ -39,6 +49,7 @@ function take(view) {
   card.atMs = performance.now();
   drawTerms(card);
   draw(card);
+  arrange();
   const leader = leaderText(view);
   if (before !== undefined && leader !== leaderText(before)) news.textContent = `${view.election}: ${leader}`;
 }
@@ -69,7 +80,7 @@ function makeCard(election) {
   const strip = make("ol", { parent: article, className: "strip" });
   const told = make("p", { parent: article, className: "told" });
   elections.append(article);
-  return { leader, meter, fill, rows, strip, toldElement: told, colours: new Map() };
+  return { article, leader, meter, fill, rows, strip, toldElement: told, colours: new Map() };
 }
 
 function make(tag, { parent, text, className } = {}) {
@@ -78,6 +89,59 @@ function make(tag, { parent, text, className } = {}) {
   if (className !== undefined) element.className = className;
   parent?.append(element);
   return element;
+}
+
+/** Puts the elections with trouble first, hides those that the filter leaves out, and says how all of them are. */
+function arrange() {
+  const wanted = filter.value.trim().toLowerCase();
+  const all = [...cards].map(([election, card]) => ({ election, card, trouble: troubleOf(card) }));
+  const shown = all
+    .filter(({ election, card }) => `${election}\n${leaderText(card.view)}`.toLowerCase().includes(wanted))
+    .toSorted((one, other) => one.trouble - other.trouble || (one.election < other.election ? -1 : 1));
+  for (const { card, trouble } of all) {
+    card.article.hidden = !shown.some((each) => each.card === card);
+    card.article.classList.toggle("troubled", trouble !== FINE);
+  }
+  elections.classList.toggle("many", shown.length > MANY);
+  const newOrder = JSON.stringify(shown.map(({ election }) => election));
+  if (newOrder !== order) {
+    order = newOrder;
+    // An element that is moved loses the focus.
+    const focused = document.activeElement;
+    elections.append(...shown.map(({ card }) => card.article));
+    if (elections.contains(focused)) focused.focus({ preventScroll: true });
+  }
+  search.hidden = all.length < 2;
+  setText(summary, all.length < 2 ? "" : summaryText(all, shown.length));
+  setText(outage, outageText(all));
+}
+
+/** Returns the worst trouble of an election. */
+function troubleOf({ view, atMs }) {
+  if (view.store.lastError !== undefined || !view.alive) return FAILS;
+  if (!view.known) return UNKNOWN;
+  const isOver = view.leaseAgeMs + performance.now() - atMs > view.leaseDurationMs;
+  return view.leader === null || isOver ? UNLED : FINE;
+}
+
+function summaryText(all, shownCount) {
+  const count = (matches) => all.filter(({ card }) => matches(card.view)).length;
+  const parts = [
+    [count(({ known, leader }) => known && leader !== null), "led"],
+    [count(({ known, leader }) => known && leader === null), "without a leader"],
+    [count(({ known }) => !known), "not known here"],
+  ];
+  const states = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
+  const rest = shownCount < all.length ? `; ${shownCount} shown` : "";
+  return `${all.length} elections: ${states.join(", ")}${rest}`;
+}
+
+/** Says for how many elections the store fails, and by which error. Empty while it answers for all. */
+function outageText(all) {
+  const failing = all.filter(({ card }) => card.view.store.lastError !== undefined);
+  if (failing.length === 0) return "";
+  const codes = [...new Set(failing.map(({ card }) => card.view.store.lastError.code))].join(", ");
+  return failing.length === all.length ? `The store fails: ${codes}` : `The store fails for ${failing.length} of them: ${codes}`;
 }
 
 /** Draws the parts of a card that change with time. */
@@ -112,23 +176,41 @@ function stateText({ state, alive }) {
 
 function drawTerms(card) {
   const { view, strip } = card;
-  const key = view.terms.map(({ term, endedMs }) => `${term}${endedMs === undefined ? "" : "."}`).join(" ");
+  const parts = partsOf(view.terms);
+  const key = parts.map(({ seen }) => (seen === undefined ? "-" : seen.term)).join(" ");
   card.terms = view.terms;
-  if (key === card.termsKey) {
-    for (const [at, { sinceMs, endedMs }] of view.terms.entries()) {
-      strip.children[at].style.setProperty("--grow", grow(sinceMs - (endedMs ?? 0)));
-    }
-    return;
+  if (key !== card.termsKey) {
+    card.termsKey = key;
+    const focused = strip.contains(document.activeElement) ? document.activeElement.dataset.term : undefined;
+    strip.replaceChildren(...parts.map(({ seen }) => (seen === undefined ? gapItem() : termItem(card, seen))));
+    refocus(strip, focused);
   }
-  card.termsKey = key;
-  const focused = strip.contains(document.activeElement) ? document.activeElement.dataset.term : undefined;
-  strip.replaceChildren(...view.terms.map((seen) => termItem(card, seen)));
+  for (const [at, { seen, lastedMs }] of parts.entries()) {
+    const item = strip.children[at];
+    item.style.setProperty("--grow", grow(lastedMs));
+    if (seen !== undefined) continue;
+    const text = `Nobody was seen to lead for ${duration(lastedMs)}`;
+    item.title = text;
+    setText(item.firstChild, text);
+  }
+}
+
+/** Returns the terms and the gaps between them, each with the time that it lasted. A gap has no `seen`. */
+function partsOf(terms) {
+  return terms.flatMap((seen, at) => {
+    const { sinceMs, endedMs } = seen;
+    const term = { seen, lastedMs: sinceMs - (endedMs ?? 0) };
+    const gapMs = (endedMs ?? 0) - (terms[at + 1]?.sinceMs ?? 0);
+    return gapMs > 0 ? [term, { lastedMs: gapMs }] : [term];
+  });
+}
+
+function refocus(strip, focused) {
   if (focused !== undefined) strip.querySelector(`[data-term="${CSS.escape(focused)}"]`)?.focus();
 }
 
-function termItem(card, { term, candidateId, sinceMs, endedMs }) {
+function termItem(card, { term, candidateId }) {
   const item = make("li");
-  item.style.setProperty("--grow", grow(sinceMs - (endedMs ?? 0)));
   const button = make("button", { parent: item, text: String(term), className: `c${colourOf(card, candidateId)}` });
   button.type = "button";
   button.dataset.term = String(term);
@@ -137,7 +219,13 @@ function termItem(card, { term, candidateId, sinceMs, endedMs }) {
   return item;
 }
 
-/** Returns the relative width of a term. The square root keeps short terms visible beside a long one. */
+function gapItem() {
+  const item = make("li", { className: "gap" });
+  make("span", { parent: item, className: "unseen" });
+  return item;
+}
+
+/** Returns the relative width of a part. The square root keeps short parts visible beside a long one. */
 function grow(ms) {
   return String(Math.sqrt(Math.max(ms, 1_000)));
 }
@@ -179,5 +267,7 @@ function duration(ms) {
 
 setInterval(() => {
   for (const card of cards.values()) draw(card);
+  arrange();
 }, REDRAW_MS);
+filter.addEventListener("input", arrange);
 follow();

@@ -169,6 +169,8 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
         expect(await tab.value("document.documentElement.scrollWidth <= window.innerWidth"), what).toBe(true);
         expect(await tab.value("getComputedStyle(document.body).backgroundColor"), what).toBe(ground);
 
+        // The filter comes before the terms.
+        await tab.page.keyboard.press("Tab");
         await tab.page.keyboard.press("Tab");
         expect(await tab.text(".told"), what).toMatch(/^Term 1: web-1, for .+, until .+ ago$/);
         await tab.page.keyboard.press("Tab");
