@@ -45,12 +45,14 @@ export async function* diagnose(
   if ("failure" in timed) return yield timed.failure;
   yield { check: "lease", outcome: "ok", message: leaseText(timed.result) };
 
+  let fenceTerm: number | undefined;
   const checked = await tried("access", async () => await store.check({ election }));
   if ("failure" in checked) {
     // `VotingObserver` refuses the check: this process is none of the voting servers. It can still read and give orders.
     if (!isLeaseholdError(checked.failure.error, "UNSUPPORTED")) return yield await withAdvice(checked.failure, url, store);
     yield { check: "access", outcome: "ok", message: checked.failure.message };
   } else {
+    ({ fenceTerm } = checked.result);
     yield accessOf(checked.result, timed.result);
     for (const message of checked.result.warnings ?? []) {
       yield { check: "settings", outcome: "warning", message: messageText(message) };
@@ -61,7 +63,11 @@ export async function* diagnose(
 
   const seen = await tried("election", async () => {
     const snapshot = await look(store, election);
-    return snapshot && (await isLost(store, snapshot)) ? lostFinding(snapshot) : standingOf(election, snapshot);
+    if (snapshot === undefined) return standingOf(election, snapshot);
+    if (await isLost(store, snapshot)) return lostFinding(snapshot);
+    // The fence was read before the record. An acquisition between the two reads raises only the record's term.
+    if (fenceTerm !== undefined && fenceTerm > snapshot.term) return behindFinding(snapshot, fenceTerm);
+    return standingOf(election, snapshot);
   });
   yield "failure" in seen ? seen.failure : seen.result;
 }
@@ -108,6 +114,11 @@ function accessOf({ readMs, writeMs }: { readonly readMs: number; readonly write
 
 function lostFinding({ election, term }: LeaseSnapshot): Finding {
   const message = `The record of '${printable(election)}' is gone; its fence shows term ${term}. If a backup is to be restored, pause the election first. leasehold repair writes a new record.`;
+  return { check: "election", outcome: "warning", message };
+}
+
+function behindFinding({ election, term }: LeaseSnapshot, fenceTerm: number): Finding {
+  const message = `The record of '${printable(election)}' shows term ${term}, and its fence term ${fenceTerm}: the record was restored from a backup, or is of another database. Stop the candidates, then leasehold repair writes a new record.`;
   return { check: "election", outcome: "warning", message };
 }
 

@@ -216,6 +216,21 @@ test("shows who leads, and what blocks other candidates", async () => {
   expect(command.stdout).toMatch(/kept from others \(broken: it hangs, paused: restore, since \S+Z\); resume lifts that\./);
 });
 
+test("finds a record that was restored and is behind its fence", async () => {
+  const command = new CapturedCommand();
+  command.env["LEASEHOLD_ELECTION"] = "billing";
+  const outcome = await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+  if (outcome.acquired) await command.store.release(outcome.lease, { timeoutMs: 1_000 });
+  const check = vi.spyOn(command.store, "check").mockResolvedValue({ readMs: 1, writeMs: 1, fenceTerm: 7 });
+  expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
+  expect(command.stdout).toContain(
+    "warning  election  The record of 'billing' shows term 1, and its fence term 7: the record was",
+  );
+  check.mockResolvedValue({ readMs: 1, writeMs: 1, fenceTerm: 1 });
+  await command.run("doctor");
+  expect(command.stdout).toContain("ok       election  Nobody leads 'billing'; its last term was 1.");
+});
+
 test("warns on Windows about the verb that does not work", async () => {
   const command = new CapturedCommand();
   command.platform = "win32";

@@ -10,6 +10,7 @@ import {
   type ListRecordsOptions,
   type PutOptions,
   type PutOutcome,
+  type RecordRequestOptions,
   type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
@@ -108,6 +109,14 @@ export class FirestoreRecordStore implements RecordStore {
       if (before) updateTime = await commit({ currentDocument: { updateTime: before } });
     }
     return updateTime ? { stored: true, version: writtenVersion(updateTime, ifVersion, keepsNonce) } : { stored: false };
+  }
+
+  /** Returns the fence's term. Occurrences have no fence of their own. */
+  async fenceTerm(election: string, { signal }: RecordRequestOptions): Promise<number | undefined> {
+    if (this.#retentionMs !== undefined) return undefined;
+    const { document } = await this.#calls.read(election, this.#paths.fence(election), signal);
+    const term = Number(document && decodeFields(document.fields)["term"]);
+    return term > 0 ? term : undefined;
   }
 
   async *#list(prefix: string, options: ListRecordsOptions): AsyncGenerator<ListedRecord> {

@@ -25,6 +25,8 @@ describe("a lease document", () => {
       renewIntervalMs: 5_000,
     });
     await expect(world.fieldsAt(FENCE_PATH)).resolves.toEqual({ term: 1, termId: lease.termId });
+    expect((await store.check({ election: ELECTION })).fenceTerm).toBe(1);
+    expect((await store.check({ election: "another" })).fenceTerm).toBe(undefined);
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({
       state: "held",
       term: 1,

@@ -131,8 +131,14 @@ export function selectFenceTerm(parameter: string): string {
  * such term.
  */
 export function lostRow(fence: Row | undefined): StoredRecord | undefined {
-  const lostTerm = numberOf(fence?.["term"] ?? null) ?? 0;
-  return lostTerm > 0 ? { data: undefined, version: NO_VERSION, lostTerm } : undefined;
+  const lostTerm = fenceTermOf(fence);
+  return lostTerm === undefined ? undefined : { data: undefined, version: NO_VERSION, lostTerm };
+}
+
+/** Returns the term in the result of {@link selectFenceTerm}; `undefined` before the first acquisition. */
+export function fenceTermOf(fence: Row | undefined): number | undefined {
+  const term = numberOf(fence?.["term"] ?? null) ?? 0;
+  return term > 0 ? term : undefined;
 }
 
 /** A row in the form that drivers return: numbers may be text, and text may be bytes. */

@@ -23,6 +23,15 @@ await describeDatabases(ALL, (test) => {
     expect(await world.fenceRow()).toMatchObject({ term: 2, term_id: outcome.acquired ? outcome.lease.termId : "" });
   });
 
+  test("the check returns the fence's term, which is ahead of a record that was restored", async ({ world }) => {
+    const store = world.store();
+    expect((await store.check({ election: world.election })).fenceTerm).toBe(undefined);
+    await store.release(await world.win(store), LIMITS);
+    expect((await store.check({ election: world.election })).fenceTerm).toBe(1);
+    await world.run("UPDATE leasehold_fences SET term = 5 WHERE election = ?", [world.name()]);
+    expect((await world.store().check({ election: world.election })).fenceTerm).toBe(5);
+  });
+
   describe("a fence that is ahead of the lease, which was restored or is another one", () => {
     test("blocks every candidate with an error, and does not change, until minTerm sets a later term", async ({ world }) => {
       const store = world.store();

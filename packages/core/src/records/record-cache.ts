@@ -173,6 +173,11 @@ export class RecordCache {
   /**
    * Sends a write whose condition must fail. It proves the right to write. @throws {ConfigurationError} if it was carried out.
    */
+  /** Returns the term that the fence remembers, where the fence is a record of its own. */
+  async fenceTerm(election: string, limits: GivenLimits): Promise<number | undefined> {
+    return await this.#requests.fenceTerm(election, limits);
+  }
+
   async probe(election: string, limits: GivenLimits): Promise<void> {
     // Sent without a fence: a change of the fence would wait for the leader's transactions, and they for it.
     const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };

@@ -131,11 +131,12 @@ export class RecordLeaseStore implements LeaseStore {
   async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
     checkName("election", election);
     const limits = { timeoutMs, signal };
-    return await timedCheck(
+    const report = await timedCheck(
       this.clock,
       () => this.#seen.read(election, limits),
       () => this.#seen.probe(election, limits),
     );
+    return { ...report, fenceTerm: await this.#seen.fenceTerm(election, limits) };
   }
 
   list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {

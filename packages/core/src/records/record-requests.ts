@@ -27,8 +27,7 @@ export class RecordRequests {
 
   /**
    * Sends one conditional write. Sends it again soon if it met another transaction, such as a fenced one: a leader may run one
-   * after the
-   * other. It does so during the first half of its time only, because the last try needs the other half.
+   * after the other. It does so during the first half of its time only, because the last try needs the other half.
    */
   async put(
     election: string,
@@ -51,6 +50,14 @@ export class RecordRequests {
         if (leftMs() <= 0) throw error;
       }
     }
+  }
+
+  /** Reads the term that the fence remembers. Undefined, without a request, where the fence is no record of its own. */
+  async fenceTerm(election: string, { timeoutMs, signal }: GivenLimits): Promise<number | undefined> {
+    return await sendRequest(
+      this.#request(election, { operation: "get", writes: false, timeoutMs, signal }),
+      async (abandoned) => await this.#records.fenceTerm?.(election, { signal: abandoned, timeoutMs }),
+    );
   }
 
   async listing<T>(

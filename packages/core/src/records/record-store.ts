@@ -31,6 +31,12 @@ export interface RecordStore {
    */
   list?(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord>;
 
+  /**
+   * Returns the term that the fence remembers, where the fence is a record of its own; `undefined` if it remembers none. Sends one
+   * request. Only a check uses it: a fence ahead of its record shows that the record was restored.
+   */
+  fenceTerm?(election: string, options: RecordRequestOptions): Promise<number | undefined>;
+
   /** Yields a wake-up at each change of the record's fence, where the service can push; see `watch` of `LeaseStore`. */
   watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 }

@@ -292,6 +292,11 @@ export interface CheckOptions {
 export interface CheckReport {
   readonly readMs: number;
   readonly writeMs: number;
+  /**
+   * The term that the fence remembers, where the fence is a record of its own. A later read of the election shows this term or a
+   * higher one, unless the record was restored from a backup.
+   */
+  readonly fenceTerm?: number | undefined;
   /** The result of {@link LeaseStore.inspect}, where the store has it. */
   readonly warnings?: readonly string[] | undefined;
 }

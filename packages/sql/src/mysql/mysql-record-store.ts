@@ -23,6 +23,7 @@ import {
   columnValues,
   FENCES,
   LEASES,
+  fenceTermOf,
   lostRow,
   NO_VERSION,
   OWN_FENCE,
@@ -168,6 +169,14 @@ export class MySqlRecordStore implements FencedRecordStore {
       if ((serverStatus & IN_TRANSACTION) === 0) return await outcomeOf(result);
       if (serverStatus & AUTOCOMMIT) throw notCommitted({ store: this.name, operation: "put", election });
       return await inOwnTransaction(connection, async () => outcomeOf(await write()));
+    });
+  }
+
+  async fenceTerm(election: string, options: RecordRequestOptions): Promise<number | undefined> {
+    if (!this.#table.fences) return undefined;
+    return await this.#run("get", election, options, async (connection) => {
+      const { rows } = await this.#readLatest(connection, election, selectFenceTerm("?"), this.#key(election));
+      return fenceTermOf(rows[0]);
     });
   }
 

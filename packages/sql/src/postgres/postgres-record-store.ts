@@ -22,6 +22,7 @@ import {
   columnValues,
   FREE_TEXT,
   LEASES,
+  fenceTermOf,
   lostRow,
   NO_VERSION,
   selectFenceTerm,
@@ -116,6 +117,14 @@ export class PostgresRecordStore implements FencedRecordStore {
       if (rowCount === 1) return { stored: true, version };
       if (fence) await this.#mendFence(client, election, outranks(record, fence), ifVersion);
       return { stored: false };
+    });
+  }
+
+  async fenceTerm(election: string, options: RecordRequestOptions): Promise<number | undefined> {
+    if (!this.#table.fences) return undefined;
+    return await this.#run("get", election, options, async (client) => {
+      const { rows } = await client.query(statement(selectFenceTerm("$1"), [election]));
+      return fenceTermOf(rows[0]);
     });
   }
 

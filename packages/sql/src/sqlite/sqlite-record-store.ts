@@ -10,6 +10,7 @@ import {
   type ListRecordsOptions,
   type PutOptions,
   type PutOutcome,
+  type RecordRequestOptions,
   type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
@@ -21,6 +22,7 @@ import {
   COLUMNS,
   columnValues,
   FENCES,
+  fenceTermOf,
   FREE_TEXT,
   GUARDS,
   LEASES,
@@ -141,6 +143,13 @@ export class SqliteRecordStore implements FencedRecordStore {
       const written = fence ? withFence(connections, moved, write, vacate) : write();
       return written ? { stored: true, version } : { stored: false };
     });
+  }
+
+  async fenceTerm(election: string, { signal }: RecordRequestOptions): Promise<number | undefined> {
+    if (!this.#table.fences) return undefined;
+    return await this.#run("get", election, signal, ({ data }) =>
+      fenceTermOf(data.prepare(selectFenceTerm("?")).get(election) as Row | undefined),
+    );
   }
 
   fence(leadership: Fenced, connection: unknown): Promise<void> {
