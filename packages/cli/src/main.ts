@@ -1,35 +1,17 @@
 #!/usr/bin/env node
-import { systemClock } from "@leasehold/core/provider";
-import { runCommand } from "./command.ts";
-import { EXIT } from "./exit-codes.ts";
-import { lineMaker } from "./log-options.ts";
-import { takeOverConsole } from "./output/console.ts";
-import { stderrSink } from "./output/output-sinks.ts";
-import { UnblockedOutput } from "./output/unblocked-output.ts";
-import { ownSurroundings } from "./own-environment.ts";
-import { giveInitAway } from "./run/first-process.ts";
+// The command starts here. Use only syntax here that old versions of Node can parse, so that they get one sentence.
 
-/** How long the process waits at its end for the reader of its messages. */
-const LAST_WORDS_MS = 1_000;
+/** The exit code `EXIT.configuration`. Its file cannot be loaded by an old version of Node. */
+const CONFIGURATION = 78;
 
-// This comes before anything else is opened, because a shell may take the place of this process.
-const { pid, execPath, execArgv, argv, env } = process;
-giveInitAway({ pid, execPath, execArgv, argv, env, execve: process.execve?.bind(process) });
-
-const lineOf = lineMaker(argv.slice(2), () => systemClock.wallMs());
-const stderr = new UnblockedOutput(stderrSink(), systemClock, lineOf);
-takeOverConsole(stderr, lineOf);
-// A process that writes results to stdout does not lead, so it may end at once.
-process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
-  if (code === "EPIPE") process.exit(EXIT.done);
-  stderr.write(lineOf(`the output cannot be written (${code}).`));
-  void stderr.end(LAST_WORDS_MS).then(() => process.exit(EXIT.output));
-});
-const exitCode = await runCommand(argv.slice(2), ownSurroundings(stderr));
-await stderr.end(LAST_WORDS_MS);
-// Write the rest of stdout, then exit. `process.exit` is needed, because an SDK's open handles could keep the process alive.
-const exit = (): void => {
-  if (!process.stdout.errored) process.exit(exitCode);
-};
-if (process.stdout.writableLength > 0) process.stdout.write("", exit);
-else exit();
+// Core refuses a version of Node that is too old.
+const objection: Error | undefined = await import("@leasehold/core").then(
+  () => undefined,
+  (error: unknown) => error as Error,
+);
+if (objection === undefined) {
+  await import("./start.ts");
+} else {
+  process.stderr.write(`leasehold: ${objection.message}\n`);
+  process.exitCode = CONFIGURATION;
+}

@@ -1,4 +1,4 @@
-import { occurrencesOf } from "@leasehold/core/provider";
+import { cannotList, occurrencesOf } from "@leasehold/core/provider";
 import { beforeEach, expect, test } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
@@ -32,6 +32,15 @@ test("an occurrence that no host has begun is exit code 3", async () => {
   expect(await command.run("occurrences", "billing", "never")).toMatchObject({
     exitCode: 3,
     stderr: "leasehold: no host has begun the occurrence 'never' of 'billing', or it is no longer kept.\n",
+  });
+});
+
+test("a store that cannot list occurrences says how to see one", async () => {
+  const occurrences = occurrencesOf(command.store, "billing", 86_400_000, "this test");
+  Object.assign(occurrences, { list: (prefix: string) => cannotList("memory", prefix, {}) });
+  expect(await command.run("occurrences", "billing")).toMatchObject({
+    exitCode: 78,
+    stderr: "leasehold: memory cannot list the occurrences of 'billing'; name one: occurrences 'billing' KEY.\n",
   });
 });
 

@@ -3,6 +3,20 @@ import { delimiter, join } from "node:path";
 import { EXIT } from "../exit-codes.ts";
 import { CommandError } from "../command-error.ts";
 
+/** Frequent commands of shells that are no programs. */
+const SHELL_WORDS: ReadonlySet<string> = new Set([
+  ".",
+  "alias",
+  "cd",
+  "eval",
+  "exec",
+  "export",
+  "set",
+  "source",
+  "ulimit",
+  "umask",
+]);
+
 /**
  * Finds a program as a shell does, and returns its path.
  * @throws {CommandError} with a shell's exit codes: 127 if there is no such file, 126 if the file cannot be executed.
@@ -19,7 +33,13 @@ export function commandPath(name: string, searched: string | undefined = process
     if (kind !== "none") found ??= path;
   }
   if (found !== undefined) throw new CommandError(EXIT.notExecutable, `${found} cannot be executed.`);
-  throw new CommandError(EXIT.notFound, `${name === "" ? "the command is empty" : `${name} was not found`}.`);
+  throw new CommandError(EXIT.notFound, `${name === "" ? "the command is empty" : `${name} was not found`}.${hintFor(name)}`);
+}
+
+/** Returns the remedy for text that only a shell understands. */
+function hintFor(name: string): string {
+  const needsShell = /\s/.test(name) || /^\w+=/.test(name) || SHELL_WORDS.has(name);
+  return needsShell ? " No shell runs the command; to have one, say: sh -c '…'." : "";
 }
 
 /** Reports whether there is a file at a path that this process may execute. */

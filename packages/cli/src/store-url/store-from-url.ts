@@ -65,7 +65,16 @@ export async function localWarningsOf(text: string): Promise<readonly string[]> 
 
 /** Returns the environment and the working directory of this process. */
 function here(): StorePlace {
-  return { env: process.env, workingDirectory: process.cwd() };
+  return { env: process.env, workingDirectory: presentFolder() };
+}
+
+function presentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    // The folder was deleted. Packages may still be beside the command.
+    return "/";
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { LeaseSnapshot, LeaseStore, ListedElection } from "@leasehold/core";
+import { isLeaseholdError, type LeaseSnapshot, type LeaseStore, type ListedElection } from "@leasehold/core";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
 import { CommandError } from "../command-error.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
@@ -38,13 +38,25 @@ export const verb: Verb = {
     const prefix = `${schedule}@`;
     const found =
       key === undefined
-        ? await listedElections(occurrences, prefix, environment.untilStopped())
+        ? await allOf(occurrences, schedule, environment.untilStopped())
         : [await oneOf(occurrences, schedule, key)];
     const shown = found.map((each) => occurrenceOf(each, prefix));
     environment.stdout.write(json ? `${JSON.stringify(shown)}\n` : tableOf(shown));
     return EXIT.done;
   },
 };
+
+async function allOf(occurrences: LeaseStore, schedule: string, signal: AbortSignal): Promise<readonly ListedElection[]> {
+  try {
+    return await listedElections(occurrences, `${schedule}@`, signal);
+  } catch (error) {
+    if (!isLeaseholdError(error, "UNSUPPORTED")) throw error;
+    throw new CommandError(
+      EXIT.configuration,
+      `${occurrences.name} cannot list the occurrences of '${schedule}'; name one: occurrences '${schedule}' KEY.`,
+    );
+  }
+}
 
 async function oneOf(occurrences: LeaseStore, schedule: string, key: string): Promise<LeaseSnapshot> {
   const snapshot = await look(occurrences, `${schedule}@${key}`);

@@ -21,8 +21,8 @@ export const verb: Verb = {
     const elections = electionsOf(command, environment, names);
     await using store = await openUsedStore(command, environment);
     const { clock, stdout } = environment;
-    const { logger } = logOf(command, environment);
-    await Promise.all(elections.map(async (election) => await checkAnswers(store, election)));
+    const { inform, logger } = logOf(command, environment);
+    await Promise.all(elections.map(async (election) => await firstLook(store, election, inform)));
     const failed = new AbortController();
     const signal = AbortSignal.any([environment.untilStopped(), failed.signal]);
     const watch = async (election: string): Promise<void> => {
@@ -41,10 +41,14 @@ export const verb: Verb = {
   },
 };
 
-/** @throws if the store refuses the read, because a retry would not help. A store that does not answer may recover. */
-async function checkAnswers(store: LeaseStore, election: string): Promise<void> {
+/**
+ * Reads an election once, and says if it has never had a leader, because its name may be mistyped.
+ * @throws if the store refuses the read, because a retry would not help. A store that does not answer may recover.
+ */
+async function firstLook(store: LeaseStore, election: string, inform: (line: string) => void): Promise<void> {
   try {
-    await look(store, election);
+    const snapshot = await look(store, election);
+    if (snapshot === undefined) inform(`nobody has ever led '${printable(election)}' in this store; is that its name?`);
   } catch (error) {
     if (!isOutage(error)) throw error;
   }

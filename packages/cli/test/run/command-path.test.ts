@@ -52,6 +52,12 @@ test("skips a folder that it may not enter, as a shell does, and ends with 126 f
   expect(exitCodeFor("/hidden/tool")).toBe(126);
 });
 
+test.for(["echo hi", "FOO=1", "cd"])("'%s' needs a shell, which the error says", (name) => {
+  expect(() => commandPath(name, searched())).toThrow(
+    `${name} was not found. No shell runs the command; to have one, say: sh -c`,
+  );
+});
+
 test("ends with 127 for a missing file, and with 126 for one that cannot be executed", () => {
   expect(exitCodeFor("missing")).toBe(127);
   expect(exitCodeFor("")).toBe(127);
