@@ -189,7 +189,8 @@ test("asks at once when the wrapper is gone, whatever its order says", () => {
   timer.close();
   vi.advanceTimersByTime(900);
   isGone = true;
-  vi.advanceTimersByTime(100);
+  // It leaves once, and sets no timer after that.
+  vi.advanceTimersByTime(1_000);
   expect(done).toEqual([
     [100, "asked by SIGINT"],
     [1_100, "left"],
@@ -232,4 +233,12 @@ test("a single check that misses a process of the command is not the end: KILL i
   vi.advanceTimersByTime(1_000);
 
   expect(done.filter(([, what]) => what === "SIGKILL")[0]).toEqual([1_000, "SIGKILL"]);
+});
+
+test("the first check alone is not the end either", () => {
+  isGone = true;
+  order({ term: 0, kill: 1_000 });
+  isGone = false;
+  vi.advanceTimersByTime(1_000);
+  expect(kills()).toEqual([1_000]);
 });
