@@ -1,6 +1,7 @@
 import { LeadershipEndedError, type Clock, sleep } from "@leasehold/core/provider";
 import type { Leadership } from "@leasehold/core";
 import { Child, exitCodeOfSignal, type ChildExit, type Program } from "./child.ts";
+import { collectGarbage } from "./collect-garbage.ts";
 import { fillReserve } from "./descriptor-reserve.ts";
 import { isGone, signalGroup } from "./group.ts";
 import { GONE_CHECKS, killInstant } from "./guard-order.ts";
@@ -104,7 +105,10 @@ class Supervision {
       () => "does not answer",
       () => undefined,
     );
-    const lost = await Promise.race([this.#order(), leadership.ended, guard.lost, silent]);
+    const answered = this.#order();
+    // Here the collection delays nothing: the guard starts meanwhile, and no command runs yet.
+    collectGarbage();
+    const lost = await Promise.race([answered, leadership.ended, guard.lost, silent]);
     up.abort();
     if (typeof lost === "string") return failed(lost);
     void guard.lost.then((why) => {

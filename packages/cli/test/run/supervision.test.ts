@@ -88,6 +88,14 @@ test("starts the command of a term that is valid, and ends with it", async () =>
   expect(dismiss).toHaveBeenCalledOnce();
 });
 
+test("collects the garbage of its start before the command runs", async () => {
+  const garbage = ((): WeakRef<object> => new WeakRef({}))();
+  await new Promise(setImmediate);
+  let isCollected = false;
+  await termOf({ checkpoint: () => void (isCollected = garbage.deref() === undefined) });
+  expect(isCollected).toBe(true);
+});
+
 test("a term that ran out during a pause of this process has ended, even if the command's exit comes before any timer", async () => {
   const ending = new AbortController();
   const isValid = (): boolean => {
