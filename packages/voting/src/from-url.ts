@@ -44,7 +44,9 @@ async function open(url: StoreUrl, context: StoreUrlContext): Promise<OpenedStor
   const server = given.get("server");
   const stateDirectory = given.get("state");
   if (server === undefined || stateDirectory === undefined) {
-    const observer = new VotingObserver({ servers: servers.map(({ address }) => address), secret, ca });
+    // The observer reads the file again once a minute.
+    const again = { ca: ca && (() => context.readFile(url, "ca")) };
+    const observer = new VotingObserver({ servers: servers.map(({ address }) => address), secret, ...again });
     return disposable(observer, () => observer.close());
   }
   const store = await VotingLeaseStore.open({

@@ -1,6 +1,7 @@
 import { Agent, request as requestHttp, type IncomingMessage } from "node:http";
 import { Agent as TlsAgent, request as requestTls } from "node:https";
 import { redact } from "@leasehold/core/provider";
+import type { Authority } from "./certificates.ts";
 import { bodyOf, PATH, SIGNATURE, STATUS, type Posted } from "./http-listener.ts";
 
 /** Says in words for a person why a packet got no answer that counts. */
@@ -18,17 +19,12 @@ export class NoAnswer extends Error {
 /** Posts packets to other servers, over connections that are kept open. */
 export class HttpClient {
   readonly #agents = { "http:": new Agent({ keepAlive: true }), "https:": new TlsAgent({ keepAlive: true }) };
-  #ca: string | Buffer | undefined;
+  #ca: Authority;
   readonly #answered = new Set<string>();
   #isClosed = false;
 
-  /** @param ca the authority that has issued the servers' certificates, in PEM. @defaultValue those that Node trusts */
-  constructor(ca: string | Buffer | undefined) {
-    this.#ca = ca;
-  }
-
-  /** Trusts another authority for the connections that are made from now on. */
-  trust(ca: string | Buffer | undefined): void {
+  /** Trusts this authority for the connections that are made from now on. At first, those that Node trusts. */
+  trust(ca: Authority): void {
     this.#ca = ca;
   }
 

@@ -2,6 +2,7 @@ import type { Server as HttpServer } from "node:http";
 import { Server as TlsServer } from "node:https";
 import { ConfigurationError } from "@leasehold/core";
 import type { Clock } from "@leasehold/core/provider";
+import type { Authority } from "./certificates.ts";
 import { listen, type ListenOptions, type Posted, type Response } from "./http-listener.ts";
 import { NoAnswer, HttpClient, secretsDiffer } from "./http-client.ts";
 import { PeerIncarnations } from "./peer-incarnations.ts";
@@ -24,7 +25,7 @@ export interface HttpTransportOptions {
   readonly servers: Readonly<Record<string, URL>>;
   readonly secret: Secret;
   readonly listen: ListenOptions;
-  readonly ca: string | Buffer | undefined;
+  readonly ca: Authority;
   readonly clock: Clock;
   readonly troubles: WarningLog;
   /** Called when another server with the same list is met for the first time. */
@@ -58,7 +59,8 @@ export class HttpTransport implements Transport {
     this.#names = Object.keys(servers);
     this.#cluster = clusterOf(this.#names);
     this.#seal = new Seal(secret);
-    this.#poster = new HttpClient(ca);
+    this.#poster = new HttpClient();
+    this.#poster.trust(ca);
     for (const name of this.#names) {
       if (name === server) continue;
       this.#outboxes.set(name, new Outbox(clock, (messages, signal) => this.#sendPacket(messages, signal)));

@@ -60,8 +60,6 @@ const OPTIONS: Readonly<Record<keyof VotingLeaseStoreOptions, true>> = {
 
 const TLS_OPTIONS: Readonly<Record<keyof VotingTls, true>> = { key: true, cert: true, ca: true };
 
-/** The longest lease of any election. */
-export const LONGEST_LEASE_MS = 3_600_000;
 const MOST_SERVERS = 7;
 const SHORTEST_SECRET = 16;
 const WHERE = "Give the scheme, the host and the port, such as http://10.0.0.1:7400.";

@@ -36,7 +36,7 @@ import { listElections } from "./listing.ts";
 import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
 import type { VoterReply, LeaderReply, LeaderStatus, Vote } from "./messages.ts";
 import { openServer } from "./open-server.ts";
-import { LONGEST_LEASE_MS, type VotingLeaseStoreOptions } from "./options.ts";
+import type { VotingLeaseStoreOptions } from "./options.ts";
 import { poll } from "./poll.ts";
 import type { VotingTerm } from "./voting-term.ts";
 import type { Server } from "./server.ts";
@@ -59,7 +59,7 @@ const NOTHING = { term: 0, number: 0 };
  * A lease store whose service is the servers themselves. Each of them listens, votes, and may compete in any number of elections.
  */
 export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
-  readonly capabilities: LeaseStoreCapabilities;
+  readonly capabilities: LeaseStoreCapabilities = CAPABILITIES;
   readonly #server: Server;
   readonly #sightings: LeaderStatuses;
   readonly #ledTerms = new WeakMap<Lease, VotingTerm>();
@@ -106,7 +106,6 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
   /** For programs that make their own `Server`. All others call `open`. */
   constructor(server: Server) {
     super(server);
-    this.capabilities = { ...CAPABILITIES, maxLeaseMs: LONGEST_LEASE_MS };
     this.#server = server;
     this.#sightings = new LeaderStatuses(server.clock);
     this.#close = () => server.close();

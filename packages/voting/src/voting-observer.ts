@@ -14,6 +14,7 @@ import {
   systemClock,
   type Clock,
   type StoreMember,
+  StoreWarnings,
   checkList,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
@@ -23,10 +24,11 @@ import { AdministeredStore } from "./administered-store.ts";
 import { sightedBy } from "./administration.ts";
 import { majorityOf } from "./startup-recovery.ts";
 import { CAPABILITIES } from "./capabilities.ts";
+import { authorityReader, type Authority } from "./certificates.ts";
 import { listElections } from "./listing.ts";
 import { HttpClient, secretsDiffer } from "./http-client.ts";
 import { OBSERVER, type VoterReply, type Request } from "./messages.ts";
-import { checkAddress, checkSecret, LONGEST_LEASE_MS } from "./options.ts";
+import { checkAddress, checkSecret } from "./options.ts";
 import { replyOf, Seal, type Packet, type Reply, type Secret } from "./packet.ts";
 import { Peers } from "./peers.ts";
 import type { Electorate } from "./poll.ts";
@@ -36,8 +38,12 @@ export interface VotingObserverOptions {
   readonly servers: readonly string[];
   /** The secret of the servers. Of several, the first signs, and all are accepted. */
   readonly secret: Secret;
-  /** The authority that has issued the servers' certificates, as PEM. @defaultValue those that Node trusts */
-  readonly ca?: string | Buffer | undefined;
+  /**
+   * The authority that has issued the servers' certificates, as PEM. A function is called before the first request, and again
+   * before a request a minute later. New connections use its result.
+   * @defaultValue those that Node trusts
+   */
+  readonly ca?: Authority | (() => Authority | Promise<Authority>);
   /** @defaultValue the system's clock */
   readonly clock?: Clock | undefined;
 }
@@ -55,7 +61,8 @@ export interface VotingObserverOptions {
  * ```
  */
 export class VotingObserver extends AdministeredStore implements LeaseStore {
-  readonly capabilities: LeaseStoreCapabilities = { ...CAPABILITIES, watch: "poll", maxLeaseMs: LONGEST_LEASE_MS };
+  readonly capabilities: LeaseStoreCapabilities = { ...CAPABILITIES, watch: "poll" };
+  readonly warnings: StoreWarnings;
   readonly #electorate: Electorate;
   readonly #poster: HttpClient;
   readonly #line: ObserverClient;
@@ -67,8 +74,15 @@ export class VotingObserver extends AdministeredStore implements LeaseStore {
       throw new ConfigurationError("servers must have the address of every server.");
     const urls = new Map(servers.map((address, index) => [address, checkAddress(`server number ${index + 1}`, address)]));
     if (urls.size < servers.length) throw new ConfigurationError("servers has an address twice.");
-    const poster = new HttpClient(ca);
-    const line = new ObserverClient(urls, new Seal(secret), poster, clock);
+    const poster = new HttpClient();
+    const warnings = new StoreWarnings();
+    const trust = authorityReader(
+      clock,
+      typeof ca === "function" ? ca : () => ca,
+      (authority) => poster.trust(authority),
+      (message) => warnings.warn("LEASEHOLD_VOTING", message),
+    );
+    const line = new ObserverClient(urls, new Seal(secret), poster, clock, trust);
     const electorate: Electorate = {
       name: OBSERVER,
       everyone: [...urls.keys()],
@@ -78,6 +92,7 @@ export class VotingObserver extends AdministeredStore implements LeaseStore {
       remember: () => Promise.resolve(),
     };
     super(electorate);
+    this.warnings = warnings;
     this.#electorate = electorate;
     this.#poster = poster;
     this.#line = line;
@@ -159,14 +174,17 @@ class ObserverClient {
   /** The server, and its start, that has answered at each address. */
   readonly #found = new Map<string, { readonly name: string; readonly start: string }>();
   readonly #clock: Clock;
+  readonly #trust: () => Promise<void>;
   readonly peers: Peers;
   #id = 0;
 
-  constructor(urls: ReadonlyMap<string, URL>, seal: Seal, poster: HttpClient, clock: Clock) {
+  /** @param trust makes the client trust the servers' authority. */
+  constructor(urls: ReadonlyMap<string, URL>, seal: Seal, poster: HttpClient, clock: Clock, trust: () => Promise<void>) {
     this.#urls = urls;
     this.#seal = seal;
     this.#poster = poster;
     this.#clock = clock;
+    this.#trust = trust;
     this.#start = clock.randomUuid();
     this.peers = new Peers(clock);
   }
@@ -179,6 +197,7 @@ class ObserverClient {
   }
 
   async ask(address: string, request: Request, timeoutMs: number): Promise<VoterReply> {
+    await this.#trust();
     const timeout = new AbortController();
     const timer = this.#clock.setTimer(() => timeout.abort(), timeoutMs);
     try {

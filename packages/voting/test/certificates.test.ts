@@ -7,9 +7,10 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { makeCertificates, opensslMissing } from "@leasehold/test-kit/backends/certificates";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
-import { readTlsAgain } from "../src/certificates.ts";
+import { VotingObserver } from "@leasehold/voting";
+import { authorityReader, readTlsAgain } from "../src/certificates.ts";
 import type { VotingTls } from "../src/options.ts";
-import { eventually, Servers } from "./servers.ts";
+import { eventually, SECRET, Servers } from "./servers.ts";
 
 test("certificates are read once a minute; if they cannot be read, a warning says why and the last ones stay", async () => {
   const clock = new VirtualClock();
@@ -55,6 +56,53 @@ test.skipIf(await isMissing(opensslMissing()))("a server shows its new certifica
   (await minute.promise)();
   await vi.waitFor(async () => expect(await authorityAt(port, second)).toBe(true), eventually);
   await store.close();
+});
+
+test("a client reads its authority before a request, at most once a minute; if it cannot, the last one stays", async () => {
+  const clock = new VirtualClock();
+  const used: unknown[] = [];
+  const told: string[] = [];
+  let read = (): string => {
+    throw new Error("ENOENT: no such file");
+  };
+  const trust = authorityReader(
+    clock,
+    () => read(),
+    (ca) => void used.push(ca),
+    (message) => void told.push(message),
+  );
+  await expect(trust()).rejects.toThrow("ENOENT");
+  const failing = read;
+  read = () => "first";
+  await Promise.all([trust(), trust()]);
+  await clock.advance(59_999);
+  await trust();
+  expect(used).toEqual(["first"]);
+  await clock.advance(1);
+  read = () => "second";
+  await trust();
+  await clock.advance(60_000);
+  read = failing;
+  await trust();
+  await trust();
+  expect(used).toEqual(["first", "second"]);
+  expect(told).toEqual([expect.stringContaining("the last one stays in use: ENOENT: no such file")]);
+});
+
+test.skipIf(await isMissing(opensslMissing()))("an observer trusts a new authority within a minute", async () => {
+  const [first, second] = await Promise.all(["first", "second"].map(() => certificatesOfServer()));
+  const servers = await Servers.of(["a"], "https");
+  await servers.open("a", { tls: second });
+  let ca = first?.ca;
+  let lateMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + lateMs };
+  const observer = new VotingObserver({ servers: Object.values(servers.addresses), secret: SECRET, ca: () => ca, clock });
+  onTestFinished(() => observer.close());
+  await expect(observer.read("e")).rejects.toThrow("is not trusted");
+  ca = second?.ca;
+  await expect(observer.read("e")).rejects.toThrow("is not trusted");
+  lateMs = 60_000;
+  await vi.waitFor(() => observer.read("e"), eventually);
 });
 
 async function certificatesOfServer(): Promise<VotingTls> {

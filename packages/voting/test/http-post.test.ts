@@ -27,7 +27,7 @@ const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
 
 async function postTwice(answers: readonly string[]): Promise<{ second: Promise<unknown>; count: () => number }> {
   const { url, count } = await serverThat(answers);
-  const poster = new HttpClient(undefined);
+  const poster = new HttpClient();
   onTestFinished(() => poster.close());
   const post = (): Promise<unknown> => poster.post("b", url, { body: "{}", signature: "s" }, new AbortController().signal);
   await post();
@@ -53,7 +53,7 @@ test("a packet that was answered by nonsense is not sent again", async () => {
 /** Posts a packet over `scheme` to a server with these answers, and returns the failure. Waits for `ms` at most. */
 async function failureOf(answers: readonly string[], { scheme = "http", ms = 60_000 } = {}): Promise<unknown> {
   const { url } = await serverThat(answers);
-  const poster = new HttpClient(undefined);
+  const poster = new HttpClient();
   onTestFinished(() => poster.close());
   const signal = AbortSignal.timeout(ms);
   const to = new URL(url.origin.replace("http", scheme));
@@ -80,7 +80,7 @@ test.each<[what: string, isMistake: boolean, words: string, failure: () => Promi
 
 test("a request under way on a kept connection ends with the poster, and is not sent once more", async () => {
   const { url, count } = await serverThat([OK]);
-  const poster = new HttpClient(undefined);
+  const poster = new HttpClient();
   const post = (): Promise<unknown> => poster.post("b", url, { body: "{}", signature: "s" }, new AbortController().signal);
   await post();
   await new Promise((resolve) => setImmediate(resolve));
@@ -91,7 +91,7 @@ test("a request under way on a kept connection ends with the poster, and is not 
 });
 
 test("a refused connection or an unknown host may pass", async () => {
-  const poster = new HttpClient(undefined);
+  const poster = new HttpClient();
   onTestFinished(() => poster.close());
   const signal = new AbortController().signal;
   const port = await freePort();
