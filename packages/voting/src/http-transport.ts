@@ -17,6 +17,8 @@ import type { WarningLog } from "./warning-log.ts";
 
 type Receive = (message: Envelope<Request>) => Promise<Envelope<VoterReply> | undefined>;
 
+/** The requests of an observer that change nothing. */
+const REPEATABLE: ReadonlySet<Request["kind"]> = new Set(["READ", "TELL"]);
 /** The time that a server has to say which start it is. */
 const ASK_TIMEOUT_MS = 1_000;
 
@@ -286,7 +288,8 @@ export class HttpTransport implements Transport {
 
   /** An observer's order is for one start of one server, and is accepted once. An observer's reads may be repeated. */
   #refusalOfObserver({ to, toStart, start, id, contents }: Packet<Request | undefined>): Refusal | undefined {
-    if (contents.every((content) => content?.kind === "READ" || content?.kind === "TELL")) return undefined;
+    const isOrder = (content: Request | undefined): boolean => content !== undefined && !REPEATABLE.has(content.kind);
+    if (!contents.some(isOrder)) return undefined;
     if (to !== this.#options.server) return "misdirected";
     if (toStart !== this.#start) return "start";
     return this.#observed.isNew(start, id) ? undefined : "replay";
