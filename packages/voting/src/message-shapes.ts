@@ -19,15 +19,19 @@ import type {
   TransferOrder,
   Vote,
 } from "./messages.ts";
+import { LONGEST_LEASE_MS, MAX_VALUE_BYTES } from "./capabilities.ts";
 
 type Check = (value: unknown) => boolean;
 type Shape = Readonly<Record<string, Check>>;
 /** One check for each field. The compiler reports a missing one. */
 type ShapeOf<T> = { readonly [Field in Exclude<keyof T, "kind">]-?: Check };
 
-export const isText: Check = (value) => typeof value === "string";
+/** No name, reason or value is longer. So a message takes little memory, also one with a wrong field. */
+export const isText: Check = (value) => typeof value === "string" && value.length <= MAX_VALUE_BYTES;
 const isFlag: Check = (value) => typeof value === "boolean";
 const isNumber: Check = (value) => Number.isFinite(value) && (value as number) >= 0;
+/** A time for which a voter waits, in milliseconds. None is longer than the longest lease, so a wrong one passes. */
+const isWait: Check = (value) => isNumber(value) && (value as number) <= LONGEST_LEASE_MS;
 export const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const optional =
   (check: Check): Check =>
@@ -45,7 +49,7 @@ const HEARD: ShapeOf<HeardCounters> = { term: isCount, number: isCount };
 const BROKEN: ShapeOf<Broken> = { id: isText, reason: isText, immediate: isFlag };
 export const isBroken: Check = (value) => isRecordOf(value, BROKEN);
 
-const TRANSFER_ORDER: ShapeOf<TransferOrder> = { id: isText, candidateId: isText, timeoutMs: isNumber };
+const TRANSFER_ORDER: ShapeOf<TransferOrder> = { id: isText, candidateId: isText, timeoutMs: isWait };
 const TRANSFER_LEFT: ShapeOf<TransferLeft> = { ...TRANSFER_ORDER, leftMs: isNumber };
 export const isTransferOrder: Check = (value) => isRecordOf(value, TRANSFER_ORDER);
 const isTransferLeft: Check = (value) => isRecordOf(value, TRANSFER_LEFT);
@@ -55,10 +59,10 @@ const SIGN: ShapeOf<LeaderStatus> = {
   number: isCount,
   candidateId: isText,
   value: optional(isText),
-  leaseDurationMs: isNumber,
+  leaseDurationMs: isWait,
   ageMs: isNumber,
   released: isFlag,
-  holdMs: isNumber,
+  holdMs: isWait,
   broken: optional(isBroken),
   transfer: optional(isTransferLeft),
   votedFor: optional(isText),
@@ -71,7 +75,7 @@ const recordOf =
   (value) =>
     typeof value === "object" && value !== null && Object.values(value).every(check);
 
-const TITLE = { election: isText, term: isCount, termId: isText, leaseDurationMs: isNumber };
+const TITLE = { election: isText, term: isCount, termId: isText, leaseDurationMs: isWait };
 const ELECT: ShapeOf<Elect> = {
   ...TITLE,
   candidateId: isText,
@@ -79,11 +83,11 @@ const ELECT: ShapeOf<Elect> = {
   heard: isHeard,
   hasLed: isFlag,
   hasFailed: isFlag,
-  holdMs: isNumber,
-  claimMs: isNumber,
+  holdMs: isWait,
+  claimMs: isWait,
 };
 const LEAD: ShapeOf<Lead> = { ...TITLE, number: isCount, candidateId: isText, value: optional(isText) };
-const RELEASE: ShapeOf<Release> = { ...TITLE, number: isCount, holdMs: isNumber, transfer: optional(isTransferOrder) };
+const RELEASE: ShapeOf<Release> = { ...TITLE, number: isCount, holdMs: isWait, transfer: optional(isTransferOrder) };
 const BREAK: ShapeOf<Break> = { ...BROKEN, election: isText, term: isCount };
 const TRANSFER: ShapeOf<Transfer> = { ...TRANSFER_ORDER, election: isText, term: isCount, afterBreak: isFlag };
 const READ: ShapeOf<Read> = { election: isText };
@@ -112,7 +116,7 @@ const TOLD: ShapeOf<StateReply> = {
   floor: isCount,
   clockFloor: isCount,
   terms: recordOf(isCount),
-  longestLeaseMs: isNumber,
+  longestLeaseMs: isWait,
 };
 const ANSWERS: Readonly<Record<VoterReply["kind"], Shape>> = {
   VOTE,

@@ -3,7 +3,7 @@ import type { Elect } from "./messages.ts";
 
 /** With more pre-votes than this, the expired ones are removed. */
 const MOST_ELECTIONS = 1_000;
-/** The longest time for which a pre-vote counts. No claim counts votes for longer. */
+/** The longest hold, and the longest time for which a pre-vote counts. No claim counts votes for longer. */
 const LONGEST_PRE_VOTE_MS = 10_000;
 
 interface Trial {
@@ -90,7 +90,7 @@ export class PreVotes {
     const trials = [first];
     const isOldLeader = hasLed && !hasFailed && heard.term >= knownTerm;
     const choose = async (): Promise<string | undefined> => {
-      await (isOldLeader ? undefined : sleep(this.#clock, holdMs));
+      await (isOldLeader ? undefined : sleep(this.#clock, Math.min(holdMs, LONGEST_PRE_VOTE_MS)));
       this.#choices.delete(election);
       const { elect, from } = trials.toSorted(compare)[0] ?? first;
       if (this.waitMs(election, from) > 0) return undefined;

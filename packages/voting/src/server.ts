@@ -262,7 +262,7 @@ export class Server {
     this.#peers.heard(other, answer);
     if (answer?.kind !== "PING") return;
     this.pace.synced(other, answer.syncMs);
-    this.#peers.told(answer.absent.filter(({ name }) => name !== this.name));
+    this.#peers.told(answer.absent.filter(({ name }) => this.others.includes(name)));
   }
 
   #pong(): Pong {

@@ -125,7 +125,7 @@ export class VoterState {
   }
 
   lead(request: Lead, from: string, nowMs: number): Acknowledgement {
-    const { election, term, termId, number, leaseDurationMs } = request;
+    const { election, term, termId, number, candidateId, value, leaseDurationMs } = request;
     const present = this.termOf(election);
     const last = this.#memories.get(election)?.lead;
     const heard = last?.term === term ? last : undefined;
@@ -143,8 +143,9 @@ export class VoterState {
     // The leader is recorded even if its LEAD is refused. This voter may have voted in a later term whose claim has failed.
     const isKnown = broken !== undefined || heard?.released === true || (last?.term ?? 0) > term;
     if (isNews && !isKnown && this.#ballots.has(election)) {
-      const { kind: _, election: __, ...header } = request;
-      this.#memory(election).lead = { ...header, released: false, heardMs: nowMs, server: from };
+      const released = false;
+      const of = { term, termId, number, candidateId, value, leaseDurationMs };
+      this.#memory(election).lead = { ...of, released, heardMs: nowMs, server: from };
     }
     const transfer = refused ? undefined : this.#ballotOf(election, term)?.transfer;
     const orders = { ...(broken ? { broken } : {}), ...(transfer ? { transfer } : {}) };
@@ -174,8 +175,9 @@ export class VoterState {
    * Makes this voter vote for the named candidate only, for a while after this term. The last order to arrive counts. Refuses the
    * order if the term is not the present one, or if it was broken and the administrator did not know of that.
    */
-  transfer({ election, term, id, candidateId, timeoutMs, afterBreak }: Transfer, nowMs: number): Acknowledgement {
-    const taken = this.#keepTransfer(election, term, { id, candidateId, timeoutMs }, afterBreak, nowMs);
+  transfer(order: Transfer, nowMs: number): Acknowledgement {
+    const { election, term, afterBreak } = order;
+    const taken = this.#keepTransfer(election, term, order, afterBreak, nowMs);
     return { kind: "TRANSFER", taken, term: this.termOf(election) };
   }
 
@@ -249,12 +251,18 @@ export class VoterState {
   }
 
   /** Returns whether the voter has the order now. The same order again does not restart its time. */
-  #keepTransfer(election: string, term: number, transfer: TransferOrder, afterBreak: boolean, nowMs: number): boolean {
+  #keepTransfer(
+    election: string,
+    term: number,
+    { id, candidateId, timeoutMs }: TransferOrder,
+    afterBreak: boolean,
+    nowMs: number,
+  ): boolean {
     const ballot = this.#ballotOf(election, term);
     if (!ballot || (ballot.broken && !afterBreak)) return false;
-    if (ballot.transfer?.id === transfer.id) return true;
+    if (ballot.transfer?.id === id) return true;
     this.#memory(election).orderedMs = nowMs;
-    this.#keep(election, { ...ballot, transfer }, nowMs);
+    this.#keep(election, { ...ballot, transfer: { id, candidateId, timeoutMs } }, nowMs);
     return true;
   }
 

@@ -1,53 +1,7 @@
 /** The packets that servers sign, and the packets that they accept. */
 import { describe, expect, test } from "vitest";
 import { packetOf, replyOf, Seal } from "../src/packet.ts";
-
-const HEADER = { cluster: "c", from: "a", to: "b", start: "s", writes: 0, seen: 0, id: 1, servers: ["a", "b"] };
-const TITLE = { election: "e", term: 1, termId: "t", leaseDurationMs: 1_000 };
-const BROKEN = { id: "i", reason: "r", immediate: false };
-const TRANSFER = { id: "i", candidateId: "x", timeoutMs: 0.5 };
-const SIGN = { term: 1, number: 2, candidateId: "x", leaseDurationMs: 1.5, ageMs: 0, released: false, holdMs: 0 };
-
-const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  ELECT: {
-    ...TITLE,
-    candidateId: "x",
-    trial: true,
-    heard: { term: 0, number: 0 },
-    hasLed: false,
-    hasFailed: false,
-    holdMs: 50,
-    claimMs: 0,
-  },
-  LEAD: { ...TITLE, number: 1, candidateId: "x" },
-  RELEASE: { ...TITLE, number: 1, holdMs: 0 },
-  BREAK: { ...BROKEN, election: "e", term: 1 },
-  TRANSFER: { ...TRANSFER, election: "e", term: 1, afterBreak: false },
-  READ: { election: "e" },
-  TELL: {},
-  PING: {},
-};
-const ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  VOTE: { granted: true, term: 1, waitMs: 0 },
-  LEAD: { taken: true, term: 1 },
-  RELEASE: { taken: true, term: 1 },
-  BREAK: { taken: false, term: 1 },
-  TRANSFER: { taken: false, term: 1 },
-  READ: { absent: [] },
-  PING: { takesPart: true, syncMs: 0.5, absent: [{ name: "c", why: "w", forMs: 0.5 }] },
-  TELL: { forgot: false, isFresh: true, floor: 0, clockFloor: 0, terms: { e: 1 }, longestLeaseMs: 0 },
-  SILENT: {},
-};
-/** The optional fields, with an example of each. */
-type Optional = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-const OF_REQUESTS: Optional = { LEAD: { value: "v" }, RELEASE: { transfer: TRANSFER } };
-const OF_ANSWERS: Optional = {
-  LEAD: { broken: BROKEN, transfer: TRANSFER },
-  RELEASE: { broken: BROKEN },
-  VOTE: { sign: { ...SIGN, value: "v", broken: BROKEN, transfer: { ...TRANSFER, leftMs: 0.5 } } },
-  READ: { sign: SIGN },
-  TELL: { takesPart: true },
-};
+import { ANSWERS, HEADER, OPTIONAL_IN_ANSWERS, OPTIONAL_IN_REQUESTS, REQUESTS, SIGN } from "./example-messages.ts";
 
 /** Undefined also if the only message of the packet is dropped. */
 const whole = <P extends { readonly contents: readonly unknown[] }>(packet: P | undefined): P | undefined =>
@@ -58,8 +12,8 @@ const reply = (content: unknown, header: object = {}) =>
   whole(replyOf(Buffer.from(JSON.stringify({ ...HEADER, isReply: true, contents: [content], ...header }))));
 
 describe.each([
-  ["request", REQUESTS, OF_REQUESTS, request],
-  ["answer", ANSWERS, OF_ANSWERS, reply],
+  ["request", REQUESTS, OPTIONAL_IN_REQUESTS, request],
+  ["answer", ANSWERS, OPTIONAL_IN_ANSWERS, reply],
 ] as const)("a %s", (_, kinds, optional, read) => {
   test.each(Object.entries(kinds))(
     "%s is accepted with all of its fields, and refused if one is missing or has another type",
@@ -107,15 +61,20 @@ test("a status is accepted with all of its fields", () => {
   }
 });
 
-test("counts are whole and at least zero, and times may be fractions of milliseconds", () => {
+test("counts are whole and at least zero, and times may be fractions of milliseconds, up to an hour", () => {
   const lead = { kind: "LEAD", ...REQUESTS["LEAD"] };
   for (const number of [0, 1, Number.MAX_SAFE_INTEGER]) expect(request({ ...lead, number })).toBeDefined();
   for (const number of [-1, 0.5, 2 ** 53]) expect(request({ ...lead, number })).toBeUndefined();
-  for (const leaseDurationMs of [0, 0.5, 1e300]) expect(request({ ...lead, leaseDurationMs })).toBeDefined();
-  expect(request({ ...lead, leaseDurationMs: -0.5 })).toBeUndefined();
+  for (const leaseDurationMs of [0, 0.5, 3_600_000]) expect(request({ ...lead, leaseDurationMs })).toBeDefined();
+  for (const leaseDurationMs of [-0.5, 3_600_001, 1e300]) expect(request({ ...lead, leaseDurationMs })).toBeUndefined();
   expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: { e: -1 } })).toBeUndefined();
   expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: null })).toBeUndefined();
   expect(reply({ kind: "TELL", ...ANSWERS["TELL"], terms: {} })).toBeDefined();
+});
+
+test("a text has at most 4,096 characters", () => {
+  const read = (length: number): unknown => request({ kind: "READ", election: "e".repeat(length) });
+  expect([read(4_096) === undefined, read(4_097) === undefined]).toEqual([false, true]);
 });
 
 test("a request is not a reply, a reply is not a request, and an unreadable packet is neither", () => {

@@ -87,3 +87,10 @@ test("keeps no pre-vote for longer than any claim takes", () => {
   preVotes.voted(trial("b", { claimMs: 3_600_000 }), "b");
   expect(preVotes.waitMs("e", "a")).toBe(10_000);
 });
+
+test("holds an answer for ten seconds at most, whatever the trial asks for", async () => {
+  const clock = new VirtualClock();
+  const sinceMs = clock.monotonicMs();
+  await granted(clock, new PreVotes(clock), { a: { holdMs: 3_600_000 } });
+  expect(clock.monotonicMs() - sinceMs).toBe(10_000);
+});
