@@ -23,3 +23,10 @@ export function highest(ballots: Iterable<Ballot | undefined>): Ballot | undefin
   for (const ballot of ballots) if (compareBallots(ballot, found) > 0) found = ballot;
   return found;
 }
+
+/** The author of proposals: one per store instance. */
+export interface Proposer {
+  readonly id: string;
+  /** The last round of any election. No round is used twice. */
+  lastRound: number;
+}

@@ -1,16 +1,15 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 import { type Clock, Journal, sleep } from "@leasehold/core/provider";
-import { compareBallots } from "./ballot.ts";
+import type { Proposer } from "./ballot.ts";
 import { ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
-import { topOf } from "./chosen.ts";
-import { NOTHING, UNACCEPTED, type MemberState, type Proposal } from "./member-state.ts";
-import { LatestReads } from "./latest-reads.ts";
+import { NOTHING, type MemberState, type Proposal } from "./member-state.ts";
 import { CONNECT_TIMEOUT_MS } from "./overdue-reads.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { MemberStates } from "./member-states.ts";
 import { Register } from "./register.ts";
-import { MARKER, newestOf, replaced, ROSTER, rosterOf, rosterRecord, type MembershipRules, type Roster } from "./roster.ts";
-import type { Proposer } from "./rounds.ts";
+import { MARKER, replaced, ROSTER, rosterOf, rosterRecord, type MembershipRules, type Roster } from "./roster.ts";
+import { rosterRules } from "./roster-rules.ts";
+import { StoreMarkers } from "./store-markers.ts";
 import { refuseTwins, WrongStoreCheck } from "./wrong-store-check.ts";
 
 /** How long one process keeps trying to take in emptied stores, in milliseconds. Its next write begins again. */
@@ -34,10 +33,7 @@ export class Membership implements MembershipRules {
   /** The roster that is named by writes before there is a first one. */
   readonly #nobody: Roster;
   #roster: Roster | undefined;
-  /** The marker that each store showed last; null if it has none. */
-  readonly #shown = new LatestReads<string | null>();
-  /** The roster that each store showed last. */
-  readonly #rosters = new LatestReads<Roster>();
+  readonly #markers: StoreMarkers;
   readonly #strangers: WrongStoreCheck;
   #isHealing = false;
   /** The founding of the quorum, while this process is busy with it. */
@@ -49,9 +45,12 @@ export class Membership implements MembershipRules {
     this.#clock = clock;
     const incarnations = Object.fromEntries(members.map(({ name }) => [name, ""]));
     this.#nobody = { number: 0, incarnations, later: [], past: [] };
-    this.#strangers = new WrongStoreCheck(members, this.#shown, this.#rosters);
+    this.#markers = new StoreMarkers(this.#members, clock, this.#nobody);
+    this.#strangers = new WrongStoreCheck(members, this.#markers.shown, this.#markers.rosters);
     this.states = new MemberStates(members, clock, journal);
-    this.#register = new Register(ROSTER, members, proposer, clock, this.#ofRosters());
+    const whyAbsent = (name: string): string | undefined => this.whyAbsent(name);
+    const rules = rosterRules({ markers: this.#markers, nobody: this.#nobody, members: members.length, whyAbsent });
+    this.#register = new Register(ROSTER, members, proposer, clock, rules);
   }
 
   get roster(): Roster {
@@ -73,7 +72,7 @@ export class Membership implements MembershipRules {
     this.#founding ??= this.#found().finally(() => {
       this.#founding = undefined;
     });
-    await this.#within(limits, this.#founding, () => unfounded("STORE_TIMEOUT", this.#silent(), "Try again."));
+    await this.#within(limits, this.#founding, () => unfounded("STORE_TIMEOUT", this.#markers.silent(), "Try again."));
   }
 
   async #found(): Promise<void> {
@@ -99,10 +98,10 @@ export class Membership implements MembershipRules {
     const kept = await answer;
     if (kept.accepted && this.#isIn(name)) return kept;
     // A store that was emptied has no marker, or another one. Its record may come from a delayed promise, and proves nothing.
-    await this.#lookAt(name, limits);
+    await this.#markers.lookAt(name, limits);
     // A record that has accepted nothing does not prove the roster that it names. A majority of replacement stores may have no
     // other records. So the store's own copy of the roster counts as well.
-    const number = this.#isIn(name) ? this.#numberAt(name) : 0;
+    const number = this.#isIn(name) ? this.#markers.rosterNumber(name) : 0;
     return { ...kept, roster: Math.max(kept.roster, number) };
   }
 
@@ -154,12 +153,12 @@ export class Membership implements MembershipRules {
   async takeIn(name: string, limits: CallLimits): Promise<void> {
     const roster = await this.#read(true, limits);
     if (!roster) throw new ConfigurationError("This quorum has not begun: its first write takes all members in.");
-    const { version, proposal } = await this.#lookAt(name, { signal: limits.signal, timeoutMs: limits.memberMs });
+    const { version, proposal } = await this.#markers.lookAt(name, { signal: limits.signal, timeoutMs: limits.memberMs });
     if (version !== undefined && proposal && this.#strangers.isStranger(name, this.#roster)) {
       if (!this.roster.past.includes(proposal.write)) {
         throw new ConfigurationError(`The member ${name} is not taken in: ${this.whyAbsent(name)}`);
       }
-      await this.#writeMarker(name, { ...NOTHING, version }, limits);
+      await this.#markers.writeMarker(name, { ...NOTHING, version }, limits);
     }
     await this.#takeIn([name], limits);
     if (!this.#isIn(name)) throw unknownMembers("STORE_CONFLICT");
@@ -199,8 +198,8 @@ export class Membership implements MembershipRules {
 
   /** Returns the members that have to be taken in, or that lack the roster, as far as they have answered. */
   #lacking(): readonly string[] {
-    const lacks = (name: string): boolean => this.#isIn(name) && this.#numberAt(name) < this.roster.number;
-    return [...this.#shown].flatMap(([name, marker]) => (this.#isNew(name, marker) || lacks(name) ? [name] : []));
+    const lacks = (name: string): boolean => this.#isIn(name) && this.#markers.rosterNumber(name) < this.roster.number;
+    return [...this.#markers.shown].flatMap(([name, marker]) => (this.#isNew(name, marker) || lacks(name) ? [name] : []));
   }
 
   /** @throws {ConfigurationError} if the store of one member was given under another one's name. */
@@ -225,18 +224,13 @@ export class Membership implements MembershipRules {
     return marker === null || (marker !== this.roster.incarnations[name] && !this.#strangers.isStranger(name, this.#roster));
   }
 
-  /** Returns the number of the roster that a store showed last; 0 if it showed none. */
-  #numberAt(name: string): number {
-    return this.#rosters.get(name)?.number ?? 0;
-  }
-
   #isIn(name: string): boolean {
-    return this.#shown.get(name) === this.roster.incarnations[name];
+    return this.#markers.shown.get(name) === this.roster.incarnations[name];
   }
 
   async #takeIn(names: readonly string[], limits: CallLimits): Promise<void> {
     for (const name of names) {
-      const marker = await this.#mark(name, limits);
+      const marker = await this.#markers.mark(name, limits);
       const roster = await this.#read(true, limits);
       if (roster && this.#isNew(name, marker)) await this.#propose(replaced(this.roster, name, marker), roster.write, limits);
       // No other write brings the roster to this store. If another store is emptied, this copy may be needed to identify the
@@ -245,60 +239,13 @@ export class Membership implements MembershipRules {
     }
   }
 
-  /** Returns the members that have never answered. */
-  #silent(): readonly string[] {
-    return [...this.#members.keys()].filter((name) => this.#shown.get(name) === undefined);
-  }
-
   async #markFirst(name: string, limits: CallLimits): Promise<string> {
     try {
-      return await this.#mark(name, limits);
+      return await this.#markers.mark(name, limits);
     } catch (cause) {
       if (!isLeaseholdError(cause) || !cause.code.startsWith("STORE_")) throw cause;
       throw unfounded(cause.code as StoreErrorCode, [name], cause.message, cause);
     }
-  }
-
-  /**
-   * Returns a store's marker, and gives it one if it has none. The marker only ever replaces a blank record, never a missing one.
-   * Otherwise a late duplicate of that request could mark a store that was emptied since, and it would pass for the former store.
-   */
-  async #mark(name: string, { memberMs: timeoutMs, signal }: CallLimits): Promise<string> {
-    const member = this.#members.get(name) as Member;
-    const limits = { timeoutMs, signal };
-    for (;;) {
-      const kept = await this.#lookAt(name, limits);
-      if (kept.proposal) return kept.proposal.write;
-      const blank = kept.version === undefined ? await member.put(MARKER, NOTHING, this.#nobody, kept, false, limits) : kept;
-      if (blank) await this.#writeMarker(name, blank, { memberMs: timeoutMs, signal });
-    }
-  }
-
-  /** Gives a store a new marker, in place of its present record. */
-  async #writeMarker(
-    name: string,
-    present: MemberState,
-    { memberMs, signal }: Pick<CallLimits, "memberMs" | "signal">,
-  ): Promise<void> {
-    const incarnation = this.#clock.randomUuid();
-    const ballot = { round: 1, proposer: incarnation };
-    const proposal = { write: incarnation, base: null, record: UNACCEPTED };
-    const marked = { promised: ballot, accepted: ballot, proposal, seen: {} };
-    const member = this.#members.get(name) as Member;
-    await member.put(MARKER, marked, this.#nobody, present, false, { timeoutMs: memberMs, signal });
-  }
-
-  /** Identifies a member's store, and finds out which roster that store has. Returns its marker's record. */
-  async #lookAt(name: string, limits: MemberLimits): Promise<MemberState> {
-    const roster = this.#noteRoster(name, (this.#members.get(name) as Member).get(ROSTER, true, limits));
-    return (await Promise.all([this.#lookAtMarker(name, limits), roster]))[0];
-  }
-
-  async #lookAtMarker(name: string, limits: MemberLimits): Promise<MemberState> {
-    const note = this.#shown.begin(name);
-    const kept = await (this.#members.get(name) as Member).get(MARKER, true, limits);
-    note(kept.proposal?.write ?? null);
-    return kept;
   }
 
   /**
@@ -343,61 +290,13 @@ export class Membership implements MembershipRules {
     if (stored) this.#take(roster);
   }
 
-  /** Records the roster of an answer. @param answer to a request that was sent just now. */
-  async #noteRoster(name: string, answer: Promise<MemberState>): Promise<MemberState> {
-    const note = this.#rosters.begin(name);
-    const kept = await answer;
-    note(kept.proposal && rosterOf(kept.proposal));
-    return kept;
-  }
-
   #take(roster: Roster): void {
     if (roster.number <= (this.#roster?.number ?? 0)) return;
     this.#roster = roster;
     // A store that showed a past marker may have been emptied since, and may be the member again. Its next answer makes it read
     // again.
-    for (const [name, marker] of this.#shown) if (marker !== null && roster.past.includes(marker)) this.#shown.forget(name);
-  }
-
-  /**
-   * Returns the rules for the roster itself. Those stores count that the newest shown roster names.
-   *
-   * All members have to promise the first roster. Otherwise two processes with different stores under one name would each have a
-   * majority.
-   *
-   * A promise that a replaced store has made blocks nothing: one of the others shows what it has accepted with a majority.
-   *
-   * A store that has accepted no roster counts in two cases: all members answer, or it has promised the newest shown ballot or
-   * this round's. A proposal for which it promised any other ballot may be chosen already, by a majority of other stores under
-   * these names.
-   */
-  #ofRosters(): MembershipRules {
-    return {
-      roster: this.#nobody,
-      meet: async (name, answer, limits) => {
-        return (await Promise.all([this.#noteRoster(name, answer), this.#lookAtMarker(name, limits)]))[0];
-      },
-      follow: () => Promise.resolve(),
-      whyAbsent: (name) => this.whyAbsent(name),
-      // Does nothing: the record of each election reports the same, and more often.
-      report: () => undefined,
-      counting: (answers, all, ballot) => {
-        const isAll = all.size === this.#members.size;
-        if (isAll && [...all.values()].every(({ accepted }) => !accepted)) return all;
-        const states = [...answers.values()];
-        const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
-        const newest = newestOf(shown);
-        if (!newest) return states.every(({ promised }) => !promised) ? answers : new Map();
-        const top = topOf(answers)?.accepted;
-        return new Map(
-          [...answers].filter(([name, { accepted, promised }]) => {
-            const hasPromisedIt = [top, ballot].some((one) => one && compareBallots(promised, one) === 0);
-            return this.#shown.get(name) === newest.incarnations[name] && (accepted !== undefined || isAll || hasPromisedIt);
-          }),
-        );
-      },
-      mayTakeBack: (name, proposal) => this.#shown.get(name) === rosterOf(proposal).incarnations[name],
-    };
+    for (const [name, marker] of this.#markers.shown)
+      if (marker !== null && roster.past.includes(marker)) this.#markers.shown.forget(name);
   }
 }
 

@@ -32,7 +32,7 @@ import { gather } from "./gather.ts";
 import { Register } from "./register.ts";
 import { Membership } from "./membership.ts";
 import { MARKER, ROSTER } from "./roster.ts";
-import type { Proposer } from "./rounds.ts";
+import type { Proposer } from "./ballot.ts";
 
 /** Limits of a call about one member. */
 export interface MemberCallOptions {

@@ -1,12 +1,12 @@
 import { ConfigurationError, isLeaseholdError, type StoreErrorCode } from "@leasehold/core";
 import { type Clock, instantOf, sleep, type LeaseRecord } from "@leasehold/core/provider";
-import { compareBallots, type Ballot } from "./ballot.ts";
+import { compareBallots, type Ballot, type Proposer } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { topOf, type Chosen } from "./chosen.ts";
 import type { Proposal } from "./member-state.ts";
 import type { Member } from "./member.ts";
 import type { MembershipRules } from "./roster.ts";
-import { Rounds, type Proposer, type MemberReplies } from "./rounds.ts";
+import { Rounds, type MemberReplies } from "./rounds.ts";
 
 /**
  * The longest first pause, in milliseconds, before a round goes above a rival's promise, or before a split is read again. The

@@ -1,21 +1,14 @@
-import { isLeaseholdError } from "@leasehold/core";
 import { type Clock, holderElapsedMs, SAFETY_MARGIN, sleep, type Instant } from "@leasehold/core/provider";
 import { Absences, isTimeout } from "./absences.ts";
-import { compareBallots, forward, highest, type Ballot } from "./ballot.ts";
+import { compareBallots, forward, highest, type Ballot, type Proposer } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { ageOf, topOf, type Chosen } from "./chosen.ts";
 import { gather } from "./gather.ts";
 import type { MemberState, Proposal, State } from "./member-state.ts";
-import { MemberSession } from "./member-session.ts";
+import { isRefusal, MemberRequests, newestRoster, PASSED_OVER, REFUSED, refuseOthers } from "./member-requests.ts";
+import type { MemberSession } from "./member-session.ts";
 import type { Member } from "./member.ts";
 import type { MembershipRules } from "./roster.ts";
-
-/** The author of proposals: one per store instance. */
-export interface Proposer {
-  readonly id: string;
-  /** The last round of any election. No round is used twice. */
-  lastRound: number;
-}
 
 /** The answers of the members to one read. */
 export interface MemberReplies {
@@ -47,10 +40,7 @@ interface CatchUp {
 
 /** How often at most an accept is sent again to one member. */
 const MOST_REPEATS = 2;
-/** The failure of a write whose condition did not hold. */
-const REFUSED = new Error("Somebody else has written there.");
-/** The failure of a member that is not sent a write, because of the state that it keeps. */
-const PASSED_OVER = new Error("It keeps what this write may not replace.");
+
 /** Runs the rounds of one process on one election's record: sends requests to the members, and judges their answers. */
 export class Rounds {
   /** Reports the members that do not count. */
@@ -58,7 +48,7 @@ export class Rounds {
   readonly #election: string;
   readonly #clock: Clock;
   readonly #proposer: Proposer;
-  readonly #links: ReadonlyMap<string, MemberSession>;
+  readonly #requests: MemberRequests;
   readonly #majority: number;
   readonly #admission: MembershipRules;
   /** The write that this process last saw chosen. It stays chosen, whichever members show it. */
@@ -75,10 +65,10 @@ export class Rounds {
     this.#election = election;
     this.#clock = clock;
     this.#proposer = proposer;
-    this.#links = new Map(members.map((member) => [member.name, new MemberSession(member, clock)]));
+    this.#requests = new MemberRequests(election, members, clock, admission);
     this.#majority = (members.length + 1) / 2;
     this.#admission = admission;
-    this.absences = new Absences(election, [...this.#links.keys()], admission);
+    this.absences = new Absences(election, this.#requests.names, admission);
   }
 
   /**
@@ -98,23 +88,21 @@ export class Rounds {
     consistent: boolean,
     isEnough: (kept: ReadonlyMap<string, MemberState>) => boolean,
   ): Promise<MemberReplies> {
-    const ask = (names: readonly string[], isConsistent: boolean): Map<string, Promise<MemberState>> =>
-      this.#all((link) => this.#send(link, limits, (timeoutMs) => this.#get(link, isConsistent, limits, timeoutMs)), names);
-    const knownBefore = new Map([...this.#links].map(([name, { known }]) => [name, known]));
-    const requests = ask([...this.#links.keys()], consistent);
+    const knownBefore = this.#requests.known();
+    const requests = this.#requests.read(this.#requests.names, consistent, limits);
     const first = await gather(
       this.#clock,
       requests,
       limits.memberMs,
-      (answers) => this.#newestRoster(answers) <= this.#admission.roster.number && isEnough(this.#counting(answers)),
+      (answers) => newestRoster(answers) <= this.#admission.roster.number && isEnough(this.#requests.counting(answers)),
     );
     refuseOthers(first.failures);
-    await this.#admission.follow(this.#newestRoster(first.answers), limits);
-    const kept = this.#counting(first.answers);
+    await this.#admission.follow(newestRoster(first.answers), limits);
+    const kept = this.#requests.counting(first.answers);
     // A member that shows less than was known before it was asked has forgotten. Asking it again would only use up the call's
     // time.
     const hasForgotten = (name: string): boolean =>
-      consistent && compareBallots(first.answers.get(name)?.promised, knownBefore.get(name)) < 0;
+      consistent && compareBallots(first.answers.get(name)?.promised, knownBefore[name]) < 0;
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name) && !hasForgotten(name));
     const { memberMs } = limits;
     if (isEnough(kept)) {
@@ -129,11 +117,11 @@ export class Rounds {
     }
     // Read these members again: they may have been written between their answer and the higher promise that another member
     // reported. A member that is behind even then has forgotten, and counts as absent.
-    const again = await gather(this.#clock, ask(behind, true), limits.memberMs, () => false);
+    const again = await gather(this.#clock, this.#requests.read(behind, true, limits), limits.memberMs, () => false);
     // A member that was written since may name a newer roster. In it another store may have replaced one that has answered.
-    await this.#admission.follow(this.#newestRoster(again.answers), limits);
+    await this.#admission.follow(newestRoster(again.answers), limits);
     const reading = {
-      kept: this.#counting(new Map([...kept, ...again.answers])),
+      kept: this.#requests.counting(new Map([...kept, ...again.answers])),
       answers: new Map([...first.answers, ...again.answers]),
       failures: new Map([...first.failures, ...again.failures]),
       memberMs,
@@ -147,13 +135,15 @@ export class Rounds {
    * promise; the caller then starts over.
    */
   async prepare({ kept }: MemberReplies, limits: CallLimits): Promise<Prepared | undefined> {
-    const ballot = this.#above(kept);
+    const round = this.#requests.roundAbove(kept, this.#proposer.lastRound);
+    this.#proposer.lastRound = round;
+    const ballot = { round, proposer: this.#proposer.id };
     this.#begin(ballot);
-    const seen = this.#seen();
-    const requests = this.#all(
+    const seen = this.#requests.known();
+    const requests = this.#requests.all(
       (link) => {
         const present = kept.get(link.member.name) as MemberState;
-        return this.#write(link, { ...present, promised: ballot, seen }, present, false, limits);
+        return this.#requests.write(link, { ...present, promised: ballot, seen }, present, false, limits);
       },
       [...kept.keys()],
     );
@@ -161,13 +151,13 @@ export class Rounds {
     limits.signal.throwIfAborted();
     // Only a silent member counts as absent. A member that refuses has another state by now, which may be newer than all others.
     const isRefused = [...failures.values()].includes(REFUSED);
-    const promised = this.#counting(answers, ballot);
+    const promised = this.#requests.counting(answers, ballot);
     return isRefused || promised.size < this.#majority ? undefined : { ballot, kept: promised };
   }
 
   /** Gets a proposal accepted without a prepare, under the ballot that the last accept also promised. */
   async acceptNext(proposal: Proposal, datedAt: Instant | undefined, limits: CallLimits): Promise<Accepted> {
-    const targets = this.#counting(new Map([...this.#links].flatMap(([name, { own }]) => (own ? [[name, own] as const] : []))));
+    const targets = this.#requests.counting(this.#requests.own());
     if (!this.#ballot || targets.size < this.#majority) return "refused";
     return await this.accept({ ballot: forward(this.#ballot), kept: targets }, proposal, datedAt, limits);
   }
@@ -189,7 +179,12 @@ export class Rounds {
   ): Promise<Accepted> {
     this.#begin(ballot);
     this.#proposer.lastRound = Math.max(this.#proposer.lastRound, forward(ballot).round);
-    const state: State = { promised: forward(ballot), accepted: ballot, proposal, seen: this.#seen() };
+    const state: State = {
+      promised: forward(ballot),
+      accepted: ballot,
+      proposal,
+      seen: this.#requests.known(),
+    };
     const confirmed = Promise.withResolvers<boolean>();
     let isRefused = false;
     const onFailure = (failure: unknown): never => {
@@ -203,10 +198,12 @@ export class Rounds {
       // Never let an accept create a record. A delayed one could re-create it on a store that was wiped meanwhile; that store
       // would look as if it had lost nothing.
       while (present.version === undefined) {
-        await this.#write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits).catch(onFailure);
+        await this.#requests
+          .write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits)
+          .catch(onFailure);
         present = await this.#toCatchUp(link, catchUp, limits);
       }
-      const own = await this.#write(link, state, present, datedAt !== undefined, limits).catch(onFailure);
+      const own = await this.#requests.write(link, state, present, datedAt !== undefined, limits).catch(onFailure);
       if (this.#ballot === ballot) link.own = own;
       this.absences.answered(link.member.name, true);
     };
@@ -219,7 +216,7 @@ export class Rounds {
       await sleep(this.#clock, pauseMs, limits.signal).catch(() => undefined);
       return this.#ballot === ballot && !limits.signal.aborted;
     };
-    const requests = this.#all(async (link) => {
+    const requests = this.#requests.all(async (link) => {
       for (let repeats = 0; ; repeats += 1) {
         try {
           return await bring(link, repeats === 0 ? targets.get(link.member.name) : undefined);
@@ -246,8 +243,8 @@ export class Rounds {
    * did.
    */
   async probe(ifVersion: string, limits: CallLimits): Promise<string | undefined> {
-    const requests = this.#all((link) =>
-      this.#send(link, limits, (timeoutMs) =>
+    const requests = this.#requests.all((link) =>
+      this.#requests.send(link, limits, (timeoutMs) =>
         link.member.refuses(this.#election, ifVersion, this.#admission.roster, { timeoutMs, signal: limits.signal }),
       ),
     );
@@ -259,7 +256,7 @@ export class Rounds {
 
   /** Reports whether a member has acknowledged to this process that it accepted this ballot. */
   hasAcknowledged(name: string, ballot: Ballot | undefined): boolean {
-    const own = this.#links.get(name)?.own;
+    const own = this.#requests.sessions.get(name)?.own;
     return own?.accepted !== undefined && compareBallots(own.accepted, ballot) === 0;
   }
 
@@ -276,7 +273,7 @@ export class Rounds {
 
   /** Returns how long ago, in milliseconds, any member first showed a proposal's nonce to this process. */
   knownForMs({ record }: Proposal): number {
-    return Math.max(...[...this.#links.values()].map((link) => link.knownForMs(record.nonce)));
+    return Math.max(...[...this.#requests.sessions.values()].map((link) => link.knownForMs(record.nonce)));
   }
 
   /** Returns the chosen proposal. Valid only if {@link isChosen} is true of the same states. */
@@ -307,15 +304,15 @@ export class Rounds {
     const nowMs = this.#clock.monotonicMs();
     const untilMs = nowMs + Math.max(limits.memberMs, (limits.untilMs - nowMs) / 2);
     const present = await link.send(this.#election, Math.min(untilMs, limits.untilMs), (timeoutMs) =>
-      this.#get(link, true, limits, timeoutMs),
+      this.#requests.get(link, true, limits, timeoutMs),
     );
     // A newer roster exists, so the next round must begin with a read.
     if (present.roster > this.#admission.roster.number && (await confirmed)) this.#leads = undefined;
     if (!this.#admission.mayTakeBack(name, proposal)) {
-      this.absences.answered(name, this.#counting(new Map([[name, present]])).size > 0);
+      this.absences.answered(name, this.#requests.counting(new Map([[name, present]])).size > 0);
       throw PASSED_OVER;
     }
-    const counts = this.#counting(new Map([[name, present]])).size > 0;
+    const counts = this.#requests.counting(new Map([[name, present]])).size > 0;
     if (!counts) this.absences.answered(name, false);
     if (!counts && !(await confirmed)) throw PASSED_OVER;
     // The member has forgotten a promise above this round. It counts again once a round goes above that promise.
@@ -332,97 +329,15 @@ export class Rounds {
     throw PASSED_OVER;
   }
 
-  async #get(link: MemberSession, consistent: boolean, { signal }: CallLimits, timeoutMs: number): Promise<MemberState> {
-    const { member } = link;
-    const kept = member.get(this.#election, consistent, { timeoutMs, signal }).then((shown) => {
-      link.observe(shown);
-      return shown;
-    });
-    return await this.#admission.meet(member.name, kept, { timeoutMs, signal });
-  }
-
-  /** Returns the answers that count: those of the quorum's stores that have not forgotten. */
-  #counting(answers: ReadonlyMap<string, MemberState>, ballot?: Ballot): ReadonlyMap<string, MemberState> {
-    for (const [name, kept] of answers) this.#learn(name, kept);
-    const remembering = [...answers].filter(([name, kept]) => this.#links.get(name)?.isBehind(kept) === false);
-    return this.#admission.counting(new Map(remembering), answers, ballot);
-  }
-
   /** Reports a member that counts. A late answer that shows less is ignored: it may be older than what is known by now. */
   #hear(name: string, kept: MemberState): void {
-    if (this.#counting(new Map([[name, kept]])).size > 0) this.absences.answered(name, true);
-  }
-
-  #newestRoster(answers: ReadonlyMap<string, MemberState>): number {
-    return Math.max(0, ...[...answers.values()].map(({ roster }) => roster));
-  }
-
-  async #write(
-    link: MemberSession,
-    state: State,
-    present: MemberState,
-    redates: boolean,
-    limits: CallLimits,
-  ): Promise<MemberState> {
-    const { signal } = limits;
-    const kept = await this.#send(link, limits, (timeoutMs) =>
-      link.member.put(this.#election, state, this.#admission.roster, present, redates, { timeoutMs, signal }),
-    );
-    if (!kept) throw REFUSED;
-    this.#learn(link.member.name, kept);
-    return kept;
-  }
-
-  async #send<T>(
-    link: MemberSession,
-    { signal, untilMs, memberMs }: CallLimits,
-    request: (timeoutMs: number) => Promise<T>,
-  ): Promise<T> {
-    signal.throwIfAborted();
-    return await link.send(this.#election, Math.min(untilMs, this.#clock.monotonicMs() + memberMs), request);
-  }
-
-  #all<T>(
-    request: (link: MemberSession) => Promise<T>,
-    names: readonly string[] = [...this.#links.keys()],
-  ): Map<string, Promise<T>> {
-    return new Map(names.map((name) => [name, request(this.#links.get(name) as MemberSession)]));
+    if (this.#requests.counting(new Map([[name, kept]])).size > 0) this.absences.answered(name, true);
   }
 
   /** Begins a new round. It may not use anything that the last one wrote, except for what its caller has already taken. */
   #begin(ballot: Ballot): void {
     this.#leads = undefined;
     this.#ballot = ballot;
-    for (const link of this.#links.values()) link.own = undefined;
+    for (const link of this.#requests.sessions.values()) link.own = undefined;
   }
-
-  #learn(name: string, { promised, seen }: MemberState): void {
-    this.#links.get(name)?.learn(promised);
-    for (const [other, ballot] of Object.entries(seen)) this.#links.get(other)?.learn(ballot);
-  }
-
-  #seen(): Record<string, Ballot> {
-    return Object.fromEntries([...this.#links].flatMap(([name, { known }]) => (known ? [[name, known]] : [])));
-  }
-
-  #above(kept: ReadonlyMap<string, MemberState>): Ballot {
-    const top = highest([
-      ...[...kept.values()].map(({ promised }) => promised),
-      ...[...this.#links.values()].map(({ known }) => known),
-    ]);
-    const round = Math.max(top?.round ?? 0, this.#proposer.lastRound) + 1;
-    this.#proposer.lastRound = round;
-    return { round, proposer: this.#proposer.id };
-  }
-}
-
-function isRefusal(failure: unknown): boolean {
-  return failure === REFUSED || failure === PASSED_OVER;
-}
-
-/**
- * Throws the error of a wrong list of members. Two lists would each have their own majority, so it is no failure of one member.
- */
-function refuseOthers(failures: ReadonlyMap<string, unknown>): void {
-  for (const failure of failures.values()) if (isLeaseholdError(failure, "CONFIGURATION")) throw failure;
 }

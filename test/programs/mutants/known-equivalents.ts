@@ -259,7 +259,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "Neither an empty text nor none is a date.",
   },
   ...[2, 0].map((round) => ({
-    file: "packages/quorum/src/membership.ts",
+    file: "packages/quorum/src/store-markers.ts",
     from: "const ballot = { round: 1, proposer: incarnation };",
     to: `const ballot = { round: ${round}, proposer: incarnation };`,
     why: "No round is ever held on a marker: of its record only the write is read.",

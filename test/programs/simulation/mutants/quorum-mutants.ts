@@ -7,6 +7,7 @@ const REGISTER = "packages/quorum/src/register.ts";
 const ROUNDS = "packages/quorum/src/rounds.ts";
 const LINK = "packages/quorum/src/member-session.ts";
 const MEMBER = "packages/quorum/src/member.ts";
+const REQUESTS = "packages/quorum/src/member-requests.ts";
 const MEMBERSHIP = "packages/quorum/src/membership.ts";
 
 /** Bugs that show wherever a quorum has electors. */
@@ -50,7 +51,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule">> = [
     name: "refused-counts-as-accepted",
     bug: "a member that has refused an accept counts towards its majority",
     within: 40,
-    patches: [{ file: ROUNDS, find: "if (!kept) throw REFUSED;", replace: "if (!kept) return present;" }],
+    patches: [{ file: REQUESTS, find: "if (!kept) throw REFUSED;", replace: "if (!kept) return present;" }],
     stores: QUORUM,
   },
   {
@@ -93,7 +94,7 @@ const BUGS: ReadonlyArray<Omit<Mutant, "rule">> = [
     within: 100,
     patches: [
       {
-        file: ROUNDS,
+        file: REQUESTS,
         find: "return Math.max(0, ...[...answers.values()].map(({ roster }) => roster));",
         replace: "return Math.min(0, answers.size);",
       },

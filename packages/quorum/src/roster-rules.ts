@@ -1,0 +1,52 @@
+import { compareBallots } from "./ballot.ts";
+import { topOf } from "./chosen.ts";
+import { newestOf, rosterOf, type MembershipRules, type Roster } from "./roster.ts";
+import type { StoreMarkers } from "./store-markers.ts";
+
+/**
+ * Returns the rules for the roster itself. Those stores count that the newest shown roster names.
+ *
+ * All members have to promise the first roster. Otherwise two processes with different stores under one name would each have a
+ * majority.
+ *
+ * A promise that a replaced store has made blocks nothing: one of the others shows what it has accepted with a majority.
+ *
+ * A store that has accepted no roster counts in two cases: all members answer, or it has promised the newest shown ballot or
+ * this round's. A proposal for which it promised any other ballot may be chosen already, by a majority of other stores under
+ * these names.
+ */
+export function rosterRules(options: {
+  readonly markers: StoreMarkers;
+  /** The roster that writes name before there is a first one. */
+  readonly nobody: Roster;
+  readonly members: number;
+  readonly whyAbsent: (name: string) => string | undefined;
+}): MembershipRules {
+  const { markers, nobody, members, whyAbsent } = options;
+  return {
+    roster: nobody,
+    meet: async (name, answer, limits) => {
+      return (await Promise.all([markers.noteRoster(name, answer), markers.lookAtMarker(name, limits)]))[0];
+    },
+    follow: () => Promise.resolve(),
+    whyAbsent,
+    // Does nothing: the record of each election reports the same, and more often.
+    report: () => undefined,
+    counting: (answers, all, ballot) => {
+      const isAll = all.size === members;
+      if (isAll && [...all.values()].every(({ accepted }) => !accepted)) return all;
+      const states = [...answers.values()];
+      const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
+      const newest = newestOf(shown);
+      if (!newest) return states.every(({ promised }) => !promised) ? answers : new Map();
+      const top = topOf(answers)?.accepted;
+      return new Map(
+        [...answers].filter(([name, { accepted, promised }]) => {
+          const hasPromisedIt = [top, ballot].some((one) => one && compareBallots(promised, one) === 0);
+          return markers.shown.get(name) === newest.incarnations[name] && (accepted !== undefined || isAll || hasPromisedIt);
+        }),
+      );
+    },
+    mayTakeBack: (name, proposal) => markers.shown.get(name) === rosterOf(proposal).incarnations[name],
+  };
+}
