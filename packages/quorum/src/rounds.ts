@@ -179,12 +179,7 @@ export class Rounds {
   ): Promise<Accepted> {
     this.#begin(ballot);
     this.#proposer.lastRound = Math.max(this.#proposer.lastRound, forward(ballot).round);
-    const state: State = {
-      promised: forward(ballot),
-      accepted: ballot,
-      proposal,
-      seen: this.#requests.known(),
-    };
+    const state: State = { promised: forward(ballot), accepted: ballot, proposal, seen: this.#requests.known() };
     const confirmed = Promise.withResolvers<boolean>();
     let isRefused = false;
     const onFailure = (failure: unknown): never => {
