@@ -10,7 +10,9 @@ import { playHttpFailover, type HttpFailover } from "./http-failovers.ts";
 const RUNS = Number(process.env["LEASEHOLD_FAILOVERS"] ?? 1);
 const FIRST_SEED = Number(process.env["LEASEHOLD_FAILOVERS_SEED"] ?? 1);
 /** Most of a failover is waiting. */
-const AT_ONCE = 16;
+const AT_ONCE = 6;
+/** How often a run is played again, if the machine is too busy for a verdict. */
+const MOST_TRIES = 4;
 
 const situations = EVENTS.flatMap((event) => SHAPES.map((shape): Situation => ({ event, shape })));
 
@@ -25,7 +27,9 @@ test(
     const player = async (): Promise<void> => {
       for (let next = left.shift(); next; next = left.shift()) {
         const { situation, seed } = next;
-        const result = await playHttpFailover(seed, situation);
+        let result = await playHttpFailover(seed, situation);
+        for (let tries = 1; result.isUndecided && tries < MOST_TRIES; tries += 1) result = await playHttpFailover(seed, situation);
+        if (result.isUndecided) continue;
         if (result.violation) violations.push(`${result.violation.message} (seed ${seed})\n${result.history.join("\n")}`);
         played.set(situation, [...(played.get(situation) ?? []), result]);
       }
@@ -33,6 +37,7 @@ test(
     await Promise.all(Array.from({ length: AT_ONCE }, player));
     console.log(`Takeovers as a share of what timing() gives:\n${tableOf(played)}`);
     expect(violations.join("\n\n")).toBe("");
+    expect(played.size).toBe(situations.length);
   },
 );
 

@@ -19,9 +19,13 @@ const LEASES_MS = [3_000, 6_000];
 const LIMITS = { settling: 0.7, factor: 3 };
 /** A wait that ends later than this says that the machine was busy. Such time does not count. */
 const PUNCTUAL_MS = 5;
+/** A run is not judged after this much of such time: servers that get no processor time elect nobody. */
+const MOST_BUSY_MS = 5_000;
 const SECRET = "a secret of servers";
 
 export interface HttpFailover {
+  /** The machine was too busy for a verdict. */
+  readonly isUndecided: boolean;
   readonly violation: Broken | undefined;
   /** The time until every election was led again, without the time for which the machine was too busy. */
   readonly tookMs: number | undefined;
@@ -42,9 +46,11 @@ export async function playHttpFailover(seed: number, situation: Situation): Prom
   const world = await HttpWorld.open(plan);
   const failover = new Failover(plan, random, world, LIMITS);
   try {
-    const violation = await violationIn(() => failover.play());
+    const played = violationIn(() => failover.play());
+    const violation = await Promise.race([played, world.tooBusy.promise]);
     const { tookMs, promisedMs, history } = failover;
-    return { violation, tookMs, promisedMs, busyMs: world.busyMs, history };
+    const { busyMs } = world;
+    return { isUndecided: busyMs > MOST_BUSY_MS, violation, tookMs, promisedMs, busyMs, history };
   } finally {
     failover.end();
     await world.close();
@@ -60,6 +66,8 @@ interface Process extends Started {
 
 class HttpWorld implements FailoverWorld {
   busyMs = 0;
+  /** Resolves if the machine is too busy. */
+  readonly tooBusy = Promise.withResolvers<undefined>();
   readonly #startMs = systemClock.monotonicMs();
   readonly #plan: FailoverPlan;
   readonly #folder: string;
@@ -100,6 +108,9 @@ class HttpWorld implements FailoverWorld {
     await sleep(systemClock, ms);
     this.busyMs += Math.max(systemClock.monotonicMs() - untilMs, 0);
     if (this.#failure) throw this.#failure.cause;
+    if (this.busyMs <= MOST_BUSY_MS) return;
+    this.tooBusy.resolve(undefined);
+    await new Promise(() => undefined);
   }
 
   kill(name: string, isSilent: boolean): void {
