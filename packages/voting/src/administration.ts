@@ -1,8 +1,8 @@
 import { type Clock, Administration, type Order, type OrderLimits, type ElectionState } from "@leasehold/core/provider";
 import type { LeaseSnapshot } from "@leasehold/core";
 import { unanswered } from "./claim.ts";
-import type { Acknowledgement, VoterReply, Break, LeaderReply, LeaderStatus, Transfer } from "./messages.ts";
-import { poll, pollToKeep, type Electorate } from "./poll.ts";
+import type { Acknowledgement, Break, LeaderReply, LeaderStatus, Transfer } from "./messages.ts";
+import { isAnswerOf, poll, pollToKeep, type Electorate } from "./poll.ts";
 import { LeaderStatuses } from "./leader-statuses.ts";
 
 /** The orders of an administrator to servers that vote: to break a term, or to transfer it. A majority keeps an order. */
@@ -38,18 +38,27 @@ export async function sightedBy(
   server: Electorate,
   clock: Clock,
   election: string,
-  { timeoutMs, signal }: OrderLimits,
+  limits: OrderLimits,
 ): Promise<{
   /** The statuses of the latest term. */
   readonly signs: readonly LeaderStatus[];
   readonly snapshot: LeaseSnapshot | undefined;
 }> {
-  const request = { kind: "READ", election } as const;
-  const result = await poll(server, { request, timeoutMs, signal, isAnswer: isSighted, isYes: () => true });
-  if (result.outcome !== "yes") throw unanswered(election, "READ", result, false);
-  const all = [...result.answers.values()].flatMap(({ sign }) => sign ?? []);
+  const all = await statusesOf(server, election, limits);
   const signs = all.filter(({ term }) => term === Math.max(...all.map((each) => each.term)));
   return { signs, snapshot: snapshotOf(clock, election, signs) };
+}
+
+/** Asks all servers for an election's status, and waits for a majority. Servers that know no leader are not in the result. */
+export async function statusesOf(
+  server: Electorate,
+  election: string,
+  { timeoutMs, signal }: OrderLimits,
+): Promise<readonly LeaderStatus[]> {
+  const request = { kind: "READ", election } as const;
+  const result = await poll(server, { request, timeoutMs, signal, isAnswer: isAnswerOf<LeaderReply>("READ"), isYes: () => true });
+  if (result.outcome !== "yes") throw unanswered(election, "READ", result, false);
+  return [...result.answers.values()].flatMap(({ sign }) => sign ?? []);
 }
 
 /** Merges the statuses of one term. Its orders and its last LEAD may be known to different servers. */
@@ -80,12 +89,8 @@ function requestOf(election: string, term: number, afterBreak: boolean, order: O
 
 async function carryOut(server: Electorate, request: Break | Transfer, { timeoutMs }: OrderLimits): Promise<boolean> {
   const { kind, election } = request;
-  const isAnswer = (answer: VoterReply): answer is Acknowledgement => answer.kind === kind;
+  const isAnswer = isAnswerOf<Acknowledgement>(kind);
   const result = await pollToKeep(server, { request, timeoutMs, isAnswer, isYes: ({ taken }) => taken });
   if (result.outcome === "open") throw unanswered(election, kind, result, true);
   return result.outcome === "yes";
-}
-
-function isSighted(answer: VoterReply): answer is LeaderReply {
-  return answer.kind === "READ";
 }

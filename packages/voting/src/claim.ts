@@ -10,10 +10,11 @@ import {
 import { summarizeError } from "@leasehold/core/diagnostics";
 import { LONGEST_CLAIM_MS } from "./startup-recovery.ts";
 import type { VoterReply, Elect, Vote } from "./messages.ts";
-import { poll, type PollResult } from "./poll.ts";
+import { isAnswerOf, poll, type PollResult } from "./poll.ts";
 import { VotingTerm } from "./voting-term.ts";
 import type { Server } from "./server.ts";
 
+const isVote = isAnswerOf<Vote>("VOTE");
 /**
  * The time for which a claim counts votes. A later vote does not count, because its voter may have lost its disk and may vote
  * again.
@@ -62,7 +63,12 @@ export async function claim(server: Server, request: AcquireRequest, hasFailed: 
 
 function trialOf(
   server: Server,
-  { election, candidateId, leaseDurationMs, timeoutMs }: AcquireRequest,
+  {
+    election,
+    candidateId,
+    leaseDurationMs,
+    timeoutMs,
+  }: Pick<AcquireRequest, "election" | "candidateId" | "leaseDurationMs" | "timeoutMs">,
   hasFailed: boolean,
 ): Elect {
   const { ballots, clock, name, pace } = server;
@@ -134,6 +140,19 @@ async function attempt(
   throw unanswered(election, "LEAD", lead, false);
 }
 
+/**
+ * Claims a term for which no server votes. This changes nothing anywhere.
+ *
+ * @throws {StoreError} if no majority answers.
+ */
+export async function claimInVain(server: Server, election: string, timeoutMs: number): Promise<void> {
+  const title = { election, term: 0, termId: "", candidateId: "", leaseDurationMs: 0 };
+  const flags = { trial: false, hasLed: false, hasFailed: false };
+  const request: Elect = { kind: "ELECT", ...title, ...flags, heard: { term: 0, number: 0 }, holdMs: 0, claimMs: 0 };
+  const result = await poll(server, { request, timeoutMs, isAnswer: isVote, isYes: () => true });
+  if (result.outcome !== "yes") throw unanswered(election, "ELECT", result, false);
+}
+
 /** Reports whether a majority has answered and the poll is not won. The claim does not wait for the others: they may be down. */
 function isLost({ majority }: Server, { outcome, answers }: PollResult<VoterReply>): boolean {
   return outcome === "no" || (outcome === "open" && answers.size >= majority);
@@ -153,10 +172,6 @@ export function unanswered(
   const message = asSentence(`No majority of the servers has answered ${operation} of '${election}' in time. ${reasons}`.trim());
   const details = { store: "voting", operation, election, mayHaveBeenApplied, cause: failures[0] };
   return new StoreError("STORE_UNAVAILABLE", message, details);
-}
-
-export function isVote(answer: VoterReply): answer is Vote {
-  return answer.kind === "VOTE";
 }
 
 function isGranted({ granted }: Vote): boolean {

@@ -47,6 +47,11 @@ export interface PollResult<A> {
   readonly failures: readonly unknown[];
 }
 
+/** Reports whether an answer is of this kind. */
+export function isAnswerOf<A extends VoterReply>(kind: A["kind"]): (answer: VoterReply) => answer is A {
+  return (answer): answer is A => answer.kind === kind;
+}
+
 /** `sendRequest` publishes a request to another server. A request to the own server is not published. */
 async function ask(
   server: Electorate,

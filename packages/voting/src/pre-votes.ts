@@ -1,4 +1,3 @@
-import { type Clock, sleep } from "@leasehold/core/provider";
 import type { Elect } from "./messages.ts";
 
 /** With more pre-votes than this, the expired ones are removed. */
@@ -12,10 +11,13 @@ interface Trial {
 }
 
 /** The held trials of one election. The best one is granted when the hold ends. */
-interface Choice {
+export interface Choice {
+  /** The end of the hold. */
+  readonly untilMs: number;
   readonly trials: Trial[];
-  /** The `termId` of the best trial; undefined if another server's claim may be under way by then. */
-  readonly granted: Promise<string | undefined>;
+  isMade: boolean;
+  /** The `termId` of the best trial, once the choice is made; undefined if another server's claim may be under way by then. */
+  granted?: string | undefined;
 }
 
 /** The last claim that this voter has voted for, or whose trial it has granted. */
@@ -33,39 +35,54 @@ interface PreVote {
  *
  * While a granted claim may be under way, the voter grants no other trial. Two majorities have a voter in common, so claims do
  * not take each other's votes. The preference is not on the disk, and safety does not depend on it.
+ *
+ * It has no timer: the caller passes the time of a monotonic clock, and asks again when the hold ends.
  */
 export class PreVotes {
-  readonly #clock: Clock;
   readonly #choices = new Map<string, Choice>();
   readonly #preVotes = new Map<string, PreVote>();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
   /**
-   * Resolves after the hold, and says whether the trial is granted.
+   * Holds the answer to a trial, and returns the choice that it is part of. Undefined if another server's claim may be under way.
    * @param knownTerm the term of the last leader that this voter knows. The server of that leader alone is answered without a
    * hold.
    */
-  async grants(elect: Elect, from: string, knownTerm: number): Promise<boolean> {
-    const { election } = elect;
-    if (this.waitMs(election, from) > 0) return false;
+  hold(elect: Elect, from: string, knownTerm: number, nowMs: number): Choice | undefined {
+    const { election, hasFailed, hasLed, heard, holdMs } = elect;
+    if (this.waitMs(election, nowMs, from) > 0) return undefined;
     const held = this.#choices.get(election);
     held?.trials.push({ elect, from });
-    const { granted } = held ?? this.#hold({ elect, from }, knownTerm);
-    return (await granted) === elect.termId;
+    if (held) return held;
+    const isOldLeader = hasLed && !hasFailed && heard.term >= knownTerm;
+    const untilMs = nowMs + (isOldLeader ? 0 : Math.min(holdMs, LONGEST_PRE_VOTE_MS));
+    const choice = { untilMs, trials: [{ elect, from }], isMade: false };
+    this.#choices.set(election, choice);
+    return choice;
+  }
+
+  /** Says whether a held trial is granted. Call it when the hold has ended. The first call makes the choice. */
+  grants(choice: Choice, { election, termId }: Elect, nowMs: number): boolean {
+    if (!choice.isMade) {
+      choice.isMade = true;
+      this.#choices.delete(election);
+      const [best] = choice.trials.toSorted(compare);
+      if (best && this.waitMs(election, nowMs, best.from) <= 0) {
+        this.voted(best.elect, best.from, nowMs);
+        choice.granted = best.elect.termId;
+      }
+    }
+    return choice.granted === termId;
   }
 
   /**
    * Records that the voter has voted for a claim, or granted its trial. It then grants no other trial for the claim's `claimMs`.
    */
-  voted({ election, termId, claimMs }: Elect, from: string): void {
-    const untilMs = this.#clock.monotonicMs() + Math.min(claimMs, LONGEST_PRE_VOTE_MS);
+  voted({ election, termId, claimMs }: Elect, from: string, nowMs: number): void {
+    const untilMs = nowMs + Math.min(claimMs, LONGEST_PRE_VOTE_MS);
     this.#preVotes.delete(election);
     this.#preVotes.set(election, { from, termId, untilMs });
     if (this.#preVotes.size <= MOST_ELECTIONS) return;
-    for (const name of this.#preVotes.keys()) if (this.waitMs(name) <= 0) this.#preVotes.delete(name);
+    for (const name of this.#preVotes.keys()) if (this.waitMs(name, nowMs) <= 0) this.#preVotes.delete(name);
   }
 
   /** Records that a claimant has given its claim up. */
@@ -79,27 +96,10 @@ export class PreVotes {
   }
 
   /** The time for which trials of `from` are refused, because another server's claim may be under way. */
-  waitMs(election: string, from?: string): number {
+  waitMs(election: string, nowMs: number, from?: string): number {
     const preVote = this.#preVotes.get(election);
     if (!preVote || preVote.from === from) return 0;
-    return Math.max(preVote.untilMs - this.#clock.monotonicMs(), 0);
-  }
-
-  #hold(first: Trial, knownTerm: number): Choice {
-    const { election, hasFailed, hasLed, heard, holdMs } = first.elect;
-    const trials = [first];
-    const isOldLeader = hasLed && !hasFailed && heard.term >= knownTerm;
-    const choose = async (): Promise<string | undefined> => {
-      await (isOldLeader ? undefined : sleep(this.#clock, Math.min(holdMs, LONGEST_PRE_VOTE_MS)));
-      this.#choices.delete(election);
-      const { elect, from } = trials.toSorted(compare)[0] ?? first;
-      if (this.waitMs(election, from) > 0) return undefined;
-      this.voted(elect, from);
-      return elect.termId;
-    };
-    const choice = { trials, granted: choose() };
-    this.#choices.set(election, choice);
-    return choice;
+    return Math.max(preVote.untilMs - nowMs, 0);
   }
 }
 

@@ -81,7 +81,7 @@ export class Server {
     this.pace = new Pace(clock);
     this.#ballots = new VoterState(NOTHING, clock.monotonicMs());
     this.#recovery = this.#recover({ forgot: true });
-    this.#preVotes = new PreVotes(clock);
+    this.#preVotes = new PreVotes();
     this.#peers = new Peers(clock);
     this.#links = new PeerLinks({
       ...{ name, others: this.others, cluster, clock, transport, pace: this.pace },
@@ -215,8 +215,9 @@ export class Server {
   }
 
   #vote(elect: Elect, from: string): Vote {
-    const vote = this.#ballots.elect(elect, this.clock.monotonicMs());
-    if (vote.granted) this.#preVotes.voted(elect, from);
+    const nowMs = this.clock.monotonicMs();
+    const vote = this.#ballots.elect(elect, nowMs);
+    if (vote.granted) this.#preVotes.voted(elect, from, nowMs);
     return vote;
   }
 
@@ -226,10 +227,11 @@ export class Server {
     if (elect.claimMs === 0) this.#preVotes.withdrawn(election, from);
     const vote = this.#ballots.elect(elect, nowMs);
     if (!vote.granted || elect.claimMs === 0) return vote;
-    const isGranted = await this.#preVotes.grants(elect, from, this.#ballots.sign(election, nowMs)?.term ?? 0);
+    const choice = this.#preVotes.hold(elect, from, this.#ballots.sign(election, nowMs)?.term ?? 0, nowMs);
+    if (choice && choice.untilMs > nowMs) await sleep(this.clock, choice.untilMs - nowMs);
     // A LEAD may have arrived during the hold.
     const laterMs = this.clock.monotonicMs();
-    if (isGranted) return this.#ballots.elect(elect, laterMs);
+    if (choice && this.#preVotes.grants(choice, elect, laterMs)) return this.#ballots.elect(elect, laterMs);
     return this.#ballots.vote(elect, false, laterMs);
   }
 

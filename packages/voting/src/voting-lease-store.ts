@@ -33,27 +33,15 @@ import { AdministeredStore } from "./administered-store.ts";
 import { HIGHEST_DROPPED_TERM } from "./voter-state.ts";
 import { CAPABILITIES, MAX_VALUE_BYTES, NAME } from "./capabilities.ts";
 import { listElections } from "./listing.ts";
-import { claim, isVote, unanswered, type ClaimOutcome } from "./claim.ts";
-import type { VoterReply, LeaderReply, LeaderStatus, Vote } from "./messages.ts";
+import { statusesOf } from "./administration.ts";
+import { claimInVain, unanswered } from "./claim.ts";
 import { openServer } from "./open-server.ts";
 import type { VotingLeaseStoreOptions } from "./options.ts";
-import { poll } from "./poll.ts";
 import type { VotingTerm } from "./voting-term.ts";
+import { ServerClaims } from "./server-claims.ts";
 import type { Server } from "./server.ts";
 import { LeaderStatuses } from "./leader-statuses.ts";
 import type { DropReason, WarningLog } from "./warning-log.ts";
-
-/**
- * With more elections than this, the outcomes of last claims are forgotten. They only tell when to claim again, and which
- * candidate is preferred.
- */
-const MOST_CLAIMS = 1_000;
-/**
- * After a lost claim, the wait is at least this share of the time that the claim took. A random part of the claim's time is
- * added.
- */
-const SHORTEST_PAUSE = 0.5;
-const NOTHING = { term: 0, number: 0 };
 
 /**
  * A lease store whose service is the servers themselves. Each of them listens, votes, and may compete in any number of elections.
@@ -63,15 +51,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
   readonly #server: Server;
   readonly #sightings: LeaderStatuses;
   readonly #ledTerms = new WeakMap<Lease, VotingTerm>();
-  readonly #claiming = new Set<string>();
-  /** The watchers of this process, which are woken when a claim of this process has won. */
-  readonly #wakers = new Set<(election: string) => void>();
-  /**
-   * The elections in which this server's last claim has failed without a refusal. Voters prefer others until this server wins.
-   */
-  readonly #failed = new Set<string>();
-  /** The earliest time for the next claim, by the votes of the last one. */
-  readonly #nextClaimMs = new Map<string, number>();
+  readonly #claims: ServerClaims;
   #troubles: WarningLog | undefined;
   #close: () => Promise<void>;
 
@@ -107,6 +87,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
   constructor(server: Server) {
     super(server);
     this.#server = server;
+    this.#claims = new ServerClaims(server);
     this.#sightings = new LeaderStatuses(server.clock);
     this.#close = () => server.close();
   }
@@ -140,20 +121,16 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     if (value !== undefined) checkValue(value, MAX_VALUE_BYTES);
     if (request.reservation) throw new UnsupportedError(`${NAME} has no clock to judge a reservation by.`, { election });
     const current = this.#seen(election);
-    // Two claims of one server would take each other's votes.
-    if (this.#claiming.has(election)) return { acquired: false, current };
-    this.#claiming.add(election);
-    const sentMs = this.clock.monotonicMs();
-    const outcome = await this.#claim(request);
+    if (this.#claims.isUnderWay(election)) return { acquired: false, current };
+    const outcome = await this.#claims.claim(request);
     if (!outcome.won) {
-      this.#refused(election, outcome.votes, this.clock.monotonicMs() - sentMs);
+      for (const { sign } of outcome.votes.values()) this.#sightings.see(election, sign);
       return { acquired: false, current: this.#seen(election) };
     }
     const { votingTerm } = outcome;
     const { term, termId } = votingTerm.title;
     const grantedAt = votingTerm.grantedAt;
     if (!grantedAt) throw new Error("A claim that was won has no grant.");
-    this.#nextClaimMs.delete(election);
     const lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
     this.#ledTerms.set(lease, votingTerm);
     return { acquired: true, lease };
@@ -202,12 +179,8 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     options.signal?.throwIfAborted();
     const local = this.#seen(election);
     if (local?.state === "held" && this.#server.takesPart) return local;
-    const timeoutMs = options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS;
-    const request = { kind: "READ", election } as const;
-    const { signal } = options;
-    const result = await poll(this.#server, { request, timeoutMs, signal, isAnswer: isSighted, isYes: () => true });
-    if (result.outcome !== "yes") throw unanswered(election, "READ", result, false);
-    for (const { sign } of result.answers.values()) this.#sightings.see(election, sign);
+    const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
+    for (const sign of await statusesOf(this.#server, election, { timeoutMs, signal })) this.#sightings.see(election, sign);
     return this.#seen(election);
   }
 
@@ -225,7 +198,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     // The own server's block may end while others still refuse. It may also last too long, if an order has lifted it elsewhere.
     if (ownMs > 0) return Math.min(ownMs, Math.max(leaseDurationMs, retryPeriodMs));
     if (state === "held") return Math.max(leaseDurationMs - ageMs[0], 1);
-    const nextClaimMs = (this.#nextClaimMs.get(election) ?? 0) - nowMs;
+    const nextClaimMs = this.#claims.waitMs(election);
     return nextClaimMs > 0 ? Math.min(nextClaimMs, retryPeriodMs) : retryPeriodMs;
   }
 
@@ -237,7 +210,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     const wake = (): void => changed.resolve();
     const wakeOf = (which: string): void => void (which === election && wake());
     const stop = this.#server.onSign(wakeOf);
-    this.#wakers.add(wakeOf);
+    const stopClaims = this.#claims.onWon(wakeOf);
     signal.addEventListener("abort", wake, { once: true });
     try {
       let known: string | undefined;
@@ -251,32 +224,14 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
       }
     } finally {
       stop();
-      this.#wakers.delete(wakeOf);
+      stopClaims();
       signal.removeEventListener("abort", wake);
     }
   }
 
   async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
-    // No server votes for term zero.
-    const vain = {
-      kind: "ELECT",
-      election,
-      trial: false,
-      term: 0,
-      termId: "",
-      candidateId: "",
-      leaseDurationMs: 0,
-      heard: NOTHING,
-      hasLed: false,
-      hasFailed: false,
-      holdMs: 0,
-      claimMs: 0,
-    } as const;
-    const probe = async (): Promise<void> => {
-      const result = await poll(this.#server, { request: vain, timeoutMs, isAnswer: isVote, isYes: () => true });
-      if (result.outcome !== "yes") throw unanswered(election, "ELECT", result, false);
-    };
-    return await timedCheck(this.clock, () => this.read(election, { timeoutMs, signal }), probe);
+    const look = (): Promise<LeaseSnapshot | undefined> => this.read(election, { timeoutMs, signal });
+    return await timedCheck(this.clock, look, () => claimInVain(this.#server, election, timeoutMs));
   }
 
   /** Ends this server: it stops listening and voting, and frees its directory and port. */
@@ -291,67 +246,13 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
   }
 
   #seen(election: string): LeaseSnapshot | undefined {
-    if (!this.#claiming.has(election)) {
+    if (!this.#claims.isUnderWay(election)) {
       this.#sightings.see(election, this.#server.ballots.sign(election, this.clock.monotonicMs()));
     }
     return this.#sightings.snapshot(election);
-  }
-
-  async #claim(request: AcquireRequest): Promise<ClaimOutcome> {
-    const { election } = request;
-    const hadFailed = this.#failed.delete(election);
-    let hasFailed = true;
-    let hasWon = false;
-    try {
-      const outcome = await claim(this.#server, request, hadFailed);
-      hasWon = outcome.won;
-      hasFailed = !outcome.won && outcome.hasFailed;
-      return outcome;
-    } finally {
-      if (this.#failed.size > MOST_CLAIMS) this.#failed.clear();
-      if (hasFailed) this.#failed.add(election);
-      // A won claim wakes the other candidates of this process, after the winner has heard of its win. A lost claim wakes none,
-      // because its own campaign would begin again at once. It would then skip the random wait, which keeps two voters from
-      // refusing each other for ever.
-      this.clock.setTimer(() => {
-        this.#claiming.delete(election);
-        if (hasWon) this.#wakers.forEach((wake) => wake(election));
-      }, 0);
-    }
-  }
-
-  /**
-   * Sets the time of the next claim. No candidate can be elected before a majority grants. So the claim waits until enough of the
-   * refusing voters are free again. If they are free already, other candidates have claimed as well. Then losers wait at random,
-   * and a winner leads in two round trips.
-   */
-  #refused(election: string, votes: ReadonlyMap<string, Vote>, tookMs: number): void {
-    const waits: number[] = [];
-    for (const { sign, granted, waitMs } of votes.values()) {
-      this.#sightings.see(election, sign);
-      if (!granted) waits.push(this.#isReleased(election, sign) ? 0 : waitMs);
-    }
-    const needed = this.#server.majority - (this.#server.everyone.length - waits.length);
-    const barredMs = waits.toSorted((one, other) => one - other)[Math.max(needed, 1) - 1] ?? 0;
-    const waitMs = barredMs > 0 ? barredMs : tookMs * (SHORTEST_PAUSE + this.clock.random());
-    if (this.#nextClaimMs.size > MOST_CLAIMS) this.#nextClaimMs.clear();
-    this.#nextClaimMs.set(election, this.clock.monotonicMs() + waitMs);
-  }
-
-  /**
-   * Reports whether a voter refuses for a leader that has released, as the own server knows. The RELEASE is on its way to that
-   * voter.
-   */
-  #isReleased(election: string, sign: LeaderStatus | undefined): boolean {
-    const own = this.#server.ballots.sign(election, this.clock.monotonicMs());
-    return own?.released === true && own.term === sign?.term && !sign.released;
   }
 }
 
 function taken(explanation: string): RenewOutcome {
   return { held: false, reason: "taken", barredUntilExpiry: false, explanation };
-}
-
-function isSighted(answer: VoterReply): answer is LeaderReply {
-  return answer.kind === "READ";
 }

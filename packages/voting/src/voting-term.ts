@@ -1,6 +1,6 @@
 import { instantOf, type Instant } from "@leasehold/core/provider";
-import type { Acknowledgement, VoterReply, Broken, TransferOrder, Lead } from "./messages.ts";
-import { poll, pollToKeep, type PollResult } from "./poll.ts";
+import type { Acknowledgement, Broken, TransferOrder, Lead } from "./messages.ts";
+import { isAnswerOf, poll, pollToKeep, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
 
 /** The fields that are the same in all LEADs of one term. */
@@ -85,7 +85,7 @@ export class VotingTerm {
       timeoutMs,
       graceMs,
       isOver: () => this.isOver,
-      isAnswer: isLead,
+      isAnswer: isAnswerOf<Acknowledgement>("LEAD"),
       isYes: ({ taken }) => taken,
       onAnswer: (name, { taken, term, broken, transfer }) => {
         if (transfer) this.transfer = transfer;
@@ -110,7 +110,7 @@ export class VotingTerm {
     return await (holdMs > 0 ? pollToKeep : poll)(this.#server, {
       request,
       timeoutMs,
-      isAnswer: isRelease,
+      isAnswer: isAnswerOf<Acknowledgement>("RELEASE"),
       isYes: () => true,
       onAnswer: (name, { term: known }) => {
         if (known > term) this.#lost.add(name);
@@ -118,12 +118,4 @@ export class VotingTerm {
       },
     });
   }
-}
-
-function isLead(answer: VoterReply): answer is Acknowledgement {
-  return answer.kind === "LEAD";
-}
-
-function isRelease(answer: VoterReply): answer is Acknowledgement {
-  return answer.kind === "RELEASE";
 }

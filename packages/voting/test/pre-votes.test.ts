@@ -1,5 +1,6 @@
 /** The claim that a voter prefers, and the time for which it grants no other one. */
 import { expect, test } from "vitest";
+import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import type { Elect } from "../src/messages.ts";
 import { PreVotes } from "../src/pre-votes.ts";
@@ -29,9 +30,13 @@ async function granted(
   trials: Record<string, Partial<Elect>>,
   knownTerm = 0,
 ): Promise<string[]> {
-  const answers = Object.entries(trials).map(async ([from, of]) =>
-    (await preVotes.grants(trial(from, of), from, knownTerm)) ? [from] : [],
-  );
+  const answers = Object.entries(trials).map(async ([from, of]) => {
+    const elect = trial(from, of);
+    const choice = preVotes.hold(elect, from, knownTerm, clock.monotonicMs());
+    if (!choice) return [];
+    await sleep(clock, choice.untilMs - clock.monotonicMs());
+    return preVotes.grants(choice, elect, clock.monotonicMs()) ? [from] : [];
+  });
   return (await clock.runUntil(Promise.all(answers))).flat();
 }
 
@@ -43,9 +48,9 @@ test.each<[why: string, trials: Record<string, Partial<Elect>>, best: string]>([
   ["a claim whose last one has not failed", { c: { ...heard(3, 1), hasFailed: true, hasLed: true }, b: {} }, "b"],
 ])("prefers %s", async (_, trials, best) => {
   const clock = new VirtualClock();
-  expect(await granted(clock, new PreVotes(clock), trials)).toEqual([best]);
+  expect(await granted(clock, new PreVotes(), trials)).toEqual([best]);
   const backwards = Object.fromEntries(Object.entries(trials).toReversed());
-  expect(await granted(clock, new PreVotes(clock), backwards)).toEqual([best]);
+  expect(await granted(clock, new PreVotes(), backwards)).toEqual([best]);
 });
 
 test.each([
@@ -55,42 +60,41 @@ test.each([
 ])("grants %s", async (_, of, knownTerm, afterMs) => {
   const clock = new VirtualClock();
   const sinceMs = clock.monotonicMs();
-  expect(await granted(clock, new PreVotes(clock), { a: of }, knownTerm)).toEqual(["a"]);
+  expect(await granted(clock, new PreVotes(), { a: of }, knownTerm)).toEqual(["a"]);
   expect(clock.monotonicMs() - sinceMs).toBe(afterMs);
 });
 
 test("grants no other server's trial while the claim that it has granted may be under way", async () => {
   const clock = new VirtualClock();
-  const preVotes = new PreVotes(clock);
+  const preVotes = new PreVotes();
   expect(await granted(clock, preVotes, { b: {} })).toEqual(["b"]);
   expect(await granted(clock, preVotes, { a: {} })).toEqual([]);
-  expect(preVotes.waitMs("e", "a")).toBe(CLAIM_MS);
-  expect(preVotes.waitMs("e", "b")).toBe(0);
-  expect(preVotes.waitMs("another election")).toBe(0);
+  expect(preVotes.waitMs("e", clock.monotonicMs(), "a")).toBe(CLAIM_MS);
+  expect(preVotes.waitMs("e", clock.monotonicMs(), "b")).toBe(0);
+  expect(preVotes.waitMs("another election", clock.monotonicMs())).toBe(0);
   await clock.advance(CLAIM_MS);
   expect(await granted(clock, preVotes, { a: {} })).toEqual(["a"]);
 });
 
 test("grants no other server's held trial after a vote, until that claim has ended", async () => {
   const clock = new VirtualClock();
-  const preVotes = new PreVotes(clock);
+  const preVotes = new PreVotes();
   const held = granted(clock, preVotes, { a: {} });
-  preVotes.voted(trial("b"), "b");
+  preVotes.voted(trial("b"), "b", clock.monotonicMs());
   expect(await held).toEqual([]);
   preVotes.ended("e");
   expect(await granted(clock, preVotes, { a: {} })).toEqual(["a"]);
 });
 
 test("keeps no pre-vote for longer than any claim takes", () => {
-  const clock = new VirtualClock();
-  const preVotes = new PreVotes(clock);
-  preVotes.voted(trial("b", { claimMs: 3_600_000 }), "b");
-  expect(preVotes.waitMs("e", "a")).toBe(10_000);
+  const preVotes = new PreVotes();
+  preVotes.voted(trial("b", { claimMs: 3_600_000 }), "b", 0);
+  expect(preVotes.waitMs("e", 0, "a")).toBe(10_000);
 });
 
 test("holds an answer for ten seconds at most, whatever the trial asks for", async () => {
   const clock = new VirtualClock();
   const sinceMs = clock.monotonicMs();
-  await granted(clock, new PreVotes(clock), { a: { holdMs: 3_600_000 } });
+  await granted(clock, new PreVotes(), { a: { holdMs: 3_600_000 } });
   expect(clock.monotonicMs() - sinceMs).toBe(10_000);
 });

@@ -332,21 +332,34 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "A majority has acknowledged the first LEAD of a claim that was won, and that is what the grant is.",
   })),
   ...[
-    ["const NOTHING = { term: 0, number: 0 };", "const NOTHING = { term: 1, number: 0 };"],
-    ["const NOTHING = { term: 0, number: 0 };", "const NOTHING = { term: 0, number: 1 };"],
-    ["leaseDurationMs: 0,", "leaseDurationMs: 1,"],
-    ["hasFailed: false,", "hasFailed: true,"],
-    ["holdMs: 0,", "holdMs: 1,"],
+    [
+      'const title = { election, term: 0, termId: "", candidateId: "", leaseDurationMs: 0 };',
+      'const title = { election, term: 0, termId: "", candidateId: "", leaseDurationMs: 1 };',
+    ],
+    [
+      "const flags = { trial: false, hasLed: false, hasFailed: false };",
+      "const flags = { trial: false, hasLed: true, hasFailed: false };",
+    ],
+    [
+      "const flags = { trial: false, hasLed: false, hasFailed: false };",
+      "const flags = { trial: false, hasLed: false, hasFailed: true };",
+    ],
+    ...["{ term: 1, number: 0 }, holdMs: 0", "{ term: 0, number: 1 }, holdMs: 0", "{ term: 0, number: 0 }, holdMs: 1"].map(
+      (heard) => [
+        'const request: Elect = { kind: "ELECT", ...title, ...flags, heard: { term: 0, number: 0 }, holdMs: 0, claimMs: 0 };',
+        `const request: Elect = { kind: "ELECT", ...title, ...flags, heard: ${heard}, claimMs: 0 };`,
+      ],
+    ),
   ].map(([from = "", to = ""]) => ({
-    file: "packages/voting/src/voting-lease-store.ts",
+    file: "packages/voting/src/claim.ts",
     from,
     to,
     why: "Nobody votes for a term of zero, whatever else is asked.",
   })),
   {
-    file: "packages/voting/src/voting-lease-store.ts",
-    from: "const nextClaimMs = (this.#nextClaimMs.get(election) ?? 0) - nowMs;",
-    to: "const nextClaimMs = (this.#nextClaimMs.get(election) ?? 1) - nowMs;",
+    file: "packages/voting/src/server-claims.ts",
+    from: "return (this.#nextMs.get(election) ?? 0) - this.#server.clock.monotonicMs();",
+    to: "return (this.#nextMs.get(election) ?? 1) - this.#server.clock.monotonicMs();",
     why: "Either is past: the origin of the clock is no moment at which anybody asks.",
   },
   {

@@ -190,9 +190,9 @@ const OF_FAILOVERS: ReadonlyArray<Omit<Mutant, "rule" | "alone">> = [
     within: 500,
     patches: [
       {
-        file: "packages/voting/src/voting-lease-store.ts",
-        find: "if (this.#claiming.has(election)) return { acquired",
-        replace: "if (this.#claiming.size > 0) return { acquired",
+        file: "packages/voting/src/server-claims.ts",
+        find: "return this.#claiming.has(election);",
+        replace: "return this.#claiming.size > 0;",
       },
     ],
   },
