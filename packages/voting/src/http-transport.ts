@@ -4,12 +4,13 @@ import { ConfigurationError } from "@leasehold/core";
 import type { Clock } from "@leasehold/core/provider";
 import type { Authority } from "./certificates.ts";
 import { listen, type ListenOptions, type Posted, type Response } from "./http-listener.ts";
-import { NoAnswer, HttpClient, secretsDiffer } from "./http-client.ts";
+import { NoAnswer, HttpClient } from "./http-client.ts";
 import { PeerIncarnations } from "./peer-incarnations.ts";
 import { OBSERVER, type VoterReply, type Envelope, type Request } from "./messages.ts";
 import type { VotingTls } from "./options.ts";
 import { Outbox } from "./outbox.ts";
-import { packetOf, replyOf, Seal, type Header, type Packet, type Refusal, type Reply, type Secret } from "./packet.ts";
+import { bareHeader, PacketClient } from "./packet-client.ts";
+import { packetOf, Seal, type Header, type Packet, type Refusal, type Reply, type Secret } from "./packet.ts";
 import { clusterOf, differenceOf, distanceOf, inWords } from "./roster.ts";
 import { TakenIds } from "./taken-ids.ts";
 import type { Transport } from "./transport.ts";
@@ -21,6 +22,8 @@ type Receive = (message: Envelope<Request>) => Promise<Envelope<VoterReply> | un
 const REPEATABLE: ReadonlySet<Request["kind"]> = new Set(["READ", "TELL"]);
 /** The time that a server has to say which start it is. */
 const ASK_TIMEOUT_MS = 1_000;
+/** The same for a server without others. It does not start without that answer, so its machine may be busy for a while. */
+const ASK_ALONE_TIMEOUT_MS = 10_000;
 
 export interface HttpTransportOptions {
   readonly server: string;
@@ -42,14 +45,14 @@ export class HttpTransport implements Transport {
   readonly #names: readonly string[];
   readonly #cluster: string;
   readonly #seal: Seal;
-  readonly #poster: HttpClient;
+  readonly #http = new HttpClient();
+  readonly #client: PacketClient;
   readonly #outboxes = new Map<string, Outbox>();
   readonly #live = new PeerIncarnations((name) => this.#startAt(name));
   readonly #observed = new TakenIds();
   readonly #met = new Set<string>();
   #isClosed = false;
   #start = "";
-  #id = 0;
   #receive: Receive | undefined;
   #listening: HttpServer | undefined;
   /** The reason for which this server has stopped. */
@@ -61,8 +64,8 @@ export class HttpTransport implements Transport {
     this.#names = Object.keys(servers);
     this.#cluster = clusterOf(this.#names);
     this.#seal = new Seal(secret);
-    this.#poster = new HttpClient();
-    this.#poster.trust(ca);
+    this.#http.trust(ca);
+    this.#client = new PacketClient({ clock, seal: this.#seal, http: this.#http, servers: this.#names });
     for (const name of this.#names) {
       if (name === server) continue;
       this.#outboxes.set(name, new Outbox(clock, (messages, signal) => this.#sendPacket(messages, signal)));
@@ -95,12 +98,12 @@ export class HttpTransport implements Transport {
   /** Uses these certificates for the connections that are made from now on. */
   useTls({ key, cert, ca }: VotingTls): void {
     if (this.#listening instanceof TlsServer) this.#listening.setSecureContext({ key, cert });
-    this.#poster.trust(ca);
+    this.#http.trust(ca);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#poster.close();
+    this.#http.close();
     const listening = this.#listening;
     if (!listening) return;
     const closed = new Promise((resolve) => void listening.close(resolve));
@@ -115,7 +118,7 @@ export class HttpTransport implements Transport {
     let found: string | undefined;
     let why: unknown;
     try {
-      found = await this.#askWho(server);
+      found = await this.#askWho(server, this.#names.length === 1 ? ASK_ALONE_TIMEOUT_MS : ASK_TIMEOUT_MS);
     } catch (error) {
       why = error;
     }
@@ -132,28 +135,14 @@ export class HttpTransport implements Transport {
   }
 
   async #startAt(name: string): Promise<string | undefined> {
-    return await this.#askWho(name).catch(() => undefined);
+    return await this.#askWho(name, ASK_TIMEOUT_MS).catch(() => undefined);
   }
 
   /** Asks which start answers at an address. */
-  async #askWho(name: string): Promise<string> {
-    const { server, clock } = this.#options;
-    const timeout = new AbortController();
-    const timer = clock.setTimer(() => timeout.abort(), ASK_TIMEOUT_MS);
-    const header: Header = {
-      cluster: this.#cluster,
-      from: server,
-      to: name,
-      start: this.#start,
-      toStart: undefined,
-      writes: 0,
-      seen: 0,
-    };
-    try {
-      return (await this.#exchange(header, [], timeout.signal)).start;
-    } finally {
-      timer.cancel();
-    }
+  async #askWho(name: string, timeoutMs: number): Promise<string> {
+    const { server: from } = this.#options;
+    const header = bareHeader({ cluster: this.#cluster, from, to: name, start: this.#start, toStart: undefined });
+    return (await this.#client.within(timeoutMs, (signal) => this.#exchange(header, [], signal))).start;
   }
 
   async #sendPacket(
@@ -192,19 +181,10 @@ export class HttpTransport implements Transport {
   }
 
   async #post(header: Header, contents: readonly Request[], signal: AbortSignal): Promise<Reply> {
-    const { servers } = this.#options;
-    const { to, from } = header;
-    const url = servers[to];
+    const { to } = header;
+    const url = this.#options.servers[to];
     if (!url) throw new Error(`There is no server ${to}.`);
-    this.#id += 1;
-    const id = this.#id;
-    const body = JSON.stringify({ ...header, id, servers: this.#names, contents } satisfies Packet<Request>);
-    const answer = await this.#poster.post(to, url, { body, signature: this.#seal.sign(body) }, signal);
-    if (!this.#seal.isOurs(answer.body, answer.signature)) throw secretsDiffer(to);
-    const reply = replyOf(answer.body);
-    if (!reply || reply.id !== id || reply.to !== from || reply.toStart !== header.start) {
-      throw new Error(`The answer of ${to} is none to what was asked.`);
-    }
+    const reply = await this.#client.post(to, url, header, contents, signal);
     if (reply.refused) throw this.#refusedBy(to, url, reply, reply.refused);
     if (reply.from !== to || reply.cluster !== this.#cluster) throw this.#refusedBy(to, url, reply, "misdirected");
     return reply;
@@ -296,19 +276,8 @@ export class HttpTransport implements Transport {
   }
 
   #signed({ from, start, id }: Header & { readonly id: number }, said: Pick<Reply, "contents"> & Partial<Reply>): Response {
-    const reply: Reply = {
-      cluster: this.#cluster,
-      from: this.#options.server,
-      to: from,
-      start: this.#start,
-      toStart: start,
-      writes: 0,
-      seen: 0,
-      id,
-      servers: this.#names,
-      isReply: true,
-      ...said,
-    };
+    const header = { cluster: this.#cluster, from: this.#options.server, to: from, start: this.#start, toStart: start };
+    const reply: Reply = { ...bareHeader(header), id, servers: this.#names, isReply: true, ...said };
     const body = JSON.stringify(reply);
     return { body, signature: this.#seal.sign(body) };
   }

@@ -26,10 +26,11 @@ import { majorityOf } from "./startup-recovery.ts";
 import { CAPABILITIES } from "./capabilities.ts";
 import { authorityReader, type Authority } from "./certificates.ts";
 import { listElections } from "./listing.ts";
-import { HttpClient, secretsDiffer } from "./http-client.ts";
+import { HttpClient } from "./http-client.ts";
 import { OBSERVER, type VoterReply, type Request } from "./messages.ts";
 import { checkAddress, checkSecret } from "./options.ts";
-import { replyOf, Seal, type Packet, type Reply, type Secret } from "./packet.ts";
+import { bareHeader, PacketClient } from "./packet-client.ts";
+import { Seal, type Secret } from "./packet.ts";
 import { Peers } from "./peers.ts";
 import type { Electorate } from "./poll.ts";
 
@@ -82,7 +83,8 @@ export class VotingObserver extends AdministeredStore implements LeaseStore {
       (authority) => poster.trust(authority),
       (message) => warnings.warn("LEASEHOLD_VOTING", message),
     );
-    const line = new ObserverClient(urls, new Seal(secret), poster, clock, trust);
+    const client = new PacketClient({ clock, seal: new Seal(secret), http: poster, servers: [] });
+    const line = new ObserverClient(urls, client, clock, trust);
     const electorate: Electorate = {
       name: OBSERVER,
       everyone: [...urls.keys()],
@@ -168,22 +170,17 @@ function notHere(): Promise<never> {
 /** Carries an observer's requests to all servers. */
 class ObserverClient {
   readonly #urls: ReadonlyMap<string, URL>;
-  readonly #seal: Seal;
-  readonly #poster: HttpClient;
+  readonly #client: PacketClient;
   readonly #start: string;
   /** The server, and its start, that has answered at each address. */
   readonly #found = new Map<string, { readonly name: string; readonly start: string }>();
-  readonly #clock: Clock;
   readonly #trust: () => Promise<void>;
   readonly peers: Peers;
-  #id = 0;
 
   /** @param trust makes the client trust the servers' authority. */
-  constructor(urls: ReadonlyMap<string, URL>, seal: Seal, poster: HttpClient, clock: Clock, trust: () => Promise<void>) {
+  constructor(urls: ReadonlyMap<string, URL>, client: PacketClient, clock: Clock, trust: () => Promise<void>) {
     this.#urls = urls;
-    this.#seal = seal;
-    this.#poster = poster;
-    this.#clock = clock;
+    this.#client = client;
     this.#trust = trust;
     this.#start = clock.randomUuid();
     this.peers = new Peers(clock);
@@ -198,35 +195,18 @@ class ObserverClient {
 
   async ask(address: string, request: Request, timeoutMs: number): Promise<VoterReply> {
     await this.#trust();
-    const timeout = new AbortController();
-    const timer = this.#clock.setTimer(() => timeout.abort(), timeoutMs);
-    try {
-      const { from, start, servers, refused, contents } = await this.#post(address, request, timeout.signal);
-      this.#check(address, from, start, servers);
-      if (refused) throw new Error(`${from} was started again, or has taken this order before: look again.`);
-      const answer = contents[0] ?? { kind: "SILENT" };
-      this.peers.heard(from, answer);
-      if (answer.kind === "READ") this.peers.told(answer.absent);
-      return answer;
-    } finally {
-      timer.cancel();
-    }
-  }
-
-  async #post(address: string, content: Request, signal: AbortSignal): Promise<Reply> {
     const url = this.#urls.get(address) as URL;
-    this.#id += 1;
-    const id = this.#id;
     const { name: to = "", start: toStart } = this.#found.get(address) ?? {};
-    const header = { cluster: "", from: OBSERVER, to, start: this.#start, toStart, writes: 0, seen: 0 };
-    const body = JSON.stringify({ ...header, id, servers: [], contents: [content] } satisfies Packet<Request>);
-    const answer = await this.#poster.post("the server", url, { body, signature: this.#seal.sign(body) }, signal);
-    if (!this.#seal.isOurs(answer.body, answer.signature)) throw secretsDiffer("the server");
-    const reply = replyOf(answer.body);
-    if (reply?.id !== id || reply.toStart !== this.#start) {
-      throw new Error(`The answer from ${url.origin} is none to what was asked.`);
-    }
-    return reply;
+    const header = bareHeader({ cluster: "", from: OBSERVER, to, start: this.#start, toStart });
+    const { from, start, servers, refused, contents } = await this.#client.within(timeoutMs, (signal) =>
+      this.#client.post("the server", url, header, [request], signal),
+    );
+    this.#check(address, from, start, servers);
+    if (refused) throw new Error(`${from} was started again, or has taken this order before: look again.`);
+    const answer = contents[0] ?? { kind: "SILENT" };
+    this.peers.heard(from, answer);
+    if (answer.kind === "READ") this.peers.told(answer.absent);
+    return answer;
   }
 
   /** Checks that the addresses are those of all servers, each once. Only so is a majority of the addresses one of the servers. */

@@ -259,14 +259,34 @@ test("a server has met each server with its list that it answers, though it has 
   expect(metBefore).toEqual([["b"]]);
 });
 
-test("the process at the own address has a second to say which start it is; then this server goes on", async () => {
-  const heard = warnings();
-  const servers = await Servers.of(NAMES);
+/** Listens at the address of `a`, and never answers. */
+async function silentAt(servers: Servers): Promise<HttpServer> {
   const { hostname, port } = new URL(servers.addresses["a"] ?? "");
   const silent = createServer(() => {}).listen(Number(port), hostname);
   await once(silent, "listening");
   onTestFinished(() => silent.closeAllConnections());
   onTestFinished(() => void silent.close());
+  return silent;
+}
+
+test("a server without others waits ten seconds for the process at its own address, and then does not start", async () => {
+  const servers = await Servers.of(["a"]);
+  const silent = await silentAt(servers);
+  const clock = new VirtualClock();
+  let failure: unknown;
+  const opened = servers.open("a", { host: "127.0.0.2", clock }).catch((error: unknown) => (failure = error));
+  await Promise.race([once(silent, "request"), opened]);
+  await clock.advance(9_999);
+  expect(failure).toBeUndefined();
+  await clock.advance(1);
+  await opened;
+  expect(failure).toMatchObject({ code: "CONFIGURATION" });
+});
+
+test("the process at the own address has a second to say which start it is; then this server goes on", async () => {
+  const heard = warnings();
+  const servers = await Servers.of(NAMES);
+  const silent = await silentAt(servers);
   const clock = new VirtualClock();
   let isOpen = false;
   const opened = servers.open("a", { host: "127.0.0.2", clock }).then(() => (isOpen = true));

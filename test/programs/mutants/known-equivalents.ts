@@ -303,8 +303,8 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     }),
   ),
   ...[
-    ["http-transport.ts", "writes: 0,", "writes: 1,"],
-    ["http-transport.ts", "seen: 0,", "seen: 1,"],
+    ["packet-client.ts", "return { ...fields, writes: 0, seen: 0 };", "return { ...fields, writes: 1, seen: 0 };"],
+    ["packet-client.ts", "return { ...fields, writes: 0, seen: 0 };", "return { ...fields, writes: 0, seen: 1 };"],
     ["http-transport.ts", "const { writes = 0, seen = 0 } = last ?? {};", "const { writes = 1, seen = 0 } = last ?? {};"],
     ["http-transport.ts", "const { writes = 0, seen = 0 } = last ?? {};", "const { writes = 0, seen = 1 } = last ?? {};"],
   ].map(([file = "", from = "", to = ""]) => ({
@@ -312,12 +312,6 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     from,
     to,
     why: "Nobody reads it in a packet that carries no message, or no answer.",
-  })),
-  ...["writes: 1, seen: 0 };", "writes: 0, seen: 1 };"].map((numbers) => ({
-    file: "packages/voting/src/voting-observer.ts",
-    from: 'const header = { cluster: "", from: OBSERVER, to, start: this.#start, toStart, writes: 0, seen: 0 };',
-    to: `const header = { cluster: "", from: OBSERVER, to, start: this.#start, toStart, ${numbers}`,
-    why: "Nobody reads it in a packet of who is no server.",
   })),
   {
     file: "packages/voting/src/http-listener.ts",
