@@ -1,9 +1,34 @@
 /** The conversion of everything that the SDK throws. */
-import { StoreError } from "@leasehold/core";
+import { StoreError, type StoreErrorCode } from "@leasehold/core";
 import { expect, test } from "vitest";
 import { isConditionFailed, toStoreError } from "../src/firestore-errors.ts";
 
 const NOT_FOUND = 5;
+
+/** The codes of gRPC: https://grpc.io/docs/guides/status-codes/ */
+test.for<[code: number, name: string, is: StoreErrorCode, mayHaveBeenApplied: boolean, says: RegExp]>([
+  [1, "CANCELLED", "STORE_TIMEOUT", true, /The words of \w+\.$/],
+  [2, "UNKNOWN", "STORE_UNAVAILABLE", true, /The words of \w+\.$/],
+  [3, "INVALID_ARGUMENT", "STORE_REJECTED", false, /The words of \w+\.$/],
+  [4, "DEADLINE_EXCEEDED", "STORE_TIMEOUT", true, /The words of \w+\.$/],
+  [5, "NOT_FOUND", "STORE_MISSING", false, /Create the database first.*databaseId/],
+  [7, "PERMISSION_DENIED", "STORE_DENIED", false, /datastore\.entities\.get.*Datastore User/],
+  [8, "RESOURCE_EXHAUSTED", "STORE_THROTTLED", false, /The words of \w+\.$/],
+  [10, "ABORTED", "STORE_CONFLICT", false, /The words of \w+\.$/],
+  [11, "OUT_OF_RANGE", "STORE_REJECTED", false, /The words of \w+\.$/],
+  [12, "UNIMPLEMENTED", "STORE_REJECTED", false, /The words of \w+\.$/],
+  [13, "INTERNAL", "STORE_UNAVAILABLE", true, /The words of \w+\.$/],
+  [14, "UNAVAILABLE", "STORE_UNAVAILABLE", true, /The words of \w+\.$/],
+  [15, "DATA_LOSS", "STORE_UNAVAILABLE", true, /The words of \w+\.$/],
+  [16, "UNAUTHENTICATED", "STORE_UNAUTHENTICATED", false, /service account/],
+])("%d %s is %s, and may have been applied: %s", ([code, name, is, mayHaveBeenApplied, says]) => {
+  const thrown = { code, details: `The words of ${name}\nand what nobody needs` };
+  const error = toStoreError(thrown, "put", "e", true);
+  expect(error).toMatchObject({ code: is, store: "firestore", operation: "put", election: "e", mayHaveBeenApplied });
+  expect(error.message).toContain(`firestore: 'put' of 'e' failed with gRPC code ${code}: The words of ${name}.`);
+  expect(error.message).toMatch(says);
+  expect(toStoreError(thrown, "get", "e", false)).toMatchObject({ code: is, mayHaveBeenApplied: false });
+});
 
 test.for<[thrown: unknown, text: string]>([
   [{ details: "the details", message: "5 NOT_FOUND: the details" }, "the details."],
