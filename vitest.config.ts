@@ -102,6 +102,7 @@ export default defineConfig(({ mode }) => {
       projects: [
         ...readdirSync("packages").map((name) => testProject(name, `packages/${name}/test`, isLong, AT_A_TIME.packages)),
         testProject("infra", "infra/*/test", isLong),
+        testProject("site", "site/test", isLong),
         // They prove the kit, and no rule of the library's.
         ...(isLong ? [testProject("kit", "test/kit/test", false)] : []),
         ...(isLong ? [oldestPeersProject()] : []),

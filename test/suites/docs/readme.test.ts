@@ -19,6 +19,7 @@ const documents = [
     (name) => `packages/${name}/README.md`,
   ),
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
+  ...["start", "concepts", "which-call"].map((name) => `site/pages/${name}.md`),
 ];
 
 // Snippets of constructs are compiled by other rules, so they are in other folders.

@@ -1,0 +1,112 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig, type DefaultTheme } from "vitepress";
+import { writeForModels } from "./llms.ts";
+import { repositoryLinks } from "./repository-links.ts";
+
+const shims = fileURLToPath(new URL("../playground/node-shims/modules.ts", import.meta.url));
+const NODE_MODULES = ["node:os", "node:async_hooks", "node:diagnostics_channel"];
+
+const item = (text: string, link: string): DefaultTheme.SidebarItem => ({ text, link });
+
+const sidebar: DefaultTheme.SidebarItem[] = [
+  {
+    text: "Begin",
+    items: [
+      item("Start", "/start"),
+      item("Concepts in ten minutes", "/concepts"),
+      item("Which call do I need?", "/which-call"),
+      item("Playground: break it yourself", "/playground"),
+    ],
+  },
+  {
+    text: "Guides",
+    items: [
+      item("Recipes", "/docs/recipes"),
+      item("Scheduled jobs", "/docs/schedules"),
+      item("Serverless functions", "/packages/functions/README"),
+      item("Any language: the command", "/docs/run"),
+      item("Deploying", "/docs/deploying"),
+      item("Going to production", "/production"),
+      item("Operating", "/docs/operating"),
+      item("Infrastructure", "/docs/infrastructure"),
+    ],
+  },
+  {
+    text: "Stores",
+    items: [
+      item("Choosing a store", "/stores"),
+      item("PostgreSQL, MySQL, SQLite", "/packages/sql/README"),
+      item("DynamoDB", "/packages/dynamodb/README"),
+      item("Azure blob", "/packages/azure-blob/README"),
+      item("Firestore", "/packages/firestore/README"),
+      item("etcd", "/packages/etcd/README"),
+      item("Quorum", "/packages/quorum/README"),
+      item("Voting servers", "/packages/voting/README"),
+      item("Writing a store", "/packages/conformance/README"),
+    ],
+  },
+  { text: "Coming from", items: [item("Other locks", "/coming-from")] },
+  {
+    text: "Reference",
+    items: [
+      item("Options", "/docs/options"),
+      item("Events and members", "/events"),
+      item("Error codes", "/errors"),
+      item("Messages and mistakes", "/docs/mistakes"),
+      item("Timing", "/docs/timing"),
+      item("Costs", "/docs/costs"),
+      item("Command line", "/packages/cli/README"),
+      item("OpenTelemetry", "/packages/opentelemetry/README"),
+      item("Glossary", "/docs/glossary"),
+    ],
+  },
+  {
+    text: "Why trust it",
+    items: [item("Decisions", "/docs/decisions"), item("Benchmark", "/docs/benchmark"), item("FAQ", "/faq")],
+  },
+];
+
+export default defineConfig({
+  title: "Leasehold",
+  description: "Leader election with the database or cloud storage that you already use.",
+  lang: "en",
+  cleanUrls: true,
+  // The pages are the Markdown files of the repository, at the same paths. Those of the site alone are at the root.
+  srcDir: "..",
+  srcExclude: [
+    "*.md",
+    ".*/**",
+    "test/**",
+    "examples/**",
+    "site/*.md",
+    "site/dist/**",
+    "**/dist/**",
+    "**/CHANGELOG.md",
+    "infra/terrain/**",
+  ],
+  rewrites: { "site/pages/:page": ":page" },
+  outDir: fileURLToPath(new URL("../dist", import.meta.url)),
+  cacheDir: fileURLToPath(new URL("../node_modules/.cache", import.meta.url)),
+  // Its highlighter has no haproxy.
+  markdown: { config: repositoryLinks, languageAlias: { haproxy: "nginx" } },
+  buildEnd: writeForModels,
+  themeConfig: {
+    search: { provider: "local" },
+    nav: [
+      item("Start", "/start"),
+      item("Stores", "/stores"),
+      item("Playground", "/playground"),
+      item("Errors", "/errors"),
+    ] as DefaultTheme.NavItem[],
+    sidebar,
+    outline: { level: [2, 3] },
+    socialLinks: [{ icon: "github", link: "https://github.com/leasehold/leasehold" }],
+  },
+  vite: {
+    resolve: {
+      conditions: ["@leasehold/source"],
+      alias: NODE_MODULES.map((find) => ({ find, replacement: shims })),
+    },
+    build: { chunkSizeWarningLimit: 1_000 },
+  },
+});

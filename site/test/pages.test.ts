@@ -1,0 +1,62 @@
+import { readFile, readdir } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { targetOf } from "../.vitepress/repository-links.ts";
+
+const root = new URL("../../", import.meta.url);
+const pages = new URL("../pages/", import.meta.url);
+const text = async (path: string): Promise<string> => await readFile(new URL(path, root), "utf8");
+
+/** The first column of every table of a page that stands in code. */
+function namesOn(page: string): string[] {
+  return [...page.matchAll(/^\| ((?:`[^`]+`(?:, )?)+)/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`(\w+)/g)].map(([, name = ""]) => name),
+  );
+}
+
+describe("the pages of the site", () => {
+  it("list every error code, and no other", async () => {
+    const source = await text("packages/core/src/reporting/errors.ts");
+    const types = source.slice(0, source.indexOf("/** The details that every error"));
+    const codes = [...types.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code);
+    expect(codes.length).toBeGreaterThan(15);
+    expect(new Set(namesOn(await text("site/pages/errors.md")))).toEqual(new Set(codes));
+  });
+
+  it("list every event of an elector, and every member of a leadership", async () => {
+    const events = await text("packages/core/src/election/elector-events.ts");
+    const leadership = await text("packages/core/src/election/leadership.ts");
+    const members = leadership.slice(
+      leadership.indexOf("interface Leadership"),
+      leadership.indexOf("interface OccurrenceLeadership"),
+    );
+    const expected = [
+      ...[...events.matchAll(/^ {2}(\w+): true/gm)].map(([, name]) => name),
+      ...[...members.matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)].map(([, name]) => name),
+    ];
+    expect(expected.length).toBeGreaterThan(20);
+    expect(namesOn(await text("site/pages/events.md"))).toEqual(expect.arrayContaining(expected));
+  });
+
+  it("have at most 150 lines each", async () => {
+    for (const name of await readdir(pages)) {
+      const lines = (await text(`site/pages/${name}`)).split("\n").length;
+      expect(lines, name).toBeLessThanOrEqual(150);
+    }
+  });
+});
+
+describe("a link of a page", () => {
+  it.each([
+    { href: "timing.md#measured", page: "docs/recipes.md", target: "timing.md#measured" },
+    { href: "../packages/sql/README.md", page: "docs/recipes.md", target: "../packages/sql/README.md" },
+    { href: "../LICENSE", page: "docs/recipes.md", target: "https://github.com/leasehold/leasehold/blob/main/LICENSE" },
+    {
+      href: "../CONTRIBUTING.md#backends",
+      page: "docs/recipes.md",
+      target: "https://github.com/leasehold/leasehold/blob/main/CONTRIBUTING.md#backends",
+    },
+    { href: "#here", page: "docs/recipes.md", target: "#here" },
+    { href: "/concepts", page: "site/pages/start.md", target: "/concepts" },
+    { href: "https://example.com/x.md", page: "docs/recipes.md", target: "https://example.com/x.md" },
+  ])("to $href from $page leads to $target", ({ href, page, target }) => expect(targetOf(href, page)).toBe(target));
+});
