@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { build, serve } from "vitepress";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Browser, type Tab } from "../../packages/cli/test/browser.ts";
+import { Browser, type Tab } from "@leasehold/test-kit/browser/browser";
 
 const site = fileURLToPath(new URL("..", import.meta.url));
 const dist = new URL("../dist/", import.meta.url);

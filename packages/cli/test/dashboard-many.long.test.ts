@@ -9,7 +9,7 @@ import { CHROMIUM, programMissing } from "@leasehold/test-kit/backends/programs"
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { ElectionView } from "../src/serve/candidate.ts";
 import { pageFiles } from "../src/serve/page.ts";
-import { Browser, type Tab } from "./browser.ts";
+import { Browser, type Tab } from "@leasehold/test-kit/browser/browser";
 
 /** Screenshots, for people to look at. */
 const PICTURES = fileURLToPath(new URL("../../../.results/dashboard/", import.meta.url));

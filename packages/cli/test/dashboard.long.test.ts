@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { CHROMIUM, programMissing } from "@leasehold/test-kit/backends/programs";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { Browser, type Tab } from "./browser.ts";
+import { Browser, type Tab } from "@leasehold/test-kit/browser/browser";
 import { RealSidecar } from "./real-sidecar.ts";
 
 /** Screenshots, for people to look at. */

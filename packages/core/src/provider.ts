@@ -18,7 +18,7 @@ export type {
   Reservation,
 } from "./store/lease-store.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
-export { cannotPause, checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/listing.ts";
+export { cannotList, cannotPause, checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/listing.ts";
 export { blockerOf, mayAcquire } from "./store/blocker.ts";
 export type { Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";

@@ -28,7 +28,8 @@ test(
       for (let next = left.shift(); next; next = left.shift()) {
         const { situation, seed } = next;
         let result = await playHttpFailover(seed, situation);
-        for (let tries = 1; result.isUndecided && tries < MOST_TRIES; tries += 1) result = await playHttpFailover(seed, situation);
+        for (let tries = 1; result.isUndecided && tries < MOST_TRIES; tries += 1)
+          result = await playHttpFailover(seed, situation);
         if (result.isUndecided) continue;
         if (result.violation) violations.push(`${result.violation.message} (seed ${seed})\n${result.history.join("\n")}`);
         played.set(situation, [...(played.get(situation) ?? []), result]);

@@ -7,9 +7,8 @@ import { sleep, systemClock, type AcquireRequest, type Lease } from "@leasehold/
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { VotingLeaseStore, VotingObserver } from "@leasehold/voting";
-import manifest from "../package.json" with { type: "json" };
 import { Seal } from "../src/packet.ts";
-import { NAMES, RECEIVER, SECRET } from "./recorded-packets.ts";
+import { NAMES, presentVersion, RECEIVER, SECRET } from "./recorded-packets.ts";
 
 const LIMITS = { timeoutMs: 2_000 };
 const REQUEST = { candidateId: "b", leaseDurationMs: 4_000, renewIntervalMs: 1_000, ...LIMITS };
@@ -89,7 +88,7 @@ function shapeOf(value: unknown): string {
 
 /** Writes the first packet of each kind with each set of fields, in the order in which they were sent, each with its answer. */
 async function write(): Promise<void> {
-  const target = new URL(`packets/${manifest.version}/`, import.meta.url);
+  const target = new URL(`packets/${await presentVersion()}/`, import.meta.url);
   await rm(target, { recursive: true, force: true });
   await mkdir(target, { recursive: true });
   const known = new Set<string>();

@@ -20,6 +20,12 @@ export interface RecordedExchange {
   readonly reply: RecordedPacket;
 }
 
+/** Returns the version of this package. */
+export async function presentVersion(): Promise<string> {
+  const manifest = await readFile(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { readonly version: string }).version;
+}
+
 /** The versions of which packets were recorded. */
 export async function recordedVersions(): Promise<readonly string[]> {
   return (await readdir(FOLDER)).toSorted();

@@ -1,5 +1,5 @@
 import { launch, type Browser as Chromium, type Page } from "puppeteer-core";
-import { CHROMIUM, programPath } from "@leasehold/test-kit/backends/programs";
+import { CHROMIUM, programPath } from "../backends/programs.ts";
 
 /** The time that one step of the browser may take on a busy machine. */
 const PATIENCE_MS = 300_000;
