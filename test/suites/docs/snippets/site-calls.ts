@@ -5,7 +5,6 @@ import type { PoolClient } from "pg";
 declare const elector: Elector;
 declare const scheduledAt: Date;
 declare const version: string;
-declare const signal: AbortSignal;
 declare function billNextCustomer(options: { signal: AbortSignal }): Promise<void>;
 declare function closeTheBooks(at: Date, options: { signal: AbortSignal }): Promise<void>;
 declare function migrate(options: { signal: AbortSignal }): Promise<void>;
@@ -46,7 +45,7 @@ export async function oneAttempt(): Promise<void> {
   if (!outcome.elected) console.log(`${outcome.leader?.candidateId ?? "somebody"} has it`);
 }
 
-export async function watches(store: LeaseStore): Promise<void> {
+export async function watches(store: LeaseStore, signal: AbortSignal): Promise<void> {
   for await (const leader of new Observer({ store, election: "nightly-billing" }).observe({ signal })) {
     console.log(leader ? `${leader.candidateId} leads term ${leader.term}` : "nobody leads");
   }
