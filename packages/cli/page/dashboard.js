@@ -187,7 +187,8 @@ function drawTerms(card) {
   }
   for (const [at, { seen, lastedMs }] of parts.entries()) {
     const item = strip.children[at];
-    item.style.setProperty("--grow", grow(lastedMs));
+    // The square root keeps a short term visible beside a long one. A gap may be as short as it was.
+    item.style.setProperty("--grow", Math.sqrt(Math.max(lastedMs, seen === undefined ? 0 : 1_000)));
     if (seen !== undefined) continue;
     const text = `Nobody was seen to lead for ${duration(lastedMs)}`;
     item.title = text;
@@ -223,11 +224,6 @@ function gapItem() {
   const item = make("li", { className: "gap" });
   make("span", { parent: item, className: "unseen" });
   return item;
-}
-
-/** Returns the relative width of a part. The square root keeps short parts visible beside a long one. */
-function grow(ms) {
-  return String(Math.sqrt(Math.max(ms, 1_000)));
 }
 
 function tell(card, term) {

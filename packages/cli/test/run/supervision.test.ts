@@ -78,13 +78,26 @@ function started(): string {
 
 test("starts the command of a term that is valid, and ends with it", async () => {
   const said: string[] = [];
-  expect(await termOf({}, { tell: (line) => void said.push(line) })).toEqual({
+  const cancelled: number[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    setTimer(callback, ms) {
+      const timer = systemClock.setTimer(callback, ms);
+      const cancel = (): void => {
+        cancelled.push(ms);
+        timer.cancel();
+      };
+      return { cancel };
+    },
+  };
+  expect(await termOf({}, { tell: (line) => void said.push(line), clock })).toEqual({
     exit: { code: 0 },
     ended: undefined,
     overran: false,
   });
   expect(started()).toBe("started\n");
   expect(said).toEqual([]);
+  expect(cancelled).toContain(FIRST_ANSWER_MS);
   expect(dismiss).toHaveBeenCalledOnce();
 });
 
@@ -213,6 +226,20 @@ test("kills the command after its grace if the guard does not answer the order t
   };
   const outcome = await termOf({ ended: ended.promise, checkpoint }, { script: "exec sleep 1000", graceMs: 100 });
   expect(outcome).toMatchObject({ exit: { code: 137 }, overran: false });
+});
+
+test("kills the command itself if the guard answers the order to end it, and does not kill", async () => {
+  const kill = vi.spyOn(process, "kill");
+  const ended = Promise.withResolvers<Error>();
+  const checkpoint = (): void => {
+    vi.spyOn(GuardProcess.prototype, "order").mockResolvedValue(undefined);
+    ended.resolve(LOST);
+  };
+  // The instants of the guard's last order are far away.
+  const leadership = { ended: ended.promise, checkpoint, remainingMs: () => 600_000 };
+  const outcome = await termOf(leadership, { script: "exec sleep 1000", graceMs: 100 });
+  expect(outcome.exit).toEqual({ code: 137 });
+  expect(kill.mock.calls.some(([, signal]) => signal === "SIGKILL")).toBe(true);
 });
 
 test("kills a command without time left, and does not ask it", async () => {
