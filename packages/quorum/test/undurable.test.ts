@@ -80,3 +80,30 @@ test("a seal writes to a member that shows the leadership, unless the member has
   expect(await writesOf(one)).toBe(0);
   expect(await writesOf(other)).toBeGreaterThan(0);
 });
+
+test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+  "a quorum begins although a member loses all that it has shown from its write %i on",
+  async (writes) => {
+    const world = new World(UNDURABLE);
+    const one = world.open("one");
+    let puts = 0;
+    world.passage = ({ operation, to }) => {
+      if (operation === "put" && to === "c" && puts++ === writes) world.services.c.cutOff();
+      return undefined;
+    };
+    await one.put("first").catch(() => undefined);
+    // Another process notes what the member shows.
+    await world
+      .open("two")
+      .put("second")
+      .catch(() => undefined);
+    world.services.c.failOver(0);
+    const three = world.open("three");
+    let stored: unknown;
+    for (let tries = 0; tries < 10 && stored === undefined; tries += 1) {
+      await three.put(`try ${tries}`).catch(() => undefined);
+      stored = await three.get().catch(() => undefined);
+    }
+    expect(stored).toBeDefined();
+  },
+);
