@@ -58,6 +58,8 @@ export interface FailoverLimits {
   readonly settling: number;
   /** The time within which somebody must lead, as a multiple of what `timing()` says. */
   readonly factor: number;
+  /** The same for a leader that something outside of the plan has deposed, as a multiple of `crashFailoverMs`. */
+  readonly grace: number;
 }
 
 /** A round trip and a sync together take no longer than `timing()` allows. */
@@ -175,7 +177,7 @@ export class Failover {
       await this.#leadsAgain("after the leader was started again", crashFailoverMs + JOINS_WITHIN_MS);
     }
     await this.#world.pass(leaseDurationMs);
-    await this.#everybodyLeads("a lease later", 0);
+    await this.#everybodyLeads("a lease later", this.#limits.grace * crashFailoverMs);
   }
 
   async #leadsAgain(when: string, promisedMs: number, except?: string): Promise<void> {

@@ -6,7 +6,7 @@ import { Server, type VoterReply, type Envelope, type Request } from "../src/sim
 import { drawFailover, Failover, JITTER, type FailoverPlan, type FailoverWorld, type Started } from "./failover.ts";
 
 const LEASES_MS = [3_000, 6_000, 15_000];
-const LIMITS = { settling: 2, factor: 1 };
+const LIMITS = { settling: 2, factor: 1, grace: 0 };
 
 /**
  * Plays one failover in virtual time. No message is lost, and only drawn things vary. These are round trips and syncs of any
