@@ -1,4 +1,5 @@
 import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
 import { describeDynamoDb } from "./describe-conformance.ts";
 
-describeDynamoDb("dynamodb (dynalite)", () => startDynalite(), { transacts: false });
+// `simulated-conformance.test.ts` runs every case in virtual time, and `conformance-on-dynalite.long.test.ts` here.
+describeDynamoDb("dynamodb (dynalite)", () => startDynalite(), { transacts: false, onlyEachKindOfRequest: true });

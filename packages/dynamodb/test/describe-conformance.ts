@@ -7,6 +7,13 @@ import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 import { win } from "@leasehold/test-kit/acquisitions";
 
 const LEASE_MS = 60_000;
+
+/** The facts of the suite about this store, on any DynamoDB whose clock can be moved. */
+export const ON_TABLES = {
+  leaseMs: LEASE_MS,
+  requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+  lacks: { watch: "DynamoDB cannot push" },
+} satisfies Partial<StoreUnderTest>;
 const LIMITS = { timeoutMs: 5_000 };
 
 /** Registers the suite for DynamoDB as an emulator provides it, and a test of the requests on the wire. */
@@ -26,11 +33,10 @@ export function describeDynamoDb(
   });
 
   const subject: StoreUnderTest = {
+    ...ON_TABLES,
     name,
-    leaseMs: LEASE_MS,
     rounds: SOME_ROUNDS,
-    requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-    lacks: { watch: "DynamoDB cannot push", ...(transacts ? {} : { fence: "dynalite knows no transactions" }) },
+    lacks: { ...ON_TABLES.lacks, ...(transacts ? {} : { fence: "dynalite knows no transactions" }) },
     open: () => DynamoDBPlace.open(dynamoDb),
   };
   runConformance(subject, options);

@@ -1,5 +1,5 @@
 /** The conversion of everything that the SDK throws. */
-import { StoreError } from "@leasehold/core";
+import { StoreError, type StoreErrorCode } from "@leasehold/core";
 import { describe, expect, test } from "vitest";
 import { toStoreError } from "../src/dynamodb-errors.ts";
 
@@ -10,6 +10,48 @@ interface Meaning {
 }
 
 const SERVICE = { $metadata: { httpStatusCode: 400, requestId: "r" } };
+
+/** The service's refusals, by status and code, and their meaning. */
+const REFUSALS: ReadonlyArray<readonly [status: number, name: string, code: StoreErrorCode]> = [
+  [400, "ProvisionedThroughputExceededException", "STORE_THROTTLED"],
+  [400, "RequestLimitExceeded", "STORE_THROTTLED"],
+  [400, "ThrottlingException", "STORE_THROTTLED"],
+  [400, "Throttling", "STORE_THROTTLED"],
+  [429, "TooManyRequestsException", "STORE_THROTTLED"],
+  [400, "LimitExceededException", "STORE_THROTTLED"],
+  [400, "TransactionConflictException", "STORE_CONFLICT"],
+  [400, "TransactionInProgressException", "STORE_CONFLICT"],
+  [400, "ReplicatedWriteConflictException", "STORE_CONFLICT"],
+  [400, "ResourceNotFoundException", "STORE_MISSING"],
+  [400, "TableNotFoundException", "STORE_MISSING"],
+  [400, "AccessDeniedException", "STORE_DENIED"],
+  [400, "UnrecognizedClientException", "STORE_UNAUTHENTICATED"],
+  [403, "InvalidClientTokenId", "STORE_UNAUTHENTICATED"],
+  [400, "IncompleteSignatureException", "STORE_UNAUTHENTICATED"],
+  [400, "InvalidSignatureException", "STORE_UNAUTHENTICATED"],
+  [400, "MissingAuthenticationTokenException", "STORE_UNAUTHENTICATED"],
+  [400, "ExpiredTokenException", "STORE_UNAUTHENTICATED"],
+  [403, "OptInRequired", "STORE_DENIED"],
+  [400, "ValidationException", "STORE_REJECTED"],
+  [400, "SerializationException", "STORE_REJECTED"],
+  [413, "RequestEntityTooLarge", "STORE_REJECTED"],
+  [403, "SomethingNewException", "STORE_DENIED"],
+  [401, "SomethingNewException", "STORE_UNAUTHENTICATED"],
+  [408, "SomethingNewException", "STORE_TIMEOUT"],
+  [429, "SomethingNewException", "STORE_THROTTLED"],
+  [407, "Error", "STORE_REJECTED"],
+];
+
+test.for(REFUSALS)(
+  "%d %s is %s, and may have been carried out if it is not the service's own",
+  ([httpStatusCode, name, code]) => {
+    const thrown = { name, message: "m", $metadata: { httpStatusCode, requestId: "r" } };
+    expect(toStoreError(thrown, "put", "e", true)).toMatchObject({ code, mayHaveBeenApplied: false });
+    expect(toStoreError(thrown, "get", "e", false)).toMatchObject({ code, mayHaveBeenApplied: false });
+    const stranger = { ...thrown, $metadata: { httpStatusCode } };
+    expect(toStoreError(stranger, "put", "e", true)).toMatchObject({ code, mayHaveBeenApplied: true });
+  },
+);
 
 describe("an error of a write", () => {
   test.for<[says: string, thrown: unknown, means: Meaning]>([

@@ -20,6 +20,12 @@ import { HttpFaults } from "./http-faults.ts";
 import { MovedTime, type StoreOptions } from "./moved-time.ts";
 import { warmUp } from "./warm-up.ts";
 
+/** The attributes of items that are not leases of this version. */
+export const FOREIGN_ITEMS: Readonly<Record<"foreign" | "newer-schema", Record<string, AttributeValue>>> = {
+  foreign: { owner: { S: "somebody" }, note: { S: "do not touch" }, version: { N: "3" } },
+  "newer-schema": { schema: { N: "2" }, term: { N: "7" }, version: { S: "later" } },
+};
+
 /** An emulator of DynamoDB with a proxy in front of it. */
 export interface DynamoDB extends AsyncDisposable {
   readonly service: ServiceProcess;
@@ -97,9 +103,8 @@ export class DynamoDBPlace implements TestEnvironment {
   }
 
   async writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
-    const foreign = { owner: { S: "somebody" }, note: { S: "do not touch" }, version: { N: "3" } };
-    const item = what === "foreign" ? foreign : { schema: { N: "2" }, term: { N: "7" }, version: { S: "later" } };
-    await this.#direct.send(new PutItemCommand({ TableName: this.#tableName, Item: { ...keyOf(election), ...item } }));
+    const Item = { ...keyOf(election), ...FOREIGN_ITEMS[what] };
+    await this.#direct.send(new PutItemCommand({ TableName: this.#tableName, Item }));
   }
 
   async readRaw(election: string): Promise<unknown> {

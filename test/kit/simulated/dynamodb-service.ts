@@ -1,6 +1,7 @@
 import { DynamoDBClient, GetItemCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { carry, type Network, type ProcessClock, type VirtualClock } from "@leasehold/core/testing";
+import type { Clock } from "@leasehold/core/provider";
 import { DynamoDBLeaseStore, type DynamoDBFence } from "@leasehold/dynamodb";
 
 export const TABLE = "leases";
@@ -17,6 +18,9 @@ interface Request {
   readonly Key: Key;
   readonly ConsistentRead?: boolean;
   readonly ConditionExpression?: string;
+  readonly FilterExpression?: string;
+  readonly Limit?: number;
+  readonly ExclusiveStartKey?: Key;
   readonly UpdateExpression?: string;
   readonly ReturnValues?: string;
   readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
@@ -88,6 +92,10 @@ export class SimulatedService {
     this.#items.set(addressOf(keyOf(election, "lease")), item);
   }
 
+  deleteItem(election: string): void {
+    this.#items.delete(addressOf(keyOf(election, "lease")));
+  }
+
   /** Deletes the items that have expired, as the TTL on `expiresAt` does. */
   expire(): void {
     for (const [address, { expiresAt }] of this.#items) {
@@ -98,6 +106,12 @@ export class SimulatedService {
   /** Returns the store of one more process. */
   store(clock: ProcessClock, line: Line): DynamoDBLeaseStore {
     const client = clientOn((request) => this.#handle(request, clock, line));
+    return new DynamoDBLeaseStore({ client, tableName: TABLE, clock });
+  }
+
+  /** Returns the store of one more process, whose requests and replies take no time. `through` carries each request. */
+  promptStore(clock: Clock, through: <T>(deliver: () => T) => Promise<T> = async (deliver) => deliver()): DynamoDBLeaseStore {
+    const client = clientOn((request) => through(() => this.#respond(request, this.#world.monotonicMs(), false, 0)));
     return new DynamoDBLeaseStore({ client, tableName: TABLE, clock });
   }
 
@@ -119,20 +133,35 @@ export class SimulatedService {
     return "None";
   }
 
+  /** Reads the items of one page, and returns those that pass the filter. */
+  #scan(request: Request): Reply {
+    const all = [...this.#items];
+    const { ExclusiveStartKey: after, Limit: most = all.length } = request;
+    const from = after ? all.findIndex(([address]) => address === addressOf(after)) + 1 : 0;
+    const page = all.slice(from, from + most).map(([, item]) => item);
+    const last = from + most < all.length ? page.at(-1) : undefined;
+    const Items = page.filter((item) => holds({ ...request, ConditionExpression: request.FilterExpression ?? "" }, item));
+    const LastEvaluatedKey = last && { election: last["election"], entry: last["entry"] };
+    return { status: 200, body: { Items, ...(last ? { LastEvaluatedKey } : {}) } };
+  }
+
   #isTaken(address: string): boolean {
     return (this.#takenUntilMs.get(address) ?? -Infinity) > this.#world.monotonicMs();
   }
 
   async #handle(request: HttpRequest, process: ProcessClock, { network, hostOffsetMs }: Line): Promise<object> {
     const sentMs = this.#world.monotonicMs();
-    const operation = request.headers["x-amz-target"]?.replace(/^DynamoDB_20120810\./, "") ?? "";
-    const passage = network({ operation });
-    return await carry(this.#world, process, passage, () => {
-      const { status, body } = this.#answer(operation, request, sentMs, passage.lags ?? false);
-      const date = new Date(this.nowMs() + hostOffsetMs()).toUTCString();
-      const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-requestid": `R${(this.#replies += 1)}`, date };
-      return { response: { statusCode: status, headers, body: new TextEncoder().encode(JSON.stringify(body)) } };
-    });
+    const passage = network({ operation: operationOf(request) });
+    return await carry(this.#world, process, passage, () =>
+      this.#respond(request, sentMs, passage.lags ?? false, hostOffsetMs()),
+    );
+  }
+
+  #respond(request: HttpRequest, sentMs: number, lags: boolean, hostOffsetMs: number): object {
+    const { status, body } = this.#answer(operationOf(request), request, sentMs, lags);
+    const date = new Date(this.nowMs() + hostOffsetMs).toUTCString();
+    const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-requestid": `R${(this.#replies += 1)}`, date };
+    return { response: { statusCode: status, headers, body: new TextEncoder().encode(JSON.stringify(body)) } };
   }
 
   #answer(operation: string, { body }: HttpRequest, sentMs: number, lags: boolean): Reply {
@@ -141,6 +170,7 @@ export class SimulatedService {
       this.served.descriptions += 1;
       return this.control;
     }
+    if (operation === "Scan") return this.#scan(request);
     const address = addressOf(request.Key);
     const past = lags && operation === "GetItem" && !request.ConsistentRead && this.#past.has(address);
     const item = (past ? this.#past : this.#items).get(address);
@@ -164,6 +194,10 @@ export class SimulatedService {
     this.onUpdated?.(item, updated);
     return { status: 200, body: item && request.ReturnValues === "ALL_OLD" ? { Attributes: item } : {} };
   }
+}
+
+function operationOf({ headers }: HttpRequest): string {
+  return headers["x-amz-target"]?.replace(/^DynamoDB_20120810\./, "") ?? "";
 }
 
 function requestOf({ Key, ConditionExpression = "", ExpressionAttributeNames = {}, ExpressionAttributeValues }: Check): Request {
@@ -236,6 +270,8 @@ function meetsOne(condition: string, request: Request, item: Item | undefined): 
   if (absent) return item?.[nameOf(absent[1]!, request)] === undefined;
   const typed = /^attribute_type\((#\w+), (:\w+)\)$/.exec(condition);
   if (typed) return Object.hasOwn(item?.[nameOf(typed[1]!, request)] ?? {}, valueOf(typed[2]!).S!);
+  const begins = /^begins_with\((#\w+), (:\w+)\)$/.exec(condition);
+  if (begins) return item?.[nameOf(begins[1]!, request)]?.S?.startsWith(valueOf(begins[2]!).S!) === true;
   const compared = /^(#\w+)(?:\.(#\w+))? (=|<|>|>=) (:\w+)$/.exec(condition);
   if (!compared) throw new Error(`This condition is not simulated: ${condition}`);
   const [, name, part, operator, placeholder] = compared;
