@@ -225,7 +225,7 @@ function watchOf(records: RecordStore, election: string, options: WatchOptions):
 async function* nothing(): AsyncGenerator<void> {}
 
 function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
-  const { storeClock, maxValueBytes, fence, showsUndurable } = records.capabilities;
+  const { storeClock, maxValueBytes, fence, showsUndurable, losesAcknowledged } = records.capabilities;
   // Three: a write whose reply was lost, a read that finds it, and the write that makes it count.
   const roundTrips = records.capabilities.roundTrips ?? (showsUndurable ? 3 : undefined);
   return {
@@ -236,6 +236,7 @@ function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
     leaseGranularityMs: 1,
     ...(roundTrips === undefined ? {} : { roundTrips }),
     ...(showsUndurable ? { showsUndurable } : {}),
+    ...(losesAcknowledged ? { losesAcknowledged } : {}),
     maxValueBytes,
     fence,
     transfer: { drain: "full" },

@@ -48,6 +48,8 @@ export interface RecordStoreCapabilities {
   readonly storeClock: StoreClock | undefined;
   readonly roundTrips?: LeaseStoreCapabilities["roundTrips"];
   readonly showsUndurable?: LeaseStoreCapabilities["showsUndurable"];
+  /** See {@link LeaseStoreCapabilities}. */
+  readonly losesAcknowledged?: LeaseStoreCapabilities["losesAcknowledged"];
 }
 
 export interface RecordRequestOptions {

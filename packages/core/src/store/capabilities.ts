@@ -20,6 +20,11 @@ export interface LeaseStoreCapabilities {
    * done, counts once a later write to it is acknowledged. @defaultValue false
    */
   readonly showsUndurable?: boolean | undefined;
+  /**
+   * True where a failover may undo an acknowledged write: the lease, its term and its fence together. Two candidates may then lead
+   * until one of them reads again. @defaultValue false
+   */
+  readonly losesAcknowledged?: boolean | undefined;
   /** In bytes of UTF-8. */
   readonly maxValueBytes: number;
   /** `atomic`: a guarded write of a stale leader always fails. `after-seal`: once the newer leader has sealed the target. */
