@@ -1,0 +1,124 @@
+import {
+  errorOf,
+  handled,
+  type ConnectionEvents,
+  type Emitter,
+  type RedisConnection,
+  type RedisDriver,
+  type Send,
+} from "./driver.ts";
+
+/** The parts of a `Redis` of ioredis or iovalkey that are used here. */
+interface IoRedis extends Emitter {
+  connect(): Promise<unknown>;
+  disconnect(): void;
+  call(command: string, ...args: string[]): Promise<unknown>;
+  subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+}
+
+/** The parts of its `Cluster`. */
+interface IoCluster extends IoRedis {
+  nodes(role: "master"): readonly IoRedis[];
+  ssubscribe(channel: string): Promise<unknown>;
+  sunsubscribe(channel: string): Promise<unknown>;
+}
+
+type IoSingle = IoRedis & { duplicate(override: object): IoRedis };
+type IoNodes = IoCluster & { duplicate(nodes: readonly unknown[], override: object): IoCluster };
+
+/**
+ * Nothing waits for a connection, and nothing is sent again. By default ioredis does both. Then it may send a command
+ * long after its caller has given it up.
+ */
+const AT_ONCE = {
+  keyPrefix: "",
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  autoResubscribe: false,
+  enableAutoPipelining: false,
+  maxRetriesPerRequest: 0,
+  reconnectOnError: null,
+};
+const SINGLE = { ...AT_ONCE, lazyConnect: true, retryStrategy: null, sentinelRetryStrategy: null, readOnly: false };
+const CLUSTER = {
+  keyPrefix: "",
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  enableAutoPipelining: false,
+  clusterRetryStrategy: null,
+  scaleReads: "master",
+  shardedSubscribers: true,
+  redisOptions: AT_ONCE,
+};
+
+/** Returns whether the object is a client of ioredis, or of a library with the same functions, such as iovalkey. */
+export function isIoRedis(client: object): client is IoSingle | IoNodes {
+  const { duplicate, call, connect } = client as Partial<IoSingle>;
+  return [duplicate, call, connect].every((one) => typeof one === "function");
+}
+
+export function ioRedisDriver(client: IoSingle | IoNodes): RedisDriver {
+  if (isCluster(client)) {
+    return { publish: "SPUBLISH", open: (events) => openedCluster(client.duplicate([], CLUSTER), events) };
+  }
+  return { publish: "PUBLISH", open: (events) => opened(client.duplicate(SINGLE), events) };
+}
+
+function isCluster(client: IoSingle | IoNodes): client is IoNodes {
+  return (client as { readonly isCluster?: unknown }).isCluster === true;
+}
+
+function opened(redis: IoRedis, { ended, message }: ConnectionEvents): RedisConnection {
+  const ready = begin(redis, ended);
+  redis.on("message", message);
+  return {
+    ready,
+    send: (_, command) => sendTo(redis, command),
+    primaries: () => Promise.resolve([(command) => sendTo(redis, command)]),
+    subscribe: async (channel) => void (await redis.subscribe(channel)),
+    unsubscribe: async (channel) => void (await redis.unsubscribe(channel)),
+    close: () => redis.disconnect(),
+  };
+}
+
+function openedCluster(cluster: IoCluster, { ended, message }: ConnectionEvents): RedisConnection {
+  const ready = begin(cluster, ended);
+  cluster.on("smessage", message);
+  return {
+    ready,
+    // ioredis finds the key in the command itself.
+    send: (_, command) => sendTo(cluster, command),
+    primaries: () =>
+      Promise.resolve(
+        cluster.nodes("master").map(
+          (node): Send =>
+            (command) =>
+              sendTo(node, command),
+        ),
+      ),
+    subscribe: async (channel) => void (await cluster.ssubscribe(channel)),
+    unsubscribe: async (channel) => void (await cluster.sunsubscribe(channel)),
+    close: () => cluster.disconnect(),
+  };
+}
+
+/** Connects. A lost connection is not made again, since the client has no strategy for that. */
+function begin(redis: IoRedis, ended: (error: Error) => void): Promise<void> {
+  let cause: Error | undefined;
+  redis.on("error", (error: unknown) => (cause = errorOf(error)));
+  redis.on("end", () => ended(cause ?? new Error("The connection was closed.")));
+  const connect = async (): Promise<void> => {
+    try {
+      await redis.connect();
+    } catch (error) {
+      // The rejection says only that the connection was closed. The event has the cause.
+      throw cause ?? error;
+    }
+  };
+  return handled(connect());
+}
+
+function sendTo(redis: IoRedis, [name = "", ...args]: readonly string[]): Promise<unknown> {
+  return redis.call(name, ...args);
+}

@@ -1,0 +1,127 @@
+import { sleep, type Clock } from "@leasehold/core/provider";
+import type { Opened, RedisConnections } from "./connections.ts";
+
+/** The longest wait until the server has confirmed a subscription. */
+const SUBSCRIBE_TIMEOUT_MS = 10_000;
+
+/** The callbacks of a watch of one channel: `changed` at each message, `failed` when the listening ends. */
+export interface Watcher {
+  readonly channel: string;
+  readonly changed: () => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** Listens on one connection for all watches. The connection is open while at least one watch exists. */
+export class RedisListener {
+  readonly #connections: RedisConnections;
+  readonly #clock: Clock;
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  #listening: Promise<Opened> | undefined;
+
+  constructor(connections: RedisConnections, clock: Clock) {
+    this.#connections = connections;
+    this.#clock = clock;
+  }
+
+  /**
+   * Adds a watch. `listening` resolves once the watch is certain to hear of every later change. It rejects with the error of the
+   * client library.
+   */
+  join(watcher: Watcher): { readonly listening: Promise<void>; readonly leave: () => void } {
+    const { channel } = watcher;
+    const watchers = this.#watchers.get(channel) ?? new Set();
+    this.#watchers.set(channel, watchers.add(watcher));
+    this.#listening ??= this.#open();
+    return { listening: this.#subscribe(this.#listening, channel), leave: () => this.#leave(watcher) };
+  }
+
+  /** Ends all watches. */
+  close(): void {
+    this.#fail(this.#listening, new Error("The store was closed."));
+  }
+
+  #leave(watcher: Watcher): void {
+    const { channel } = watcher;
+    const watchers = this.#watchers.get(channel);
+    if (!watchers?.delete(watcher) || watchers.size > 0) return;
+    this.#watchers.delete(channel);
+    const listening = this.#listening;
+    if (this.#watchers.size === 0) return this.#end(listening);
+    // A channel that nobody watches costs its messages. If it cannot be left, the connection has a fault that shows elsewhere.
+    listening?.then(({ connection }) => connection.unsubscribe(channel)).catch(() => undefined);
+  }
+
+  #open(): Promise<Opened> {
+    const message = (channel: string): void => {
+      for (const { changed } of this.#watchers.get(channel) ?? []) changed();
+    };
+    const opening: Promise<Opened> = this.#connections.open({ ended: (error) => this.#fail(opening, error), message });
+    opening.catch((error: unknown) => this.#fail(opening, error as Error));
+    return opening;
+  }
+
+  async #subscribe(listening: Promise<Opened>, channel: string): Promise<void> {
+    const over = new AbortController();
+    try {
+      const begin = async (): Promise<void> => {
+        const { connection, ready } = await listening;
+        await ready;
+        await connection.subscribe(channel);
+      };
+      await Promise.race([begin(), this.#timeLimit(over.signal)]);
+    } catch (error) {
+      this.#fail(listening, error as Error);
+      throw error;
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** Ends a connection, and every watch that listens on it. */
+  #fail(listening: Promise<Opened> | undefined, error: Error): void {
+    if (this.#listening !== listening) return;
+    const watchers = [...this.#watchers.values()].flatMap((ofChannel) => [...ofChannel]);
+    this.#watchers.clear();
+    this.#end(listening);
+    for (const { failed } of watchers) failed(error);
+  }
+
+  #end(listening: Promise<Opened> | undefined): void {
+    if (this.#listening === listening) this.#listening = undefined;
+    listening?.then(({ connection }) => this.#connections.close(connection)).catch(() => undefined);
+  }
+
+  /** Rejects once a subscription has taken too long, or once `over` aborts. */
+  async #timeLimit(over: AbortSignal): Promise<never> {
+    await sleep(this.#clock, SUBSCRIBE_TIMEOUT_MS, over);
+    throw new Error(`SUBSCRIBE got no answer within ${SUBSCRIBE_TIMEOUT_MS} ms.`);
+  }
+}
+
+/** Yields a wake-up at once, and at each message, until the signal aborts. @throws what ends the listening. */
+export async function* wakeUps(listener: RedisListener, channel: string, signal: AbortSignal): AsyncGenerator<void> {
+  let wake = Promise.withResolvers<void>();
+  const changed = (): void => wake.resolve();
+  // Stored, because the failure may come while the loop handles a wake-up.
+  let failure: Error | undefined;
+  const failed = (error: Error): void => {
+    failure = error;
+    wake.resolve();
+  };
+  signal.addEventListener("abort", changed, { once: true });
+  const { listening, leave } = listener.join({ channel, changed, failed });
+  try {
+    await Promise.race([listening, wake.promise]);
+    for (;;) {
+      if (failure) throw failure;
+      if (signal.aborted) return;
+      yield;
+      await wake.promise;
+      wake = Promise.withResolvers();
+    }
+  } finally {
+    signal.removeEventListener("abort", changed);
+    listening.catch(() => undefined);
+    leave();
+  }
+}

@@ -1,0 +1,50 @@
+import { ExpiringMap, type Clock } from "@leasehold/core/provider";
+
+/** A time by the clock of one server, as a script takes it. */
+export interface ServerDeadline {
+  /** The server's name; {@link UNKNOWN_SERVER} before its first answer. */
+  readonly server: string;
+  /** Microseconds since the Unix epoch, as text. */
+  readonly deadlineUs: string;
+}
+
+/** A name that no server has, so that a write on the condition of it does nothing, and tells the time. */
+export const UNKNOWN_SERVER = "-";
+
+/** The time that a server has told, and when the request for it was sent. */
+interface Told {
+  readonly server: string;
+  readonly serverUs: number;
+  readonly sentMs: number;
+}
+
+/**
+ * The times that servers have told. A write carries the time by which its server must have it. A write that a network or
+ * a client library held back for longer is refused by the server itself.
+ *
+ * Elapsed time counts by the monotonic clock. The monotonic clock may stop during a suspension, and a
+ * server's clock may step. Then a deadline is too early, and the refusal tells the right time.
+ */
+export class ServerTime {
+  readonly #clock: Clock;
+  /** The last that was told for each key. On a cluster, keys are on different servers. */
+  readonly #told: ExpiringMap<Told>;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#told = new ExpiringMap(clock);
+  }
+
+  /** @param sentMs when the request was sent that told this, by the monotonic clock. */
+  learn(key: string, server: string, serverUs: number, sentMs: number): void {
+    this.#told.set(key, { server, serverUs, sentMs });
+  }
+
+  /** Returns the time in `ms` from now, by the clock of the key's server. It is later by the time of one request at most. */
+  deadline(key: string, ms: number): ServerDeadline {
+    const told = this.#told.get(key);
+    if (!told) return { server: UNKNOWN_SERVER, deadlineUs: "0" };
+    const elapsedMs = this.#clock.monotonicMs() - told.sentMs;
+    return { server: told.server, deadlineUs: (told.serverUs + (elapsedMs + ms) * 1_000).toFixed(0) };
+  }
+}

@@ -1,0 +1,37 @@
+import { redisMissing, startRedis } from "@leasehold/test-kit/backends/redis";
+import { runConformance, runConformanceUnless, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll } from "vitest";
+import { RedisPlace, type MakeClient } from "./redis-place.ts";
+
+/** Registers the suite for a client library in Vitest, on one server. */
+export async function runOnRedis(library: string, client: MakeClient, onlyEachKindOfRequest = false): Promise<void> {
+  const name = `redis (${library})`;
+  await runConformanceUnless(redisMissing(), name, () => {
+    let server: Awaited<ReturnType<typeof startRedis>>;
+    let admin: Redis;
+    let places = 0;
+    beforeAll(async () => {
+      server = await startRedis();
+      admin = new Redis(server.port);
+    });
+    afterAll(async () => {
+      admin?.disconnect();
+      await server?.stop();
+    });
+    runConformance(
+      {
+        name,
+        leaseMs: 15_000,
+        rounds: SOME_ROUNDS,
+        requests: { acquire: 1, renew: 1, release: 1, look: 1, list: [1, 1] },
+        lacks: { duplicates: "a TCP connection delivers each request once" },
+        async open() {
+          places += 1;
+          return new RedisPlace(admin, server.port, `place-${places}:`, client);
+        },
+      },
+      onlyEachKindOfRequest ? { onlyEachKindOfRequest } : {},
+    );
+  });
+}
