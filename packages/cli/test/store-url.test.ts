@@ -29,6 +29,9 @@ test.for([
   ["etcd://127.0.0.1", "etcd"],
   ["etcd://me:p%40ss@127.0.0.1:1,[::1]:1?prefix=/services/", "etcd"],
   ["etcds://127.0.0.1", "etcd"],
+  ["redis://127.0.0.1", "redis"],
+  ["redis://me:p%40ss@127.0.0.1:1/2?prefix=team:", "redis"],
+  ["rediss://[::1]:1", "redis"],
   ["azure-blob://acc/container", "azure-blob"],
   ["azure-blob://acc/container?endpoint=https://acc.blob.core.chinacloudapi.cn", "azure-blob"],
   ["azure-blob://acc/container?connection-string-env=AZURE", "azure-blob"],
@@ -136,7 +139,7 @@ test("a URL is parsed and decoded into the options of a package", () => {
 test.for([
   [
     "nonsense",
-    "the store's URL has no scheme; there are azure-blob, dynamodb, firestore, etcd, etcds, sqlite, postgres, postgresql, mysql, voting, votings, quorum.",
+    "the store's URL has no scheme; there are azure-blob, dynamodb, firestore, etcd, etcds, redis, rediss, sqlite, postgres, postgresql, mysql, voting, votings, quorum.",
   ],
   ["zookeeper://host:2181", "no store has the scheme 'zookeeper:'; there are azure-blob, dynamodb,"],
   ["constructor://x", "no store has the scheme 'constructor:'"],
@@ -154,6 +157,9 @@ test.for([
   ["etcd://host:2379/services", "a URL of etcd: names hosts, and no path"],
   ["etcd://one,,two", "a URL of etcd: names hosts, and no path"],
   ["etcd://host?ca=/ca.pem", "a URL of etcd: has no parameter 'ca'; there are prefix."],
+  ["redis://one,two", "a URL of redis: names one host, and the number of a database or none: redis://HOST:6379/0."],
+  ["rediss://host/leases", "a URL of rediss: names one host, and the number of a database or none"],
+  ["redis://host?prefx=a", "a URL of redis: has no parameter 'prefx'; there are prefix."],
   ["azure-blob://acc", "a URL of azure-blob: names an account and a container"],
   ["azure-blob://acc/a/b", "a URL of azure-blob: names an account and a container"],
   ["azure-blob://acc/c?endpoint=https://x&connection-string-env=Y", "has endpoint or connection-string-env, and not both."],
