@@ -8,20 +8,22 @@ export async function redisMissing(): Promise<string | undefined> {
 
 /**
  * Starts a Redis on 127.0.0.1 that keeps its data only in memory.
+ * @param settings further arguments, for instance `--replicaof`.
  * @throws an error with its log, if it ends or takes too long before it serves.
  */
-export async function startRedis(): Promise<Daemon> {
+export async function startRedis(settings: readonly string[] = []): Promise<Daemon> {
   const server = await programPath(REDIS);
   return await startDaemon("Redis", {
     directory: "redis",
     serve: [
+      "/bin/sh",
       // Redis writes its log to stdout; this moves it to stderr.
-      ...["/bin/sh", "-c", 'exec "$0" "$@" >&2'],
-      server,
+      ...["-c", 'exec "$0" "$@" >&2', server],
       ...["--bind", "127.0.0.1", "--port", "{port}", "--dir", "{directory}"],
       ...["--save", "", "--appendonly", "no"],
+      ...settings,
     ],
     ready: "Ready to accept connections",
     endWith: "SIGKILL",
-  } as const);
+  });
 }

@@ -74,6 +74,7 @@ export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
   },
   // A claim needs no poll before it, and a claim that is refused serves as a poll.
   postgres: sql("PostgreSQL", 1_100),
+  redis: sql("Redis, Valkey", 1_100),
   mysql: sql("MySQL, MariaDB", 2_300),
   sqlite: sql("SQLite", 2_300),
   etcd: {
