@@ -87,12 +87,12 @@ describe.skipIf(hasNoRedis)("a cluster", () => {
       await from.admin.cluster("SETSLOT", slot, "MIGRATING", toId);
       // The slot is at both nodes now. A write of some keys is refused, and is tried again.
       await from.admin.call("MIGRATE", "127.0.0.1", to.port, key, 0, 5_000);
-      const between = await store.renew(lease, { timeoutMs: 1_000 }).catch(({ code }: { code: string }) => code);
+      const between = await store.renew(lease, { timeoutMs: 1_000 }).catch((error: { readonly code: string }) => error.code);
       expect(between === "STORE_CONFLICT" || between === "STORE_TIMEOUT" || (between as { held: boolean }).held).toBe(true);
       await from.admin.call("MIGRATE", "127.0.0.1", to.port, `${key}:fence`, 0, 5_000);
       for (const { admin } of [to, from]) await admin.cluster("SETSLOT", slot, "NODE", toId);
       await expect
-        .poll(async () => await store.renew(lease, LIMITS).catch(({ code }: { code: string }) => code))
+        .poll(async () => await store.renew(lease, LIMITS).catch((error: { readonly code: string }) => error.code))
         .toMatchObject({ held: true });
       await expect(to.admin.hget(key, "record")).resolves.toContain('"term":1');
     },
@@ -122,7 +122,9 @@ describe.skipIf(hasNoRedis)("a cluster", () => {
     await node.stop();
     for (const client of Object.values(CLUSTER_CLIENTS)) {
       await using store = new RedisLeaseStore({ client: client(node.port) });
-      expect((await failureOf(store.read("e", { timeoutMs: 2_000 }))).code).toMatch(/^STORE_(UNAVAILABLE|TIMEOUT)$/);
+      expect(await failureOf(store.read("e", { timeoutMs: 2_000 }))).toMatchObject({
+        code: expect.stringMatching(/^STORE_(UNAVAILABLE|TIMEOUT)$/),
+      });
     }
   });
 });
