@@ -11,11 +11,18 @@ export interface Watcher {
   readonly failed: (error: Error) => void;
 }
 
+/** A channel that is watched. */
+interface Channel {
+  readonly watchers: Set<Watcher>;
+  /** Resolves once every later message is certain to be heard. */
+  readonly begun: Promise<void>;
+}
+
 /** Listens on one connection for all watches. The connection is open while at least one watch exists. */
 export class RedisListener {
   readonly #connections: RedisConnections;
   readonly #clock: Clock;
-  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #channels = new Map<string, Channel>();
   #listening: Promise<Opened> | undefined;
 
   constructor(connections: RedisConnections, clock: Clock) {
@@ -28,11 +35,13 @@ export class RedisListener {
    * client library.
    */
   join(watcher: Watcher): { readonly listening: Promise<void>; readonly leave: () => void } {
-    const { channel } = watcher;
-    const watchers = this.#watchers.get(channel) ?? new Set();
-    this.#watchers.set(channel, watchers.add(watcher));
     this.#listening ??= this.#open();
-    return { listening: this.#subscribe(this.#listening, channel), leave: () => this.#leave(watcher) };
+    const known = this.#channels.get(watcher.channel);
+    // The channel is subscribed to once, whatever the number of its watches.
+    const channel = known ?? { watchers: new Set(), begun: this.#subscribe(this.#listening, watcher.channel) };
+    this.#channels.set(watcher.channel, channel);
+    channel.watchers.add(watcher);
+    return { listening: channel.begun, leave: () => this.#leave(watcher) };
   }
 
   /** Ends all watches. */
@@ -42,18 +51,18 @@ export class RedisListener {
 
   #leave(watcher: Watcher): void {
     const { channel } = watcher;
-    const watchers = this.#watchers.get(channel);
+    const watchers = this.#channels.get(channel)?.watchers;
     if (!watchers?.delete(watcher) || watchers.size > 0) return;
-    this.#watchers.delete(channel);
+    this.#channels.delete(channel);
     const listening = this.#listening;
-    if (this.#watchers.size === 0) return this.#end(listening);
+    if (this.#channels.size === 0) return this.#end(listening);
     // A channel that nobody watches costs its messages. If it cannot be left, the connection has a fault that shows elsewhere.
     listening?.then(({ connection }) => connection.unsubscribe(channel)).catch(() => undefined);
   }
 
   #open(): Promise<Opened> {
     const message = (channel: string): void => {
-      for (const { changed } of this.#watchers.get(channel) ?? []) changed();
+      for (const { changed } of this.#channels.get(channel)?.watchers ?? []) changed();
     };
     const opening: Promise<Opened> = this.#connections.open({ ended: (error) => this.#fail(opening, error), message });
     opening.catch((error: unknown) => this.#fail(opening, error as Error));
@@ -80,8 +89,8 @@ export class RedisListener {
   /** Ends a connection, and every watch that listens on it. */
   #fail(listening: Promise<Opened> | undefined, error: Error): void {
     if (this.#listening !== listening) return;
-    const watchers = [...this.#watchers.values()].flatMap((ofChannel) => [...ofChannel]);
-    this.#watchers.clear();
+    const watchers = [...this.#channels.values()].flatMap((channel) => [...channel.watchers]);
+    this.#channels.clear();
     this.#end(listening);
     for (const { failed } of watchers) failed(error);
   }

@@ -124,7 +124,8 @@ export function toStoreError(error: unknown, { operation, election, writes }: Re
   const { message, code } = rootOf(error);
   const word = wordOf(error);
   const meaning = word === undefined ? undefined : MEANINGS[word];
-  const line = redact(message);
+  // The hash and the line of the script say nothing to its user.
+  const line = redact(message).replace(/ script: [0-9a-f]{40},.*$/, "");
   const what = code !== undefined && !line.includes(code) ? `${code}: ${line}` : line;
   // The client's own error is not the cause, because clients attach the command and its arguments to it.
   const cause = Object.assign(new Error(line), code === undefined ? {} : { code });

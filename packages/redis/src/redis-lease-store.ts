@@ -32,7 +32,8 @@ import { factsOf, serverWarnings } from "./server-check.ts";
  * a term may repeat for processes that have seen neither. `capabilities.losesAcknowledged` says so. Three independent servers as
  * members of a quorum do not have this fault.
  *
- * A request is sent at once, or not at all. The server refuses a write that reaches it after the request's own time.
+ * A request is sent at once, or not at all. The server refuses a write that reaches it a second after the
+ * request's own time.
  *
  * Electors judge expiry by what they observe. `tryRun`, and electors that ask for it, also use the server's clock. They believe it
  * only if the wall clocks of the last writer and of this process agree with it.

@@ -106,7 +106,7 @@ export function stored({ nowUs, server, kind, fields }: ScriptReply): StoredReco
   const data = parsed(record);
   // Without the name of its clock no age will ever be told. So no process waits for one.
   if (server === "" || nonceWallMs === undefined) return { data, version };
-  const ageMs = nonceServer === server ? (nowUs - Number(nonceAt)) / 1_000 : undefined;
+  const ageMs = nonceServer === server && nonceAt !== undefined ? (nowUs - Number(nonceAt)) / 1_000 : undefined;
   return {
     data,
     version,

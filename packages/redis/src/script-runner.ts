@@ -7,6 +7,11 @@ import { READ, WRITE, type Script } from "./scripts.ts";
 import { ServerTime } from "./server-time.ts";
 
 const DEFAULT_TIMEOUT_MS = 5_000;
+/**
+ * The time for which a write counts after its caller has given it up. A release with a short limit would otherwise never arrive.
+ * It also covers clocks that run at different rates.
+ */
+const GRACE_MS = 1_000;
 /** A write that a server refuses as late is sent once more, by the time that the refusal tells. */
 const TRIES = 2;
 
@@ -37,8 +42,8 @@ export class ScriptRunner {
   }
 
   /**
-   * Runs the script of a write. Its server refuses it after the time of the request, so that a write which was held back on its
-   * way does nothing.
+   * Runs the script of a write. Its server refuses it a second after the time of the request. So a write that was held back for
+   * longer does nothing.
    *
    * @param argumentsOf returns the arguments of the script, which begin with the server's name and the time.
    */
@@ -48,7 +53,7 @@ export class ScriptRunner {
     label: RequestLabel,
     { signal, timeoutMs = DEFAULT_TIMEOUT_MS }: RecordRequestOptions,
   ): Promise<ScriptReply> {
-    const untilMs = this.#clock.monotonicMs() + timeoutMs;
+    const untilMs = this.#clock.monotonicMs() + timeoutMs + GRACE_MS;
     return await this.#connections.use(label, { signal }, async (connection) => {
       for (let tries = 0; tries < TRIES; tries += 1) {
         const { server, deadlineUs } = this.#time.deadline(keys.record, untilMs - this.#clock.monotonicMs());
