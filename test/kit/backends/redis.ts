@@ -1,3 +1,4 @@
+import { Redis } from "ioredis";
 import { startDaemon, type Daemon } from "./daemon.ts";
 import { programMissing, programPath, REDIS } from "./programs.ts";
 
@@ -26,4 +27,17 @@ export async function startRedis(settings: readonly string[] = []): Promise<Daem
     ready: "Ready to accept connections",
     endWith: "SIGKILL",
   });
+}
+
+/** Makes every connection give a user and a password. The `reader` may read the keys of a pattern, and write none. */
+export async function requirePassword(
+  { port }: Daemon,
+  reader: { readonly user: string; readonly password: string },
+  pattern: string,
+): Promise<void> {
+  const admin = new Redis(port, "127.0.0.1");
+  const rights = [`~${pattern}`, `&${pattern}`, "+@all", "-@write"];
+  await admin.acl("SETUSER", reader.user, "on", `>${reader.password}`, ...rights);
+  await admin.acl("SETUSER", "default", "resetpass", ">only-the-administrator");
+  admin.disconnect();
 }

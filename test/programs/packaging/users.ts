@@ -37,6 +37,8 @@ import { QuorumLeaseStore } from "@leasehold/quorum";
 const members = { a: new MemoryRecordStore(), b: new MemoryRecordStore(), c: new MemoryRecordStore() };
 const store = new QuorumLeaseStore({ members });
 ${LEADS}`,
+  redis: `import { RedisLeaseStore } from "@leasehold/redis";
+console.log(new RedisLeaseStore({ url: "redis://127.0.0.1:6379" }).capabilities);`,
   voting: `import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { Elector } from "@leasehold/core";

@@ -13,6 +13,7 @@ import { isLeaseholdError, type LeaseStore } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { RedisLeaseStore } from "@leasehold/redis";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -140,6 +141,8 @@ const BAD: Readonly<Record<string, Bad>> = {
     new EtcdLeaseStore({ endpoints: "https://127.0.0.1:2379", tls: { cert: "a certificate", key: SECRET } }),
   "etcd: nobody listens": () =>
     new EtcdLeaseStore({ endpoints: `http://127.0.0.1:${closedPort}`, user: "worker", password: SECRET }),
+  "redis: a password in the URL": () => new RedisLeaseStore({ url: `redis://worker:${PLAIN}@127.0.0.1:${closedPort}` }),
+  "redis: a password that ends the host": () => new RedisLeaseStore({ url: `redis://worker:${SECRET}@127.0.0.1:6379` }),
   "firestore: a key that is none": () =>
     firestore({ projectId: "acme", credentials: { client_email: "a@acme.example", private_key: SECRET } }),
   "firestore: a key file that is none": () => firestore({ projectId: "acme", keyFilename: join(folder, "key.json") }),

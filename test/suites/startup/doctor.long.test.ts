@@ -80,6 +80,13 @@ const MADE: Readonly<Record<string, Readonly<Record<string, Mistake>>>> = {
     "nobody listens": () => documents(CLOSED),
     "the host is unknown": () => documents(`${UNKNOWN}:443`),
   },
+  Redis: {
+    "the password is wrong": ({ redis }) => server(`reader:wrong@${redis}`),
+    "no user is given": ({ redis }) => server(redis),
+    "it may read and not write": ({ redis }) => server(`${READER.user}:${READER.password}@${redis}`),
+    "nobody listens": () => server(CLOSED),
+    "the host is unknown": () => server(UNKNOWN),
+  },
   etcd: {
     "the password is wrong": ({ etcd }) => members("etcd", `reader:wrong@${new URL(etcd).host}`),
     "no user is given": ({ etcd }) => members("etcd", new URL(etcd).host),
@@ -113,6 +120,10 @@ function documents(host: string): Made {
 
 function members(scheme: "etcd" | "etcds", authority: string): Made {
   return { store: `${scheme}://${authority}` };
+}
+
+function server(authority: string): Made {
+  return { store: `redis://${authority}` };
 }
 
 function servers(kind: "mysql" | "postgres"): Readonly<Record<string, Mistake>> {

@@ -6,6 +6,7 @@ import type { LeaseStore } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { RedisLeaseStore } from "@leasehold/redis";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
 import { createConnection } from "mysql2/promise";
@@ -20,6 +21,8 @@ export interface Services {
   readonly postgres: string;
   /** An etcd that requires a password. The user {@link READER} may read everything and write nothing. */
   readonly etcd: string;
+  /** A Redis that requires a password. The user {@link READER} may read everything and write nothing. */
+  readonly redis: string;
   /** A DynamoDB with the table, and the host of a Firestore. Both refuse every write. */
   readonly readableItems: string;
   readonly readableDocuments: string;
@@ -34,7 +37,7 @@ export const UNKNOWN = "nowhere.invalid";
 export const ACCOUNT = "devstoreaccount1";
 /** A key of the right length that belongs to no account. */
 export const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
-/** A user of etcd. */
+/** A user of etcd and of Redis. */
 export const READER = { user: "reader", password: "lamplight" };
 export const AWS = { region: "eu-west-1", credentials: { accessKeyId: "any", secretAccessKey: "any" } };
 
@@ -79,6 +82,13 @@ export const MISTAKES: Readonly<Record<string, Mistakes>> = {
     "another service is there": ({ azurite }) => new EtcdLeaseStore({ endpoints: azurite }),
     "nobody listens": () => new EtcdLeaseStore({ endpoints: `http://${CLOSED}` }),
     "the host is unknown": () => new EtcdLeaseStore({ endpoints: `http://${UNKNOWN}:2379` }),
+  },
+  Redis: {
+    "the password is wrong": ({ redis }) => keys(`reader:wrong@${redis}`),
+    "no user is given": ({ redis }) => keys(redis),
+    "it may read and not write": ({ redis }) => keys(`${READER.user}:${READER.password}@${redis}`),
+    "nobody listens": () => keys(CLOSED),
+    "the host is unknown": () => keys(`${UNKNOWN}:6379`),
   },
   MySQL: servers("mysql", ({ mysql }) => mysql),
   PostgreSQL: servers("postgres", ({ postgres }) => postgres),
@@ -155,6 +165,10 @@ function blobs(accountUrl: string, key: string): LeaseStore {
 
 export function items(settings: DynamoDBClientConfig): DynamoDBLeaseStore {
   return new DynamoDBLeaseStore({ tableName: "leases", client: new DynamoDBClient(settings) });
+}
+
+function keys(authority: string): LeaseStore {
+  return new RedisLeaseStore({ url: `redis://${authority}` });
 }
 
 function documents(host: string): LeaseStore {

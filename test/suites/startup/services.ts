@@ -6,6 +6,7 @@ import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
 import { enableAuth, startEtcd } from "@leasehold/test-kit/backends/etcd";
 import { startMariaDb } from "@leasehold/test-kit/backends/mariadb";
 import { startPostgres } from "@leasehold/test-kit/backends/postgres";
+import { requirePassword, startRedis } from "@leasehold/test-kit/backends/redis";
 import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { onlyFor, startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { startFirestoreServer, type Fault as DocumentFault, type InterceptedCall } from "@leasehold/test-kit/firestore-server";
@@ -20,6 +21,8 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
   const postgres = started.use(await startPostgres());
   const etcd = started.use(await startEtcd());
   await enableAuth(etcd, READER, ["nightly-billing/", ".leasehold/"], "read");
+  const redis = started.use(await startRedis());
+  await requirePassword(redis, READER, "leasehold:*");
   const withTable = started.use(await startDynalite());
   await items({ ...AWS, endpoint: withTable.url }).createTable();
   const readableItems = started.use(
@@ -37,6 +40,7 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
     mysql: mysql.url,
     postgres: postgres.url,
     etcd: etcd.url,
+    redis: `127.0.0.1:${redis.port}`,
     readableItems: readableItems.url,
     readableDocuments: readableDocuments.url,
     text,
