@@ -76,7 +76,7 @@ describe.skipIf(hasNoRedis)("a cluster", () => {
       await using store = new RedisLeaseStore({ client: CLUSTER_CLIENTS[library]!(nodes[0]!.port), prefix });
       const lease = await win(store, { election: "moves" });
       const key = `${prefix}{moves}`;
-      const slot = Number(await nodes[0]!.admin.cluster("KEYSLOT", key));
+      const slot = await nodes[0]!.admin.cluster("KEYSLOT", key);
       const holds = await Promise.all(
         nodes.map(async ({ admin }) => (await admin.cluster("GETKEYSINSLOT", slot, 10)).length > 0),
       );
@@ -87,12 +87,14 @@ describe.skipIf(hasNoRedis)("a cluster", () => {
       await from.admin.cluster("SETSLOT", slot, "MIGRATING", toId);
       // The slot is at both nodes now. A write of some keys is refused, and is tried again.
       await from.admin.call("MIGRATE", "127.0.0.1", to.port, key, 0, 5_000);
-      const between = await store.renew(lease, { timeoutMs: 1_000 }).catch((error: { readonly code: string }) => error.code);
+      const between = await store
+        .renew(lease, { timeoutMs: 1_000 })
+        .catch((error: unknown) => (error as { readonly code: string }).code);
       expect(between === "STORE_CONFLICT" || between === "STORE_TIMEOUT" || (between as { held: boolean }).held).toBe(true);
       await from.admin.call("MIGRATE", "127.0.0.1", to.port, `${key}:fence`, 0, 5_000);
       for (const { admin } of [to, from]) await admin.cluster("SETSLOT", slot, "NODE", toId);
       await expect
-        .poll(async () => await store.renew(lease, LIMITS).catch((error: { readonly code: string }) => error.code))
+        .poll(async () => await store.renew(lease, LIMITS).catch((error: unknown) => (error as { readonly code: string }).code))
         .toMatchObject({ held: true });
       await expect(to.admin.hget(key, "record")).resolves.toContain('"term":1');
     },
