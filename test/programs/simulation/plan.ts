@@ -40,11 +40,12 @@ export interface PlannedTiming {
   readonly cooldownMs: number | undefined;
 }
 
-/** The number of runs on each store, of two hundred and thirty. Those with the real SDKs take ten times as long as the others. */
+/** The number of runs on each store, of two hundred and forty. Those with the real SDKs take ten times as long as the others. */
 const SHARES: Readonly<Record<StoreKind, number>> = {
   records: 80,
   "records with a push": 57,
   "records with a clock": 57,
+  redis: 10,
   blob: 5,
   dynamodb: 1,
   etcd: 5,

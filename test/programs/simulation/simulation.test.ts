@@ -18,6 +18,7 @@ const RUNS: Readonly<Record<StoreKind, number>> = {
   records: 50,
   "records with a push": 50,
   "records with a clock": 50,
+  redis: 20,
   blob: 12,
   dynamodb: 8,
   etcd: 12,

@@ -42,7 +42,7 @@ const INTERNALS: Readonly<Record<string, readonly string[]>> = {
   // A schedule has to fit the time budget of the functions that it starts.
   "infra/aws/test": ["packages/functions"],
   // Their worlds play alone, and the simulation runs the connections of SQL and the servers of voting without a network.
-  "test/programs/simulation": ["packages/quorum", "packages/sql", "packages/voting"],
+  "test/programs/simulation": ["packages/quorum", "packages/redis", "packages/sql", "packages/voting"],
   "test/suites/quorum": ["packages/sql"],
   "test/suites/startup": ["packages/cli"],
 };

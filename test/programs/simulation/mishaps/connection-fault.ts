@@ -11,7 +11,7 @@ export interface ConnectionLoss {
 
 export const connectionFault: MishapKind<ConnectionLoss> = {
   share: 2,
-  fits: ({ store }) => store === "records with a clock",
+  fits: ({ store }) => store === "records with a clock" || store === "redis",
   draw: (random, scope) => ({
     kind: "connection-fault",
     how: random.pick(["read-only", "read-only", "dead"]),

@@ -10,7 +10,7 @@ export interface ReplicaLoss {
 
 export const replicaLoss: MishapKind<ReplicaLoss> = {
   share: 4,
-  fits: ({ store }) => store === "records with a clock",
+  fits: ({ store }) => store === "records with a clock" || store === "redis",
   draw: (random, scope) => {
     const { wrongClocks } = scope;
     const stepMs = wrongClocks === "store" || wrongClocks === "all" ? drawStepMs(random, scope) : 0;

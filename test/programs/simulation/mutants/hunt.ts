@@ -8,10 +8,10 @@ import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 
 /**
- * The stores for a bug that names none. Queues are left out, because other bugs show there. Quorums are left out, because they
- * hide none of these bugs.
+ * The stores for a bug that names none. Queues are left out, because other bugs show there. Quorums and Redis are left out,
+ * because they hide none of these bugs.
  */
-const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => kind !== "etcd" && !isQuorum(kind));
+const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => kind !== "etcd" && kind !== "redis" && !isQuorum(kind));
 
 /** The result of the hunt for one bug. */
 export interface Hunt extends Hunted {

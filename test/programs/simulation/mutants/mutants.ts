@@ -7,6 +7,7 @@ import { OCCURRENCE_MUTANTS } from "./occurrence-mutants.ts";
 import { ORDER_MUTANTS } from "./order-mutants.ts";
 import { QUEUE_MUTANTS } from "./queue-mutants.ts";
 import { QUORUM_MUTANTS } from "./quorum-mutants.ts";
+import { REDIS_MUTANTS } from "./redis-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { UNDURABLE_MUTANTS } from "./undurable-mutants.ts";
 import { VOTING_MUTANTS } from "./voting-mutants.ts";
@@ -513,6 +514,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OCCURRENCE_MUTANTS,
   ...TURN_MUTANTS,
   ...UNDURABLE_MUTANTS,
+  ...REDIS_MUTANTS,
   ...QUEUE_MUTANTS,
   ...ORDER_MUTANTS,
   ...VOTING_MUTANTS,

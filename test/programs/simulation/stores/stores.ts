@@ -9,6 +9,7 @@ import { SimulatedDynamoDB } from "./dynamodb-store.ts";
 import { SimulatedEtcd } from "./etcd-store.ts";
 import { PooledService } from "./pooled-service.ts";
 import { SimulatedQuorum } from "./quorum-store.ts";
+import { RedisService } from "./redis-service.ts";
 import { SimulatedRecords } from "./record-store.ts";
 import type { SimulatedStore } from "./simulated-store.ts";
 import { SimulatedVoting } from "./voting-store.ts";
@@ -33,6 +34,11 @@ const STORES = {
     const storeClock = { toleranceMs: 100, exact: false, mayStep: true };
     const service = new SimulatedRecordService(world, { pushes: true, storeClock, showsUndurable: true, clockRate: rate });
     return new SimulatedRecords(world, new PooledService(service), { storeClock });
+  },
+  /** The real Redis provider. Its clock may step, and it may show writes that a failover undoes. */
+  redis: (world, rate) => {
+    const storeClock = { toleranceMs: 100, exact: false, mayStep: true };
+    return new SimulatedRecords(world, new RedisService(world, rate), { storeClock });
   },
   /** The real DynamoDB provider and SDK. */
   dynamodb: (world, _, random) => new SimulatedDynamoDB(world, () => random.between(-HOSTS_APART_MS, HOSTS_APART_MS)),
@@ -63,7 +69,7 @@ export function isQuorum(kind: StoreKind): boolean {
 
 /** True if candidates may use ages by its clock, which may be set, or be another server's after a failover. */
 export function clockMayStep(kind: StoreKind): boolean {
-  return kind === "records with a clock" || kind === "dynamodb";
+  return ["records with a clock", "redis", "dynamodb"].includes(kind);
 }
 
 export function openStore(kind: StoreKind, ...[world, rate, random, candidates]: Parameters<Open>): SimulatedStore {
