@@ -66,7 +66,7 @@ describe("a lease of a blob", () => {
         held: false,
         reason: "broken",
         barredUntilExpiry: true,
-        explanation: "an administrator asked to hand over to 'c'",
+        explanation: "an administrator asked for a transfer to 'c'",
       });
       expect(await asking(a, (store) => store.release(lease, LIMITS))).toEqual([[], "not-held"]);
       await azure.clock.advance(LEASE_MS);
