@@ -186,24 +186,30 @@ test.runIf(process.platform === "linux")(
 );
 
 /** Starts a process of the term in a group of its own, and a guard that knows of it. */
-async function guarded(killMs: number): Promise<{ readonly guard: GuardProcess; readonly command: ChildProcess }> {
+async function guarded(killMs: number): Promise<{
+  readonly guard: GuardProcess;
+  readonly command: ChildProcess;
+  readonly exited: Promise<unknown>;
+}> {
   const termId = `${TERM_ID}-${killMs}`;
   const command = realSpawn("sleep", ["1000"], { detached: true, stdio: "ignore", env: { LEASEHOLD_TERM_ID: termId } });
+  // On a machine that stalls, the guard may kill the command before the test goes on.
+  const exited = once(command, "exit");
   const guard = new GuardProcess(PATIENCE_MS);
   onTestFinished(() => {
     command.kill("SIGKILL");
     guard.dismiss();
   });
   await guard.order({ ...order(), termId, leader: { pid: command.pid! }, killAt: after(machineNow(), killMs) });
-  return { guard, command };
+  return { guard, command, exited };
 }
 
 test.runIf(process.platform === "linux")("a live wrapper has time until the deadline once its guard is killed", async () => {
-  const { guard, command } = await guarded(5_000);
   const begunMs = performance.now();
+  const { guard, command, exited } = await guarded(5_000);
   signalAll(await guards("run/guard.ts"), "SIGKILL");
   expect(await guard.lost).toBe("has ended (SIGKILL)");
-  await once(command, "exit");
+  await exited;
   // Then the backup guard kills the command, although this process does nothing.
   expect(command.signalCode).toBe("SIGKILL");
   expect(performance.now() - begunMs).toBeGreaterThan(3_000);
