@@ -24,7 +24,7 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
     test: {
       name,
       include: [`${folder}/**/${isLong ? LONG : "*.test.ts"}`],
-      exclude: ["**/node_modules/**", ...(isLong ? [] : [`**/${LONG}`])],
+      exclude: ["**/node_modules/**", ...(folder === LIBRARIES ? [] : [`${LIBRARIES}/**`]), ...(isLong ? [] : [`**/${LONG}`])],
       // Files that follow one another in a worker share what they have loaded: an SDK takes longer to load than many a file to run.
       isolate: false,
       maxConcurrency,
@@ -37,6 +37,17 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
       env: { METADATA_SERVER_DETECTION: "none" },
     },
   };
+}
+
+const LIBRARIES = "packages/sql/test/libraries";
+
+/**
+ * The tests that load a SQLite library other than Node's. They have a process each, because such a process refuses the files that it
+ * has open, and the library stays loaded.
+ */
+function librariesProject(isLong: boolean): TestProjectInlineConfiguration {
+  const project = testProject("sql-libraries", LIBRARIES, isLong, AT_A_TIME.packages);
+  return { ...project, test: { ...project.test, isolate: true } };
 }
 
 /** The cases of conformance that an SDK can change, with the oldest SDK and driver of each store. */
@@ -101,6 +112,7 @@ export default defineConfig(({ mode }) => {
       globalSetup: ["test/kit/backends/announce-missing.ts", "test/kit/conformance/table.ts"],
       projects: [
         ...readdirSync("packages").map((name) => testProject(name, `packages/${name}/test`, isLong, AT_A_TIME.packages)),
+        librariesProject(isLong),
         testProject("infra", "infra/*/test", isLong),
         testProject("site", "site/test", isLong),
         // They prove the kit, and no rule of the library's.

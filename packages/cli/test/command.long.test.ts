@@ -106,7 +106,7 @@ test.skipIf(missingServers)(
       const before = await doctor(["--store-file", file]);
       expect(before).toMatchObject({ exitCode: 69, stdout: expect.stringMatching(/failed +access/) });
       const statements = [...before.stdout.matchAll(/^ {9}(CREATE .*;)$/gm)].map(([, statement]) => statement);
-      await using store = new SqlLeaseStore({ [kind]: url });
+      await using store = new SqlLeaseStore(kind === "postgres" ? { postgres: url } : { mysql: url });
       expect(statements).toHaveLength(store.migration.length);
       await store.migrate();
       expect(await doctor(["--store-file", file])).toMatchObject({ exitCode: 0 });

@@ -1,4 +1,13 @@
 export { SqlLeaseStore } from "./sql-lease-store.ts";
 export type { SqlOccurrenceStore } from "./sql-occurrence-store.ts";
-export type { SqlLeaseStoreOptions } from "./options.ts";
+export type {
+  MySqlHandle,
+  MySqlOptions,
+  PostgresHandle,
+  PostgresOptions,
+  SqliteHandle,
+  SqliteOptions,
+  SqlLeaseStoreOptions,
+} from "./options.ts";
+export { isFenced, type FenceSql } from "./fence-sql.ts";
 export { fromUrl } from "./from-url.ts";

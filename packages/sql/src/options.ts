@@ -1,27 +1,68 @@
 import { ConfigurationError } from "@leasehold/core";
-import type { SqliteHandle } from "./sqlite/sqlite-handle.ts";
 import { checkOptions, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
 
-/** The options of `SqlLeaseStore`. Give exactly one of `sqlite`, `mysql` and `postgres`. */
-export interface SqlLeaseStoreOptions extends RecordLeaseStoreOptions {
+/**
+ * An open SQLite database: a `DatabaseSync` of `node:sqlite`, or a handle with the same `exec` and `prepare`. Those of better-sqlite3 and
+ * libsql are tested.
+ */
+export interface SqliteHandle {
+  exec(sql: string): unknown;
+  prepare(sql: string): unknown;
+}
+
+type Method = (...values: never[]) => unknown;
+
+/** A pool of `mysql2`, with promises or callbacks, or a pool of MariaDB's connector (`mariadb`). */
+export interface MySqlHandle {
+  getConnection: Method;
+  end: Method;
+}
+
+/**
+ * A `Pool` of `pg` or of `@neondatabase/serverless`, the `sql` of postgres.js, a PGlite, or the function that `neon()` returned.
+ */
+export type PostgresHandle =
+  | { connect: Method; end: Method; getConnection?: undefined }
+  | { unsafe: Method; reserve: Method }
+  | { exec: Method; listen: Method; transaction: Method }
+  | { query: Method; transaction: Method };
+
+/** Options of a store in a SQLite file. */
+export interface SqliteOptions extends RecordLeaseStoreOptions {
   /**
-   * A SQLite file on a local disk: its path, or the application's open handle on it. A handle is a `DatabaseSync` of
-   * `node:sqlite`, or an object of another library with the same `exec` and `prepare`. The file holds the fences. Leases and
+   * A SQLite file on a local disk: its path, or the application's open handle on it. The file holds the fences. Leases and
    * occurrences are in a second file beside it, whose name ends with `-leasehold`.
    *
    * Give a path if the file belongs to Leasehold alone, or if the application opens it by `node:sqlite` too. Give the handle if
    * the application uses another SQLite library. Two libraries in one process destroy the data of a file that both open. The
    * store never closes a handle that it was given.
    */
-  readonly sqlite?: string | SqliteHandle | undefined;
-  /** A pool of `mysql2/promise`, or a URL (`mysql://…`) from which the store opens its own pool. */
-  readonly mysql?: unknown;
-  /** A `Pool` of `pg`, or a URL (`postgres://…`) from which the store opens its own pool. */
-  readonly postgres?: unknown;
+  readonly sqlite: string | SqliteHandle;
+  readonly mysql?: undefined;
+  readonly postgres?: undefined;
 }
 
+/** Options of a store in MySQL or MariaDB. */
+export interface MySqlOptions extends RecordLeaseStoreOptions {
+  /** The application's pool, or a URL (`mysql://…`) from which the store opens its own pool of `mysql2`. */
+  readonly mysql: string | MySqlHandle;
+  readonly sqlite?: undefined;
+  readonly postgres?: undefined;
+}
+
+/** Options of a store in PostgreSQL. */
+export interface PostgresOptions extends RecordLeaseStoreOptions {
+  /** The application's handle, or a URL (`postgres://…`) from which the store opens its own pool of `pg`. */
+  readonly postgres: string | PostgresHandle;
+  readonly sqlite?: undefined;
+  readonly mysql?: undefined;
+}
+
+/** The options of `SqlLeaseStore`: those of exactly one database. */
+export type SqlLeaseStoreOptions = SqliteOptions | MySqlOptions | PostgresOptions;
+
 /** The names of all options. */
-const OPTIONS: Readonly<Record<keyof SqlLeaseStoreOptions, true>> = { sqlite: true, mysql: true, postgres: true, clock: true };
+const OPTIONS = { sqlite: true, mysql: true, postgres: true, clock: true } as const;
 const DATABASES = ["sqlite", "mysql", "postgres"] as const;
 
 /** Returns the name of the one database option that is set. @throws {ConfigurationError} unless exactly one is set. */
@@ -29,8 +70,14 @@ export function databaseOf(options: SqlLeaseStoreOptions): (typeof DATABASES)[nu
   checkOptions("SqlLeaseStore", options, OPTIONS);
   const [database, ...others] = DATABASES.filter((name) => options[name] !== undefined);
   if (database && others.length === 0) return database;
+  const missing = DATABASES.find((name) => name in options);
+  const given = database
+    ? `it was given ${[database, ...others].join(" and ")}.`
+    : missing
+      ? `${missing} is undefined. If it comes from the environment, set its variable.`
+      : "it was given none.";
   throw new ConfigurationError(
-    `SqlLeaseStore needs exactly one of sqlite (a path), mysql and postgres (a pool or a URL); it was given ${database ? [database, ...others].join(" and ") : "none"}.`,
+    `SqlLeaseStore needs exactly one of sqlite (a path or a handle), mysql and postgres (a URL or a handle); ${given}`,
   );
 }
 

@@ -114,6 +114,33 @@ export class Requests<Connection> {
     }
   }
 
+  /**
+   * Runs `act` between the statements of a transaction, on a connection that no other call uses meanwhile. If `act` throws, the
+   * transaction is rolled back, and the connection is kept if that succeeded.
+   * @throws what `act` or the driver throws.
+   */
+  async inTransaction<T>(
+    send: (connection: Connection, sql: string) => Promise<unknown>,
+    act: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const outcome = await this.use(new AbortController().signal, async (connection) => {
+      await send(connection, "BEGIN");
+      try {
+        const result = await act(connection);
+        await send(connection, "COMMIT");
+        return (): T => result;
+      } catch (error) {
+        await send(connection, "ROLLBACK").catch(() => {
+          throw error;
+        });
+        return (): never => {
+          throw error;
+        };
+      }
+    });
+    return outcome();
+  }
+
   /** Cancels a statement at the server. Never rejects, because its caller has given the call up already. */
   async #cancel(connection: Connection): Promise<void> {
     const limit = new AbortController();

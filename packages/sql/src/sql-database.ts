@@ -1,10 +1,13 @@
 import type { Fenced, RecordRequestOptions, RecordStore } from "@leasehold/core/provider";
+import type { FenceSql } from "./fence-sql.ts";
 import type { Warning } from "./layout.ts";
 
 /** A record store that can also guard transactions of its users. */
 export interface FencedRecordStore extends RecordStore {
   /** Locks and checks the fence inside the caller's transaction. @throws {FencedError} if the leadership has ended. */
   fence(leadership: Fenced, connection: unknown): Promise<void>;
+  /** Returns the statement of the fence for any client. @throws {UnsupportedError} if the fence is not beside the data. */
+  fenceSql(leadership: Fenced): FenceSql;
 }
 
 /** The leases in a database of one kind, and everything else that `SqlLeaseStore` needs of that database. */
@@ -18,6 +21,11 @@ export interface SqlDatabase extends FencedRecordStore {
    * @throws {StoreError} for a table that lacks its key or has no transactions.
    */
   inspect(limits: RecordRequestOptions): Promise<readonly Warning[]>;
+  /**
+   * Runs `work` in a transaction, on a connection in the driver's own form. Commits after it, and rolls back if it throws.
+   * @throws what `work` or the driver throws.
+   */
+  transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T>;
   /** Returns the occurrences of one election. They use the connections of this database. */
   occurrences(election: string, retentionMs: number): FencedRecordStore;
   /** Closes the files or the pool that the store has opened itself. */

@@ -76,6 +76,17 @@ export function acknowledgedWithWarning(
   );
 }
 
+/** Returns the error of a transaction that the database has rolled back, because its work swallowed the error of a statement. */
+export function rolledBack(store: string): StoreError {
+  const message = `${store}: 'fencedTransaction' was rolled back, because a statement in it failed and its error was swallowed.`;
+  return new StoreError("STORE_REJECTED", message, {
+    store,
+    operation: "fencedTransaction",
+    election: undefined,
+    mayHaveBeenApplied: false,
+  });
+}
+
 /** Returns the error of a call on a closed store. If the call opened files or a pool again, no later `close` would close them. */
 export function storeClosed(): ConfigurationError {
   return new ConfigurationError(

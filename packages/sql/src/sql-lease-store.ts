@@ -10,6 +10,7 @@ import {
   type Fenced,
 } from "@leasehold/core/provider";
 import type { CheckOptions, CheckReport } from "@leasehold/core";
+import type { FenceSql } from "./fence-sql.ts";
 import { MySqlDatabase } from "./mysql/mysql-database.ts";
 import { databaseOf, type SqlLeaseStoreOptions } from "./options.ts";
 import { PostgresDatabase } from "./postgres/postgres-database.ts";
@@ -80,12 +81,48 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
    * lease. Renewals do not touch the fence, so a long transaction does not cost its leader the lease. Keep it short all the same:
    * the next leader waits for it.
    *
-   * @param connection a connection of `mysql2/promise`, a client of `pg`, or a `DatabaseSync` on the store's file.
+   * @param connection the connection on which the transaction began, of any driver that the store takes. On postgres.js and PGlite it is
+   *   what their transaction gives to your function. On SQLite it is a handle on the store's file.
    * @throws {FencedError} if the leadership has ended: roll back. {UnsupportedError} outside a transaction. Any error of the
    *   driver is thrown unchanged.
    */
   async fence(leadership: Fenced, connection: unknown): Promise<void> {
     await this.#database.fence(leadership, connection);
+  }
+
+  /**
+   * Runs `work` in a transaction that {@link fence} guards, and commits it. The store sends BEGIN, the fence, and COMMIT; if `work`
+   * throws, it rolls back and throws that error. Send all statements on the connection that `work` gets, and await them.
+   *
+   * The connection is the driver's own: a client of `pg`, the `sql` of a transaction of postgres.js, and so on. With a URL or a path it
+   * is one of the store's: a client of `pg`, a connection of `mysql2/promise`, a `DatabaseSync`. Declare its type as that of the
+   * parameter.
+   *
+   * On a SQLite handle of yours, whatever else the application writes on that handle before `work` has ended joins the transaction.
+   * Neon by HTTP has no connection: {@link fenceSql} guards its `sql.transaction([…])`.
+   *
+   * @throws {FencedError} if the leadership has ended; `work` is not called. {UnsupportedError} on Neon by HTTP.
+   */
+  async fencedTransaction<T>(leadership: Fenced, work: (connection: never) => Promise<T> | T): Promise<T> {
+    return await this.#database.transaction(async (connection) => {
+      await this.#database.fence(leadership, connection);
+      return await work(connection as never);
+    });
+  }
+
+  /**
+   * Returns the statement of the fence, for any driver or ORM: send it first in your transaction. It fails in the database once
+   * the leadership has ended; see {@link isFenced}. It locks what {@link fence} locks.
+   *
+   * If your code swallows that error, the database decides about the transaction. PostgreSQL aborts it, except back to a
+   * savepoint. SQLite refuses its COMMIT, if `PRAGMA foreign_keys` is on. MySQL would commit the rest: make the statement a
+   * condition of each write there, `WHERE (text) = 1`. A client that sends nothing until it is awaited never sends a statement whose
+   * `await` was forgotten. Outside a transaction the statement checks the leadership, and guards nothing.
+   *
+   * @throws {UnsupportedError} for an occurrence on SQLite.
+   */
+  fenceSql(leadership: Fenced): FenceSql {
+    return this.#database.fenceSql(leadership);
   }
 
   /**

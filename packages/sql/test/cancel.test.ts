@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { describeDatabases, SERVERS } from "./sql-world.ts";
-import { MySqlConnections, type MySqlPoolConnection } from "../src/mysql/mysql-pool.ts";
-import { PostgresConnections, type PostgresPoolClient } from "../src/postgres/postgres-pool.ts";
+import type { MySqlPoolConnection } from "../src/mysql/mysql-driver.ts";
+import { MySqlConnections } from "../src/mysql/mysql-pool.ts";
+import type { PostgresPoolClient } from "../src/postgres/postgres-driver.ts";
+import { PostgresConnections } from "../src/postgres/postgres-pool.ts";
 
 interface Server {
   /** True if the connection with that number runs a statement of the store. */

@@ -1,23 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import type { GuardedText, TestEnvironment } from "@leasehold/conformance";
-import type { Clock } from "@leasehold/core/provider";
-import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll } from "vitest";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
-import { sqlite } from "@leasehold/test-kit/stores/sqlite";
-import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
-import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
-import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
-import { runConformance, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
-import { inFile } from "@leasehold/test-kit/stores/sqlite-file";
-
-// Time runs beside being moved. So long a lease, and the limit of a request with it, outlasts a stall of a busy machine.
-const LEASE_MS = 60_000;
-const NO_NETWORK = "nothing lies between a store and its files, which it uses without waiting";
+import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
+import { onSqlite } from "./sqlite-place.ts";
 
 let folder: string;
 
@@ -30,129 +17,6 @@ afterAll(async () => {
 });
 
 runConformance(
-  {
-    name: "sqlite",
-    leaseMs: LEASE_MS,
-    // A store whose files are locked tries again every 10 ms.
-    outageMs: 4 * LEASE_MS,
-    rounds: SOME_ROUNDS,
-    requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-    lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push" },
-    open: () => Promise.resolve(new SqlitePlace(join(folder, `${randomUUID()}.db`))),
-  },
+  onSqlite("sqlite", () => join(folder, `${randomUUID()}.db`)),
   { concurrently: true },
 );
-
-/**
- * Two files that each store opens for itself. To move the host's clock, this makes every stored time of it earlier, which is the
- * same for a store.
- */
-class SqlitePlace implements TestEnvironment {
-  readonly #path: string;
-  readonly #time = new MovedTime({ advance: (ms) => Promise.resolve(this.#advance(ms)) });
-  readonly #stores: SqlLeaseStore[] = [];
-  #guarding: OpenStore | undefined;
-  /** True while another process has locked the leases. */
-  #isLocked = false;
-  /** The simulated time that has passed since then. */
-  #passedMs = 0;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  get clock(): Clock {
-    return this.#time.clock;
-  }
-
-  connect(): Promise<SqlLeaseStore> {
-    return this.connectWith(this.clock);
-  }
-
-  connectWith(clock: Clock): Promise<SqlLeaseStore> {
-    const farthest = (): Promise<unknown> | undefined => (this.#isLocked ? Promise.resolve() : undefined);
-    const open = (storeClock: Clock): SqlLeaseStore => new SqlLeaseStore({ sqlite: this.#path, clock: storeClock });
-    const store = this.#time.store(open, { clock, farthest });
-    this.#stores.push(store);
-    return Promise.resolve(store);
-  }
-
-  async pass(ms: number): Promise<void> {
-    await this.#time.pass(ms);
-  }
-
-  /** Locks the leases as another process would. The other processes find the file, but cannot read it. */
-  interrupt(): Promise<AsyncDisposable> {
-    const leases = new DatabaseSync(this.#leasesPath);
-    leases.exec("BEGIN EXCLUSIVE");
-    this.#isLocked = true;
-    const unlock = (): void => {
-      leases.close();
-      this.#isLocked = false;
-      this.#advance(this.#passedMs);
-      this.#passedMs = 0;
-    };
-    return Promise.resolve({ [Symbol.asyncDispose]: () => Promise.resolve(unlock()) });
-  }
-
-  async guard(): Promise<GuardedText> {
-    inFile(this.#path, (documents) =>
-      documents.exec("CREATE TABLE documents (name TEXT PRIMARY KEY, content TEXT NOT NULL) STRICT"),
-    );
-    this.#guarding = await sqlite.open({ store: "sqlite", path: this.#path });
-    return guardedText(this.#guarding);
-  }
-
-  async writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
-    await using store = new SqlLeaseStore({ sqlite: this.#path });
-    await store.migrate();
-    const version = what === "foreign" ? null : 2;
-    this.#inLeases((leases) =>
-      leases
-        .prepare(
-          "INSERT INTO leasehold_leases (election, version, schema_version, value) VALUES (?, 'theirs', ?, 'do not touch')",
-        )
-        .run(election, version),
-    );
-  }
-
-  readRaw(election: string): Promise<unknown> {
-    const lease = this.#inLeases((leases) => leases.prepare("SELECT * FROM leasehold_leases WHERE election = ?").get(election));
-    const fence = inFile(this.#path, (fences) =>
-      fences.prepare("SELECT * FROM leasehold_fences WHERE election = ?").get(election),
-    );
-    return Promise.resolve(lease && { lease, fence });
-  }
-
-  remove(election: string): Promise<void> {
-    this.#inLeases((leases) => leases.prepare("DELETE FROM leasehold_leases WHERE election = ?").run(election));
-    return Promise.resolve();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#time.stop();
-    await this.#guarding?.close();
-    for (const store of this.#stores) await store.close();
-  }
-
-  #advance(ms: number): void {
-    if (this.#isLocked) {
-      this.#passedMs += ms;
-      return;
-    }
-    // Before a store has opened the file, it has no tables, and no times.
-    if (!existsSync(this.#leasesPath)) return;
-    this.#inLeases((leases) => {
-      leases.exec(`UPDATE leasehold_leases SET nonce_at = nonce_at - ${ms}`);
-      leases.exec(`UPDATE leasehold_occurrences SET nonce_at = nonce_at - ${ms}, expires_at = expires_at - ${Math.round(ms)}`);
-    });
-  }
-
-  get #leasesPath(): string {
-    return `${this.#path}-leasehold`;
-  }
-
-  #inLeases<T>(act: (leases: DatabaseSync) => T): T {
-    return inFile(this.#leasesPath, act);
-  }
-}

@@ -7,7 +7,8 @@ import { Client, Pool } from "pg";
 import { expect, test as plainTest } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
-import { MySqlConnections, statement } from "../src/mysql/mysql-pool.ts";
+import { statement } from "../src/mysql/mysql-driver.ts";
+import { MySqlConnections } from "../src/mysql/mysql-pool.ts";
 import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 /** A user's pool, and what the user can observe of it. */
@@ -113,17 +114,20 @@ plainTest.for([
   { postgres: new Client() },
   { postgres: { connect: () => undefined } },
   { postgres: { end: () => undefined } },
-] as readonly SqlLeaseStoreOptions[])("%o is refused at construction, without a word of a password", (options) => {
-  let error: unknown;
-  try {
-    const store = new SqlLeaseStore(options);
-    void store.close();
-  } catch (thrown) {
-    error = thrown;
-  }
-  expect(error).toBeInstanceOf(ConfigurationError);
-  expect((error as Error).message).not.toContain("hush");
-});
+] as readonly unknown[] as readonly SqlLeaseStoreOptions[])(
+  "%o is refused at construction, without a word of a password",
+  (options) => {
+    let error: unknown;
+    try {
+      const store = new SqlLeaseStore(options);
+      void store.close();
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect((error as Error).message).not.toContain("hush");
+  },
+);
 
 await describeDatabases(ALL, (test) => {
   test("a store that was never used is closed at once, and twice", async ({ world }) => {
@@ -136,7 +140,7 @@ await describeDatabases(ALL, (test) => {
     // The server may still be ending the sessions of stores that were closed before.
     if (world.kind !== "sqlite") await expect.poll(() => sessions(world)).toBe(0);
     {
-      await using store = new SqlLeaseStore({ [world.kind]: world.place });
+      await using store = new SqlLeaseStore({ [world.kind]: world.place } as unknown as SqlLeaseStoreOptions);
       await world.win(store);
       if (world.kind !== "sqlite") expect(await sessions(world)).toBeGreaterThan(0);
     }
@@ -148,7 +152,7 @@ await describeDatabases(SERVERS, (test, kind) => {
   test("the store uses the user's pool, and does not close it", async ({ world }) => {
     const users = usersPool(world, 3);
     {
-      await using store = new SqlLeaseStore({ [kind]: users.pool });
+      await using store = new SqlLeaseStore({ [kind]: users.pool } as unknown as SqlLeaseStoreOptions);
       const lease = await world.win(store);
       await store.renew(lease, LIMITS);
       await store.release(lease, LIMITS);

@@ -14,12 +14,13 @@ test.for([
   [":memory:", 'sqlite is ":memory:"; it must be the path of a database file.'],
   [5, "sqlite is 5; it must be the path of a database file, or an open DatabaseSync of node:sqlite."],
 ])("what is no path of a file, and no handle, is named: %s", ([sqlite, message]) => {
-  expect(() => new SqlLeaseStore({ sqlite } as SqlLeaseStoreOptions)).toThrow(message);
+  expect(() => new SqlLeaseStore({ sqlite } as unknown as SqlLeaseStoreOptions)).toThrow(message);
 });
 
 test.for<[options: object | undefined, message: string]>([
   [{}, "it was given none."],
-  [{ sqlite: undefined }, "it was given none."],
+  [{ sqlite: undefined }, "sqlite is undefined. If it comes from the environment, set its variable."],
+  [{ postgres: undefined }, "postgres is undefined. If it comes from the environment, set its variable."],
   [{ sqlite: "a.db", postgres: "postgres://u@h/d" }, "it was given sqlite and postgres."],
   [{ sqlite: "a.db", mysql: "mysql://u@h/d", postgres: {} }, "it was given sqlite and mysql and postgres."],
   [{ sqlit: "a.db" }, "SqlLeaseStore has no option 'sqlit'. Was 'sqlite' meant?"],
@@ -35,7 +36,7 @@ test.for([
   ["is no URL", "me:7@ho st/db"],
 ])("a URL that %s is refused, and nothing of it is shown", ([, rest]) => {
   for (const kind of ["mysql", "postgres"]) {
-    const open = (): unknown => new SqlLeaseStore({ [kind]: `${kind}://${rest}` } as SqlLeaseStoreOptions);
+    const open = (): unknown => new SqlLeaseStore({ [kind]: `${kind}://${rest}` } as unknown as SqlLeaseStoreOptions);
     expect(open).toThrow(new RegExp(`^${kind} is a URL that cannot be read\\..*percent-encode`));
     expect(open).not.toThrow("host/db");
   }

@@ -80,7 +80,7 @@ describe.for(Object.entries(KINDS))("%s", ([kind, { connections: open, options }
   test("is ended once, before the store is closed", async () => {
     const { ends, waiting } = driver();
     const url = kind === "mysql" ? "mysql://u@h/d" : "postgres://u@h/d";
-    const store = new SqlLeaseStore({ [kind]: url } as SqlLeaseStoreOptions);
+    const store = new SqlLeaseStore({ [kind]: url } as unknown as SqlLeaseStoreOptions);
     const reading = failureOf(store.read("e"));
     await expect.poll(() => waiting.length).toBe(1);
     let closed = 0;

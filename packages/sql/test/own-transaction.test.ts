@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { MySqlConnection } from "../src/mysql/mysql-pool.ts";
+import type { MySqlConnection } from "../src/mysql/mysql-driver.ts";
 import { inOwnTransaction } from "../src/mysql/own-transaction.ts";
 
 /** Returns a connection that records its statements, and on which one statement fails. */

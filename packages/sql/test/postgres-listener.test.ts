@@ -1,7 +1,8 @@
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { PostgresListener } from "../src/postgres/postgres-listener.ts";
-import type { PostgresConnections, PostgresPoolClient } from "../src/postgres/postgres-pool.ts";
+import type { PostgresPoolClient } from "../src/postgres/postgres-driver.ts";
+import type { PostgresConnections } from "../src/postgres/postgres-pool.ts";
 
 /** A listener whose connections come at the test's command. */
 class World {

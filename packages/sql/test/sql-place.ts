@@ -117,11 +117,16 @@ export interface SqlServer {
   stop(): Promise<void>;
 }
 
+/** How the suite runs on a server. */
+interface ServerRun extends Pick<StoreUnderTest, "lacks" | "skips"> {
+  readonly start: () => Promise<SqlServer>;
+}
+
 /** Registers the suite for a kind of server in Vitest. Each case has its own database. */
 export async function runOnServer(
   name: string,
   missing: Promise<string | undefined>,
-  { start, lacks }: { readonly start: () => Promise<SqlServer>; readonly lacks?: StoreUnderTest["lacks"] },
+  { start, lacks, skips }: ServerRun,
 ): Promise<void> {
   await runConformanceUnless(missing, name, () => {
     let server: SqlServer;
@@ -138,6 +143,7 @@ export async function runOnServer(
         rounds: SOME_ROUNDS,
         requests: { acquire: 1, renew: 1, release: 1, look: 1 },
         lacks: { ...lacks, duplicates: "requests go over a connection, and TCP delivers nothing twice" },
+        skips,
         async open() {
           databases += 1;
           return new SqlPlace(await server.open(`conformance_${databases}`));

@@ -70,7 +70,7 @@ export class SqlWorld implements AsyncDisposable {
 
   /** Returns the store of one more process. */
   store(place: unknown = this.place, clock: Clock = systemClock): SqlLeaseStore {
-    const store = new SqlLeaseStore({ [this.kind]: place, clock } as SqlLeaseStoreOptions);
+    const store = new SqlLeaseStore({ [this.kind]: place, clock } as unknown as SqlLeaseStoreOptions);
     this.onEnd(() => store.close());
     return store;
   }
@@ -191,7 +191,7 @@ type OnCleanup = (clean: () => Promise<void>) => void;
 
 async function serverOf(kind: Kind, daemon: MariaDb | Postgres, onCleanup: OnCleanup): Promise<Server> {
   onCleanup(() => daemon.stop());
-  await using store = new SqlLeaseStore({ [kind]: daemon.url } as SqlLeaseStoreOptions);
+  await using store = new SqlLeaseStore({ [kind]: daemon.url } as unknown as SqlLeaseStoreOptions);
   await store.migrate();
   return { kind, daemon, place: () => daemon.url };
 }

@@ -74,6 +74,8 @@ const AND_ELSE = [
   "- **SQL** (PostgreSQL, MySQL, MariaDB, SQLite): nothing for requests, but the server or the disk that you have. The load is a write",
   "  each 5 s, and the reads of the table below.",
   "- **Redis, Valkey**: nothing for requests, but the server that you have, or three for a quorum. A managed service may charge for them.",
+  "- **A SQL database that sleeps when idle** (Neon, Aurora Serverless): all hours of the month, because an election keeps it awake. See",
+  "  [its drivers](../packages/sql/drivers.md#serverless-databases).",
   "- **etcd, and servers that vote**: nothing for requests, but the servers: three, to outlive one.",
   "- **The other prices of a cloud**, for alarms, logs and compute, are in [infrastructure.md](infrastructure.md).",
 ].join("\n");

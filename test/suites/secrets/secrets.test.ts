@@ -81,14 +81,14 @@ const BAD: Readonly<Record<string, Bad>> = {
   "mysql: an option that is none": () => new SqlLeaseStore({ mysql: `mysql://user:${PLAIN}@127.0.0.1/db?ssl=none-such` }),
   "mysql: no URL": () => new SqlLeaseStore({ mysql: `user:${SECRET}@127.0.0.1/db` }),
   "mysql: nobody listens": () => new SqlLeaseStore({ mysql: `mysql://user:${PLAIN}@127.0.0.1:${closedPort}/db` }),
-  "mysql: the settings of a pool": () => new SqlLeaseStore({ mysql: { host: "127.0.0.1", password: SECRET } }),
+  "mysql: the settings of a pool": () => new SqlLeaseStore({ mysql: { host: "127.0.0.1", password: SECRET } as never }),
   "postgres: a password that ends the host": () => new SqlLeaseStore({ postgres: `postgres://user:${SECRET}@127.0.0.1/db` }),
   "postgres: a password that begins like a port": () =>
     new SqlLeaseStore({ postgres: `postgres://user:${closedPort}/${SECRET}@h/db` }),
   "postgres: a password with a percent sign": () => new SqlLeaseStore({ postgres: `postgres://u:${PLAIN}%zz@127.0.0.1/db` }),
   "postgres: no URL": () => new SqlLeaseStore({ postgres: `user:${SECRET}@127.0.0.1/db` }),
   "postgres: nobody listens": () => new SqlLeaseStore({ postgres: `postgres://user:${PLAIN}@127.0.0.1:${closedPort}/db` }),
-  "postgres: the settings of a pool": () => new SqlLeaseStore({ postgres: { host: "127.0.0.1", password: SECRET } }),
+  "postgres: the settings of a pool": () => new SqlLeaseStore({ postgres: { host: "127.0.0.1", password: SECRET } as never }),
   "sqlite: another database's URL": () => new SqlLeaseStore({ sqlite: `postgres://user:${SECRET}@127.0.0.1/db` }),
   "azure: a connection string that is none": () =>
     new BlobLeaseStore({ connectionString: `AccountName=acme;AccountKey=${SECRET}`, containerName: "leases" }),

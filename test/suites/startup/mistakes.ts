@@ -99,8 +99,10 @@ export const MISTAKES: Readonly<Record<string, Mistakes>> = {
 };
 
 function servers(kind: "mysql" | "postgres", urlOf: (services: Services) => string): Mistakes {
-  const store = (services: Services, changes: Partial<URL>): LeaseStore =>
-    new SqlLeaseStore({ [kind]: Object.assign(new URL(urlOf(services)), changes).href });
+  const store = (services: Services, changes: Partial<URL>): LeaseStore => {
+    const { href } = Object.assign(new URL(urlOf(services)), changes);
+    return new SqlLeaseStore(kind === "mysql" ? { mysql: href } : { postgres: href });
+  };
   return {
     "the user is unknown": (services) => store(services, { username: "stranger", password: "wrong" }),
     "the database is missing": (services) => store(services, { pathname: "/missing" }),

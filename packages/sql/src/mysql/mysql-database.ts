@@ -4,9 +4,10 @@ import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable, type Row } from "../schema
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
 import { Requests } from "../requests.ts";
+import { statement, type MySqlPoolConnection } from "./mysql-driver.ts";
 import { mysqlMeaning } from "./mysql-errors.ts";
 import { mysqlWarnings, SETTINGS } from "./mysql-layout.ts";
-import { MySqlConnections, statement, type MySqlPoolConnection } from "./mysql-pool.ts";
+import { MySqlConnections } from "./mysql-pool.ts";
 import { MySqlRecordStore } from "./mysql-record-store.ts";
 import { MYSQL_MIGRATION } from "./mysql-schema.ts";
 
@@ -16,7 +17,7 @@ import { MYSQL_MIGRATION } from "./mysql-schema.ts";
  */
 const END_READING = "COMMIT";
 
-/** MySQL and MariaDB through `mysql2`. */
+/** MySQL and MariaDB through any of the drivers in `mysql-handles.ts`. */
 export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = MYSQL_MIGRATION;
   readonly #connections: MySqlConnections;
@@ -34,6 +35,13 @@ export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
     return new MySqlRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#requests, this.#clock);
+  }
+
+  async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
+    return await this.#requests.inTransaction(
+      (connection, sql) => connection.query(statement(sql, [])),
+      (connection) => work(connection.handed ?? connection),
+    );
   }
 
   async inspect(limits: RecordRequestOptions): Promise<readonly Warning[]> {

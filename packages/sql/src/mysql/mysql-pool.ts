@@ -1,29 +1,12 @@
 import { ConfigurationError } from "@leasehold/core";
-import { checkDatabaseUrl } from "../options.ts";
 import { checkKeys } from "../layout.ts";
 import { PoolTrust, trustOf } from "../pool-trust.ts";
 import type { Connections } from "../requests.ts";
 import type { Row } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
+import { statement, type MySqlConnection, type MySqlPool, type MySqlPoolConnection } from "./mysql-driver.ts";
+import { poolOrUrl } from "./mysql-handles.ts";
 import { UNIQUE_INDEXES } from "./mysql-layout.ts";
-
-/** The part of a connection of `mysql2/promise` that the store uses. */
-export interface MySqlConnection {
-  readonly threadId: number | null;
-  /** The connection with callbacks, and its socket, on which the connection with promises is built. */
-  readonly connection?: { readonly stream?: { destroy?(): unknown } };
-  query(options: object): Promise<readonly [unknown, ...unknown[]]>;
-}
-/** The part of a pool's connection that the store uses. */
-export interface MySqlPoolConnection extends MySqlConnection {
-  release(): void;
-  destroy(): void;
-}
-/** The part of a pool of `mysql2/promise` that the store uses. */
-export interface MySqlPool {
-  getConnection(): Promise<MySqlPoolConnection>;
-  end(): Promise<void>;
-}
 
 /**
  * Two statements that find the session which holds the lock that another session waits for. If there are several, the one with
@@ -52,11 +35,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** The size of the store's own pool: enough for a lease call, a read beside it, and a cancellation. */
 const OWN_CONNECTIONS = 4;
 
-/** Returns a statement in the form that `mysql2` takes. Its options override those of the connection. */
-export function statement(sql: string, values: readonly unknown[]): object {
-  return { sql, values, rowsAsArray: false, nestTables: false, typeCast: true };
-}
-
 /**
  * Returns a statement that waits for locks at most `lockTimeoutMs`, rounded down to whole seconds, but at least 1 s. Only MariaDB
  * honours this. MySQL reads the prefix as a comment. There the session's `innodb_lock_wait_timeout` is the limit, which is 2 s in
@@ -65,12 +43,6 @@ export function statement(sql: string, values: readonly unknown[]): object {
 export function boundedBy(lockTimeoutMs: number, sql: string): string {
   const seconds = Math.max(1, Math.floor(lockTimeoutMs / 1_000));
   return `/*M!100100 SET STATEMENT innodb_lock_wait_timeout=${seconds}, lock_wait_timeout=${seconds} FOR */ ${sql}`;
-}
-
-/** Returns the promise form of a pool or a connection of `mysql2`. */
-export function withPromises<T extends object>(either: T): T {
-  const { promise } = either as { readonly promise?: () => T };
-  return typeof promise === "function" ? promise.call(either) : either;
 }
 
 /** Connections to the user's database, from the user's pool or, for a URL, from the store's own pool. */
@@ -195,7 +167,7 @@ const BOUND_LOCKS = "SET SESSION innodb_lock_wait_timeout = 2, lock_wait_timeout
 /** The event by which a pool of `mysql2` announces a connection. */
 const NEW_CONNECTION = "connection";
 
-/** Returns the connection with callbacks. `mysql2` makes a new object with promises for each use, and keeps this one. */
+/** Returns the driver's own object for the connection, which is the same at each use. */
 function keyOf(connection: MySqlPoolConnection): object {
   return connection.connection ?? connection;
 }
@@ -221,13 +193,4 @@ async function openPool(uri: string, trust: PoolTrust): Promise<MySqlPool> {
     // The driver's own error may contain the whole URL.
     throw new ConfigurationError("mysql is a URL with options that mysql2 does not take; see its documentation.");
   }
-}
-
-function poolOrUrl(given: unknown): MySqlPool | string {
-  if (typeof given === "string" && /^(mysql|mariadb):\/\//.test(given))
-    return checkDatabaseUrl("mysql", given.replace(/^mariadb:/, "mysql:"));
-  const pool = given as Partial<MySqlPool> | undefined;
-  if (typeof pool?.getConnection === "function") return withPromises(pool as MySqlPool);
-  // The text may contain a password, so the message does not show it.
-  throw new ConfigurationError("mysql must be a URL such as mysql://user@host/database, or a pool of mysql2.");
 }

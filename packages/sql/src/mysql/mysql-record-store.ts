@@ -1,4 +1,3 @@
-import { ConfigurationError } from "@leasehold/core";
 import {
   type Clock,
   IMPOSSIBLE_VERSION,
@@ -15,7 +14,8 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
-import { checkFence, fenceIsMissing, notInTransaction, outranks, passesFence } from "../fence.ts";
+import { fenceIsMissing, outranks } from "../fence.ts";
+import type { FenceSql } from "../fence-sql.ts";
 import { listRows } from "../listing.ts";
 import { lockTimeoutMs, type Requests } from "../requests.ts";
 import {
@@ -26,7 +26,6 @@ import {
   fenceTermOf,
   lostRow,
   NO_VERSION,
-  OWN_FENCE,
   selectFenceTerm,
   stored,
   type RecordTable,
@@ -34,15 +33,9 @@ import {
 } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted, readInTransaction } from "../sql-errors.ts";
-import {
-  boundedBy,
-  statement,
-  withPromises,
-  type MySqlConnection,
-  type MySqlConnections,
-  type MySqlPoolConnection,
-} from "./mysql-pool.ts";
-import { rowOrEnd } from "./row-or-end.ts";
+import { bytes, statement, type MySqlPoolConnection, type MySqlStatement } from "./mysql-driver.ts";
+import { MySqlFence } from "./mysql-fence.ts";
+import { boundedBy, type MySqlConnections } from "./mysql-pool.ts";
 import { inOwnTransaction } from "./own-transaction.ts";
 
 /**
@@ -67,8 +60,6 @@ const SELECT_BOTH = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEF
 /** SERVER_STATUS_IN_TRANS and SERVER_STATUS_AUTOCOMMIT of the protocol. */
 const IN_TRANSACTION = 1;
 const AUTOCOMMIT = 2;
-/** ER_SP_DOES_NOT_EXIST: the error for a savepoint that was made outside a transaction. */
-const NO_SAVEPOINT = 1305;
 
 interface UpdateResult {
   readonly affectedRows: number;
@@ -83,7 +74,6 @@ interface Statements {
   /** The assignments of an update. Their parameters are the version and the columns. */
   readonly set: string;
   readonly whereRow: string;
-  readonly lockFence: string;
 }
 
 /** Stores records in the rows of one table in MySQL or MariaDB. */
@@ -98,6 +88,7 @@ export class MySqlRecordStore implements FencedRecordStore {
   readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;
   readonly #statements: Statements;
+  readonly #fence: MySqlFence;
   readonly #connections: MySqlConnections;
   readonly #requests: Requests<MySqlPoolConnection>;
   readonly #clock: Clock;
@@ -105,6 +96,7 @@ export class MySqlRecordStore implements FencedRecordStore {
   constructor(table: RecordTable, connections: MySqlConnections, requests: Requests<MySqlPoolConnection>, clock: Clock) {
     this.#table = table;
     this.#statements = statementsOf(table);
+    this.#fence = new MySqlFence(table);
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
@@ -136,7 +128,7 @@ export class MySqlRecordStore implements FencedRecordStore {
     const columns = [version, ...columnValues(record)].map((value) => (typeof value === "string" ? bytes(value) : value));
     const where = [...key, bytes(ifVersion)];
     const bounded = (sql: string): string => boundedBy(lockTimeoutMs(options), sql);
-    const update = (): object => {
+    const update = (): MySqlStatement => {
       const values = keepsNonce ? columns : [...columns, writtenAtWallMs(this.#clock)];
       if (!fence)
         return statement(bounded(`UPDATE ${this.#table.name} l SET ${set} WHERE ${whereRow} AND l.version = ?`), [
@@ -181,16 +173,18 @@ export class MySqlRecordStore implements FencedRecordStore {
   }
 
   async fence(leadership: Fenced, connection: unknown): Promise<void> {
-    const { query } = (connection ?? {}) as Partial<MySqlConnection>;
-    if (typeof query !== "function")
-      throw new ConfigurationError("fence() needs a connection of mysql2/promise, with a transaction begun on it.");
-    const { election } = leadership;
     this.#connections.checkOpen();
-    const locking = statement(this.#statements.lockFence, this.#key(election));
-    const found = await rowOrEnd(connection as MySqlConnection, locking, (row) => passesFence(leadership, row));
-    checkFence(leadership, found["term"] === null ? undefined : found);
-    const isGuarded = await isInTransaction(withPromises(connection as MySqlConnection));
-    if (!isGuarded) throw notInTransaction(election, this.#table.fences ?? this.#table.name);
+    await this.#fence.check(leadership, connection, async (select, values) => {
+      const limits = { signal: new AbortController().signal };
+      return await this.#run("get", leadership.election, limits, async (other) => {
+        const [rows] = await other.query(statement(select, values));
+        return (rows as readonly Row[])[0];
+      });
+    });
+  }
+
+  fenceSql(leadership: Fenced): FenceSql {
+    return this.#fence.sql(leadership);
   }
 
   /**
@@ -272,14 +266,11 @@ function statementsOf({ name, key, fences, retentionMs }: RecordTable): Statemen
   const expiresAt =
     retentionMs === undefined ? [] : [`expires_at = UTC_TIMESTAMP(6) + INTERVAL ${Math.ceil(retentionMs * 1_000)} MICROSECOND`];
   const seed = `INSERT IGNORE INTO ${name} SET ${[...key.map((column) => `${column} = ?`), ...expiresAt].join(", ")}`;
-  // `SHARE`: transactions that check the fence do not exclude one another. They exclude only a write of the fence.
-  const found = fences ? `SELECT term, term_id FROM ${fences} l` : `SELECT ${OWN_FENCE} FROM ${name} l`;
   return {
     select: selectOf(`${name} l`, whereRow),
     seeds: fences ? [seed, SEED_FENCE] : [seed],
     set: [...["version", ...COLUMNS].map((column) => `${column} = ?`), ...expiresAt].map((one) => `l.${one}`).join(", "),
     whereRow,
-    lockFence: `SELECT found.term, found.term_id FROM (SELECT 1) AS always LEFT JOIN (${found} WHERE ${whereRow} LOCK IN SHARE MODE) AS found ON TRUE`,
   };
 }
 
@@ -291,22 +282,4 @@ function selectOf(rows: string, condition: string): string {
   return `SELECT l.*, @@autocommit AS autocommit, /*M!100100 @@in_transaction AS in_transaction, */
   CASE WHEN l.nonce_clock = ${SERVER} THEN TIMESTAMPDIFF(MICROSECOND, l.nonce_at, UTC_TIMESTAMP(6)) / 1000 END AS age_ms
 FROM (SELECT 1) AS always LEFT JOIN ${rows} ON ${condition}`;
-}
-
-/**
- * Returns whether a transaction is under way. Outside a transaction a savepoint ends together with the statement that makes it.
- */
-async function isInTransaction(connection: MySqlConnection): Promise<boolean> {
-  await connection.query(statement("SAVEPOINT leasehold_fence", []));
-  try {
-    await connection.query(statement("RELEASE SAVEPOINT leasehold_fence", []));
-    return true;
-  } catch (error) {
-    if ((error as { readonly errno?: unknown }).errno === NO_SAVEPOINT) return false;
-    throw error;
-  }
-}
-
-function bytes(text: string): Buffer {
-  return Buffer.from(text, "utf8");
 }

@@ -1,4 +1,4 @@
-import { statement, type MySqlConnection } from "./mysql-pool.ts";
+import { statement, type MySqlConnection } from "./mysql-driver.ts";
 
 /**
  * Runs statements in a transaction of their own, in a session with autocommit off. First rolls back what a user of the pool left

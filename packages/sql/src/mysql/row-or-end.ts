@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 import { ConfigurationError } from "@leasehold/core";
 import type { Row } from "../schema.ts";
-import type { MySqlConnection } from "./mysql-pool.ts";
+import type { MySqlConnection } from "./mysql-driver.ts";
 
 /** A connection of `mysql2` with callbacks. A connection with promises has it as `connection`. */
 interface CallbackConnection {

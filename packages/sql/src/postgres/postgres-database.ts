@@ -3,24 +3,22 @@ import { settingsOf, type Warning } from "../layout.ts";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import { Requests } from "../requests.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
-import { migrating, toStoreError } from "../sql-errors.ts";
+import { migrating, rolledBack, toStoreError } from "../sql-errors.ts";
+import { statement, type PostgresPoolClient } from "./postgres-driver.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
 import { postgresWarnings, SETTINGS } from "./postgres-layout.ts";
 import { PostgresListener } from "./postgres-listener.ts";
-import { PostgresConnections, statement, type PostgresPoolClient } from "./postgres-pool.ts";
+import { PostgresConnections } from "./postgres-pool.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { POSTGRES_MIGRATION } from "./postgres-schema.ts";
 
 /** unique_violation in the catalogue, duplicate_table, duplicate_object. */
 const CREATED_MEANWHILE: ReadonlySet<string> = new Set(["23505", "42P07", "42710"]);
 
-const POOL_OF_ONE =
-  "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys poll for a release every retryPeriodMs instead of being notified; give the pool a max of 3, or the store a URL.";
-
 const CONNECTS_FOR_EVER =
   "The pool given as postgres has no connectionTimeoutMillis: a connection that a network swallows while it is made keeps its place in the pool for ever, and once all do, nobody here leads again. Give the pool connectionTimeoutMillis: 5000.";
 
-/** PostgreSQL through `pg`. */
+/** PostgreSQL through any of the drivers in `postgres-handles.ts`. */
 export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
   readonly migration: readonly string[] = POSTGRES_MIGRATION;
   readonly #connections: PostgresConnections;
@@ -37,11 +35,21 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     this.#requests = requests;
     this.#clock = clock;
     this.#listener = new PostgresListener(connections, clock);
-    if (connections.canListen) this.watch = (election, { signal }) => this.#watch(election, signal);
+    if (connections.cannotListen === undefined) this.watch = (election, { signal }) => this.#watch(election, signal);
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
     return new PostgresRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#requests, this.#clock);
+  }
+
+  async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
+    const { transaction } = this.#connections;
+    if (transaction) return await transaction(work);
+    return await this.#requests.inTransaction(async (client, sql) => {
+      const { command } = await client.query(statement(sql));
+      // PostgreSQL answers so to the COMMIT of a transaction in which a statement has failed.
+      if (sql === "COMMIT" && command === "ROLLBACK") throw rolledBack(this.name);
+    }, work);
   }
 
   async *#watch(election: string, signal: AbortSignal): AsyncGenerator<void> {
@@ -78,8 +86,12 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     return await this.#requests.run(label, limits, async (client) => {
       await this.#connections.checkKeys(client);
       const ofServer = postgresWarnings(settingsOf((await client.query(statement(SETTINGS))).rows));
-      const ofPool = [...(this.watch ? [] : [POOL_OF_ONE]), ...(this.#connections.boundsConnecting ? [] : [CONNECTS_FOR_EVER])];
-      return [...ofServer, ...ofPool];
+      const { cannotListen, boundsConnecting } = this.#connections;
+      return [
+        ...ofServer,
+        ...(cannotListen === undefined ? [] : [cannotListen]),
+        ...(boundsConnecting ? [] : [CONNECTS_FOR_EVER]),
+      ];
     });
   }
 

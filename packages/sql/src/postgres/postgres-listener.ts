@@ -1,5 +1,6 @@
 import { type Clock, sleep } from "@leasehold/core/provider";
-import { statement, type PostgresConnections, type PostgresPoolClient } from "./postgres-pool.ts";
+import { statement } from "./postgres-driver.ts";
+import type { PostgresConnections } from "./postgres-pool.ts";
 
 /** The channel of NOTIFY. The payload is the election. */
 export const CHANNEL = "leasehold";
@@ -21,7 +22,16 @@ interface Listening {
   readonly stop: () => void;
 }
 
-/** Listens on one connection for all watches. The connection is open while at least one watch exists. */
+/** A use of a connection, or of the driver's own means, that ends once. */
+interface Use {
+  isOver: boolean;
+  /** Ends the listening, once there is something to end. */
+  end: (() => void) | undefined;
+}
+
+/**
+ * Listens for all watches, on one connection or by the driver's own means. It goes on while at least one watch exists.
+ */
 export class PostgresListener {
   readonly #connections: PostgresConnections;
   readonly #clock: Clock;
@@ -56,38 +66,56 @@ export class PostgresListener {
   }
 
   #listen(): Listening {
-    let client: PostgresPoolClient | undefined;
-    let stopped = false;
+    const use: Use = { isOver: false, end: undefined };
     const stop = (): void => {
-      stopped = true;
+      use.isOver = true;
       this.#listening = undefined;
-      // The connection has LISTEN in its state at the server, so it must not go back to the pool.
-      if (client) this.#connections.discard(client);
+      use.end?.();
     };
     const beganAt = this.#connections.instant();
     const fail = (error: Error): void => {
-      if (stopped) return;
+      if (use.isOver) return;
       stop();
       this.#connections.doubt(beganAt);
       for (const { failed } of [...this.#watchers]) failed(error);
     };
-    const begin = async (): Promise<void> => {
-      const connected = await this.#connections.get();
-      if (stopped) {
-        this.#connections.release(connected);
-        return;
-      }
-      client = connected;
-      client.on("notification", ({ payload }: { readonly payload?: string }) => {
-        for (const { election, changed } of [...this.#watchers]) if (election === payload) changed();
-      });
-      client.on("error", fail);
-      await client.query(statement(`LISTEN ${CHANNEL}`));
-    };
+    const { listensItself } = this.#connections;
+    const beginning = listensItself ? this.#listenBy(listensItself, use) : this.#listenOnConnection(use, fail);
     const timeUp = new AbortController();
-    const begun = Promise.race([begin(), this.#timeLimit(timeUp.signal)]).finally(() => timeUp.abort());
+    const begun = Promise.race([beginning, this.#timeLimit(timeUp.signal)]).finally(() => timeUp.abort());
     begun.catch(fail);
     return { begun, stop };
+  }
+
+  /** Listens by the driver's own means. */
+  async #listenBy(listens: NonNullable<PostgresConnections["listensItself"]>, use: Use): Promise<void> {
+    const stop = await listens(CHANNEL, {
+      notified: (election) => this.#wake((watcher) => watcher.election === election),
+      resumed: () => this.#wake(() => true),
+    });
+    // The driver's connection may be gone already.
+    use.end = () => void stop().catch(() => undefined);
+    if (use.isOver) use.end();
+  }
+
+  /** Sends LISTEN on a connection of the pool. */
+  async #listenOnConnection(use: Use, fail: (error: Error) => void): Promise<void> {
+    const client = await this.#connections.get();
+    if (use.isOver) {
+      this.#connections.release(client);
+      return;
+    }
+    // The connection has LISTEN in its state at the server, so it must not go back to the pool.
+    use.end = () => this.#connections.discard(client);
+    client.on("notification", ({ payload }: { readonly payload?: string }) =>
+      this.#wake((watcher) => watcher.election === payload),
+    );
+    client.on("error", fail);
+    await client.query(statement(`LISTEN ${CHANNEL}`));
+  }
+
+  #wake(concerns: (watcher: Watcher) => boolean): void {
+    for (const watcher of [...this.#watchers]) if (concerns(watcher)) watcher.changed();
   }
 
   /** Rejects once LISTEN has taken too long, or once `over` aborts. */

@@ -1,44 +1,11 @@
 import { ConfigurationError } from "@leasehold/core";
-import { checkDatabaseUrl } from "../options.ts";
 import { checkKeys } from "../layout.ts";
 import { PoolTrust, trustOf } from "../pool-trust.ts";
 import type { Connections } from "../requests.ts";
 import { acknowledgedWithWarning, storeClosed, type RequestLabel } from "../sql-errors.ts";
+import { statement, type PostgresClient, type PostgresPool, type PostgresPoolClient } from "./postgres-driver.ts";
+import { poolOrUrl } from "./postgres-handles.ts";
 import { UNIQUE_INDEXES } from "./postgres-layout.ts";
-
-/** The part of a client of `pg` that the store uses. */
-export interface PostgresClient {
-  query(
-    statement: object,
-  ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
-}
-/** The part of a pool's client that the store uses. */
-export interface PostgresPoolClient extends PostgresClient {
-  /** Exists since `pg` 8.21. The native client returns null. */
-  getTransactionStatus?(): string | null;
-  /** The protocol connection of the client. It receives each answer of the server. */
-  readonly connection?: {
-    on(event: "readyForQuery", listener: (answer: { readonly status: string }) => void): unknown;
-    readonly stream?: { destroy?(): unknown };
-  };
-  /** The id of the server process that serves this connection. */
-  readonly processID?: number | null;
-  release(destroy?: boolean): void;
-  on(event: string, listener: (value: never) => void): unknown;
-  off(event: string, listener: (value: never) => void): unknown;
-}
-/** The part of a pool of `pg` that the store uses. */
-export interface PostgresPool {
-  connect(): Promise<PostgresPoolClient>;
-  end(): Promise<void>;
-}
-
-/**
- * Returns a statement in the form that `pg` takes. Its columns come as the server's text, whatever type parsers the user has set.
- */
-export function statement(text: string, values?: readonly unknown[]): object {
-  return { text, ...(values ? { values } : {}), types: AS_TEXT };
-}
 
 /**
  * Cancels a read of the store. After a failover, and behind a pooler, the number may belong to another user's connection. A write
@@ -53,7 +20,6 @@ const CANCEL =
 const BLOCKERS = `SELECT b.pid, a.client_addr, a.client_port, a.usename, a.state, a.wait_event,
   round(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start)) AS age_s
 FROM unnest(pg_blocking_pids($1)) AS b (pid) LEFT JOIN pg_stat_activity a ON a.pid = b.pid ORDER BY a.xact_start LIMIT 1`;
-const AS_TEXT = { getTypeParser: () => String };
 
 /** The transaction status after the server's last answer, for connections of a `pg` that does not show it. */
 const lastStatus = new WeakMap<PostgresPoolClient, string>();
@@ -63,6 +29,9 @@ const NEW_CONNECTION = "connect";
 
 /** The size of the store's own pool: enough for a lease call, a read beside it, the listener, and a cancellation. */
 const OWN_CONNECTIONS = 5;
+
+const POOL_OF_ONE =
+  "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys poll for a release every retryPeriodMs instead of being notified; give the pool a max of 3, or the store a URL.";
 
 /** The settings that a pool of `pg` shows. */
 interface PoolOptions {
@@ -92,12 +61,23 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   /** @throws {ConfigurationError} unless `given` is a URL or a pool. */
   constructor(given: unknown) {
     this.#given = poolOrUrl(given);
-    this.#trust = typeof this.#given === "string" ? new PoolTrust() : trustOf(this.#given, NEW_CONNECTION);
+    this.#trust = typeof given === "string" ? new PoolTrust() : trustOf(given as object, NEW_CONNECTION);
   }
 
-  /** True if lease calls still have a connection while another one listens. */
-  get canListen(): boolean {
-    return typeof this.#given === "string" || (this.#given as PoolOptions).options?.max !== 1;
+  /** Tells why standbys cannot be notified; `undefined` if they can. */
+  get cannotListen(): string | undefined {
+    if (typeof this.#given === "string") return undefined;
+    return this.#given.cannotListen ?? ((this.#given as PoolOptions).options?.max === 1 ? POOL_OF_ONE : undefined);
+  }
+
+  /** The pool's own way to listen, if it has one. */
+  get listensItself(): PostgresPool["listen"] {
+    return typeof this.#given === "string" ? undefined : this.#given.listen?.bind(this.#given);
+  }
+
+  /** The pool's own way to run a transaction, if it has one. */
+  get transaction(): PostgresPool["transaction"] {
+    return typeof this.#given === "string" ? undefined : this.#given.transaction?.bind(this.#given);
   }
 
   /**
@@ -323,14 +303,4 @@ async function openPool(connectionString: string, trust: PoolTrust): Promise<Pos
   pool.on("connect", (client) => client.on("error", ignore));
   trust.listenTo(pool, NEW_CONNECTION);
   return pool as unknown as PostgresPool;
-}
-
-function poolOrUrl(given: unknown): PostgresPool | string {
-  if (typeof given === "string" && /^postgres(ql)?:\/\//.test(given)) return checkDatabaseUrl("postgres", given);
-  const { connect, end } = (given ?? {}) as Partial<PostgresPool>;
-  const isPool = typeof given === "object" && typeof connect === "function" && typeof end === "function";
-  // A single `Client` has the same functions. Only a client has `processID`.
-  if (isPool && !("processID" in (given as object))) return given as PostgresPool;
-  // The text may contain a password, so the message does not show it.
-  throw new ConfigurationError("postgres must be a URL such as postgres://user@host/database, or a Pool of pg.");
 }

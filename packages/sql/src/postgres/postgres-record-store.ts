@@ -15,6 +15,7 @@ import type {
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { fenced, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
+import { FENCED_TEXT, type FenceSql } from "../fence-sql.ts";
 import { listRows } from "../listing.ts";
 import { lockTimeoutMs, type Requests } from "../requests.ts";
 import {
@@ -32,23 +33,10 @@ import {
 } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { notCommitted, readInTransaction } from "../sql-errors.ts";
-import {
-  isCommitted,
-  statement,
-  withoutWarning,
-  type PostgresClient,
-  type PostgresConnections,
-  type PostgresPoolClient,
-} from "./postgres-pool.ts";
-import {
-  FENCED_TEXT,
-  fencedUpdateOf,
-  SEED_FENCE,
-  SELECT_BOTH,
-  SHOWN,
-  statementsOf,
-  type Statements,
-} from "./postgres-statements.ts";
+import { statement, type PostgresPoolClient } from "./postgres-driver.ts";
+import { clientOf } from "./postgres-handles.ts";
+import { isCommitted, withoutWarning, type PostgresConnections } from "./postgres-pool.ts";
+import { fencedUpdateOf, SEED_FENCE, SELECT_BOTH, SHOWN, statementsOf, type Statements } from "./postgres-statements.ts";
 
 /** Fails outside a transaction. Changes nothing inside one. */
 const CHECK_TRANSACTION = "SAVEPOINT leasehold_fence; RELEASE SAVEPOINT leasehold_fence";
@@ -129,16 +117,17 @@ export class PostgresRecordStore implements FencedRecordStore {
   }
 
   async fence(leadership: Fenced, connection: unknown): Promise<void> {
-    const { query } = (connection ?? {}) as Partial<PostgresClient>;
-    if (typeof query !== "function")
-      throw new ConfigurationError("fence() needs a client of pg, with a transaction begun on it.");
-    const { election, term, termId } = leadership;
+    const transaction = clientOf(connection);
+    if (!transaction)
+      throw new ConfigurationError(
+        "fence() needs a connection of the driver with a transaction begun on it: a client of pg, or the sql or the transaction that postgres.js or PGlite gave to your function.",
+      );
+    const { election } = leadership;
     this.#connections.checkOpen();
-    const transaction = connection as PostgresClient;
-    const guard = statement(this.#statements.guard, [...this.#table.keyOf(election), String(term), termId]);
+    const { text, values } = this.fenceSql(leadership);
     try {
       // Sent in this turn, so that it precedes the statements of a caller that does not wait for `fence()`.
-      await transaction.query(guard);
+      await transaction.query(statement(text, values));
       await transaction.query(statement(CHECK_TRANSACTION));
     } catch (error) {
       const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
@@ -147,6 +136,10 @@ export class PostgresRecordStore implements FencedRecordStore {
       if (currentTerm === undefined) throw error;
       throw fenced(leadership, currentTerm === "none" ? undefined : Number(currentTerm));
     }
+  }
+
+  fenceSql({ election, term, termId }: Fenced): FenceSql {
+    return { text: this.#statements.guard, values: [...this.#table.keyOf(election), String(term), termId] };
   }
 
   /**

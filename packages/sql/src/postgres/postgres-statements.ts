@@ -1,4 +1,5 @@
 import { COLUMNS, FENCES, FREE_TEXT, LEASE_TABLE, LEASES, type RecordTable } from "../schema.ts";
+import { FENCED_TEXT } from "../fence-sql.ts";
 import { CHANNEL } from "./postgres-listener.ts";
 
 /** The statements on one table. The first parameters of each are the row's key. */
@@ -133,9 +134,6 @@ export function fencedUpdateOf(lockTimeoutMs: number, keepsNonce: boolean): stri
   updated AS (UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} WHERE election = (SELECT election FROM locked) AND version = $2 RETURNING election)
 UPDATE ${FENCES} SET term = ${term}, term_id = ${termId} WHERE election = (SELECT election FROM updated) RETURNING pg_notify('${CHANNEL}', $1)`;
 }
-
-/** The beginning of the text that a failing guard casts to a number. PostgreSQL shows it in its error message. */
-export const FENCED_TEXT = "LEASEHOLD_FENCED";
 
 /**
  * Returns a statement that locks a fence, and fails unless the fence belongs to a leadership. After the failure PostgreSQL

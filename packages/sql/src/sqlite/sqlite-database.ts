@@ -1,4 +1,4 @@
-import { type Clock, LocalStoreWarnings, type StoreWarnings } from "@leasehold/core/provider";
+import { type Clock, LocalStoreWarnings, sleep, type StoreWarnings } from "@leasehold/core/provider";
 import type { Warning } from "../layout.ts";
 import { LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
@@ -7,8 +7,14 @@ import { hostClock, type HostClock } from "./host-clock.ts";
 import { networkFileWarning } from "./network-file-system.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
 import { SqliteFiles } from "./sqlite-files.ts";
+import { inPresentTransaction, type SqliteHandle } from "./sqlite-handle.ts";
 import { SqliteRecordStore } from "./sqlite-record-store.ts";
 import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
+
+/** How long a transaction waits for others to end. */
+const BEGIN_TIMEOUT_MS = 5_000;
+/** The wait between two tries. */
+const BUSY_MS = 10;
 
 /** SQLite, for several processes on one host with a local disk. */
 export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
@@ -37,6 +43,22 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
     return new SqliteRecordStore(occurrenceTable(election, retentionMs), this.#files, this.#clock, this.#host);
   }
 
+  /** Waits without blocking the event loop until no other transaction has the lock, for at most {@link BEGIN_TIMEOUT_MS}. */
+  async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
+    return await this.#files.withHandle(async (handle) => {
+      const timeUp = this.#clock.monotonicMs() + BEGIN_TIMEOUT_MS;
+      while (!begins(handle, this.#clock.monotonicMs() >= timeUp)) await sleep(this.#clock, BUSY_MS);
+      try {
+        const result = await work(handle);
+        handle.exec("COMMIT");
+        return result;
+      } catch (error) {
+        if (inPresentTransaction(handle)) handle.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
   /** Opens the files, which checks them. Returns no warnings, because the store makes all settings itself. */
   async inspect(): Promise<readonly Warning[]> {
     await this.#files.open();
@@ -50,5 +72,19 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
 
   async close(): Promise<void> {
     await this.#files.close();
+  }
+}
+
+/**
+ * Begins a transaction that writes. Returns false if another transaction is under way, on this handle or another.
+ * @throws the library's error if it is the last try.
+ */
+function begins(handle: SqliteHandle, isLastTry: boolean): boolean {
+  try {
+    handle.exec("BEGIN IMMEDIATE");
+    return true;
+  } catch (error) {
+    if (isLastTry || !(inPresentTransaction(handle) || sqliteMeaning(error)?.code === "STORE_CONFLICT")) throw error;
+    return false;
   }
 }

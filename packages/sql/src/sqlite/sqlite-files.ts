@@ -77,6 +77,24 @@ export class SqliteFiles {
     throw new ReplacedFileError(`'${replaced}' was removed or replaced while it was open. ${remedy}`);
   }
 
+  /**
+   * Calls `act` with a handle for the user's own statements: the handle that was given, or else one that is open only meanwhile.
+   */
+  async withHandle<T>(act: (handle: SqliteHandle) => Promise<T>): Promise<T> {
+    const { path, data, isOwn } = await this.open();
+    if (!isOwn) return await act(data);
+    checkNoOtherLibrary(path);
+    const { DatabaseSync } = await import("node:sqlite");
+    const handle = new DatabaseSync(path);
+    countOpening(path);
+    try {
+      handle.exec("PRAGMA synchronous = FULL");
+      return await act(handle);
+    } finally {
+      handle.close();
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed ??= this.#end();
     await this.#closed;

@@ -10,7 +10,10 @@ export interface SqliteStatement {
   get(...values: readonly SqliteValue[]): unknown;
   all(...values: readonly SqliteValue[]): readonly unknown[];
   run(...values: readonly SqliteValue[]): { readonly changes: number | bigint };
+  /** Makes integers come as `bigint`; `node:sqlite`. */
   setReadBigInts?(enabled: boolean): unknown;
+  /** The same of better-sqlite3 and libsql. */
+  safeIntegers?(enabled: boolean): unknown;
 }
 
 export type SqliteValue = string | number | null;
@@ -26,6 +29,16 @@ export function inPresentTransaction(handle: SqliteHandle): boolean {
   }
   handle.exec("ROLLBACK");
   return false;
+}
+
+/**
+ * Returns a statement whose integers come whole. Without this, a number that JavaScript cannot represent would be an error of the
+ * store, or another number. It must be an error of the record.
+ */
+export function withWholeIntegers(statement: SqliteStatement): SqliteStatement {
+  statement.setReadBigInts?.(true);
+  statement.safeIntegers?.(true);
+  return statement;
 }
 
 /** Calls `act`. Meanwhile SQLite waits up to `waitMs` for the locks of others, which blocks the event loop. */

@@ -17,6 +17,7 @@ import {
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
 import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
+import { isFenced, type FenceSql } from "../fence-sql.ts";
 import { listRows } from "../listing.ts";
 import {
   COLUMNS,
@@ -41,7 +42,7 @@ import { lockOwners } from "./lock-owner.ts";
 import { checkNoOtherLibrary } from "./other-library.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
 import { LEASE_FILE_SUFFIX, type SqliteConnections, type SqliteFiles } from "./sqlite-files.ts";
-import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
+import { inPresentTransaction, waitingForLocks, withWholeIntegers, type SqliteHandle } from "./sqlite-handle.ts";
 
 /** The present time by SQLite's clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -68,9 +69,22 @@ const SELECT_VERSION = `SELECT version FROM ${LEASES} WHERE election = ?`;
 const SELECT_FENCE = `SELECT term, term_id FROM ${FENCES} WHERE election = ?`;
 /** Vacates a lease that was just acquired. Parameters: another new version, the election, and the version to replace. */
 const VACATE = `UPDATE ${LEASES} SET term_id = NULL, candidate_id = NULL, version = ? WHERE election = ? AND version = ?`;
-/** Two statements of `fence()`. The insert takes the lock that keeps the fence unchanged until the transaction ends. */
-const INSERT_GUARD = `INSERT INTO ${GUARDS} (election, term, term_id) VALUES (?, ?, ?)`;
-const DELETE_GUARD = `DELETE FROM ${GUARDS} WHERE election = ? AND term = ? AND term_id = ?`;
+/**
+ * Fails unless the fence has the term and the `termId`, and keeps the transaction from being committed.
+ *
+ * It inserts two guards only if the fence does not match. The first one violates the deferred foreign key, so COMMIT fails. The
+ * second one violates a constraint at once, and `OR FAIL` leaves the first one in place. Even if it inserts nothing, it takes the
+ * lock of a writer, so the fence does not change until the transaction ends. With foreign keys off, the first guard has no election,
+ * which fails at once.
+ */
+const GUARD = `INSERT OR FAIL INTO ${GUARDS} (election, term, term_id)
+WITH bid (election, term, term_id) AS (SELECT CAST(? AS TEXT), CAST(CAST(? AS TEXT) AS INTEGER), CAST(? AS TEXT)),
+  keys (are_on) AS (SELECT foreign_keys FROM pragma_foreign_keys)
+SELECT CASE WHEN keys.are_on THEN bid.election END, bid.term, CASE guard.number WHEN 1 THEN bid.term_id END
+FROM bid, keys, (SELECT 1 AS number UNION ALL SELECT 2) AS guard
+WHERE NOT keys.are_on OR NOT EXISTS
+  (SELECT 1 FROM ${FENCES} f WHERE f.election = bid.election AND f.term = bid.term AND f.term_id = bid.term_id)
+ORDER BY guard.number`;
 
 /** SQLITE_BUSY. */
 const BUSY = 5;
@@ -109,10 +123,7 @@ export class SqliteRecordStore implements FencedRecordStore {
 
   async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
     return await this.#run("get", election, signal, ({ leases, data }) => {
-      const select = leases.prepare(this.#statements.select);
-      // Without this, a number that JavaScript cannot represent would be an error of the store. It must be an error of the
-      // record.
-      select.setReadBigInts?.(true);
+      const select = withWholeIntegers(leases.prepare(this.#statements.select));
       const found = stored(
         select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)) as Row | undefined,
       );
@@ -153,33 +164,41 @@ export class SqliteRecordStore implements FencedRecordStore {
   }
 
   fence(leadership: Fenced, connection: unknown): Promise<void> {
-    const { election, term, termId } = leadership;
-    if (!this.#table.fences) {
-      throw new UnsupportedError(
-        "SQLite keeps occurrences in another file than the data: fence by the leadership of an election, which is beside the data.",
-        { election },
-      );
-    }
+    const { text, values } = this.fenceSql(leadership);
     const database = connection as SqliteHandle;
     if (typeof database?.prepare !== "function" || typeof database.exec !== "function") {
-      throw new ConfigurationError("fence() needs a DatabaseSync of node:sqlite, opened on the same file as the store.");
+      throw new ConfigurationError(
+        "fence() needs a handle of SQLite with exec and prepare, such as a DatabaseSync of node:sqlite, opened on the same file as the store.",
+      );
     }
     this.#files.checkOpen();
+    const { election } = leadership;
     if (!inPresentTransaction(database)) throw notInTransaction(election, FENCES);
     if (Object.values(database.prepare("PRAGMA foreign_keys").get() ?? {})[0] !== 1)
       throw new ConfigurationError(FOREIGN_KEYS_OFF);
-    database.prepare(INSERT_GUARD).run(election, term, termId);
-    checkFence(leadership, database.prepare(SELECT_FENCE).get(election) as Row | undefined);
-    database.prepare(DELETE_GUARD).run(election, term, termId);
+    try {
+      database.prepare(text).run(...values);
+    } catch (error) {
+      if (!isFenced(error)) throw error;
+      checkFence(leadership, database.prepare(SELECT_FENCE).get(election) as Row | undefined);
+      throw error;
+    }
     return Promise.resolve();
+  }
+
+  fenceSql({ election, term, termId }: Fenced): FenceSql {
+    if (this.#table.fences) return { text: GUARD, values: [election, String(term), termId] };
+    throw new UnsupportedError(
+      "SQLite keeps occurrences in another file than the data: fence by the leadership of an election, which is beside the data.",
+      { election },
+    );
   }
 
   #list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
     const numbered = (): string => "?";
     return listRows(prefix, options, numbered, async ({ clauses, values }, { signal }) => {
       return await this.#run("list", prefix, signal, ({ leases }) => {
-        const select = leases.prepare(`SELECT ${SHOWN} FROM ${LEASES} ${clauses}`);
-        select.setReadBigInts?.(true);
+        const select = withWholeIntegers(leases.prepare(`SELECT ${SHOWN} FROM ${LEASES} ${clauses}`));
         return select.all(this.#host.identity, this.#host.nowMs(), ...values) as readonly Row[];
       });
     });

@@ -6,7 +6,7 @@ declare const stop: AbortController;
 declare function closeTheBooks(scheduled: number | Date, options: { signal: AbortSignal }): Promise<void>;
 declare const run: () => Promise<void>;
 
-const store = new SqlLeaseStore({ postgres: process.env["DATABASE_URL"] });
+const store = new SqlLeaseStore({ postgres: process.env["DATABASE_URL"] ?? "" });
 const books = oncePerTick({ store, name: "close-the-books", signal: stop.signal }, async ({ occurrence, signal }) => {
   await closeTheBooks(occurrence.scheduledMs, { signal });
 });

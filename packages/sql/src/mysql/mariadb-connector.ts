@@ -1,0 +1,112 @@
+import type { MySqlConnection, MySqlPool, MySqlPoolConnection, MySqlStatement } from "./mysql-driver.ts";
+
+/** The part of a connection of MariaDB's connector (`mariadb`) that the store uses. */
+interface Connection {
+  readonly threadId: number | null;
+  /** The connection's state at the server. The object stays the same as long as the connection. */
+  readonly info: { readonly status: number; isMariaDB(): boolean };
+  query(options: object, values: readonly unknown[]): Promise<unknown>;
+}
+
+interface PoolConnection extends Connection {
+  release(): Promise<void>;
+  destroy(): void;
+}
+
+interface Pool {
+  getConnection(): Promise<PoolConnection>;
+  end(): Promise<void>;
+}
+
+/** Options that make the connector answer as the store expects, whatever the options of its pool. */
+const OPTIONS = {
+  ...{ rowsAsArray: false, nestTables: false, metaAsArray: false, namedPlaceholders: false },
+  ...{ typeCast: undefined, insertIdAsNumber: false, bigIntAsNumber: false, decimalAsNumber: false, dateStrings: false },
+};
+
+/** Returns whether the handle is a pool of MariaDB's connector, with promises. */
+export function isMariaDbPool(handle: unknown): handle is Pool {
+  const { getConnection, taskQueueSize, importFile } = (handle ?? {}) as Readonly<Record<string, unknown>>;
+  return [getConnection, taskQueueSize, importFile].every((one) => typeof one === "function");
+}
+
+/** Returns whether this is a connection of MariaDB's connector, with promises. */
+export function isMariaDbConnection(connection: unknown): connection is Connection {
+  const { info } = (connection ?? {}) as Partial<Connection>;
+  return typeof info?.isMariaDB === "function";
+}
+
+/** A pool of MariaDB's connector. */
+export class MariaDbPool implements MySqlPool {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async getConnection(): Promise<MySqlPoolConnection> {
+    return new MariaDbPoolConnection(await this.#pool.getConnection());
+  }
+
+  async end(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+/** A connection of MariaDB's connector. */
+export class MariaDbConnection implements MySqlConnection {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  get threadId(): number | null {
+    return this.#connection.threadId;
+  }
+
+  /** True if the server is MariaDB, and not MySQL. */
+  get isMariaDb(): boolean {
+    return this.#connection.info.isMariaDB();
+  }
+
+  get connection(): object {
+    return this.#connection.info;
+  }
+
+  async query({ sql, values }: MySqlStatement): Promise<readonly [unknown]> {
+    try {
+      const result = await this.#connection.query({ ...OPTIONS, sql }, values);
+      return [Array.isArray(result) ? result : { ...(result as object), serverStatus: this.#connection.info.status }];
+    } catch (error) {
+      throw withoutStatement(error);
+    }
+  }
+}
+
+class MariaDbPoolConnection extends MariaDbConnection implements MySqlPoolConnection {
+  readonly #connection: PoolConnection;
+
+  constructor(connection: PoolConnection) {
+    super(connection);
+    this.#connection = connection;
+  }
+
+  get handed(): unknown {
+    return this.#connection;
+  }
+
+  release(): void {
+    this.#connection.release().catch(() => undefined);
+  }
+
+  destroy(): void {
+    this.#connection.destroy();
+  }
+}
+
+/** The connector puts the statement and its values into the message of an error. Returns the error without them. */
+function withoutStatement(error: unknown): unknown {
+  const { sqlMessage, code, errno } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof sqlMessage === "string" ? Object.assign(new Error(sqlMessage), { code, errno }) : error;
+}

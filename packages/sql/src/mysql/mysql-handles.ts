@@ -1,0 +1,40 @@
+import { ConfigurationError } from "@leasehold/core";
+import { checkDatabaseUrl } from "../options.ts";
+import { isMariaDbConnection, isMariaDbPool, MariaDbConnection, MariaDbPool } from "./mariadb-connector.ts";
+import type { MySqlConnection, MySqlPool } from "./mysql-driver.ts";
+
+/** The handles that the option `mysql` takes, for its error message. */
+const HANDLES =
+  "mysql must be a URL such as mysql://user@host/database, or a handle: a pool of mysql2, or of MariaDB's connector (mariadb)";
+
+/**
+ * Returns a URL, or the pool of any driver. Recognizes a handle by what it can do, and not by its class.
+ * @throws {ConfigurationError} The message shows no part of a text, because that may be a password.
+ */
+export function poolOrUrl(given: unknown): MySqlPool | string {
+  if (typeof given === "string" && /^(mysql|mariadb):\/\//.test(given))
+    return checkDatabaseUrl("mysql", given.replace(/^mariadb:/, "mysql:"));
+  if (isMariaDbPool(given)) return new MariaDbPool(given);
+  if (typeof (given as Partial<MySqlPool> | undefined)?.getConnection === "function") return withPromises(given as MySqlPool);
+  throw new ConfigurationError(`${HANDLES}. ${objectionTo(given)}`.trim());
+}
+
+/** Returns a connection, on which a transaction was begun, in the form that the store uses. */
+export function connectionOf(connection: object): MySqlConnection {
+  return isMariaDbConnection(connection) ? new MariaDbConnection(connection) : withPromises(connection as MySqlConnection);
+}
+
+/** Returns the promise form of a pool or a connection of `mysql2`. */
+function withPromises<T extends object>(either: T): T {
+  const { promise } = either as { readonly promise?: () => T };
+  return typeof promise === "function" ? promise.call(either) : either;
+}
+
+/** Returns a sentence that says what a handle is, and what it lacks. Empty if it is none of these. */
+function objectionTo(given: unknown): string {
+  const { query, beginTransaction, connect } = (given ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof beginTransaction === "function") return "This is a single connection: give the store a pool.";
+  if (typeof query === "function" && typeof connect === "function")
+    return "This is a handle of PostgreSQL: use the option postgres.";
+  return "";
+}

@@ -1,0 +1,178 @@
+import type { Row } from "../schema.ts";
+import { ClientEvents } from "./client-events.ts";
+import type {
+  Listening,
+  PostgresClient,
+  PostgresPool,
+  PostgresPoolClient,
+  PostgresResult,
+  PostgresStatement,
+} from "./postgres-driver.ts";
+
+/** A query of postgres.js. It is sent once `execute` is called. */
+interface Query extends Promise<RawResult> {
+  raw(): Query;
+  execute(): Query;
+  /** The session on which the query runs, once it does. */
+  readonly state?: { readonly pid?: number | null };
+}
+
+/** The rows as the server's bytes. Several statements in one text have a list of these. */
+interface RawResult extends ReadonlyArray<readonly (Uint8Array | null)[]> {
+  readonly columns?: readonly { readonly name: string }[];
+  readonly count?: number | null;
+}
+
+/** The `sql` of postgres.js, or that of a transaction. */
+interface Sql {
+  unsafe(text: string, values?: readonly unknown[]): Query;
+}
+
+interface ReservedSql extends Sql {
+  release(): void;
+}
+
+/** The `sql` of postgres.js, which is a pool. */
+interface PoolSql extends Sql {
+  reserve(): Promise<ReservedSql>;
+  listen(channel: string, notified: (payload: string) => void, listens: () => void): Promise<{ unlisten(): Promise<unknown> }>;
+  begin<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  end(): Promise<void>;
+}
+
+/**
+ * Asks whether a transaction that has written is under way. The driver hides the status that the server sends. A transaction that
+ * has only read does no harm, because each write is conditional on the version that was read.
+ */
+const STATUS = "SELECT txid_current_if_assigned()";
+
+/** Returns whether the handle is the `sql` of postgres.js, also that of a transaction or a reserved connection. */
+export function isPostgresJs(handle: unknown): handle is Sql {
+  return typeof handle === "function" && typeof (handle as Partial<Sql>).unsafe === "function" && "typed" in handle;
+}
+
+/** Returns whether the handle is a pool of postgres.js, and not the `sql` of a transaction or of a reserved connection. */
+export function isPostgresJsPool(handle: unknown): handle is PoolSql {
+  const { reserve, listen, begin } = handle as Partial<PoolSql>;
+  return isPostgresJs(handle) && [reserve, listen, begin].every((one) => typeof one === "function");
+}
+
+/** Sends statements by the `sql` of a transaction. */
+export function postgresJsClient(sql: Sql): PostgresClient {
+  return { query: async (statement) => await answerOf(send(sql, statement)) };
+}
+
+/** A pool of postgres.js. */
+export class PostgresJsPool implements PostgresPool {
+  readonly #sql: PoolSql;
+
+  constructor(sql: PoolSql) {
+    this.#sql = sql;
+  }
+
+  async connect(): Promise<PostgresPoolClient> {
+    return new Reserved(await this.#sql.reserve());
+  }
+
+  async listen(channel: string, { notified, resumed }: Listening): Promise<() => Promise<unknown>> {
+    let times = 0;
+    const listening = await this.#sql.listen(channel, notified, () => {
+      times += 1;
+      if (times > 1) resumed();
+    });
+    return () => listening.unlisten();
+  }
+
+  async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
+    return await this.#sql.begin(work);
+  }
+
+  async end(): Promise<void> {
+    await this.#sql.end();
+  }
+}
+
+/** A reserved connection of postgres.js. The driver shows no notice, so no `notice` is emitted. */
+class Reserved extends ClientEvents implements PostgresPoolClient {
+  readonly #sql: ReservedSql;
+  /** The statements under way. */
+  #pending: Promise<unknown> = Promise.resolve();
+  #last: Query | undefined;
+  #isOpen = true;
+  #status: "I" | "T" = "I";
+
+  constructor(sql: ReservedSql) {
+    super();
+    this.#sql = sql;
+  }
+
+  get processID(): number | null {
+    return this.#last?.state?.pid ?? null;
+  }
+
+  getTransactionStatus(): string {
+    return this.#status;
+  }
+
+  async query(statement: PostgresStatement): Promise<PostgresResult> {
+    const query = send(this.#sql, statement);
+    this.#last = query;
+    // Sent behind the statement without waiting for it, so it costs no round trip.
+    const status = send(this.#sql, { text: STATUS });
+    const both = Promise.allSettled([query, status]);
+    this.#pending = both;
+    const [answer, inTransaction] = await both;
+    if (answer.status === "rejected") {
+      // An error without a severity comes from the driver: the connection has broken, and has left the pool.
+      if ((answer.reason as { readonly severity?: unknown } | null)?.severity === undefined) this.#isOpen = false;
+      throw answer.reason;
+    }
+    if (inTransaction.status === "rejected") throw inTransaction.reason;
+    this.#status = (inTransaction.value[0]?.[0] ?? null) === null ? "I" : "T";
+    return await answerOf(query);
+  }
+
+  /**
+   * Gives the connection back. The driver cannot close one connection. So a connection whose statement has no answer yet goes
+   * back once it has one. If it breaks instead, the driver replaces it.
+   */
+  release(destroy = false): void {
+    if (!destroy) {
+      this.#sql.release();
+      return;
+    }
+    const giveBack = async (): Promise<void> => {
+      await this.#pending;
+      // Undoes what was left on the connection. Outside a transaction the server answers with a warning.
+      if (this.#isOpen && this.#status === "T") await send(this.#sql, { text: "ROLLBACK" });
+      if (this.#isOpen) this.#sql.release();
+    };
+    giveBack().catch(() => undefined);
+  }
+}
+
+function send(sql: Sql, { text, values }: Pick<PostgresStatement, "text" | "values">): Query {
+  const query = sql.unsafe(
+    text,
+    values?.map((value) => (typeof value === "number" ? String(value) : value)),
+  );
+  return query.raw().execute();
+}
+
+async function answerOf(query: Query): Promise<PostgresResult> {
+  const result = await query;
+  const last = "columns" in result ? result : ((result as readonly unknown[]).at(-1) as RawResult);
+  const names = (last.columns ?? []).map(({ name }) => inSnakeCase(name));
+  const rows = Array.from(last, (row): Row =>
+    Object.fromEntries(row.map((cell, index) => [names[index] ?? "", cell && Buffer.from(cell).toString("utf8")] as const)),
+  );
+  return { rows, rowCount: last.count ?? null };
+}
+
+/** Returns a column's name as it is in the database: the user may have told the driver to give names in another case. */
+function inSnakeCase(name: string): string {
+  return name
+    .replace(/(?!^)(?=[A-Z])/g, "_")
+    .replace(/-/g, "_")
+    .toLowerCase();
+}

@@ -1,0 +1,20 @@
+/** Every case, for each driver of PostgreSQL. */
+import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
+import { startPostgresPlaces } from "../postgres-place.ts";
+import { runOnServer } from "../sql-place.ts";
+import { NEON_HTTP, POSTGRES_JS } from "./postgres-drivers.ts";
+
+const DESCRIBES =
+  "postgres.js asks the server for the parameters' types before it sends a statement, so the reply that is lost is that answer";
+
+await runOnServer(`postgres (${POSTGRES_JS.name})`, postgresMissing(), {
+  start: () => startPostgresPlaces(POSTGRES_JS),
+  skips: Object.fromEntries(
+    ["lost-acquire-reply", "lost-release-reply", "lost-publication", "leading-lost-reply"].map((id) => [id, DESCRIBES]),
+  ),
+});
+
+await runOnServer(`postgres (${NEON_HTTP.name})`, postgresMissing(), {
+  start: () => startPostgresPlaces(NEON_HTTP),
+  lacks: { watch: "HTTP has no notifications" },
+});

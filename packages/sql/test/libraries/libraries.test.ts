@@ -1,0 +1,36 @@
+/**
+ * Handles of SQLite libraries other than `node:sqlite`. These files are a project of their own, in which each file
+ * has a process. A process that has loaded such a library refuses paths that it has open.
+ */
+import { expect } from "vitest";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { fences, lives } from "../drivers/life-of-a-lease.ts";
+import { describeDatabases } from "../sql-world.ts";
+import { BETTER_SQLITE, LIBSQL } from "./sqlite-libraries.ts";
+
+await describeDatabases(["sqlite"], (test) => {
+  test.for([BETTER_SQLITE, LIBSQL])(
+    "a store on a handle of $name elects with another process's, and fences",
+    async (library, { world }) => {
+      const [application, other] = [library.open(world.place), library.open(world.place)];
+      for (const one of [application, other]) world.onEnd(async () => one.close());
+      application.exec("CREATE TABLE writes (election TEXT)");
+      const store = world.store(application);
+      await lives(world, store, world.store(other));
+      await store.break(world.election, { reason: "r", immediate: true });
+      await fences(world, store, {
+        query: () => async (sql) => application.exec(sql),
+        written: async () => application.prepare("SELECT * FROM writes").all(),
+      });
+    },
+  );
+
+  test.for([BETTER_SQLITE, LIBSQL])("a path that $name has open in this process is refused", async (library, { world }) => {
+    const application = library.open(world.place);
+    world.onEnd(async () => application.close());
+    application.exec("CREATE TABLE bills (n)");
+    const error = await failureOf(world.store().read(world.election));
+    expect(error).toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("another SQLite library") });
+    expect(application.prepare("SELECT count(*) AS n FROM sqlite_master").get()).toMatchObject({ n: 1 });
+  });
+});
