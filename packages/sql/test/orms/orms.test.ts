@@ -1,0 +1,124 @@
+/** The code of orms.md, run against real databases: a leader writes, and a frozen leader does not. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isFenced, type SqlLeaseStore } from "@leasehold/sql";
+import type { Leadership } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
+import type { NeonQueryFunction } from "@neondatabase/serverless";
+import { drizzle } from "drizzle-orm/node-postgres";
+import knexOf, { type Knex } from "knex";
+import { Kysely, PostgresDialect } from "kysely";
+import { Pool } from "pg";
+import { expect, test as plainTest } from "vitest";
+import { failureOf } from "@leasehold/test-kit/failure";
+import { NEON_HTTP } from "../drivers/postgres-drivers.ts";
+import { describeDatabases, type SqlWorld } from "../sql-world.ts";
+import * as onDrizzle from "./drizzle.ts";
+import * as onKnex from "./knex.ts";
+import * as onKysely from "./kysely.ts";
+import * as onNeon from "./neon-http.ts";
+
+type Bill = (store: SqlLeaseStore, leadership: Leadership) => Promise<void>;
+
+async function bills(world: SqlWorld): Promise<readonly unknown[]> {
+  return await world.run("SELECT * FROM bills WHERE election = ?", [world.election]);
+}
+
+/** Leads, and returns a leader whose lease was broken while it was frozen. @param whileLeading is called before that. */
+async function frozen(world: SqlWorld, whileLeading: (leadership: Leadership) => Promise<void>): Promise<Leadership> {
+  await world.run("CREATE TABLE IF NOT EXISTS bills (election VARCHAR(100))");
+  const lease: Lease = await world.win(world.store());
+  const leadership = lease as unknown as Leadership;
+  await whileLeading(leadership);
+  await world.store().break(world.election, { reason: "frozen", immediate: true });
+  await world.win(world.store(), { candidateId: "b" });
+  return leadership;
+}
+
+/** Proves that a write passes for a leader alone. */
+async function guards(world: SqlWorld, bill: Bill): Promise<void> {
+  const store = world.store();
+  const leadership = await frozen(world, async (leading) => {
+    await bill(store, leading);
+    await expect(bills(world)).resolves.toHaveLength(1);
+  });
+  expect(isFenced(await failureOf(bill(store, leadership)))).toBe(true);
+  await expect(bills(world)).resolves.toHaveLength(1);
+}
+
+function poolOf(world: SqlWorld): Pool {
+  const pool = new Pool({ connectionString: world.place, max: 2 });
+  world.onEnd(() => pool.end());
+  return pool;
+}
+
+function knexOn(world: SqlWorld): Knex {
+  const knex = knexOf({ client: world.kind === "mysql" ? "mysql2" : "pg", connection: world.place, pool: { min: 0, max: 2 } });
+  world.onEnd(() => knex.destroy());
+  return knex;
+}
+
+await describeDatabases(["postgres"], (test) => {
+  test("with Kysely", async ({ world }) => {
+    const db = new Kysely<{ bills: { election: string } }>({ dialect: new PostgresDialect({ pool: poolOf(world) }) });
+    await guards(world, async (store, leadership) => onKysely.bill(db, store, leadership));
+  });
+
+  test("with Knex", async ({ world }) => {
+    const knex = knexOn(world);
+    await guards(world, async (store, leadership) => onKnex.bill(knex, store, leadership));
+  });
+
+  test("with Drizzle", async ({ world }) => {
+    const db = drizzle(poolOf(world));
+    await guards(world, async (store, leadership) => onDrizzle.bill(db, store, leadership));
+  });
+
+  test("with Neon by HTTP", async ({ world }) => {
+    const standIn = await NEON_HTTP.serve!(world.place);
+    world.onEnd(async () => standIn[Symbol.asyncDispose]());
+    const { handle } = NEON_HTTP.open({ host: "127.0.0.1", port: standIn.port, schema: "public" });
+    const sql = handle as NeonQueryFunction<false, false>;
+    await guards(world, async (store, leadership) => onNeon.bill(sql, store, leadership));
+  });
+
+  test("a hole: Knex sends nothing until it is awaited, so a forgotten await lets a frozen leader write", async ({ world }) => {
+    const knex = knexOn(world);
+    const store = world.store();
+    const leadership = await frozen(world, () => Promise.resolve());
+    await knex.transaction(async (trx) => {
+      const { text, values } = store.fenceSql(leadership);
+      void trx.raw(text.replace(/\$\d/g, "?"), [...values]);
+      await trx("bills").insert({ election: world.election });
+    });
+    await expect(bills(world)).resolves.toHaveLength(1);
+  });
+
+  test("fencedTransaction() has no such hole, because it sends the fence itself", async ({ world }) => {
+    const store = world.store(poolOf(world));
+    const leadership = await frozen(world, () => Promise.resolve());
+    expect(isFenced(await failureOf(store.fencedTransaction(leadership, () => undefined)))).toBe(true);
+  });
+});
+
+await describeDatabases(["mysql"], (test) => {
+  test("with Knex on MySQL, where the fence is a condition of the write", async ({ world }) => {
+    const knex = knexOn(world);
+    await guards(world, async (store, leadership) => onKnex.billOnMySql(knex, store, leadership));
+  });
+});
+
+plainTest("each block of orms.md stands in a file that runs here", () => {
+  const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
+  const page = readFileSync(join(import.meta.dirname, "../../orms.md"), "utf8");
+  const files = ["kysely.ts", "knex.ts", "drizzle.ts", "neon-http.ts"].map((name) =>
+    flat(readFileSync(join(import.meta.dirname, name), "utf8")),
+  );
+  const blocks = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, block = ""]) => flat(block));
+  expect(blocks.length).toBeGreaterThan(4);
+  for (const block of blocks)
+    expect(
+      files.some((file) => file.includes(block)),
+      block,
+    ).toBe(true);
+});
