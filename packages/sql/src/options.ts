@@ -54,6 +54,12 @@ export interface MySqlOptions extends RecordLeaseStoreOptions {
 export interface PostgresOptions extends RecordLeaseStoreOptions {
   /** The application's handle, or a URL (`postgres://…`) from which the store opens its own pool of `pg`. */
   readonly postgres: string | PostgresHandle;
+  /**
+   * How standbys are notified of releases. A URL names the place to which a connection of `pg` listens. Give it if the handle or the URL
+   * above goes through a pooler in transaction mode, such as PgBouncer. With `false` standbys poll every `retryPeriodMs`.
+   * @defaultValue by a connection of the handle
+   */
+  readonly listen?: string | false;
   readonly sqlite?: undefined;
   readonly mysql?: undefined;
 }
@@ -62,12 +68,14 @@ export interface PostgresOptions extends RecordLeaseStoreOptions {
 export type SqlLeaseStoreOptions = SqliteOptions | MySqlOptions | PostgresOptions;
 
 /** The names of all options. */
-const OPTIONS = { sqlite: true, mysql: true, postgres: true, clock: true } as const;
+const OPTIONS = { sqlite: true, mysql: true, postgres: true, listen: true, clock: true } as const;
 const DATABASES = ["sqlite", "mysql", "postgres"] as const;
 
 /** Returns the name of the one database option that is set. @throws {ConfigurationError} unless exactly one is set. */
 export function databaseOf(options: SqlLeaseStoreOptions): (typeof DATABASES)[number] {
   checkOptions("SqlLeaseStore", options, OPTIONS);
+  if ((options as Partial<PostgresOptions>).listen !== undefined && options.postgres === undefined)
+    throw new ConfigurationError("listen goes with postgres only: no other database notifies.");
   const [database, ...others] = DATABASES.filter((name) => options[name] !== undefined);
   if (database && others.length === 0) return database;
   const missing = DATABASES.find((name) => name in options);
@@ -85,13 +93,13 @@ export function databaseOf(options: SqlLeaseStoreOptions): (typeof DATABASES)[nu
  * Checks that the drivers will read a URL as its author meant it.
  * @throws {ConfigurationError} The message shows no part of the URL, because that may hold a password.
  */
-export function checkDatabaseUrl(option: "mysql" | "postgres", url: string): string {
+export function checkDatabaseUrl(option: "mysql" | "postgres" | "listen", url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   // An unencoded slash or hash ends the host early. The rest, with the `@` in it, then looks like a path.
   const cutShort = parsed && /@/.test(parsed.pathname + parsed.hash);
   if (parsed && !cutShort && isEncoded(url)) return url;
   throw new ConfigurationError(
-    `${option} is a URL that cannot be read. It looks like ${option}://user:password@host:port/database; percent-encode what is special in the user and the password: encodeURIComponent(password).`,
+    `${option} is a URL that cannot be read. It looks like ${option === "mysql" ? "mysql" : "postgres"}://user:password@host:port/database; percent-encode what is special in the user and the password: encodeURIComponent(password).`,
   );
 }
 

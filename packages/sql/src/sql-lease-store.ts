@@ -12,7 +12,7 @@ import {
 import type { CheckOptions, CheckReport } from "@leasehold/core";
 import type { FenceSql } from "./fence-sql.ts";
 import { MySqlDatabase } from "./mysql/mysql-database.ts";
-import { databaseOf, type SqlLeaseStoreOptions } from "./options.ts";
+import { databaseOf, type PostgresOptions, type SqlLeaseStoreOptions } from "./options.ts";
 import { PostgresDatabase } from "./postgres/postgres-database.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 import { SqlOccurrenceStore } from "./sql-occurrence-store.ts";
@@ -155,6 +155,6 @@ function openDatabase(options: SqlLeaseStoreOptions, clock: Clock): SqlDatabase 
     case "mysql":
       return new MySqlDatabase(options.mysql, clock);
     case "postgres":
-      return new PostgresDatabase(options.postgres, clock);
+      return new PostgresDatabase(options.postgres, clock, (options as Partial<PostgresOptions>).listen);
   }
 }

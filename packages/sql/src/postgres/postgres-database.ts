@@ -1,4 +1,5 @@
 import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
+import { urlOf } from "./postgres-handles.ts";
 import { settingsOf, type Warning } from "../layout.ts";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
 import { Requests } from "../requests.ts";
@@ -24,18 +25,23 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   readonly #connections: PostgresConnections;
   readonly #requests: Requests<PostgresPoolClient>;
   readonly #clock: Clock;
+  /** The connections that listen, which are others if the options say so. */
+  readonly #listening: PostgresConnections;
   readonly #listener: PostgresListener;
   readonly watch?: NonNullable<SqlDatabase["watch"]>;
 
-  constructor(pool: unknown, clock: Clock) {
+  /** @param listen a URL for the connection that listens, or `false` if none shall. */
+  constructor(pool: unknown, clock: Clock, listen?: unknown) {
     const connections = new PostgresConnections(pool);
     const requests = new Requests(connections, postgresMeaning, clock);
     super(LEASE_TABLE, connections, requests, clock);
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
-    this.#listener = new PostgresListener(connections, clock);
-    if (connections.cannotListen === undefined) this.watch = (election, { signal }) => this.#watch(election, signal);
+    this.#listening = listen === undefined || listen === false ? connections : new PostgresConnections(urlOf(listen));
+    this.#listener = new PostgresListener(this.#listening, clock);
+    if (listen !== false && this.#listening.cannotListen === undefined)
+      this.watch = (election, { signal }) => this.#watch(election, signal);
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
@@ -86,7 +92,9 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     return await this.#requests.run(label, limits, async (client) => {
       await this.#connections.checkKeys(client);
       const ofServer = postgresWarnings(settingsOf((await client.query(statement(SETTINGS))).rows));
-      const { cannotListen, boundsConnecting } = this.#connections;
+      const { boundsConnecting } = this.#connections;
+      // Without a watch, either the user has asked for none, or the pool has none.
+      const cannotListen = this.watch ? undefined : this.#listening.cannotListen;
       return [
         ...ofServer,
         ...(cannotListen === undefined ? [] : [cannotListen]),
@@ -112,6 +120,6 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
 
   async close(): Promise<void> {
     this.#listener.close();
-    await this.#connections.close();
+    await Promise.all([this.#connections.close(), this.#listening.close()]);
   }
 }

@@ -22,6 +22,13 @@ export function poolOrUrl(given: unknown): PostgresPool | string {
   throw new ConfigurationError(`${HANDLES}. ${objectionTo(given)}`.trim());
 }
 
+/** Returns the URL of the option `listen`. @throws {ConfigurationError} unless it is one. */
+export function urlOf(listen: unknown): string {
+  if (typeof listen === "string" && /^postgres(ql)?:\/\//.test(listen)) return checkDatabaseUrl("listen", listen);
+  // The text may contain a password, so the message does not show it.
+  throw new ConfigurationError("listen must be a URL such as postgres://user@host/database, or false.");
+}
+
 /** Returns the connection, on which a transaction was begun, in the form that the store uses. `undefined` if it is none. */
 export function clientOf(connection: unknown): PostgresClient | undefined {
   if (isPostgresJs(connection)) return postgresJsClient(connection);
@@ -33,7 +40,11 @@ export function clientOf(connection: unknown): PostgresClient | undefined {
 /** Returns whether this is a pool or a single client of `pg`. Only a client has `processID`. */
 function isPgPool(given: unknown): given is PostgresPool {
   const { connect, end } = (given ?? {}) as Partial<PostgresPool>;
-  return typeof given === "object" && typeof connect === "function" && typeof end === "function";
+  return typeof given === "object" && typeof connect === "function" && typeof end === "function" && !isMySqlPool(given);
+}
+
+function isMySqlPool(given: unknown): boolean {
+  return typeof (given as { readonly getConnection?: unknown } | undefined)?.getConnection === "function";
 }
 
 /** Returns a sentence that says what a handle is, and what it lacks. Empty if it is none of these. */
@@ -41,7 +52,6 @@ function objectionTo(given: unknown): string {
   if (isPostgresJs(given)) return "This sql is that of one connection: give the store the sql that postgres() returned.";
   if (isPGlite(given)) return "This is one transaction of PGlite: give the store the PGlite itself.";
   if (isPgPool(given)) return "This is a single Client, which has one connection: give the store a Pool.";
-  if (typeof (given as { readonly getConnection?: unknown } | undefined)?.getConnection === "function")
-    return "This is a pool of MySQL or MariaDB: use the option mysql.";
+  if (isMySqlPool(given)) return "This is a pool of MySQL or MariaDB: use the option mysql.";
   return "";
 }
