@@ -3,5 +3,5 @@ import { readdirSync } from "node:fs";
 import { STORE_NAMES } from "../test/kit/stores/stores.ts";
 
 const packages = readdirSync(new URL("../packages", import.meta.url));
-console.log(`projects=${JSON.stringify([...packages, "infra", "programs", "suites"])}`);
+console.log(`projects=${JSON.stringify([...packages, "sql-libraries", "infra", "programs", "suites"])}`);
 console.log(`stores=${JSON.stringify(STORE_NAMES)}`);

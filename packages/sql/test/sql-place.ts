@@ -5,7 +5,12 @@ import { afterAll, beforeAll } from "vitest";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
 import { MovedTime, type StoreOptions } from "@leasehold/test-kit/conformance/moved-time";
-import { runConformance, runConformanceUnless, SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
+import {
+  runConformance,
+  runConformanceUnless,
+  SOME_ROUNDS,
+  type RunOptions,
+} from "@leasehold/test-kit/conformance/run-conformance";
 import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 
@@ -118,7 +123,7 @@ export interface SqlServer {
 }
 
 /** How the suite runs on a server. */
-interface ServerRun extends Pick<StoreUnderTest, "lacks" | "skips"> {
+interface ServerRun extends Pick<StoreUnderTest, "lacks" | "skips">, Pick<RunOptions, "concurrently"> {
   readonly start: () => Promise<SqlServer>;
 }
 
@@ -126,7 +131,7 @@ interface ServerRun extends Pick<StoreUnderTest, "lacks" | "skips"> {
 export async function runOnServer(
   name: string,
   missing: Promise<string | undefined>,
-  { start, lacks, skips }: ServerRun,
+  { start, lacks, skips, concurrently = true }: ServerRun,
 ): Promise<void> {
   await runConformanceUnless(missing, name, () => {
     let server: SqlServer;
@@ -149,7 +154,7 @@ export async function runOnServer(
           return new SqlPlace(await server.open(`conformance_${databases}`));
         },
       },
-      { concurrently: true },
+      { concurrently },
     );
   });
 }
