@@ -10,7 +10,7 @@ interface NeonHttp {
 
 /** Returns whether the handle is the function that `neon()` returns. */
 export function isNeonHttp(handle: unknown): handle is NeonHttp {
-  const { query, transaction } = handle as Partial<NeonHttp>;
+  const { query, transaction } = (handle ?? {}) as Partial<NeonHttp>;
   return typeof handle === "function" && typeof query === "function" && typeof transaction === "function";
 }
 

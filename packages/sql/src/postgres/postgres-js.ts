@@ -53,7 +53,7 @@ export function isPostgresJs(handle: unknown): handle is Sql {
 
 /** Returns whether the handle is a pool of postgres.js, and not the `sql` of a transaction or of a reserved connection. */
 export function isPostgresJsPool(handle: unknown): handle is PoolSql {
-  const { reserve, listen, begin } = handle as Partial<PoolSql>;
+  const { reserve, listen, begin } = (handle ?? {}) as Partial<PoolSql>;
   return isPostgresJs(handle) && [reserve, listen, begin].every((one) => typeof one === "function");
 }
 

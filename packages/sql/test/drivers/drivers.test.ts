@@ -13,9 +13,9 @@ import { MARIADB } from "./mysql-drivers.ts";
 import { NEON_HTTP, POSTGRES_JS, type Driver } from "./postgres-drivers.ts";
 
 await describeDatabases(["postgres"], (test) => {
-  const CREATE = "CREATE TABLE IF NOT EXISTS writes (election text)";
+  const CREATE = "CREATE TABLE IF NOT EXISTS guarded (election text)";
   const written = async (world: SqlWorld): Promise<readonly unknown[]> =>
-    await world.run("SELECT * FROM writes WHERE election = ?", [world.election]);
+    await world.run("SELECT * FROM guarded WHERE election = ?", [world.election]);
 
   async function handleOf(world: SqlWorld, driver: Driver): Promise<unknown> {
     const serving = await driver.serve?.(world.place);
@@ -81,7 +81,7 @@ await describeDatabases(["postgres"], (test) => {
     const stale = { election: world.election, term: 1, termId: "t" };
     const transaction = sql.begin(async (tx) => {
       await store.fence(stale, tx).catch(() => undefined);
-      await tx`INSERT INTO writes VALUES (${world.election})`.catch(() => undefined);
+      await tx`INSERT INTO guarded VALUES (${world.election})`.catch(() => undefined);
     });
     expect(isFenced(await failureOf(transaction))).toBe(true);
     await expect(written(world)).resolves.toHaveLength(1);
@@ -95,7 +95,7 @@ await describeDatabases(["postgres"], (test) => {
     const lease = await world.win(store);
     const { text, values } = store.fenceSql(lease);
     const transact = async (): Promise<unknown> =>
-      await sql.transaction([sql.query(text, [...values]), sql`INSERT INTO writes VALUES (${world.election})`]);
+      await sql.transaction([sql.query(text, [...values]), sql`INSERT INTO guarded VALUES (${world.election})`]);
     await transact();
     await expect(written(world)).resolves.toHaveLength(1);
     await store.release(lease, LIMITS);
@@ -117,7 +117,7 @@ await describeDatabases(["postgres"], (test) => {
 
 await describeDatabases(["mysql"], (test) => {
   test("a store on a pool of mariadb elects with one on a URL, and fences", async ({ world }) => {
-    await world.run("CREATE TABLE IF NOT EXISTS writes (election VARCHAR(100))");
+    await world.run("CREATE TABLE IF NOT EXISTS guarded (election VARCHAR(100))");
     const url = new URL(world.place);
     const opened = MARIADB.open({ host: "127.0.0.1", port: world.daemon.port, database: url.pathname.slice(1) });
     world.onEnd(async () => opened[Symbol.asyncDispose]());
@@ -125,7 +125,7 @@ await describeDatabases(["mysql"], (test) => {
     await store.migrate();
     await lives(world, store, world.store());
     const written = async (): Promise<readonly unknown[]> =>
-      world.run("SELECT * FROM writes WHERE election = ?", [world.election]);
+      world.run("SELECT * FROM guarded WHERE election = ?", [world.election]);
     await store.break(world.election, { reason: "r", immediate: true });
     await fences(world, store, { query: (connection: { query: Query }) => connection.query.bind(connection), written });
     await expect(store.check({ election: world.election })).resolves.toMatchObject({ warnings: [] });
@@ -135,7 +135,7 @@ await describeDatabases(["mysql"], (test) => {
     ["swallowed", true],
     ["not awaited", false],
   ] as const)("on mariadb a fence whose error is %s lets nothing be committed", async ([, isAwaited], { world }) => {
-    await world.run("CREATE TABLE IF NOT EXISTS writes (election VARCHAR(100))");
+    await world.run("CREATE TABLE IF NOT EXISTS guarded (election VARCHAR(100))");
     const pool = createPool({
       host: "127.0.0.1",
       port: world.daemon.port,
@@ -152,11 +152,11 @@ await describeDatabases(["mysql"], (test) => {
     await connection.beginTransaction();
     const fencing = failureOf(store.fence(lease, connection));
     if (isAwaited) await fencing;
-    await connection.query("INSERT INTO writes VALUES (?)", [world.election]).catch(() => undefined);
+    await connection.query("INSERT INTO guarded VALUES (?)", [world.election]).catch(() => undefined);
     await connection.commit().catch(() => undefined);
     expect(await fencing).toBeInstanceOf(FencedError);
     await connection.release();
-    await expect(world.run("SELECT * FROM writes WHERE election = ?", [world.election])).resolves.toEqual([]);
+    await expect(world.run("SELECT * FROM guarded WHERE election = ?", [world.election])).resolves.toEqual([]);
   });
 
   test("an error of mariadb shows neither the statement nor its values", async ({ world }) => {

@@ -30,7 +30,7 @@ export async function fences(
 ): Promise<void> {
   const lease = await world.win(store);
   const work = async (connection: never): Promise<void> =>
-    void (await query(connection)(`INSERT INTO writes VALUES ('${world.election}')`));
+    void (await query(connection)(`INSERT INTO guarded VALUES ('${world.election}')`));
   await store.fencedTransaction(lease, work);
   expect(await written()).toHaveLength(1);
   await store.break(world.election, { reason: "frozen", immediate: true });

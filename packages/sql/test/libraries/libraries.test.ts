@@ -14,13 +14,13 @@ await describeDatabases(["sqlite"], (test) => {
     async (library, { world }) => {
       const [application, other] = [library.open(world.place), library.open(world.place)];
       for (const one of [application, other]) world.onEnd(async () => one.close());
-      application.exec("CREATE TABLE writes (election TEXT)");
+      application.exec("CREATE TABLE guarded (election TEXT)");
       const store = world.store(application);
       await lives(world, store, world.store(other));
       await store.break(world.election, { reason: "r", immediate: true });
       await fences(world, store, {
         query: () => async (sql) => application.exec(sql),
-        written: async () => application.prepare("SELECT * FROM writes").all(),
+        written: async () => application.prepare("SELECT * FROM guarded").all(),
       });
     },
   );
