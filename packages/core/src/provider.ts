@@ -41,6 +41,7 @@ export {
   fenceOfRecord,
   IMPOSSIBLE_VERSION,
   LEASE_RECORD_FIELDS,
+  parseLeaseRecord,
   QUORUM_SCHEMA,
   RECORD_SCHEMA,
   type Fence,
@@ -57,7 +58,7 @@ export {
 } from "./records/record-store.ts";
 // Checks of a caller's input.
 export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
-export { checkOptions, checkSignal } from "./store/options.ts";
+export { checkCallOptions, checkKnown, checkOptions, checkSignal } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 // Occurrences, for code that delivers them: a scheduler, or the gate of a function.
 export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
@@ -77,6 +78,8 @@ export {
   type Tried,
 } from "./occurrences/tries.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
+// Members of a fleet, which are candidates beside the elector.
+export { defaultCandidateId } from "./election/candidate-id.ts";
 // Requests.
 export { sharedClock } from "./store/shared-clock.ts";
 export { LocalStoreWarnings } from "./store/local-store.ts";
@@ -84,6 +87,7 @@ export { sendRequest, shareLimits, timedCheck, type RequestOptions } from "./sto
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
 export { asSentence, redact } from "./reporting/redact.ts";
 export { Journal } from "./reporting/journal.ts";
+export { Listeners, type ListenerFailed } from "./reporting/listeners.ts";
 export { StoreWarnings } from "./reporting/store-warnings.ts";
 // Time.
 export { holderElapsedMs, instantOf, onAbort, sleep, systemClock, type Clock, type Instant, type Timer } from "./time/clock.ts";
@@ -92,4 +96,4 @@ export type { Interval } from "./time/interval.ts";
 export { ExpiringMap } from "./time/expiring-map.ts";
 export { DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";
 export type { StoreClock } from "./store/capabilities.ts";
-export { ForeignRecordError, LeadershipEndedError, PausedError } from "./reporting/errors.ts";
+export { AlreadyAbortedError, ForeignRecordError, LeadershipEndedError, PausedError } from "./reporting/errors.ts";

@@ -76,6 +76,7 @@ describe("MemoryLeaseStore", () => {
       repair: true,
       pause: true,
       list: true,
+      fleet: true,
       storeClock: { toleranceMs: 0, exact: true },
       reservation: { toleranceMs: 0 },
     });

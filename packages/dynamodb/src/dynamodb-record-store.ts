@@ -47,6 +47,7 @@ export class DynamoDBRecordStore implements RecordStore {
     maxValueBytes: 65_536,
     fence: "atomic",
     storeClock: { toleranceMs: LATENESS_MS, exact: false },
+    fleet: true,
   };
   readonly warnings: StoreWarnings;
   readonly list?: NonNullable<RecordStore["list"]>;

@@ -80,6 +80,7 @@ test("without a client it makes one", () => {
     repair: true,
     pause: true,
     list: true,
+    fleet: true,
     storeClock: { toleranceMs: 4_000, exact: false },
     reservation: { toleranceMs: 4_000 },
   });

@@ -52,6 +52,7 @@ export class FirestoreRecordStore implements RecordStore {
     maxValueBytes: 65_536,
     fence: "atomic",
     storeClock: { toleranceMs: 0, exact: true },
+    fleet: true,
   };
   readonly warnings: StoreWarnings;
   readonly #firestore: Firestore;

@@ -46,6 +46,7 @@ export class MemoryRecordStore implements RecordStore {
     maxValueBytes: 65_536,
     fence: "none",
     storeClock: { toleranceMs: 0, exact: true },
+    fleet: true,
   };
   readonly warnings: StoreWarnings = new LocalStoreWarnings("A memory store");
   readonly #clock: Clock;

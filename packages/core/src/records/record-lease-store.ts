@@ -225,7 +225,7 @@ function watchOf(records: RecordStore, election: string, options: WatchOptions):
 async function* nothing(): AsyncGenerator<void> {}
 
 function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
-  const { storeClock, maxValueBytes, fence, showsUndurable, losesAcknowledged } = records.capabilities;
+  const { storeClock, maxValueBytes, fence, showsUndurable, losesAcknowledged, fleet } = records.capabilities;
   // Three: a write whose reply was lost, a read that finds it, and the write that makes it count.
   const roundTrips = records.capabilities.roundTrips ?? (showsUndurable ? 3 : undefined);
   return {
@@ -243,6 +243,7 @@ function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
     repair: true,
     pause: true,
     ...(records.list ? { list: true } : {}),
+    ...(fleet ? { fleet } : {}),
     storeClock,
     reservation: storeClock && { toleranceMs: storeClock.toleranceMs },
   };

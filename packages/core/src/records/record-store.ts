@@ -50,6 +50,8 @@ export interface RecordStoreCapabilities {
   readonly showsUndurable?: LeaseStoreCapabilities["showsUndurable"];
   /** See {@link LeaseStoreCapabilities}. */
   readonly losesAcknowledged?: LeaseStoreCapabilities["losesAcknowledged"];
+  /** See {@link LeaseStoreCapabilities}. A fleet asks for `list`, and for single records that compare and swap. */
+  readonly fleet?: LeaseStoreCapabilities["fleet"];
 }
 
 export interface RecordRequestOptions {

@@ -37,6 +37,8 @@ export interface LeaseStoreCapabilities {
   readonly pause?: boolean | undefined;
   /** True where `list` is supported. @defaultValue false */
   readonly list?: boolean | undefined;
+  /** True where the store can keep a fleet of `@leasehold/fleet`. Its records are elections of the store. @defaultValue false */
+  readonly fleet?: boolean | undefined;
   /** The store's own clock, where it may judge the age of a lease. */
   readonly storeClock: StoreClock | undefined;
   /** The most by which the end of a {@link Reservation} may be noticed late. Undefined where no clock can judge it. */

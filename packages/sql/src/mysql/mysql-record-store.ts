@@ -84,6 +84,7 @@ export class MySqlRecordStore implements FencedRecordStore {
     fence: "atomic",
     storeClock: STORE_CLOCK,
     showsUndurable: true,
+    fleet: true,
   };
   readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;

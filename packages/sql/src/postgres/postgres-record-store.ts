@@ -53,6 +53,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     fence: "atomic",
     storeClock: STORE_CLOCK,
     showsUndurable: true,
+    fleet: true,
   };
   readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;

@@ -112,7 +112,8 @@ export class SqliteRecordStore implements FencedRecordStore {
   readonly #host: HostClock;
 
   constructor(table: RecordTable, files: SqliteFiles, clock: Clock, host: HostClock) {
-    this.capabilities = { maxValueBytes: 65_536, fence: table.fences ? "atomic" : "none", storeClock: STORE_CLOCK };
+    const fence = table.fences ? "atomic" : "none";
+    this.capabilities = { maxValueBytes: 65_536, fence, storeClock: STORE_CLOCK, fleet: true };
     this.#table = table;
     this.#statements = statementsOf(table);
     this.#files = files;
