@@ -27,6 +27,7 @@ import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { publishMetrics } from "@leasehold/dynamodb/cloudwatch";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { Fleet } from "@leasehold/fleet";
 import { onlyAsLeader } from "@leasehold/functions";
 import { onlyAsLeader as lambda } from "@leasehold/functions/aws-lambda";
 import { onlyAsLeader as azure } from "@leasehold/functions/azure-functions";
@@ -70,6 +71,7 @@ export const jobs = [
   OncePerTick("* * * * *", { name: "consumer" }, { store }),
   new RunClaims({ store }),
 ];
+export const shards = new Fleet({ store, fleet: "consumer", shards: 4 }).run((shard) => store.fence(shard).ConditionCheck);
 // @ts-expect-error An elector without a store would compile only if its types had been lost on the way.
 export const wrong = new Elector({ election: "consumer" });
 `;

@@ -1,0 +1,236 @@
+// The coordinator: the holder of the head. Each round reads the slots, computes the next plan and swaps it in.
+
+import { LeaseholdError } from "@leasehold/core";
+import type { Lease } from "@leasehold/core/provider";
+import { Crowd } from "./crowd.ts";
+import type { FleetRecords, StoredPlan } from "./fleet-records.ts";
+import type { FleetSettings } from "./fleet-options.ts";
+import { encodeHead } from "./head.ts";
+import type { Plan, Seen } from "./plan.ts";
+import { Returns } from "./returns.ts";
+import { revise, type GivenBack, type Revision } from "./revise.ts";
+import { SlotWatch } from "./slot-watch.ts";
+
+/** After so many failed rounds a coordinator lets others try. */
+const MAX_FAILURES = 3;
+/** The least time between two revisions. Terms rise by one a second at most, and so stay below the Unix time of a new plan. */
+const REVISION_MS = 1_000;
+/** A heartbeat or a renewal of the head is due at this part of its interval. */
+const DUE = 0.9;
+
+export interface CoordinatorHooks {
+  readonly onTaken: (term: number) => void;
+  readonly onGivenBack: (shard: GivenBack, restMs: number) => void;
+  readonly onMoved: (shards: number) => void;
+  /** Called with a problem that a person has to know of. */
+  readonly onProblem: (problem: string) => void;
+}
+
+/** The work of one coordinator, from its acquisition of the head until it gives it up. */
+interface Office {
+  readonly lease: Lease;
+  readonly sinceMs: number;
+  readonly crowd: Crowd;
+  readonly watch: SlotWatch;
+  readonly returns: Returns;
+  /** The value of the head, and when it was written. */
+  told: string;
+  toldMs: number;
+  /** When the plan was written. */
+  revisedMs: number;
+  failures: number;
+}
+
+export class Coordinator {
+  readonly #settings: FleetSettings;
+  readonly #records: FleetRecords;
+  readonly #hooks: CoordinatorHooks;
+  #office: Office | undefined;
+  /** The plan, once a write of this coordinator has been acknowledged. */
+  #stored: StoredPlan | undefined;
+  #isBusy = false;
+  #standsBackUntilMs = -Infinity;
+
+  constructor(settings: FleetSettings, records: FleetRecords, hooks: CoordinatorHooks) {
+    this.#settings = settings;
+    this.#records = records;
+    this.#hooks = hooks;
+  }
+
+  get isActive(): boolean {
+    return this.#office !== undefined;
+  }
+
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** The plan as this coordinator has written it; `undefined` until a write was acknowledged. */
+  get plan(): Plan | undefined {
+    return this.#stored?.plan;
+  }
+
+  /** True while this process does not compete for the head, because its rounds have failed. */
+  get standsBack(): boolean {
+    return this.#settings.clock.monotonicMs() < this.#standsBackUntilMs;
+  }
+
+  /** The time until something is due that no member reports: the end of a rest. */
+  get dueInMs(): number {
+    return this.#office?.returns.nextEndMs(this.#settings.clock.monotonicMs()) ?? Infinity;
+  }
+
+  /** Makes one attempt to take the head. @param known the highest revision that this process knows. */
+  async take(known: number): Promise<void> {
+    const { store, clock, names, memberId, timing, settleMs, gatherMs } = this.#settings;
+    const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs: timeoutMs } = timing;
+    const value = encodeHead({ revision: known, id: "", isBusy: true, members: 0, bytes: 0 });
+    const request = { election: names.head, candidateId: memberId, value, leaseDurationMs, renewIntervalMs, timeoutMs };
+    const outcome = await store.acquire(request);
+    if (!outcome.acquired) return;
+    const nowMs = clock.monotonicMs();
+    this.#office = {
+      lease: outcome.lease,
+      sinceMs: nowMs,
+      crowd: new Crowd({ settleMs, gatherMs, warnMs: 1.2 * renewIntervalMs }, nowMs),
+      watch: new SlotWatch(this.#settings, this.#records),
+      returns: new Returns(),
+      told: value,
+      toldMs: nowMs,
+      revisedMs: -Infinity,
+      failures: 0,
+    };
+    this.#stored = undefined;
+    this.#isBusy = true;
+    this.#hooks.onTaken(outcome.lease.term);
+  }
+
+  /** Gives the head up, so that another member can take it at once. */
+  async resign(): Promise<void> {
+    const office = this.#office;
+    if (!office) return;
+    this.#leaveOffice();
+    const { store, timing } = this.#settings;
+    await store.release(office.lease, { timeoutMs: timing.attemptTimeoutMs }).catch(() => undefined);
+  }
+
+  #leaveOffice(): void {
+    this.#office = undefined;
+    this.#stored = undefined;
+    this.#isBusy = false;
+  }
+
+  /**
+   * Does one round. After three failures in a row it gives the head up.
+   * @param known the highest revision that this process knows.
+   */
+  async round(known: number): Promise<void> {
+    const office = this.#office;
+    if (!office) return;
+    try {
+      await this.#round(office, known);
+      office.failures = 0;
+    } catch (error) {
+      office.failures += 1;
+      if (office.failures >= MAX_FAILURES && this.#office === office) {
+        this.#standsBackUntilMs = this.#settings.clock.monotonicMs() + 2 * this.#settings.timing.leaseDurationMs;
+        await this.resign();
+      }
+      throw error;
+    }
+  }
+
+  async #round(office: Office, known: number): Promise<void> {
+    const { clock, timing, list, shardsRefreshMs, names } = this.#settings;
+    const nowMs = clock.monotonicMs();
+    const isNew = nowMs - office.sinceMs < timing.leaseDurationMs + timing.renewIntervalMs;
+    const { seen, isSuspicious, leaseMs } = await office.watch.look(isNew);
+    const { plan: old, version } = await this.#plan(seen, known);
+    office.crowd.note(seen, version === undefined ? undefined : old, nowMs);
+    await list.refresh(nowMs, shardsRefreshMs, [...old.shards.keys()]).catch((error: unknown) => {
+      this.#hooks.onProblem(`The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
+    });
+    const crowd = office.crowd.at(nowMs);
+    const lost = await office.watch.lost(old, seen);
+    const wishes = { ...office.returns.at(nowMs), ...crowd, lost, leaseMs, shards: this.#shards(old, seen) };
+    const next = revise(old, seen, wishes);
+    const mayRevise = nowMs - office.revisedMs >= REVISION_MS && !(version === undefined && crowd.gathering);
+    if (next.changed && mayRevise) await this.#swap(office, next, version, nowMs);
+    this.#isBusy = next.busy || isSuspicious || (next.changed && !mayRevise) || version === undefined;
+    office.crowd.told(this.#isBusy, nowMs);
+    await this.#tell(office, known, nowMs);
+    if (this.#stored) await office.watch.endDeaf(this.#stored.plan, seen);
+  }
+
+  /**
+   * Returns the plan to revise. A plan that was only read is written once more as it is. Once that write is acknowledged, no
+   * failover undoes the plan, and no swap of an earlier coordinator succeeds.
+   * @throws for a plan that is gone, or lower than any process knows: nobody changes it then.
+   */
+  async #plan(seen: Seen, known: number): Promise<{ plan: Plan; version: string | undefined }> {
+    const highest = Math.max(known, ...[...seen.values()].map(({ report }) => report?.applied ?? 0));
+    if (this.#stored && this.#stored.plan.revision >= highest) return this.#stored;
+    this.#stored = undefined;
+    const found = await this.#records.readPlan(true);
+    if ((found?.plan.revision ?? 0) < highest) throw lostPlan(this.#settings.names.fleet, found?.plan.revision, highest);
+    if (!found) return { plan: this.#firstPlan(), version: undefined };
+    const written = await this.#records.writePlan(found.plan, found.version);
+    if (!written) throw new Error(`Another process wrote the plan of '${this.#settings.names.fleet}' at the same time.`);
+    this.#stored = written;
+    return written;
+  }
+
+  /** A plan that is made where there is none begins at the Unix time. So terms rise even after everything was deleted. */
+  #firstPlan(): Plan {
+    const revision = Math.floor(this.#settings.clock.wallMs() / 1_000);
+    return { revision, leaseMs: 0, fenced: false, members: new Map(), shards: new Map() };
+  }
+
+  /** The own list counts once all members that live have an equal one. Until then the plan's shards stay. */
+  #shards(plan: Plan, seen: Seen): readonly string[] {
+    const { list } = this.#settings;
+    const present = [...plan.shards.keys()];
+    const others = [...seen.values()].flatMap(({ state, report }) =>
+      state === "held" && report && !report.stopping ? [report] : [],
+    );
+    const isAgreed = others.every((report) => report.list === list.mark);
+    return (isAgreed || present.length === 0 ? list.list : undefined) ?? present;
+  }
+
+  async #swap(office: Office, next: Revision, version: string | undefined, nowMs: number): Promise<void> {
+    // Until the write is acknowledged, nothing is known of the plan.
+    this.#stored = undefined;
+    const written = await this.#records.writePlan(next.plan, version);
+    if (!written) throw new Error(`Another process wrote the plan of '${this.#settings.names.fleet}' first.`);
+    this.#stored = written;
+    office.revisedMs = nowMs;
+    for (const back of next.givenBack) this.#hooks.onGivenBack(back, office.returns.note(back, nowMs));
+    if (next.moves > 0) this.#hooks.onMoved(next.moves);
+  }
+
+  /** Tells the members of the plan by the head, and renews it by the same write. */
+  async #tell(office: Office, known: number, nowMs: number): Promise<void> {
+    const { store, timing } = this.#settings;
+    const revision = this.#stored?.plan.revision ?? known;
+    const members = this.#stored?.plan.members.size ?? 0;
+    const { id = "", bytes = 0 } = this.#stored ?? {};
+    const value = encodeHead({ revision, id, isBusy: this.#isBusy, members, bytes });
+    if (value === office.told && nowMs - office.toldMs < DUE * timing.renewIntervalMs) return;
+    const limits = { timeoutMs: timing.attemptTimeoutMs };
+    const isSame = value === office.told;
+    const outcome = await (isSame ? store.renew(office.lease, limits) : store.publish(office.lease, value, limits));
+    office.told = value;
+    office.toldMs = nowMs;
+    if (!outcome.held && this.#office === office) this.#leaveOffice();
+  }
+}
+
+function lostPlan(fleet: string, found: number | undefined, known: number): LeaseholdError {
+  const shown = found === undefined ? "is gone" : `shows revision ${found}`;
+  return new LeaseholdError(
+    "TERM_REGRESSED",
+    `The plan of the fleet '${fleet}' ${shown}, but a member has carried out revision ${known}. ` +
+      "Members keep the shards that they have, and nobody is granted another one until the fleet is reset.",
+    { election: fleet },
+  );
+}

@@ -1,0 +1,71 @@
+// How long members have neither come nor gone, as a coordinator sees it.
+
+import type { Plan, Seen } from "./plan.ts";
+import { sessionName } from "./revise.ts";
+
+export interface CrowdOptions {
+  readonly settleMs: number;
+  readonly gatherMs: number;
+  /** All members have polled once, if they poll with their renewals. */
+  readonly warnMs: number;
+}
+
+export class Crowd {
+  readonly #options: CrowdOptions;
+  #present = "";
+  #changedMs: number;
+  /** Since when most shards are free; gathering counts from then. */
+  #gatherMs: number;
+  /** When nothing was under way for the last time. */
+  #calmMs: number;
+  #warnedMs = Infinity;
+
+  constructor(options: CrowdOptions, nowMs: number) {
+    this.#options = options;
+    this.#changedMs = nowMs;
+    this.#gatherMs = nowMs;
+    this.#calmMs = nowMs;
+  }
+
+  /** Notes the members that live now, and the plan. */
+  note(seen: Seen, plan: Plan | undefined, nowMs: number): void {
+    const alive = living(seen);
+    if (alive !== this.#present) {
+      this.#present = alive;
+      this.#changedMs = nowMs;
+    }
+    const shards = [...(plan?.shards.values() ?? [])];
+    const free = shards.filter(({ slot }) => slot === undefined).length;
+    if (alive === "" || (shards.length > 0 && free <= shards.length / 2)) this.#gatherMs = nowMs;
+  }
+
+  /** Returns what the next plan needs to know. */
+  at(nowMs: number): { settled: boolean; warned: boolean; gathering: boolean } {
+    const { settleMs, gatherMs, warnMs } = this.#options;
+    const quietMs = nowMs - this.#changedMs;
+    return {
+      // Where members come and go without end, shards are balanced all the same.
+      settled: quietMs >= settleMs || nowMs - this.#calmMs >= 10 * settleMs,
+      warned: nowMs - this.#warnedMs >= warnMs,
+      // Gathering ends, whoever comes and goes.
+      gathering: quietMs < gatherMs && nowMs - this.#gatherMs < 3 * gatherMs,
+    };
+  }
+
+  /** Notes whether members are told to poll often. */
+  told(isBusy: boolean, nowMs: number): void {
+    if (!isBusy) {
+      this.#calmMs = nowMs;
+      this.#warnedMs = Infinity;
+    } else if (this.#warnedMs === Infinity) this.#warnedMs = nowMs;
+  }
+}
+
+/** Names the sessions that live. Those that stop go anyway. */
+function living(seen: Seen): string {
+  return [...seen]
+    .filter(([, { state, report }]) => (state === "held" || state === "unknown") && report && !report.stopping)
+    .map(([slot, one]) => sessionName(slot, one))
+    .toSorted()
+    .join();
+}

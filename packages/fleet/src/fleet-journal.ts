@@ -1,0 +1,75 @@
+// The log lines of a member.
+
+import { isLeaseholdError } from "@leasehold/core";
+import { redact, type Journal } from "@leasehold/core/provider";
+import type { FleetEvents } from "./fleet-events.ts";
+import type { GivenBack } from "./revise.ts";
+
+export class FleetJournal {
+  readonly #journal: Journal;
+  readonly #common: { readonly fleet: string; readonly memberId: string };
+  /** The failure that was written last, until the store answers again. */
+  #failure: string | undefined;
+  /** The problem that was written last. The same one is not repeated. */
+  #problem: string | undefined;
+
+  constructor(journal: Journal, fleet: string, memberId: string) {
+    this.#journal = journal;
+    this.#common = { fleet, memberId };
+  }
+
+  event<Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void {
+    const { fleet } = this.#common;
+    const shard = "shard" in event ? event.shard : undefined;
+    const attributes = { ...this.#common, ...(shard ? { shard: shard.name, term: shard.term } : event) };
+    if (name === "shardFailed") {
+      const why = messageOf((event as FleetEvents["shardFailed"]).error);
+      const text = `The shard '${shard?.name}' of '${fleet}' (term ${shard?.term}) has failed here: ${why}`;
+      this.#journal.warn("LEASEHOLD_SHARD_FAILED", "error", text, { ...attributes, error: why });
+    } else if (name === "overrun") {
+      const text = `The task of the shard '${shard?.name}' of '${fleet}' (term ${shard?.term}) has not settled in time. Its shard is over.`;
+      this.#journal.warn("LEASEHOLD_OVERRUN", "error", text, attributes);
+    } else this.#journal.write("info", `${fleet}: ${name}${shard ? ` ${shard.name}` : ""}`, attributes);
+  }
+
+  givenBack({ shard, how, fails }: GivenBack, restMs: number): void {
+    const { fleet } = this.#common;
+    const text = `The shard '${shard}' of '${fleet}' was given back (${how}), and rests for ${Math.round(restMs)} ms.`;
+    this.#journal.write(how === "returned" ? "debug" : "warn", text, { ...this.#common, shard, failures: fails, restMs });
+  }
+
+  moved(shards: number): void {
+    this.#journal.write("info", `${this.#common.fleet}: ${shards} shards move for balance`, { ...this.#common, shards });
+  }
+
+  problem(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#journal.warn("LEASEHOLD_FLEET", "error", problem, this.#common);
+  }
+
+  /** Writes the first failure of a kind, and that the store answers again. */
+  contact(error: unknown): void {
+    const { fleet } = this.#common;
+    const failure = error === undefined ? undefined : messageOf(error);
+    const kind = isLeaseholdError(error) ? error.code : failure;
+    if (kind === this.#failure) return;
+    const former = this.#failure;
+    this.#failure = kind;
+    if (failure !== undefined) {
+      const text = `The fleet '${fleet}' cannot be kept up to date here: ${failure}`;
+      this.#journal.warn("LEASEHOLD_STORE_FAILED", "warn", text, { ...this.#common, error: failure });
+    } else if (former !== undefined) {
+      this.#journal.warn("LEASEHOLD_STORE_RECOVERED", "info", `The fleet '${fleet}' is up to date again.`, this.#common);
+    }
+  }
+
+  listenerFailed(event: string, error: unknown): void {
+    const text = `A listener for '${event}' of the fleet '${this.#common.fleet}' threw: ${messageOf(error)}`;
+    this.#journal.warn("LEASEHOLD_LISTENER_FAILED", "error", text, this.#common);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? redact(error.message) : redact(String(error));
+}

@@ -1,0 +1,168 @@
+import { ConfigurationError, timing, UnsupportedError } from "@leasehold/core";
+import type { LeaseStore, LoggerOption, TimingOptions, TimingReport } from "@leasehold/core";
+import { checkName, checkOptions, duration, sharedClock } from "@leasehold/core/provider";
+import type { Clock, RecordLeaseStore } from "@leasehold/core/provider";
+import { FleetNames } from "./fleet-names.ts";
+import { isWeight } from "./report.ts";
+import { ShardList, type ShardsOption } from "./shard-list.ts";
+
+/** The options of a {@link Fleet}. Durations are in milliseconds. */
+export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
+  /** A store whose `capabilities.fleet` is true. Every member of a fleet uses the same records. */
+  readonly store: LeaseStore;
+  /** The name of the fleet: up to 229 bytes of UTF-8, without a slash. One name is for one kind of work. */
+  readonly fleet: string;
+  /**
+   * The shards: their number, their names, or a function that returns the names and is asked every `shardsRefreshMs`. Exactly one
+   * of `shards` and `atMost` is given.
+   */
+  readonly shards?: ShardsOption | undefined;
+  /** At most so many members work at a time, each at one shard. The same as this number of `shards`, with `maxShards: 1`. */
+  readonly atMost?: number | undefined;
+  /** The most shards that this member takes. With 0 it only coordinates. @defaultValue no limit */
+  readonly maxShards?: number | undefined;
+  /** Members of one priority share by weight: 0.01 to 100. @defaultValue 1 */
+  readonly weight?: number | undefined;
+  /** The members of the highest priority get all the shards that they take. A whole number. @defaultValue 0 */
+  readonly priority?: number | undefined;
+  /** A label that people can read. @defaultValue `<host>-<pid>-<random>` */
+  readonly memberId?: string | undefined;
+  /**
+   * True if each shard's fence is written before its task begins, so that `store.fence(shard, …)` guards writes. It costs two
+   * requests for each start. Once one member has asked for it, it is on for the whole fleet.
+   * @defaultValue true if the store has an atomic fence
+   */
+  readonly fenced?: boolean | undefined;
+  /** No held shard moves for balance until members have neither come nor gone for so long. @defaultValue 30_000 */
+  readonly settleMs?: number | undefined;
+  /** While most shards are free, the coordinator waits until no member has come for so long. @defaultValue 3_000 */
+  readonly gatherMs?: number | undefined;
+  /** The time between two calls of the function `shards`. @defaultValue 30_000 */
+  readonly shardsRefreshMs?: number | undefined;
+  /** @defaultValue 30_000: a freeze of a member for 19 s costs it no shard */
+  readonly leaseDurationMs?: number | undefined;
+  /** The pause between two polls of a member while something is under way. @defaultValue 1_000 */
+  readonly retryPeriodMs?: number | undefined;
+  /** The destination of log lines, as for an elector. `false` silences warnings, too. */
+  readonly logger?: LoggerOption;
+  /** @defaultValue the store's clock */
+  readonly clock?: Clock | undefined;
+}
+
+/** The options of a member, checked, with the defaults filled in. */
+export interface FleetSettings {
+  readonly store: RecordLeaseStore;
+  readonly clock: Clock;
+  readonly names: FleetNames;
+  readonly list: ShardList;
+  readonly timing: TimingReport;
+  readonly memberId: string;
+  readonly weight: number;
+  readonly maxShards: number;
+  readonly priority: number;
+  readonly fenced: boolean;
+  readonly settleMs: number;
+  readonly gatherMs: number;
+  readonly shardsRefreshMs: number;
+  readonly logger: LoggerOption;
+}
+
+const OPTIONS: Readonly<Record<keyof FleetOptions, true>> = {
+  store: true,
+  fleet: true,
+  shards: true,
+  atMost: true,
+  maxShards: true,
+  weight: true,
+  priority: true,
+  memberId: true,
+  fenced: true,
+  settleMs: true,
+  gatherMs: true,
+  shardsRefreshMs: true,
+  leaseDurationMs: true,
+  renewIntervalMs: true,
+  renewDeadlineMs: true,
+  retryPeriodMs: true,
+  attemptTimeoutMs: true,
+  drainTimeoutMs: true,
+  stallTimeoutMs: true,
+  logger: true,
+  clock: true,
+};
+
+/** @throws {ConfigurationError | UnsupportedError} for options that cannot work, with the numbers. Sends nothing. */
+export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock: Clock) => string): FleetSettings {
+  checkOptions("Fleet", options, OPTIONS);
+  const { fleet, weight = 1, priority = 0, memberId, fenced, logger } = options;
+  const store = storeOf(options.store);
+  const clock = sharedClock(store, options.clock);
+  const names = new FleetNames(fleet);
+  const { shards, maxShards } = whichShards(options);
+  if (!isWeight(weight)) throw new ConfigurationError(`weight is ${String(weight)}; it must be a number from 0.01 to 100.`);
+  if (!Number.isSafeInteger(priority))
+    throw new ConfigurationError(`priority is ${String(priority)}; it must be a whole number.`);
+  if (memberId !== undefined) checkName("candidateId", memberId);
+  return {
+    store,
+    clock,
+    names,
+    list: new ShardList(shards, names),
+    timing: timing(timingOf(options), store.capabilities),
+    memberId: memberId ?? defaultMemberId(clock),
+    weight,
+    maxShards,
+    priority,
+    fenced: isFenced(fenced, store),
+    settleMs: duration("settleMs", options.settleMs ?? 30_000, 0),
+    gatherMs: duration("gatherMs", options.gatherMs ?? 3_000, 0),
+    shardsRefreshMs: duration("shardsRefreshMs", options.shardsRefreshMs ?? 30_000),
+    logger,
+  };
+}
+
+/** Returns the options of time, without those that were left out. */
+function timingOf(options: FleetOptions): TimingOptions {
+  const { renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs } = options;
+  const { leaseDurationMs = 30_000, retryPeriodMs = 1_000 } = options;
+  const given = { renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs };
+  return { leaseDurationMs, retryPeriodMs, ...given };
+}
+
+/** @throws {ConfigurationError | UnsupportedError} unless a fleet can be kept in this store. */
+export function storeOf(store: LeaseStore): RecordLeaseStore {
+  const given = store as Partial<RecordLeaseStore> | null | undefined;
+  if (typeof given?.capabilities !== "object" || typeof given.acquire !== "function") {
+    throw new ConfigurationError("store is not a LeaseStore. Make one first, for instance new SqlLeaseStore({ sqlite: path }).");
+  }
+  if (given.capabilities.fleet === true && given.capabilities.list === true && given.records) return store as RecordLeaseStore;
+  throw new UnsupportedError(
+    `${store.name} cannot keep a fleet. Use a store whose capabilities.fleet is true: SQLite, PostgreSQL, MySQL, DynamoDB, Firestore or memory.`,
+  );
+}
+
+function whichShards({ shards, atMost, maxShards = Infinity }: FleetOptions): { shards: ShardsOption; maxShards: number } {
+  if ((shards === undefined) === (atMost === undefined)) {
+    throw new ConfigurationError("Give a fleet either shards or atMost.");
+  }
+  if (atMost !== undefined) {
+    if (maxShards !== Infinity)
+      throw new ConfigurationError("atMost means maxShards: 1. Leave maxShards out, or give shards instead.");
+    if (!Number.isInteger(atMost) || atMost < 1) {
+      throw new ConfigurationError(`atMost is ${String(atMost)}; it must be a whole number from 1.`);
+    }
+    return { shards: atMost, maxShards: 1 };
+  }
+  if (maxShards !== Infinity && (!Number.isSafeInteger(maxShards) || maxShards < 0)) {
+    throw new ConfigurationError(`maxShards is ${String(maxShards)}; it must be a whole number from 0.`);
+  }
+  return { shards: shards as ShardsOption, maxShards };
+}
+
+function isFenced(asked: boolean | undefined, { name, capabilities }: RecordLeaseStore): boolean {
+  const isAtomic = capabilities.fence === "atomic";
+  if (asked === undefined) return isAtomic;
+  if (typeof asked !== "boolean") throw new ConfigurationError(`fenced is ${String(asked)}; it must be true or false.`);
+  if (asked && !isAtomic) throw new UnsupportedError(`${name} has no atomic fence; leave 'fenced' out, or use another store.`);
+  return asked;
+}

@@ -1,0 +1,160 @@
+// The requests of a fleet beside its leases: the plan, the fences of shards, and the list of members.
+
+import { ForeignRecordError, parseLeaseRecord, RECORD_SCHEMA, sendRequest } from "@leasehold/core/provider";
+import type { Clock, LeaseRecord, RecordLeaseStore, StoredRecord } from "@leasehold/core/provider";
+import type { LeaseSnapshot } from "@leasehold/core";
+import type { FleetNames } from "./fleet-names.ts";
+import { decodePlan, encodePlan, MAX_PLAN_BYTES } from "./plan-text.ts";
+import type { Plan } from "./plan.ts";
+
+export interface FleetRecordsOptions {
+  readonly store: RecordLeaseStore;
+  readonly clock: Clock;
+  readonly names: FleetNames;
+  /** The label of this member. */
+  readonly memberId: string;
+  readonly leaseDurationMs: number;
+  readonly renewIntervalMs: number;
+  /** The longest that one request may take, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** The plan with the version of its record. */
+export interface StoredPlan {
+  readonly plan: Plan;
+  readonly version: string;
+  /** Random, one for each write. */
+  readonly id: string;
+  readonly bytes: number;
+}
+
+/** The shard and the leadership whose guarded writes are to pass. */
+export interface Seal {
+  readonly shard: string;
+  readonly term: number;
+  readonly termId: string;
+}
+
+/**
+ * - `sealed`: guarded writes of every earlier term fail from now on.
+ * - `behind`: the fence has this term or a later one already.
+ * - `lost`: another write came first. Try again.
+ */
+export type SealOutcome = { readonly is: "sealed" | "lost" } | { readonly is: "behind"; readonly term: number };
+
+/** A record, or the term that its fence remembers if the record itself is gone. */
+interface Found {
+  readonly version: string;
+  readonly record?: LeaseRecord;
+  readonly lostTerm?: number;
+}
+
+export class FleetRecords {
+  readonly #options: FleetRecordsOptions;
+
+  constructor(options: FleetRecordsOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the plan. @throws if the record is no plan that this version reads. */
+  async readPlan(consistent: boolean): Promise<StoredPlan | undefined> {
+    const found = await this.#read(this.#options.names.plan, consistent);
+    if (!found?.record) return undefined;
+    const { value = "", termId } = found.record;
+    return { plan: decodePlan(value), version: found.version, id: termId ?? "", bytes: Buffer.byteLength(value) };
+  }
+
+  /**
+   * Writes a plan in place of the one with this version. Returns `undefined` if another write came first. After a thrown error
+   * the outcome is unknown.
+   */
+  async writePlan(plan: Plan, version: string | undefined): Promise<StoredPlan | undefined> {
+    const { names } = this.#options;
+    const value = encodePlan(plan);
+    const bytes = Buffer.byteLength(value);
+    if (bytes > MAX_PLAN_BYTES) {
+      throw new Error(`The plan has ${bytes} bytes; ${MAX_PLAN_BYTES} fit. Use fewer shards, shorter names or fewer members.`);
+    }
+    const id = this.#options.clock.randomUuid();
+    const record = this.#record(plan.revision, id, value);
+    const written = await this.#put(names.plan, record, version);
+    return written === undefined ? undefined : { plan, version: written, id, bytes };
+  }
+
+  /** Lists the members, each as of its own read. @throws unless the list is complete. */
+  async listMembers(): Promise<Map<number, LeaseSnapshot>> {
+    const { store, names, timeoutMs } = this.#options;
+    const found = new Map<number, LeaseSnapshot>();
+    for await (const listed of store.list(names.members, { timeoutMs })) {
+      const slot = names.slotOf(listed.election);
+      if (slot === undefined) continue;
+      // A record that is no lease takes its slot, and nothing else. It counts as held by nobody known.
+      if (listed.state === "foreign") found.set(slot, { election: listed.election, state: "unknown", term: 0 });
+      else found.set(slot, listed);
+    }
+    return found;
+  }
+
+  /** Reads the term and the termId of a slot's record, by itself and consistently. */
+  async readMember(slot: number): Promise<Pick<LeaseRecord, "term" | "termId"> | undefined> {
+    return (await this.#read(this.#options.names.member(slot), true))?.record;
+  }
+
+  /** Makes the shard's fence let this leadership pass, and no earlier one. Sends a read and a write. */
+  async seal({ shard, term, termId }: Seal): Promise<SealOutcome> {
+    const name = this.#options.names.shard(shard);
+    const found = await this.#read(name, true);
+    if (found?.record?.term === term && found.record.termId === termId) return { is: "sealed" };
+    const fenceTerm = found?.record?.term ?? found?.lostTerm ?? 0;
+    if (fenceTerm >= term) return { is: "behind", term: fenceTerm };
+    const written = await this.#put(name, this.#record(term, termId), found?.version, { term, termId });
+    return { is: written === undefined ? "lost" : "sealed" };
+  }
+
+  #record(term: number, termId: string, value?: string): LeaseRecord {
+    const { clock, memberId, leaseDurationMs, renewIntervalMs } = this.#options;
+    return {
+      schema: RECORD_SCHEMA,
+      term,
+      termId,
+      candidateId: memberId,
+      ...(value === undefined ? {} : { value }),
+      nonce: clock.randomUuid(),
+      leaseDurationMs,
+      renewIntervalMs,
+    };
+  }
+
+  async #read(name: string, consistent: boolean): Promise<Found | undefined> {
+    const { store, timeoutMs } = this.#options;
+    const stored = await this.#send("get", name, (signal) => store.records.get(name, { signal, timeoutMs, consistent }));
+    if (!stored) return undefined;
+    const { version, lostTerm } = stored;
+    return lostTerm === undefined ? { version, record: parsed(name, store.name, stored) } : { version, lostTerm };
+  }
+
+  async #put(
+    name: string,
+    record: LeaseRecord,
+    ifVersion: string | undefined,
+    fence?: { readonly term: number; readonly termId: string },
+  ): Promise<string | undefined> {
+    const { store, timeoutMs } = this.#options;
+    const condition = { ifVersion, keepsNonce: false, ...(fence ? { fence } : {}) };
+    const outcome = await this.#send("put", name, (signal) =>
+      store.records.put(name, record, { signal, timeoutMs, ...condition }),
+    );
+    return outcome.stored ? outcome.version : undefined;
+  }
+
+  async #send<T>(operation: "get" | "put", election: string, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, store, timeoutMs } = this.#options;
+    return await sendRequest({ clock, store: store.name, election, operation, timeoutMs, writes: operation === "put" }, send);
+  }
+}
+
+function parsed(name: string, store: string, { data }: StoredRecord): LeaseRecord {
+  const record = parseLeaseRecord(data);
+  if ("problem" in record) throw new ForeignRecordError(name, `the record in ${store}`, record.problem);
+  return record;
+}

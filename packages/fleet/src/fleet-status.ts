@@ -1,0 +1,104 @@
+// A fleet as a reader finds it: its members, and the state of each shard.
+
+import type { LeaseStore } from "@leasehold/core";
+import { DEFAULT_REQUEST_TIMEOUT_MS, sharedClock } from "@leasehold/core/provider";
+import { FleetNames } from "./fleet-names.ts";
+import { storeOf } from "./fleet-options.ts";
+import { FleetRecords } from "./fleet-records.ts";
+import { isSession, type Entry, type Plan } from "./plan.ts";
+import { decodeReport } from "./report.ts";
+
+/** One member of a fleet, as of its own read. */
+export interface MemberStatus {
+  /** The name of its session's lease. `store.break` ends the session, and so all of its shards. */
+  readonly election: string;
+  readonly memberId: string;
+  /** The state of its session's lease. `unknown` where a first read says so. */
+  readonly state: "held" | "ending" | "expired" | "unknown";
+  readonly term: number;
+  /** True once it has been asked to hand everything over. */
+  readonly isStopping: boolean;
+  /** The number of shards that the plan gives it. */
+  readonly shards: number;
+  /** The time since its last renewal, in milliseconds; 0 if the reader cannot tell. */
+  readonly ageMs: number;
+}
+
+/**
+ * One shard of a fleet.
+ * - `held`: the plan gives it to a member, which may have lost it since.
+ * - `leaving`: its member is asked to hand it over.
+ * - `failing`: free after failures; it rests, or waits for another member.
+ * - `free`: no member has it.
+ */
+export interface ShardStatus {
+  readonly name: string;
+  readonly state: "held" | "leaving" | "failing" | "free";
+  readonly memberId?: string | undefined;
+  /** The fencing term; absent while no member has it. */
+  readonly term?: number | undefined;
+  /** The failures in a row. */
+  readonly failures: number;
+}
+
+export interface FleetStatus {
+  readonly fleet: string;
+  /** The revision of the plan; 0 if there is none. */
+  readonly revision: number;
+  /** The label of the coordinator, if there is one. */
+  readonly coordinator?: string | undefined;
+  /** True if shards have fences. */
+  readonly fenced: boolean;
+  readonly members: readonly MemberStatus[];
+  readonly shards: readonly ShardStatus[];
+}
+
+/**
+ * Reads a fleet by one list and two reads. They are no snapshot: a shard may have moved in between.
+ * @throws {ConfigurationError | UnsupportedError} at once for bad input.
+ * @throws {StoreError} if a request fails.
+ */
+export async function readFleet(store: LeaseStore, fleet: string): Promise<FleetStatus> {
+  const checked = storeOf(store);
+  const names = new FleetNames(fleet);
+  const clock = sharedClock(checked, undefined);
+  const timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS;
+  const records = new FleetRecords({
+    store: checked,
+    clock,
+    names,
+    memberId: "reader",
+    leaseDurationMs: 1,
+    renewIntervalMs: 1,
+    timeoutMs,
+  });
+  const [head, stored, listed] = await Promise.all([
+    checked.read(names.head, { timeoutMs }),
+    records.readPlan(true),
+    records.listMembers(),
+  ]);
+  const plan = stored?.plan;
+  const labels = new Map<number, string>();
+  const members: MemberStatus[] = [];
+  for (const [slot, { election, state, term, holder = "", value, ageMs }] of listed) {
+    const report = decodeReport(value);
+    const named = plan?.members.get(slot);
+    const memberId = report?.name ?? holder;
+    if (named && isSession(named, { term, state, report })) labels.set(slot, memberId);
+    if (state === "vacant") continue;
+    const shards = named?.term === term ? countOf(plan, slot) : 0;
+    members.push({ election, memberId, state, term, isStopping: report?.stopping === true, shards, ageMs: ageMs?.[0] ?? 0 });
+  }
+  const shards = [...(plan?.shards ?? [])].map(([name, entry]) => shardStatus(name, entry, labels));
+  const coordinator = head?.state === "vacant" || head?.state === "expired" ? undefined : head?.holder;
+  return { fleet, revision: plan?.revision ?? 0, coordinator, fenced: plan?.fenced === true, members, shards };
+}
+
+function countOf(plan: Plan | undefined, slot: number): number {
+  return [...(plan?.shards.values() ?? [])].filter((entry) => entry.slot === slot).length;
+}
+
+function shardStatus(name: string, { slot, since, leaving, fails }: Entry, labels: ReadonlyMap<number, string>): ShardStatus {
+  if (slot === undefined) return { name, state: fails > 0 ? "failing" : "free", failures: fails };
+  return { name, state: leaving ? "leaving" : "held", memberId: labels.get(slot), term: since, failures: fails };
+}

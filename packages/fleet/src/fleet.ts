@@ -1,0 +1,151 @@
+import { ConfigurationError, ElectorBusyError, type RunOptions } from "@leasehold/core";
+import {
+  AlreadyAbortedError,
+  checkCallOptions,
+  checkKnown,
+  checkSignal,
+  defaultCandidateId,
+  Journal,
+  Listeners,
+} from "@leasehold/core/provider";
+import { EVENT_NAMES, type FleetEvents } from "./fleet-events.ts";
+import { FleetJournal } from "./fleet-journal.ts";
+import { checkFleetOptions, type FleetOptions, type FleetSettings } from "./fleet-options.ts";
+import { readFleet, type FleetStatus } from "./fleet-status.ts";
+import type { Shard, ShardTask } from "./hold.ts";
+import { FleetMember } from "./member.ts";
+
+/** The options of `run`. */
+export type FleetRunOptions = Pick<RunOptions, "signal">;
+
+const RUN_OPTIONS = { signal: true } as const satisfies Record<keyof FleetRunOptions, true>;
+
+/**
+ * One member of a fleet: a process that shares the shards with the other members.
+ *
+ * At any instant at most one member holds a valid shard of a name. As for an elector, this requires that the rates of clocks differ
+ * by less than 10%. The store must not lose acknowledged writes. Each grant of a shard has a higher term than all grants
+ * before it. A paused process may still send a late write. `store.fence(shard, …)` refuses it once a later holder has begun.
+ *
+ * A member costs the store about two requests for each renew interval, whatever the number of shards.
+ *
+ * @example
+ * ```ts
+ * const fleet = new Fleet({ store, fleet: "orders", shards: 64 });
+ * await fleet.run(async (shard) => {
+ *   while (!shard.signal.aborted) await handleNext(shard.name, shard.signal);
+ * }, { signal });
+ * ```
+ */
+export class Fleet implements AsyncDisposable {
+  /** The name of the fleet. */
+  readonly fleet: string;
+  /** The label of this member. */
+  readonly memberId: string;
+  readonly #settings: FleetSettings;
+  readonly #journal: FleetJournal;
+  readonly #listeners: Listeners<FleetEvents>;
+  #member: FleetMember | undefined;
+  #running: Promise<void> | undefined;
+
+  /** @throws {ConfigurationError | UnsupportedError} for options that cannot work, with the numbers. Sends nothing. */
+  constructor(options: FleetOptions) {
+    this.#settings = checkFleetOptions(options, defaultCandidateId);
+    this.fleet = this.#settings.names.fleet;
+    this.memberId = this.#settings.memberId;
+    this.#journal = new FleetJournal(Journal.to(this.#settings.logger), this.fleet, this.memberId);
+    this.#listeners = new Listeners((event, error) => this.#journal.listenerFailed(event, error));
+  }
+
+  /** The shards that this member holds, and that are valid at this moment. */
+  get shards(): readonly Shard[] {
+    return this.#member?.shards ?? [];
+  }
+
+  /** Reports whether this member coordinates the fleet now. */
+  get isCoordinator(): boolean {
+    return this.#member?.isCoordinator === true;
+  }
+
+  /**
+   * Adds a listener for one kind of event, and returns a function that removes it.
+   * @throws {ConfigurationError} for an unknown event, or a listener that is not a function.
+   */
+  on<Name extends keyof FleetEvents>(name: Name, listener: (event: FleetEvents[Name]) => unknown): () => void {
+    checkKnown("Fleet has no event", name, EVENT_NAMES);
+    if (typeof listener !== "function") throw new ConfigurationError(`The listener for '${name}' is not a function.`);
+    return this.#listeners.add(name, listener);
+  }
+
+  /**
+   * Joins the fleet, and calls the task for each shard that this member is given, side by side. Runs until the signal aborts or
+   * `stop` is called. Then other members take the shards over, and it resolves.
+   *
+   * A task that returns gives its shard back, and another member gets it. A task that throws gives it back, too: the shard rests
+   * for 2 s, then 4 s, up to 60 s, and `run` goes on. A task of a shard never begins before the former one of this process has
+   * settled. After an outage of the store the member joins again.
+   *
+   * @throws {ConfigurationError | AlreadyAbortedError | ElectorBusyError} before any request.
+   * @throws {StoreError} if the store has only refused (no rights, no table) for a whole lease since the start.
+   * @throws {DrainTimeoutError} if it stops, and a task has not settled `drainTimeoutMs` and one lease after its signal aborted.
+   */
+  async run(task: ShardTask, options: FleetRunOptions = {}): Promise<void> {
+    if (typeof task !== "function")
+      throw new ConfigurationError("Fleet.run needs a task, a function that is called with each shard.");
+    checkCallOptions("run", options, RUN_OPTIONS);
+    const { signal } = options;
+    checkSignal("run", signal, this.fleet);
+    if (this.#member) throw new ElectorBusyError(this.fleet, "run()", "run");
+    if (signal?.aborted) throw new AlreadyAbortedError("run()", signal, this.fleet);
+    const member = this.#newMember(task);
+    const stop = (): void => member.stop();
+    signal?.addEventListener("abort", stop, { once: true });
+    this.#member = member;
+    this.#running = member.run().finally(() => {
+      signal?.removeEventListener("abort", stop);
+      this.#member = undefined;
+    });
+    await this.#running;
+  }
+
+  /**
+   * Hands all shards over, and ends `run`. Resolves when that is done. Does nothing if this member does not run. A task that
+   * awaits it waits for itself.
+   * @throws what `run` throws.
+   */
+  async stop(): Promise<void> {
+    this.#member?.stop();
+    await this.#running;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /** Reads the members and the shards of the fleet; see {@link readFleet}. */
+  async read(): Promise<FleetStatus> {
+    return await readFleet(this.#settings.store, this.fleet);
+  }
+
+  #newMember(task: ShardTask): FleetMember {
+    const journal = this.#journal;
+    const emit = <Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void => {
+      journal.event(name, event);
+      this.#listeners.emit(name, event);
+    };
+    return new FleetMember(this.#settings, {
+      task,
+      onJoined: (slot, term) => emit("joined", { slot, term }),
+      onLeft: (slot, term) => emit("left", { slot, term }),
+      onStarted: (shard) => emit("shardStarted", { shard }),
+      onLetGo: (shard, { how }, error) =>
+        how === "failed" || how === "failed-late" ? emit("shardFailed", { shard, error }) : emit("shardStopped", { shard }),
+      onOverrun: (shard) => emit("overrun", { shard }),
+      onTaken: (term) => emit("coordinating", { term }),
+      onGivenBack: (back, restMs) => journal.givenBack(back, restMs),
+      onMoved: (shards) => journal.moved(shards),
+      onProblem: (problem) => journal.problem(problem),
+      onContact: (error) => journal.contact(error),
+    });
+  }
+}

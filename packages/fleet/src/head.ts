@@ -1,0 +1,33 @@
+// The value of the head: what every member polls.
+
+export interface Head {
+  /** The last revision of the plan whose write was acknowledged. */
+  readonly revision: number;
+  /** The id of that write. A failover may have undone another write of the same revision. */
+  readonly id: string;
+  /** Something is under way: poll often. */
+  readonly isBusy: boolean;
+  /** The number of members, and the bytes of the plan: members spread their reads of a large plan. */
+  readonly members: number;
+  readonly bytes: number;
+}
+
+export const NO_HEAD: Head = { revision: 0, id: "", isBusy: true, members: 0, bytes: 0 };
+
+export function encodeHead({ revision, id, isBusy, members, bytes }: Head): string {
+  return JSON.stringify({ r: revision, i: id, b: isBusy ? 1 : 0, m: members, s: bytes });
+}
+
+/** Returns the head in a value. A value that is none tells nothing, so that members poll often. */
+export function decodeHead(value: string | undefined): Head {
+  try {
+    const { r, i, b, m, s } = JSON.parse(value ?? "") as Record<string, unknown>;
+    return { revision: countOf(r), id: typeof i === "string" ? i : "", isBusy: b !== 0, members: countOf(m), bytes: countOf(s) };
+  } catch {
+    return NO_HEAD;
+  }
+}
+
+function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : 0;
+}

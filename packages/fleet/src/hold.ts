@@ -1,0 +1,187 @@
+// One shard in the hands of this process: what its task receives, and the states through which it goes.
+
+import type { HeldLeadership, Leadership, LeaseholdError } from "@leasehold/core";
+import { LeadershipEndedError, sleep, type Clock } from "@leasehold/core/provider";
+import type { Ended } from "./report.ts";
+
+/**
+ * A shard that this process holds. It is a leadership with a name: `store.fence(shard, …)` and all code that takes a leadership
+ * take a shard. It is renewed with the session of its member, and publishes nothing.
+ *
+ * `isValid()` is true for at most one holder of the shard at any instant, under the conditions of an elector. It turns false once
+ * the task has settled, or has outlasted its drain. It is false in the first statement after a freeze that outlasted the lease.
+ */
+export interface Shard extends Omit<Leadership, "publish" | "renew"> {
+  /** The name of the shard. */
+  readonly name: string;
+}
+
+/** The work of one shard. It should settle soon after `shard.signal` aborts. */
+export type ShardTask = (shard: Shard) => unknown;
+
+/** A task that has worked for so long was well: its failure counts as the first. */
+const WORKED_MS = 60_000;
+
+export interface HoldOptions {
+  readonly clock: Clock;
+  readonly name: string;
+  /** The name of the shard's record. */
+  readonly election: string;
+  readonly memberId: string;
+  /** The revision that granted the shard. */
+  readonly since: number;
+  readonly session: HeldLeadership;
+  readonly drainTimeoutMs: number;
+  readonly leaseDurationMs: number;
+  readonly stallTimeoutMs: number | undefined;
+  /** Makes the shard's fence pass this hold. Returns false if the task must not begin. Throws for a failure of the shard. */
+  readonly seal: (hold: Hold) => Promise<boolean>;
+  readonly task: ShardTask;
+  readonly onStarted: (hold: Hold) => void;
+  readonly onOverrun: (hold: Hold) => void;
+  /** Called once, when this process has let the shard go. The task may still run after an overrun. */
+  readonly onLetGo: (hold: Hold, end: Ended, error: unknown) => void;
+}
+
+/** A shard from its grant until this process has let it go. */
+export class Hold {
+  readonly shard: Shard;
+  readonly since: number;
+  /** Resolves when the task has settled. */
+  readonly settled: Promise<void>;
+  readonly #given = Promise.withResolvers<void>();
+  readonly #options: HoldOptions;
+  readonly #stop = new AbortController();
+  readonly #ended = Promise.withResolvers<Error>();
+  readonly #startedMs: number;
+  #checkpointMs: number;
+  readonly #taskSettled = new AbortController();
+  #stalled: Error | undefined;
+  #isOver = false;
+  #isLetGo = false;
+
+  constructor(options: HoldOptions) {
+    this.#options = options;
+    this.since = options.since;
+    this.#startedMs = options.clock.monotonicMs();
+    this.#checkpointMs = this.#startedMs;
+    this.shard = this.#makeShard();
+    const { session } = options;
+    const lost = (): void => this.leave(session.signal.reason as Error);
+    session.signal.addEventListener("abort", lost, { once: true });
+    this.settled = this.#work().finally(() => session.signal.removeEventListener("abort", lost));
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Resolves when this process has let the shard go: its task has settled, or has outlasted its drain and a lease. */
+  get letGo(): Promise<void> {
+    return this.#given.promise;
+  }
+
+  /** True once its task has settled. */
+  get isSettled(): boolean {
+    return this.#taskSettled.signal.aborted;
+  }
+
+  /** True once it was told to stop. */
+  get isLeaving(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** Aborts the task's signal. A task that outlasts its drain makes the shard over, and one lease later it is let go. */
+  leave(reason: Error = this.#endedError("it moves to another member.")): void {
+    if (this.isLeaving) return;
+    this.#stop.abort(reason);
+    this.#ended.resolve(reason);
+    void this.#limitDrain();
+  }
+
+  async #work(): Promise<void> {
+    const { clock, task } = this.#options;
+    let failed: { readonly error: unknown } | undefined;
+    let isReturned = false;
+    try {
+      if (await this.#options.seal(this)) {
+        // After a freeze no timer has run yet, so the clocks decide.
+        if (!this.isLeaving && this.shard.isValid()) {
+          this.#options.onStarted(this);
+          void this.#watchStall();
+          await task(this.shard);
+          isReturned = !this.isLeaving;
+        }
+      }
+    } catch (error) {
+      if (!this.isLeaving) failed = { error };
+    }
+    this.#taskSettled.abort();
+    const hasWorked = clock.monotonicMs() - this.#startedMs >= WORKED_MS;
+    this.#letGo(failed ? (hasWorked ? "failed-late" : "failed") : isReturned ? "returned" : "left", failed?.error);
+  }
+
+  async #limitDrain(): Promise<void> {
+    const { drainTimeoutMs, leaseDurationMs, onOverrun } = this.#options;
+    await this.#settledWithin(drainTimeoutMs);
+    if (this.#isLetGo) return;
+    this.#isOver = true;
+    onOverrun(this);
+    await this.#settledWithin(leaseDurationMs);
+    this.#letGo("failed", this.#endedError("its task has not settled in time."));
+  }
+
+  /** Ends a task that has not called `checkpoint()` for `stallTimeoutMs`. It counts as failed. */
+  async #watchStall(): Promise<void> {
+    const { clock, stallTimeoutMs } = this.#options;
+    if (stallTimeoutMs === undefined) return;
+    while (!this.isLeaving && !this.#isLetGo) {
+      const leftMs = this.#checkpointMs + stallTimeoutMs - clock.monotonicMs();
+      if (leftMs <= 0) {
+        this.#stalled = this.#endedError(`its task has not called checkpoint() for ${stallTimeoutMs} ms.`);
+        this.leave(this.#stalled);
+      } else await this.#settledWithin(leftMs);
+    }
+  }
+
+  async #settledWithin(ms: number): Promise<void> {
+    await sleep(this.#options.clock, ms, this.#taskSettled.signal).catch(() => undefined);
+  }
+
+  /** The shard is over before the report says so. It never becomes valid again. */
+  #letGo(how: Ended["how"], error: unknown): void {
+    this.#isOver = true;
+    if (this.#isLetGo) return;
+    this.#isLetGo = true;
+    const end = this.#stalled ? ("failed" as const) : how;
+    if (!this.isLeaving) this.#stop.abort(this.#endedError("its task has settled."));
+    this.#ended.resolve(this.#stop.signal.reason as Error);
+    this.#options.onLetGo(this, { shard: this.name, since: this.since, how: end }, this.#stalled ?? error);
+    this.#given.resolve();
+  }
+
+  #endedError(why: string): LeaseholdError {
+    return new LeadershipEndedError(this.#options.election, this.since, "released", why);
+  }
+
+  #makeShard(): Shard {
+    const { clock, session, name, election, memberId, since } = this.#options;
+    const isValid = (): boolean => !this.#isOver && session.isValid();
+    return {
+      name,
+      election,
+      candidateId: memberId,
+      term: since,
+      termId: session.termId,
+      signal: this.#stop.signal,
+      ended: this.#ended.promise,
+      isValid,
+      remainingMs: () => (this.#isOver ? 0 : session.remainingMs()),
+      assertValid: () => {
+        if (this.#isOver) throw this.#endedError("this process has let it go.");
+        session.assertValid();
+      },
+      checkpoint: () => void (this.#checkpointMs = clock.monotonicMs()),
+    };
+  }
+}

@@ -1,0 +1,115 @@
+// The shards in the hands of this process, and what a report says of them.
+
+import type { HeldLeadership } from "@leasehold/core";
+import type { Hold, HoldOptions } from "./hold.ts";
+import type { Member, Plan } from "./plan.ts";
+import { idOf } from "./session.ts";
+import type { Ended } from "./report.ts";
+
+export interface HoldsOptions {
+  /** Makes a hold of a shard in this session. */
+  readonly hold: (name: string, since: number, session: HeldLeadership, onLetGo: HoldOptions["onLetGo"]) => Hold;
+  /** Called when a shard has been let go. */
+  readonly onLetGo: HoldOptions["onLetGo"];
+}
+
+export class Holds {
+  readonly #options: HoldsOptions;
+  /** The shards that this process has not let go. */
+  readonly #held = new Map<string, Hold>();
+  /** The shards that were let go although their tasks still run. None of them starts here again until then. */
+  readonly #stuck = new Map<string, Hold>();
+  /** The shards that were let go in this session, until the plan shows it. */
+  readonly #ended = new Map<string, Ended>();
+  /** The revision of the plan that this session has carried out. */
+  #applied = 0;
+
+  constructor(options: HoldsOptions) {
+    this.#options = options;
+  }
+
+  get applied(): number {
+    return this.#applied;
+  }
+
+  get all(): readonly Hold[] {
+    return [...this.#held.values()];
+  }
+
+  /** Tasks that still run although their time to drain is over. */
+  get stuck(): readonly Hold[] {
+    return [...this.#stuck.values()];
+  }
+
+  get ended(): readonly Ended[] {
+    return [...this.#ended.values()];
+  }
+
+  /** The names of the shards whose tasks are to stop, or of all if the member stops. */
+  draining(isStopping: boolean): Set<string> {
+    return new Set(this.all.filter(({ isLeaving }) => isStopping || isLeaving).map(({ name }) => name));
+  }
+
+  /** Begins with another session. Notes of the former one are dropped. */
+  begin(): void {
+    this.#ended.clear();
+    this.#applied = 0;
+  }
+
+  /**
+   * Carries out a plan: starts the shards that it grants to this very session, and ends all others. A plan that is not newer than
+   * the last one counts for nothing.
+   */
+  apply(plan: Plan, slot: number, session: HeldLeadership, isStopping: boolean): void {
+    if (plan.revision <= this.#applied || !session.isValid() || session.signal.aborted) return;
+    this.#applied = plan.revision;
+    const granted = grantsOf(plan, slot, session);
+    for (const { shard, since } of this.ended) if (granted.get(shard)?.since !== since) this.#ended.delete(shard);
+    for (const held of this.all) if (granted.get(held.name)?.since !== held.since) held.leave();
+    for (const [shard, { since, leaving }] of granted) {
+      const held = this.#held.get(shard);
+      if (held) {
+        if (leaving) held.leave();
+        // The old task of the shard runs in an earlier term. A process never runs two at a time.
+        if (held.since !== since) this.#refuse(shard, since);
+      } else if (this.#stuck.has(shard)) this.#refuse(shard, since);
+      else if (!leaving && !isStopping && !this.#ended.has(shard)) this.#start(shard, since, session);
+    }
+  }
+
+  /** Ends all shards. */
+  leaveAll(reason?: Error): void {
+    for (const held of this.all) held.leave(reason);
+  }
+
+  #refuse(shard: string, since: number): void {
+    this.#ended.set(shard, { shard, since, how: "failed" });
+  }
+
+  #start(shard: string, since: number, session: HeldLeadership): void {
+    const hold = this.#options.hold(shard, since, session, (one, end, error) => {
+      this.#held.delete(shard);
+      if (!one.isSettled) {
+        this.#stuck.set(shard, one);
+        void one.settled.then(() => this.#stuck.delete(shard));
+      }
+      // A later term of the shard may have been refused meanwhile.
+      if ((this.#ended.get(shard)?.since ?? 0) < end.since) this.#ended.set(shard, end);
+      this.#options.onLetGo(one, end, error);
+    });
+    this.#held.set(shard, hold);
+  }
+}
+
+/** Returns the shards that the plan grants to this very session. */
+function grantsOf(
+  { members, shards }: Plan,
+  slot: number,
+  session: HeldLeadership,
+): Map<string, { since: number; leaving: boolean }> {
+  const granted = new Map<string, { since: number; leaving: boolean }>();
+  const member: Member | undefined = members.get(slot);
+  if (member?.term !== session.term || member.id !== idOf(session)) return granted;
+  for (const [shard, entry] of shards) if (entry.slot === slot) granted.set(shard, entry);
+  return granted;
+}

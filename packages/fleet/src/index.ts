@@ -1,0 +1,6 @@
+export { Fleet, type FleetRunOptions } from "./fleet.ts";
+export type { FleetEvents } from "./fleet-events.ts";
+export type { FleetOptions } from "./fleet-options.ts";
+export type { Shard, ShardTask } from "./hold.ts";
+export type { ShardsOption } from "./shard-list.ts";
+export { readFleet, type FleetStatus, type MemberStatus, type ShardStatus } from "./fleet-status.ts";

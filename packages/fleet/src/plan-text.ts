@@ -1,0 +1,148 @@
+// The plan as text: columns of fixed width, so that its size follows from the numbers of shards and members alone.
+
+import { MAX_FAILS, MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
+
+/** The first version is 1. A member that cannot read a version keeps what it has, and does not coordinate. */
+const VERSION = 1;
+
+/** The most bytes of a plan, beside which the rest of its record fits into any store. */
+export const MAX_PLAN_BYTES = 64_000;
+
+/** The most bytes of one numbered shard in a plan. A name counts beside it, with its quotes and its comma. */
+const SHARD_BYTES = 7;
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+const BASE = DIGITS.length;
+const VALUES: ReadonlyMap<string, number> = new Map(Array.from(DIGITS, (digit, value) => [digit, value]));
+/** Added to the column of failures where the holder is asked to leave. */
+const LEAVING = 8;
+
+/** Returns an upper bound of the bytes that these shards take in a plan. */
+export function planBytes(names: readonly string[]): number {
+  const each = areNumbered(names) ? 0 : names.reduce((sum, name) => sum + Buffer.byteLength(JSON.stringify(name)) + 1, 0);
+  return SHARD_BYTES * names.length + each;
+}
+
+/** Returns the plan as text. @throws if decoding it does not give the same plan. */
+export function encodePlan(plan: Plan): string {
+  const { revision, members, shards, leaseMs, fenced } = plan;
+  const names = [...shards.keys()];
+  const entries = [...shards.values()];
+  const ages = entries.map(({ slot, since }) => (slot === undefined ? 0 : revision - since));
+  let width = 1;
+  while (ages.some((age) => age >= BASE ** width)) width += 1;
+  const text = JSON.stringify({
+    v: VERSION,
+    r: revision,
+    d: leaseMs,
+    f: fenced ? 1 : 0,
+    m: [...members].map(([slot, { term, id, asked }]) => [slot, term, id, asked === 0 ? 0 : revision - asked + 1]),
+    n: areNumbered(names) ? names.length : names,
+    w: width,
+    o: entries.map(({ slot }) => digits(slot === undefined ? 0 : slot + 1, 2)).join(""),
+    s: ages.map((age) => digits(age, width)).join(""),
+    l: entries.map(({ leaving, fails }) => digits(fails + (leaving ? LEAVING : 0), 1)).join(""),
+  });
+  if (!isSame(plan, decodePlan(text))) throw new Error(`The plan of revision ${revision} does not survive its encoding.`);
+  return text;
+}
+
+/** @throws for text that is no plan of this version. */
+export function decodePlan(text: string): Plan {
+  const found = JSON.parse(text) as Partial<Record<string, unknown>> | null;
+  if (found?.["v"] !== VERSION) {
+    throw new Error(`The plan has version ${String(found?.["v"])}; this version of @leasehold/fleet reads version ${VERSION}.`);
+  }
+  const { r, d, f, m, n, w, o, s, l } = found;
+  const names = namesOf(n);
+  if (!isCount(r) || !isCount(d) || !isCount(w) || w === 0 || !Array.isArray(m) || !names) throw notAPlan();
+  const owners = column(o, names.length, 2);
+  const ages = column(s, names.length, w);
+  const flags = column(l, names.length, 1);
+  const members = new Map((m as unknown[]).map((row) => memberOf(row, r)));
+  const shards = new Map<string, Entry>();
+  for (const [index, name] of names.entries()) {
+    const owner = owners[index] as number;
+    const flag = flags[index] as number;
+    const slot = owner === 0 ? undefined : owner - 1;
+    if (slot !== undefined && !members.has(slot)) throw notAPlan();
+    shards.set(name, {
+      ...(slot === undefined ? {} : { slot }),
+      since: slot === undefined ? 0 : r - (ages[index] as number),
+      leaving: flag >= LEAVING,
+      fails: flag % LEAVING,
+    });
+  }
+  if (shards.size !== names.length) throw notAPlan();
+  return { revision: r, leaseMs: d, fenced: f === 1, members, shards };
+}
+
+function notAPlan(): Error {
+  return new Error("The plan cannot be read: it is damaged, or not a plan of @leasehold/fleet.");
+}
+
+function namesOf(found: unknown): string[] | undefined {
+  if (isCount(found) && found <= MAX_PLAN_BYTES) return Array.from({ length: found }, (_, index) => String(index));
+  return Array.isArray(found) && found.every((name) => typeof name === "string") ? (found as string[]) : undefined;
+}
+
+function memberOf(row: unknown, revision: number): [number, Member] {
+  if (!Array.isArray(row)) throw notAPlan();
+  const [slot, term, id, age] = row as unknown[];
+  if (!isCount(slot) || slot >= MAX_SLOTS || !isCount(term) || typeof id !== "string" || id === "" || !isCount(age))
+    throw notAPlan();
+  return [slot, { term, id, asked: age === 0 ? 0 : revision - age + 1 }];
+}
+
+/** Returns the numbers of a column. */
+function column(found: unknown, count: number, width: number): number[] {
+  if (typeof found !== "string" || found.length !== count * width) throw notAPlan();
+  return Array.from({ length: count }, (_, index) => {
+    let value = 0;
+    for (const digit of found.slice(index * width, (index + 1) * width)) {
+      const one = VALUES.get(digit);
+      if (one === undefined) throw notAPlan();
+      value = value * BASE + one;
+    }
+    return value;
+  });
+}
+
+function digits(value: number, width: number): string {
+  let text = "";
+  for (let rest = value; text.length < width; rest = Math.floor(rest / BASE)) text = (DIGITS[rest % BASE] as string) + text;
+  return text;
+}
+
+function areNumbered(names: readonly string[]): boolean {
+  return names.every((name, index) => name === String(index));
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isSame(one: Plan, other: Plan): boolean {
+  const same =
+    one.revision === other.revision &&
+    one.leaseMs === other.leaseMs &&
+    one.fenced === other.fenced &&
+    one.members.size === other.members.size &&
+    one.shards.size === other.shards.size;
+  if (!same) return false;
+  for (const [slot, { term, id, asked }] of one.members) {
+    const found = other.members.get(slot);
+    if (found?.term !== term || found.id !== id || found.asked !== asked) return false;
+  }
+  for (const [name, { slot, since, leaving, fails }] of one.shards) {
+    const found = other.shards.get(name);
+    const isKept = slot === undefined || found?.since === since;
+    if (!found || found.slot !== slot || !isKept || found.leaving !== leaving || found.fails !== fails) return false;
+  }
+  return fitsColumns(one);
+}
+
+/** Refuses what a column would cut off: a slot or a number of failures that is too large. */
+function fitsColumns({ members, shards }: Plan): boolean {
+  return [...members.keys()].every((slot) => slot < MAX_SLOTS) && [...shards.values()].every(({ fails }) => fails <= MAX_FAILS);
+}

@@ -1,0 +1,90 @@
+// The plan of a fleet, and the facts by which a shard is free. Pure: no clock, no store.
+
+import type { Report } from "./report.ts";
+
+/** One shard in the plan. */
+export interface Entry {
+  /** The slot of the member that holds the shard; undefined while it is free. */
+  readonly slot?: number | undefined;
+  /** The revision that granted the shard: its fencing term. 0 before the first grant. */
+  readonly since: number;
+  /** The holder is asked to leave. It is never undone: a shard that is to stay is granted anew. */
+  readonly leaving: boolean;
+  /** The failures in a row, at most {@link MAX_FAILS}. */
+  readonly fails: number;
+}
+
+/** A session that the plan may name: one term of a slot's record. */
+export interface Member {
+  readonly term: number;
+  /** The beginning of the session's termId. A record that was deleted and made anew may repeat a term. */
+  readonly id: string;
+  /** The last revision that asked this member to leave a shard; 0 if none did. */
+  readonly asked: number;
+}
+
+export interface Plan {
+  readonly revision: number;
+  /** The longest lease of any session that the plan has named, in milliseconds. */
+  readonly leaseMs: number;
+  /** True once a member has asked for fences. Only a reset turns it off. */
+  readonly fenced: boolean;
+  readonly members: ReadonlyMap<number, Member>;
+  readonly shards: ReadonlyMap<string, Entry>;
+}
+
+/** The longest rest follows from this many failures. */
+export const MAX_FAILS = 7;
+
+/** Slots are numbered below this. The plan has two characters for a slot, and one number means that the shard is free. */
+export const MAX_SLOTS = 4_095;
+
+/** A slot's record that is made where there is none begins its terms at a random multiple of this. */
+export const LINEAGE: number = 2 ** 20;
+
+/** A slot's record, as a coordinator found it. */
+export interface SeenSlot {
+  readonly term: number;
+  readonly state: "held" | "ending" | "expired" | "vacant" | "unknown";
+  /** Absent where the session has published none, or none that can be read. */
+  readonly report?: Report | undefined;
+}
+
+/** The slots by their numbers. */
+export type Seen = ReadonlyMap<number, SeenSlot>;
+
+/** The way in which a holder lost its shard. */
+export type Freed = "over" | "left" | "returned" | "failed" | "failed-late";
+
+/**
+ * Reports whether the session is over. Once true it is true for ever: its own record shows a later term, or this term vacated. A
+ * record of another lineage proves nothing, because somebody deleted the old one while the session may go on.
+ */
+export function sessionIsOver(member: Member, seen: SeenSlot | undefined): boolean {
+  if (!seen || Math.floor(seen.term / LINEAGE) !== Math.floor(member.term / LINEAGE)) return false;
+  return seen.term > member.term || (seen.term === member.term && seen.state === "vacant");
+}
+
+/** Reports whether the record shows this very session. */
+export function isSession(member: Member, seen: SeenSlot | undefined): boolean {
+  return seen?.term === member.term && seen.report?.id === member.id;
+}
+
+/**
+ * Returns how the holder has let the shard go, if it has. The fact stays true. A member lets go before it says so. It does not
+ * start a shard at the same `since` again.
+ */
+export function letGo(shard: string, entry: Entry, member: Member, seen: SeenSlot | undefined): Freed | undefined {
+  if (!isSession(member, seen) || !seen?.report) return undefined;
+  const { applied, draining, ended, stopping } = seen.report;
+  const end = ended.find((one) => one.shard === shard && one.since === entry.since);
+  if (end) return end.how;
+  if (draining === "all" || draining.has(shard)) return undefined;
+  if (stopping) return "left";
+  return entry.leaving && applied >= member.asked ? "left" : undefined;
+}
+
+/** Returns the member that a shard's entry names. */
+export function ownerOf({ members }: Plan, { slot }: Entry): Member | undefined {
+  return slot === undefined ? undefined : members.get(slot);
+}

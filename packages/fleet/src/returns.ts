@@ -1,0 +1,54 @@
+// The memory of a coordinator: how long a shard rests that was given back, and which session must not get it again.
+
+import type { GivenBack } from "./revise.ts";
+
+/** The rest after the first failure. It doubles with each further one. */
+const FIRST_REST_MS = 2_000;
+const LONGEST_REST_MS = 60_000;
+/** Long rests end together, so that many failing shards share one change of the plan. */
+const GRID_MS = 10_000;
+/** For so long after its rest a shard counts apart from the shares, and another return of its task counts as a failure. */
+const APART_MS = 60_000;
+
+interface Note {
+  readonly by: string;
+  readonly restsUntilMs: number;
+  readonly apartUntilMs: number;
+}
+
+/** By the monotonic clock of the coordinator. A coordinator that begins anew knows of none, which costs a shard its rest at most. */
+export class Returns {
+  readonly #notes = new Map<string, Note>();
+
+  /** Notes a shard that was given back. Returns its rest, in milliseconds. */
+  note({ shard, by, how, fails }: GivenBack, nowMs: number): number {
+    const restMs = how === "returned" ? 0 : restAfter(fails);
+    const endMs = nowMs + restMs;
+    const restsUntilMs = restMs < GRID_MS ? endMs : Math.ceil(endMs / GRID_MS) * GRID_MS;
+    this.#notes.set(shard, { by, restsUntilMs, apartUntilMs: restsUntilMs + APART_MS });
+    return restsUntilMs - nowMs;
+  }
+
+  /** Returns what the next plan needs of the notes, and drops those that are over. */
+  at(nowMs: number): { resting: Set<string>; returned: Map<string, string> } {
+    const resting = new Set<string>();
+    const returned = new Map<string, string>();
+    for (const [shard, { by, restsUntilMs, apartUntilMs }] of this.#notes) {
+      if (apartUntilMs <= nowMs) this.#notes.delete(shard);
+      else returned.set(shard, by);
+      if (restsUntilMs > nowMs) resting.add(shard);
+    }
+    return { resting, returned };
+  }
+
+  /** Returns the time until the next rest ends; Infinity if no shard rests. */
+  nextEndMs(nowMs: number): number {
+    const ends = [...this.#notes.values()].map(({ restsUntilMs }) => restsUntilMs - nowMs).filter((ms) => ms > 0);
+    return Math.min(...ends, Infinity);
+  }
+}
+
+/** Returns the rest after this many failures in a row, in milliseconds. */
+export function restAfter(fails: number): number {
+  return Math.min(FIRST_REST_MS * 2 ** (fails - 1), LONGEST_REST_MS);
+}

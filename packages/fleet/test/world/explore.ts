@@ -1,0 +1,233 @@
+// A random schedule of faults, by its seed, and the calm after it.
+
+import { SeededRandom } from "@leasehold/core/testing";
+import type { FleetOptions } from "../../src/index.ts";
+import { QUIET, World, type Process } from "./world.ts";
+
+const LEASE_MS = 6_000;
+/** Late requests of 40 s, tasks that stick for 60 s, rests of 60 s and the time after them end within this. */
+const CALM_LIMIT_MS = 400_000;
+/** All has to be well for so long. */
+const WELL_MS = 10_000;
+
+export interface Outcome {
+  readonly seed: number;
+  readonly problem?: string | undefined;
+  readonly log: readonly string[];
+  readonly starts: number;
+  readonly guarded: number;
+  readonly refused: number;
+  readonly settledMs: number;
+}
+
+/** Plays the schedule of a seed. */
+export async function explore(seed: number): Promise<Outcome> {
+  return await new Exploration(seed).play();
+}
+
+class Exploration {
+  readonly #seed: number;
+  readonly #random: SeededRandom;
+  readonly #world: World;
+  readonly #isNamed: boolean;
+  readonly #isRough: boolean;
+  readonly #maxShards: number | undefined;
+  readonly #thaws: Array<{ readonly atMs: number; readonly process: Process }> = [];
+  readonly #weather: Process["connection"]["weather"];
+  readonly #latencyMs: readonly [number, number];
+  readonly #strikes: number;
+  #made = 0;
+  #calm = false;
+
+  constructor(seed: number) {
+    const random = new SeededRandom(seed * 7_919 + 17);
+    const count = random.pick([1, 2, 5, 8, 13]);
+    this.#isNamed = random.chance(0.3);
+    const shards = Array.from({ length: count }, (_, index) => (this.#isNamed ? `tenant-${index}` : String(index)));
+    this.#seed = seed;
+    this.#random = random;
+    this.#isRough = random.chance(0.8);
+    this.#maxShards = random.chance(0.2) ? 1 : undefined;
+    this.#strikes = this.#isRough ? random.pick([0, 0.05, 0.2]) : 0;
+    this.#latencyMs = this.#isRough
+      ? random.pick([
+          [1, 10],
+          [5, 60],
+          [20, 250],
+        ] as const)
+      : [2, 15];
+    const k = random.chance(0.25) ? 0.1 : 0.02;
+    const chance = (most: number): number => (this.#isRough ? most * random.next() : 0);
+    this.#weather = {
+      losesRequest: chance(k),
+      losesReply: chance(k),
+      late: chance(k),
+      twice: chance(k),
+      lags: chance(0.3),
+    };
+    this.#world = new World(seed, {
+      shards,
+      storeClock: random.chance(0.5),
+      clockRate: 1 + random.between(-0.02, 0.02),
+      habits: {
+        drainMs: random.pick([
+          [0, 50],
+          [50, 500],
+          [500, 4_000],
+        ] as const),
+        sticks: random.chance(0.3) ? 0.05 : 0,
+        fails: random.chance(0.3) ? 0.1 : 0,
+        poison: random.chance(0.15) ? shards[0] : undefined,
+        returns: random.chance(0.1) ? shards.at(-1) : undefined,
+      },
+      fleet: {
+        leaseDurationMs: LEASE_MS,
+        retryPeriodMs: 500,
+        drainTimeoutMs: 3_000,
+        settleMs: random.pick([500, 1_500, 6_000]),
+        gatherMs: random.pick([0, 1_000]),
+        shardsRefreshMs: 2_000,
+        fenced: random.chance(0.6),
+        ...(this.#isNamed ? {} : { shards: () => this.#world.shards }),
+      },
+    });
+  }
+
+  async play(): Promise<Outcome> {
+    const world = this.#world;
+    for (let left = this.#random.pick([1, 2, 3, 4, 6]); left > 0; left -= 1) this.#make();
+    const untilMs = world.nowMs() + this.#random.between(40_000, 120_000);
+    while (world.nowMs() < untilMs && world.violations.length === 0) {
+      await world.advance(this.#random.between(200, 9_000));
+      this.#thaw(world.nowMs());
+      this.#mishap();
+    }
+    const calmMs = await this.#settle();
+    return {
+      seed: this.#seed,
+      problem: world.violations[0] ?? (calmMs === undefined ? `not settled: ${this.#problem()}` : undefined),
+      log: world.log,
+      starts: world.starts,
+      guarded: world.guarded,
+      refused: world.refused,
+      settledMs: calmMs ?? CALM_LIMIT_MS,
+    };
+  }
+
+  #make(): void {
+    this.#made += 1;
+    const options: Partial<FleetOptions> = {
+      ...(this.#maxShards === undefined ? {} : { maxShards: this.#maxShards }),
+      ...(this.#random.chance(0.2) ? { priority: 1 } : {}),
+    };
+    const process = this.#world.start(`m${this.#made}`, options, 1 + this.#random.between(-0.035, 0.035));
+    if (this.#calm) return;
+    const { connection } = process;
+    connection.weather = this.#weather;
+    connection.latencyMs = this.#latencyMs;
+    connection.onRequest = (request) => {
+      if (request.endsWith("plan") || request.endsWith("head")) this.#strike(process);
+    };
+  }
+
+  /** Freezes a process just as it reads or writes the plan, and delays that request. */
+  #strike(process: Process): void {
+    const { clock } = process;
+    if (!this.#random.chance(this.#strikes) || !clock.running) return;
+    this.#world.note(`${process.name} is struck`);
+    if (this.#random.chance(0.6)) process.connection.nextLateMs = this.#random.between(100, 25_000);
+    this.#world.clock.setTimer(() => {
+      if (!clock.running) return;
+      this.#freeze(process, this.#random.between(500, 20_000));
+    }, 0);
+  }
+
+  #freeze(process: Process, forMs: number): void {
+    const world = this.#world;
+    const isSuspended = this.#random.chance(0.3) && world.nowMs() > process.wallLiesUntilMs;
+    if (isSuspended) process.clock.suspend();
+    else process.clock.pause();
+    world.note(`${process.name} ${isSuspended ? "is suspended" : "freezes"} for ${forMs.toFixed(0)}`);
+    this.#thaws.push({ atMs: world.nowMs() + forMs, process });
+    world.clock.setTimer(() => this.#thaw(world.nowMs()), forMs);
+  }
+
+  #thaw(nowMs: number): void {
+    for (const thaw of this.#thaws.splice(0)) {
+      if (thaw.atMs > nowMs) this.#thaws.push(thaw);
+      else if (thaw.process.clock.alive) thaw.process.clock.resume();
+    }
+  }
+
+  #mishap(): void {
+    const world = this.#world;
+    const random = this.#random;
+    const alive = world.processes.filter(({ clock, isDone }) => clock.alive && !isDone);
+    const running = alive.filter(({ clock }) => clock.running);
+    const coordinator = running.find(({ fleet }) => fleet.isCoordinator);
+    const one = random.chance(0.35) && coordinator ? coordinator : running.length > 0 ? random.pick(running) : undefined;
+    const dice = random.next();
+    if (dice < 0.22 && alive.length < 8) this.#make();
+    else if (one) this.#strikeOne(one, alive, dice);
+  }
+
+  #strikeOne(one: Process, alive: readonly Process[], dice: number): void {
+    const world = this.#world;
+    const random = this.#random;
+    if (dice < 0.34 && alive.length > 1) {
+      one.clock.kill();
+      world.note(`${one.name} is killed`);
+    } else if (dice < 0.44 && alive.length > 1) {
+      one.stop();
+      world.note(`${one.name} stops`);
+    } else if (dice < 0.62) this.#freeze(one, random.between(500, 3 * LEASE_MS));
+    else if (dice < 0.76) this.#cut([one], random.between(500, 2.5 * LEASE_MS));
+    else if (dice < 0.8) this.#cut(alive, random.between(500, 2 * LEASE_MS));
+    else if (dice < 0.84 && !this.#isNamed) {
+      const count = random.pick([1, 3, 9, 14]);
+      world.shards = Array.from({ length: count }, (_, index) => String(index));
+      world.note(`${count} shards are wanted`);
+    } else if (dice < 0.86) {
+      one.clock.jumpWall(random.pick([-3_600_000, 3_600_000]));
+      one.wallLiesUntilMs = world.nowMs() + 2 * LEASE_MS;
+      world.note(`the wall clock of ${one.name} is set`);
+    } else if (dice < 0.94 && this.#isRough) {
+      one.connection.standStill(random.between(1_000, 2.5 * LEASE_MS));
+      world.note(`${one.name} reads a replica that stands still`);
+    } else if (dice < 0.96) {
+      const name = random.pick([...world.names].filter((other) => other.includes("/member/")));
+      world.service.remove(name);
+      world.note(`${name} is deleted`);
+    }
+  }
+
+  #cut(processes: readonly Process[], forMs: number): void {
+    for (const { connection } of processes) connection.cutUntilMs = this.#world.nowMs() + forMs;
+    this.#world.note(`${processes.map(({ name }) => name).join()} cut off for ${forMs.toFixed(0)}`);
+  }
+
+  /** Ends all faults. Returns how long it takes until all is well; `undefined` if it takes too long. */
+  async #settle(): Promise<number | undefined> {
+    const world = this.#world;
+    this.#calm = true;
+    this.#thaw(Infinity);
+    for (const { connection } of world.processes) connection.heal();
+    world.habits = { ...QUIET };
+    if (!world.processes.some(({ isMember }) => isMember)) this.#make();
+    world.note("calm");
+    const sinceMs = world.nowMs();
+    let wellMs = 0;
+    while (world.violations.length === 0 && world.nowMs() - sinceMs < CALM_LIMIT_MS) {
+      wellMs = this.#problem() === undefined ? wellMs + 1_000 : 0;
+      if (wellMs > WELL_MS) return world.nowMs() - sinceMs - WELL_MS;
+      await world.advance(1_000);
+    }
+    return undefined;
+  }
+
+  #problem(): string | undefined {
+    const members = this.#world.processes.filter(({ isMember }) => isMember);
+    const isEven = new Set(members.map(({ priority }) => priority)).size <= 1;
+    return this.#world.problem({ max: this.#maxShards, isEven });
+  }
+}

@@ -1,0 +1,122 @@
+// Bugs that the judge of the world has to notice. Each takes one rule out.
+
+/** A change of one file of the sources. The file contains `find` exactly once. */
+interface Patch {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  /** The rule that it breaks, by its number in ARCHITECTURE.md. */
+  readonly bug: string;
+  readonly patches: readonly Patch[];
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: "expired-is-over",
+    bug: "a session that a list shows as expired counts as over, without the write that ends it",
+    patches: [
+      {
+        file: "plan.ts",
+        find: 'seen.term === member.term && seen.state === "vacant"',
+        replace: 'seen.term === member.term && (seen.state === "vacant" || seen.state === "expired")',
+      },
+      { file: "slot-watch.ts", find: 'if (state === "expired") expired.push(one);', replace: "" },
+    ],
+  },
+  {
+    name: "lineage-is-ignored",
+    bug: "a record that was deleted and made anew proves the end of the old session",
+    patches: [
+      {
+        file: "plan.ts",
+        find: "if (!seen || Math.floor(seen.term / LINEAGE) !== Math.floor(member.term / LINEAGE)) return false;",
+        replace: "if (!seen) return false;",
+      },
+    ],
+  },
+  {
+    name: "missing-is-over",
+    bug: "a record that is gone frees its shards at once",
+    patches: [{ file: "slot-watch.ts", find: "clock.monotonicMs() - sinceMs >= plan.leaseMs", replace: "true" }],
+  },
+  {
+    name: "free-when-asked",
+    bug: "a shard is free once its holder is asked to leave",
+    patches: [{ file: "plan.ts", find: "entry.leaving && applied >= member.asked", replace: "entry.leaving" }],
+  },
+  {
+    name: "free-while-draining",
+    bug: "a shard is free once its holder knows that it is asked to leave",
+    patches: [{ file: "plan.ts", find: 'if (draining === "all" || draining.has(shard)) return undefined;', replace: "" }],
+  },
+  {
+    name: "leaving-is-undone",
+    bug: "a shard that is asked to leave may stay after all, under its old term",
+    patches: [
+      { file: "revise.ts", find: ": entry;\n      if (kept", replace: ": { ...entry, leaving: false };\n      if (kept" },
+    ],
+  },
+  {
+    name: "term-stays",
+    bug: "a grant has the term of the former plan",
+    patches: [{ file: "revise.ts", find: "since: this.#revision,", replace: "since: this.#old.revision," }],
+  },
+  {
+    name: "any-session-of-the-slot",
+    bug: "a new session takes the shards that the plan gives to the former session of its slot",
+    patches: [
+      {
+        file: "holds.ts",
+        find: "if (member?.term !== session.term || member.id !== idOf(session)) return granted;",
+        replace: "if (!member) return granted;",
+      },
+    ],
+  },
+  {
+    name: "plans-in-any-order",
+    bug: "a plan that is older than the last one is carried out",
+    patches: [
+      {
+        file: "holds.ts",
+        find: "if (plan.revision <= this.#applied || !session.isValid()",
+        replace: "if (plan.revision === this.#applied || !session.isValid()",
+      },
+      { file: "member.ts", find: "if (this.#confirmed <= this.#holds.applied) return;", replace: "" },
+    ],
+  },
+  {
+    name: "thawed-start",
+    bug: "a member starts shards after a freeze, although its session is over",
+    patches: [
+      { file: "holds.ts", find: " || !session.isValid() || session.signal.aborted", replace: "" },
+      { file: "hold.ts", find: "if (!this.isLeaving && this.shard.isValid()) {", replace: "if (!this.isLeaving) {" },
+    ],
+  },
+  {
+    name: "overrun-stays-valid",
+    bug: "a shard whose task has outlasted its drain is let go, and stays valid",
+    patches: [
+      { file: "hold.ts", find: "this.#isOver = true;\n    onOverrun(this);", replace: "onOverrun(this);" },
+      {
+        file: "hold.ts",
+        find: "    this.#isOver = true;\n    if (this.#isLetGo) return;",
+        replace: "    if (this.#isLetGo) return;",
+      },
+    ],
+  },
+  {
+    name: "begins-without-fence",
+    bug: "a task begins before its fence is written",
+    patches: [
+      {
+        file: "member.ts",
+        find: "(this.#isFenced ? await this.#seals.seal(shard) : true)",
+        replace: "(this.#isFenced && void this.#seals.seal(shard).catch(() => false), true)",
+      },
+    ],
+  },
+];
