@@ -264,3 +264,34 @@ test("a slot's record that is overwritten by a stranger frees its shards after a
   expect(world.service.record(slot)).toEqual({ mine: true });
   expect(world.problem()).toBeUndefined();
 });
+
+test("a plan that a failover undoes was carried out by nobody", async () => {
+  const world = await started(["a", "b", "c"], { showsUndurable: true });
+  for (let round = 0; round < 8; round += 1) {
+    world.start(`n${round}`);
+    await world.advance(4_000 + 700 * round);
+    // Writes are shown from now on, and not acknowledged. Then they are undone.
+    world.service.cutOff();
+    await world.advance(3_500);
+    world.service.failOver(0);
+    await world.advance(12_000);
+    othersOf(world)[0]!.clock.kill();
+  }
+  await world.until(() => world.problem() === undefined);
+  expect(world.violations).toEqual([]);
+  expect(world.starts).toBeGreaterThan(6);
+});
+
+test("a process joins again beside a task that sticks, and starts that shard only once the task has settled", async () => {
+  const world = await started(["a", "b"], { habits: { ...QUIET, sticks: 1 }, fleet: { drainTimeoutMs: 3_000 } });
+  const frozen = othersOf(world)[0]!;
+  frozen.clock.pause();
+  await world.advance(2 * LEASE_MS);
+  frozen.clock.resume();
+  await world.until(() => world.log.filter((line) => line.includes(`${frozen.name} joined`)).length === 2, 30_000);
+  world.habits = QUIET;
+  await world.until(() => world.problem() === undefined);
+  await world.advance(100_000);
+  expect(world.violations).toEqual([]);
+  expect(world.problem()).toBeUndefined();
+});

@@ -15,7 +15,7 @@ test.for(MUTANTS)("the judge notices $name: $bug", { timeout: 1_800_000 }, async
     env: { ...process.env, LEASEHOLD_MUTANT: name },
   }).then(
     () => "no problem",
-    ({ stdout }: { stdout: string }) => stdout,
+    (error: unknown) => (error as { stdout: string }).stdout,
   );
   expect(played).toMatch(/^seed \d+: /);
 });

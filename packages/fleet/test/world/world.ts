@@ -71,6 +71,8 @@ export interface WorldOptions {
   readonly habits?: Habits;
   readonly storeClock?: boolean;
   readonly clockRate?: number;
+  /** True if a failover may undo what a read shows. */
+  readonly showsUndurable?: boolean;
   /** Options of each member. */
   readonly fleet?: Partial<FleetOptions>;
 }
@@ -101,9 +103,9 @@ export class World {
     this.#options = options;
     this.clock = new VirtualClock(seed);
     this.random = new SeededRandom(seed ^ 0x5bd1e995);
-    const { storeClock = false, clockRate = 1 } = options;
+    const { storeClock = false, clockRate = 1, showsUndurable = false } = options;
     const time = storeClock ? { storeClock: { toleranceMs: 500, exact: false }, clockRate } : {};
-    this.service = new SimulatedRecordService(this.clock, time);
+    this.service = new SimulatedRecordService(this.clock, { ...time, showsUndurable });
     this.service.onAccepted = ({ election }) => void this.names.add(election);
     this.shards = options.shards;
     this.habits = options.habits ?? QUIET;
