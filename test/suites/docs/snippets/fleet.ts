@@ -11,7 +11,7 @@ declare const isLarge: boolean;
 declare const client: PoolClient;
 
 export async function partitions(): Promise<void> {
-  const store = new SqlLeaseStore({ postgres: process.env["DATABASE_URL"] });
+  const store = new SqlLeaseStore({ postgres: "postgres://app@db.internal/app" });
   const fleet = new Fleet({ store, fleet: "orders", shards: 64 });
   await fleet.run(
     async (shard) => {
