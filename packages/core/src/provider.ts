@@ -68,15 +68,9 @@ export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrenc
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
 export { doOccurrence, latestBegin } from "./occurrences/once-per-occurrence.ts";
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
-export { checkOverlap, runByOverlap, type Settled } from "./occurrences/overlap.ts";
-export {
-  checkFailureOptions,
-  FAILURE_OPTIONS,
-  pauseAfterFailure,
-  runWithTries,
-  type FailureOptions,
-  type Tried,
-} from "./occurrences/tries.ts";
+export { checkOverlap, type Settled } from "./occurrences/overlap.ts";
+export { runClaimed } from "./occurrences/run-claimed.ts";
+export { checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from "./occurrences/tries.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 // Members of a fleet, which are candidates beside the elector.
 export { defaultCandidateId } from "./election/candidate-id.ts";

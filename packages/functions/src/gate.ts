@@ -12,16 +12,13 @@ import {
   type Clock,
   type OccurrenceStore,
   checkWhenDue,
-  completeWhileClaimed,
   DEFAULT_RETENTION_MS,
   fenceOf,
+  type FenceOf,
   latestBegin,
   type LatestBegin,
-  pauseAfterFailure,
-  runByOverlap,
-  runWithTries,
+  runClaimed,
   type Settled,
-  type Tried,
   occurrenceId,
   sharedClock,
   type AttemptOutcome,
@@ -139,7 +136,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
     const lease = { store, election, minimumHoldMs, reservation };
     return await this.#claim(invocation, { lease, waitEndMs, openEndMs, mayBeHeldBack: true }, async (leadership) => {
-      const result = await this.#handle(invocation, leadership, store);
+      const result = await this.#handle(invocation, leadership, fenceOf<Store>(leadership, store, "elections"));
       report.did(leadership.term, false);
       return result;
     });
@@ -194,47 +191,39 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     // occurrence is tried once.
     const [waitEndMs, openEndMs] = claim.caughtUp ? [0, 0] : [invocation.waitEndMs, invocation.endMs];
     const waits = { lease, waitEndMs, openEndMs, mayBeHeldBack: false };
-    const outcome = await this.#claim<OccurrenceStore, Settled<Tried<Result>>>(invocation, waits, async (leadership) => {
-      const settled = await this.#runByPolicy(invocation, options, { claim, leadership, store, latest });
-      await completeWhileClaimed(leadership, this.#clock, invocation.platformEndMs);
+    const outcome = await this.#claim<OccurrenceStore, Settled<Result>>(invocation, waits, async (leadership) => {
+      const settled = await this.#runClaimed(invocation, options, { claim, leadership, store, latest });
       if (!settled.ran) return settled;
-      if ("failure" in settled.result) {
-        const { store: elections, pauseOnFailure, logger } = options;
-        const failed = {
-          store: elections,
-          election: invocation.election,
-          id: lease.election,
-          error: settled.result.failure,
-          logger,
-        };
-        if (pauseOnFailure) await pauseAfterFailure(failed);
-        throw failed.error;
-      }
       report.did(leadership.term, claim.caughtUp);
       if (!claim.caughtUp) await this.#noteRun(invocation, store, leadership, claim);
       return settled;
     });
     if (!outcome.elected) return outcome;
-    const settled = outcome.result as Settled<{ readonly result: Result }>;
-    return settled.ran ? { ...outcome, result: settled.result.result } : { elected: false, reason: settled.reason };
+    const settled = outcome.result as Settled<Result>;
+    return settled.ran ? { ...outcome, result: settled.result } : { elected: false, reason: settled.reason };
   }
 
-  /** Runs the handler for a claimed occurrence, by the policy of overlaps if there is one. */
-  async #runByPolicy(
+  /** Runs the handler for a claimed occurrence by the policies of the options, and completes the occurrence. */
+  async #runClaimed(
     invocation: Invocation<Args>,
     options: OncePerTickOptions<Args, Store, Standby>,
-    { claim, leadership, store, latest }: ClaimedRun,
-  ): Promise<Settled<Tried<Result>>> {
-    const { store: elections, overlap = "allowAll", logger } = options;
-    const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<Result>> =>
-      await runWithTries(options, this.#clock, led, () => this.#handle(invocation, led, store, { claim, elected }));
-    if (overlap === "allowAll") return { ran: true, result: await work(leadership) };
-    const { timing } = budgetNow(invocation, options, elections.capabilities, this.#clock);
-    const { leaseDurationMs } = timing;
-    const { election } = invocation;
-    const clock = this.#clock;
-    const schedule = { store: elections, election, overlap, occurrences: store, clock, leaseDurationMs, logger, latest };
-    return await runByOverlap(schedule, leadership, work);
+    { claim, leadership, store: occurrences, latest }: ClaimedRun,
+  ): Promise<Settled<Result>> {
+    const { store } = options;
+    const { election, platformEndMs: endMs } = invocation;
+    const run = {
+      store,
+      election,
+      occurrences,
+      policies: options,
+      clock: this.#clock,
+      latest,
+      endMs,
+      timing: () => ({
+        leaseDurationMs: budgetNow(invocation, options, store.capabilities, this.#clock).timing.leaseDurationMs,
+      }),
+    };
+    return await runClaimed<Result, Store>(run, leadership, (led, fence) => this.#handle(invocation, led, fence, claim));
   }
 
   async #noteRun(
@@ -280,16 +269,12 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   async #handle(
     { args, delivery, renewal }: Invocation<Args>,
     leadership: Leadership,
-    store: LeaseStore,
-    { claim, elected }: { readonly claim?: Claim; readonly elected?: Leadership | undefined } = {},
+    fence: FenceOf<Store>,
+    claim?: Claim,
   ): Promise<Result> {
     const renewsByHand = renewal === "checkpoint";
     const occurrence = claim && { ...claim, id: leadership.election, attempt: leadership.term };
-    const fence = elected
-      ? fenceOf<Store>(elected, this.#options.store, "elections")
-      : fenceOf<Store>(leadership, store, claim ? "occurrences" : "elections");
-    const facts = { renewsByHand, delivery, occurrence, fence };
-    return await this.#handler(...args, functionLeadership<Store>(leadership, facts));
+    return await this.#handler(...args, functionLeadership<Store>(leadership, { renewsByHand, delivery, occurrence, fence }));
   }
 }
 

@@ -7,8 +7,7 @@ import { checkCallOptions, checkSignal } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
 import { sleep } from "../time/clock.ts";
 import { attempt, type AttemptOutcome, type LatestBegin } from "./attempt.ts";
-import { completeWhileClaimed } from "./complete-in-time.ts";
-import { fenceOf, type FenceOf } from "./fence-of.ts";
+import type { FenceOf } from "./fence-of.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { keyedOccurrenceId, occurrenceId, type ClaimedKey, type ClaimedOccurrence } from "./occurrence.ts";
 import {
@@ -19,8 +18,8 @@ import {
   type ScheduleOptions,
 } from "./once-per-occurrence-options.ts";
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
-import { runByOverlap, type NotRun, type OverlapOptions, type Settled } from "./overlap.ts";
-import { pauseAfterFailure, runWithTries, type Tried } from "./tries.ts";
+import type { NotRun, Settled } from "./overlap.ts";
+import { runClaimed } from "./run-claimed.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
 /**
@@ -148,23 +147,21 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   const elector = electorOf(schedule, id, occurrences);
   let wait: Wait | undefined;
   const latest = scheduledMs === undefined ? undefined : latestBegin(scheduledMs, schedule, occurrences);
-  const run = async (leadership: OccurrenceLeadership): Promise<Settled<Tried<T>>> => {
+  const claimed = {
+    store,
+    election: name,
+    occurrences,
+    policies: schedule,
+    clock,
+    latest,
+    endMs: Infinity,
+    timing: () => ({ leaseDurationMs: schedule.leaseDurationMs, drainTimeoutMs: schedule.drainTimeoutMs }),
+  };
+  const run = async (leadership: OccurrenceLeadership): Promise<Settled<T>> => {
     wait?.leave();
     const instance = key === undefined ? { scheduledMs } : { key };
     const occurrence = { id, name, ...instance, attempt: leadership.term } as ClaimedOccurrence & ClaimedKey;
-    const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<T>> => {
-      const fence = elected ? fenceOf<Store>(elected, store, "elections") : fenceOf<Store>(led, occurrences, "occurrences");
-      const claimed = { ...led, occurrence, fence };
-      return await runWithTries(schedule, clock, claimed, () => task(claimed));
-    };
-    const settled = await runByPolicy({ schedule, occurrences, clock, latest }, leadership, work);
-    await completeWhileClaimed(leadership, clock, Infinity);
-    if (settled.ran && "failure" in settled.result) {
-      const { failure: error } = settled.result;
-      if (schedule.pauseOnFailure) await pauseAfterFailure({ store, election: name, id, error, logger });
-      throw error;
-    }
-    return settled;
+    return await runClaimed<T, Store>(claimed, leadership, (led, fence) => task({ ...led, occurrence, fence }));
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
   /**
@@ -174,10 +171,10 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
-      const outcome: AttemptOutcome<Settled<Tried<T>>> = await attempt(elector, run, { clock, signal, latest });
+      const outcome: AttemptOutcome<Settled<T>> = await attempt(elector, run, { clock, signal, latest });
       if (outcome.elected) {
-        const settled = outcome.result as Settled<{ readonly result: T }>;
-        if (settled.ran) return { ran: true, result: settled.result.result, attempt: outcome.term };
+        const settled = outcome.result as Settled<T>;
+        if (settled.ran) return { ran: true, result: settled.result, attempt: outcome.term };
         return settled.reason === "missed" ? missed(id, schedule) : settled;
       }
       if ("unavailable" in outcome) {
@@ -201,18 +198,6 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   } finally {
     wait?.leave();
   }
-}
-
-/** Runs the work of a claimed occurrence, by the schedule's policy of overlaps if it has one. */
-async function runByPolicy<T>(
-  { schedule, ...more }: { readonly schedule: ScheduleOptions } & Pick<OverlapOptions, "occurrences" | "clock" | "latest">,
-  leadership: OccurrenceLeadership,
-  work: (led: OccurrenceLeadership, elected?: Leadership) => Promise<T>,
-): Promise<Settled<T>> {
-  const { store, name, overlap = "allowAll", leaseDurationMs, drainTimeoutMs, logger } = schedule;
-  if (overlap === "allowAll") return { ran: true, result: await work(leadership) };
-  const options = { ...more, store, election: name, overlap, leaseDurationMs, drainTimeoutMs, logger };
-  return await runByOverlap(options, leadership, work);
 }
 
 /** Returns the latest time at which the task of an occurrence may begin, if it has one. */

@@ -1,0 +1,60 @@
+import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
+import type { LoggerOption } from "../reporting/journal.ts";
+import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
+import type { Clock } from "../time/clock.ts";
+import type { LatestBegin } from "./attempt.ts";
+import { completeWhileClaimed } from "./complete-in-time.ts";
+import { fenceOf, type FenceOf } from "./fence-of.ts";
+import { runByOverlap, type Overlap, type Settled } from "./overlap.ts";
+import { pauseAfterFailure, runWithTries, type FailureOptions, type Tried } from "./tries.ts";
+
+/** The policies of a schedule. */
+interface Policies extends FailureOptions {
+  readonly overlap?: Overlap | undefined;
+  readonly logger?: LoggerOption;
+}
+
+/** A claimed occurrence, and all that its run needs beside the task. */
+export interface ClaimedRun<Store extends LeaseStore> {
+  readonly store: Store;
+  /** The schedule's election in `store`. */
+  readonly election: string;
+  readonly occurrences: OccurrenceStore;
+  readonly policies: Policies;
+  readonly clock: Clock;
+  readonly latest: LatestBegin | undefined;
+  /** The end of the time in which the completion is tried, by the monotonic clock. */
+  readonly endMs: number;
+  /** Returns the timing of the schedule's election. Called if there is an overlap policy. */
+  readonly timing: () => { readonly leaseDurationMs?: number | undefined; readonly drainTimeoutMs?: number | undefined };
+}
+
+/** The work of a claimed occurrence. The fence is that of the claim, or of the schedule's election if there is an overlap policy. */
+export type ClaimedTask<T, Store> = (led: OccurrenceLeadership, fence: FenceOf<Store>) => Promise<T> | T;
+
+/**
+ * Runs the task of a claimed occurrence by the policies of its schedule, and completes the occurrence. Also completes one that did
+ * not run because of a policy, and one whose last try failed.
+ * @throws the task's error, after the last try or without `tries`. As {@link completeWhileClaimed} does.
+ */
+export async function runClaimed<T, Store extends LeaseStore>(
+  { store, election, occurrences, policies, clock, latest, endMs, timing }: ClaimedRun<Store>,
+  claim: OccurrenceLeadership,
+  task: ClaimedTask<T, Store>,
+): Promise<Settled<T>> {
+  const { overlap = "allowAll", logger } = policies;
+  const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<T>> => {
+    const fence = elected ? fenceOf<Store>(elected, store, "elections") : fenceOf<Store>(led, occurrences, "occurrences");
+    return await runWithTries(policies, clock, led, () => task(led, fence));
+  };
+  const settled: Settled<Tried<T>> =
+    overlap === "allowAll"
+      ? { ran: true, result: await work(claim) }
+      : await runByOverlap({ store, election, overlap, occurrences, clock, ...timing(), logger, latest }, claim, work);
+  await completeWhileClaimed(claim, clock, endMs);
+  if (!settled.ran) return settled;
+  if (!("failure" in settled.result)) return { ran: true, result: settled.result.result };
+  const { failure: error } = settled.result;
+  if (policies.pauseOnFailure) await pauseAfterFailure({ store, election, id: claim.election, error, logger });
+  throw error;
+}
