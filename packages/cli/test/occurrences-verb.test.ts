@@ -4,6 +4,8 @@ import { CapturedCommand } from "./captured-command.ts";
 
 const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
 
+const KEYS = ["done", "failed", "kept", "open", "running"];
+
 let command: CapturedCommand;
 beforeEach(async () => {
   command = new CapturedCommand();
@@ -12,19 +14,23 @@ beforeEach(async () => {
     const outcome = await occurrences.acquire({ election: `billing@${key}`, candidateId: "host-1", ...REQUEST });
     if (!outcome.acquired) throw new Error(`'${key}' is not free.`);
     if (key === "done") await occurrences.complete(outcome.lease, REQUEST);
-    if (key === "failed") await occurrences.release(outcome.lease, REQUEST);
+    if (key === "open") await occurrences.release(outcome.lease, REQUEST);
+    if (key === "failed") await occurrences.complete(outcome.lease, { ...REQUEST, completion: { failure: "TypeError" } });
+    if (key === "kept") await occurrences.complete(outcome.lease, { ...REQUEST, completion: { result: [7] } });
   };
-  for (const key of ["done", "failed", "running"]) await claim(key);
+  for (const key of KEYS) await claim(key);
   Object.assign(command.store, { occurrences: () => occurrences });
 });
 
 test.for([
-  ["done", "done"],
-  ["failed", "open"],
-  ["running", "running"],
-] as const)("an occurrence that is %s is shown as %s", async ([key, state]) => {
+  ["done", { state: "done" }],
+  ["kept", { state: "done", result: [7] }],
+  ["failed", { state: "failed", failure: "TypeError" }],
+  ["open", { state: "open" }],
+  ["running", { state: "running" }],
+] as const)("an occurrence that is %s is shown as %o", async ([key, shown]) => {
   const { exitCode, stdout } = await command.run("occurrences", "billing", key, "--json");
-  expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ key, state, attempt: 1 })]);
+  expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ key, attempt: 1, ...shown })]);
   expect(exitCode).toBe(0);
 });
 
@@ -47,14 +53,16 @@ test("a store that cannot list occurrences says how to see one", async () => {
 test("without a key it prints a table of what the store lists", async () => {
   const occurrences = occurrencesOf(command.store, "billing", 86_400_000, "this test");
   const list = async function* (): AsyncGenerator {
-    for (const key of ["done", "failed", "running"]) yield await occurrences.read(`billing@${key}`);
+    for (const key of KEYS) yield await occurrences.read(`billing@${key}`);
   };
   Object.assign(occurrences, { list });
   expect((await command.run("occurrences", "billing")).stdout).toBe(
     [
       "KEY      STATE    ATTEMPT  HOST    AGE",
       "done     done     1",
-      "failed   open     1",
+      "failed   failed   1",
+      "kept     done     1",
+      "open     open     1",
       "running  running  1        host-1  0 ms of 15 s",
       "",
     ].join("\n"),

@@ -680,6 +680,13 @@ export const mutants: readonly Mutant[] = [
 
   // Mutants of occurrences.
   writes("that an occurrence is done is forgotten", "occurrence-done", ({ done: _, ...record }) => record),
+  writes("the completion of an occurrence is forgotten", "occurrence-completion", ({ value, ...record }) =>
+    record.done || value === undefined ? record : { ...record, value },
+  ),
+  writes("the value of a claim stays beside its completion", "occurrence-completion", (record, present) => {
+    const claimed = (present as { readonly value?: string } | undefined)?.value;
+    return record.done && claimed !== undefined ? { ...record, value: claimed } : record;
+  }),
   writes("an attempt has the number of the one before", "occurrence-failed", (record, present) =>
     present && record.termId !== null ? { ...record, term: present.term } : record,
   ),

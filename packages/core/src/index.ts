@@ -31,7 +31,7 @@ export type { OncePerKeyOptions, OncePerOccurrenceOptions, ScheduleOptions } fro
 export type { NotRun, Overlap } from "./occurrences/overlap.ts";
 export type { ClaimedKey, ClaimedOccurrence } from "./occurrences/occurrence.ts";
 // The store, as a user sees it.
-export type { LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
+export type { Completion, LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
 export type { ListedElection, ListOptions } from "./store/listing.ts";
 export type { LeaseStoreCapabilities } from "./store/capabilities.ts";
 export type { CheckOptions, CheckReport, Expiry, LeaseStore, ReadOptions } from "./store/lease-store.ts";

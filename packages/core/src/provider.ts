@@ -13,6 +13,7 @@ export type {
   RenewOutcome,
   RequestLimits,
   WatchOptions,
+  CompleteOptions,
   OccurrenceOptions,
   OccurrenceStore,
   Reservation,
@@ -64,6 +65,7 @@ export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } fr
 export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
 export { fenceOf, type FenceOf } from "./occurrences/fence-of.ts";
+export { checkKeepResult } from "./occurrences/kept-result.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
 export { doOccurrence, latestBegin } from "./occurrences/once-per-occurrence.ts";

@@ -1,4 +1,5 @@
 import {
+  type Completion,
   ConfigurationError,
   type Leadership,
   type LeadershipOf,
@@ -36,7 +37,7 @@ import { noteRun } from "./last-run.ts";
 import { lead, type LeadOptions } from "./lead.ts";
 import { checkGateOptions, leasesOf, occurrencesFor, reservationOf } from "./option-checks.ts";
 import { warnOfRate } from "./rate-schedule-warning.ts";
-import type { AnyOptions, NotElected, OncePerTickOptions, OnlyAsLeaderOptions } from "./options.ts";
+import type { AnyOptions, NotElected, OncePerTickOptions, OnlyAsLeaderOptions, SkipReason } from "./options.ts";
 import type { Platform } from "./platform.ts";
 
 /** A user's handler. It gets its own arguments, and after them the leadership. */
@@ -69,6 +70,9 @@ interface ClaimedRun {
 
 /** The outcome of a delivery. With a `NotRun` the occurrence was claimed, and is completed. */
 type GateOutcome<T> = AttemptOutcome<T> | { readonly elected: false; readonly reason: NotRun; readonly leader?: undefined };
+
+/** The reasons of a delivery whose occurrence no invocation does any more. */
+const NEEDS_NO_REDELIVERY: ReadonlySet<string> = new Set<SkipReason>(["done", "failed", "missed"]);
 
 class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Result, Standby> {
   readonly #platform: Platform<Args>;
@@ -116,7 +120,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     }
     const standby = notElected(outcome);
     report.skipped(standby);
-    if (standby.reason !== "done" && standby.reason !== "missed")
+    if (!NEEDS_NO_REDELIVERY.has(standby.reason))
       warnOfDeliveryLimit(this.#platform.unscheduled?.(...args), this.#options, invocation.election);
     return onStandby ? await onStandby(standby, ...args) : (standby as Standby);
   }
@@ -278,6 +282,12 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   }
 }
 
+/** Returns the reason for a delivery of an occurrence that is over. */
+function doneBefore({ failure, result }: Completion = {}): NotElected {
+  if (failure !== undefined) return { elected: false, reason: "failed" };
+  return { elected: false, reason: "done", ...(result === undefined ? {} : { result }) };
+}
+
 function isUnavailable(outcome: GateOutcome<unknown> | undefined): boolean {
   return outcome !== undefined && "unavailable" in outcome;
 }
@@ -285,6 +295,7 @@ function isUnavailable(outcome: GateOutcome<unknown> | undefined): boolean {
 function notElected(outcome: GateOutcome<unknown> & { readonly elected: false }): NotElected {
   if ("unavailable" in outcome) return { elected: false, reason: "unavailable" };
   const { reason, leader } = outcome;
+  if (reason === "done") return doneBefore(outcome.completion);
   if (leader) return { elected: false, reason: "claimed", leader };
   return { elected: false, reason: reason === undefined || reason === "busy" ? "held-back" : reason };
 }

@@ -37,6 +37,9 @@ export interface ReportOptions<Args extends readonly unknown[]> {
   readonly clock: Clock;
 }
 
+/** The reasons that somebody should look at. */
+const WARNED: ReadonlySet<SkipReason> = new Set(["unavailable", "missed", "failed"]);
+
 /** Collects the facts of an invocation, and writes them as one line at its end. */
 export class InvocationReport<Args extends readonly unknown[]> {
   readonly #options: ReportOptions<Args>;
@@ -68,7 +71,7 @@ export class InvocationReport<Args extends readonly unknown[]> {
 
   skipped({ reason, leader }: NotElected): void {
     const who = leader ? ` by '${leader.candidateId}'` : "";
-    const level = reason === "unavailable" || reason === "missed" ? "warn" : "info";
+    const level = WARNED.has(reason) ? "warn" : "info";
     const missed = this.#caughtUp > 0 ? ` ${this.#caughtUp} missed before it ran.` : "";
     const message = `Skipped '${this.#name}': ${reason}${who}.${missed}`;
     this.#write(level, message, { outcome: "skipped", reason, leader: leader?.candidateId });

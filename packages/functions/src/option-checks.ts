@@ -3,6 +3,7 @@ import {
   type OccurrenceStore,
   type Reservation,
   checkFailureOptions,
+  checkKeepResult,
   checkName,
   checkOptions,
   checkOverlap,
@@ -42,6 +43,7 @@ const OPTIONS: Readonly<Record<keyof Everything, true>> = {
   occurrence: true,
   retentionMs: true,
   catchUp: true,
+  keepResult: true,
   startWithinMs: true,
   overlap: true,
   ...FAILURE_OPTIONS,
@@ -57,7 +59,17 @@ const SAMPLE_MS = 60_000;
 const SAMPLE_ELECTION = "election";
 const OTHERS_OPTIONS = {
   sticky: ["group", "periodMs", "missedTicks"],
-  oncePerTick: ["occurrence", "retentionMs", "catchUp", "startWithinMs", "overlap", "tries", "backoffMs", "pauseOnFailure"],
+  oncePerTick: [
+    "occurrence",
+    "retentionMs",
+    "catchUp",
+    "keepResult",
+    "startWithinMs",
+    "overlap",
+    "tries",
+    "backoffMs",
+    "pauseOnFailure",
+  ],
 } as const;
 
 /**
@@ -199,6 +211,7 @@ function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown
   const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp, startWithinMs } = options;
   checkRetention(retentionMs);
   if (startWithinMs !== undefined) duration("startWithinMs", startWithinMs);
+  checkKeepResult(options.keepResult);
   checkOverlap(options.overlap, options.store, "the gate 'oncePerTick'");
   checkFailureOptions(options, options.store);
   if (occurrence !== undefined && typeof occurrence !== "function") {

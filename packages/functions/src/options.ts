@@ -89,6 +89,7 @@ export interface ExclusiveOptions<Args extends readonly unknown[], Store extends
   readonly occurrence?: undefined;
   readonly retentionMs?: undefined;
   readonly catchUp?: undefined;
+  readonly keepResult?: undefined;
   readonly startWithinMs?: undefined;
   readonly overlap?: undefined;
   readonly tries?: undefined;
@@ -123,6 +124,12 @@ export interface OncePerTickOptions<Args extends readonly unknown[], Store exten
    */
   readonly retentionMs?: number | undefined;
   /**
+   * Keeps the value that the handler returns, in the write that records the end. A later delivery finds it as the `result` of
+   * {@link NotElected}. As in `oncePerOccurrence`, it has to be JSON and small. A value that cannot be kept counts as an error of the
+   * handler. @defaultValue false
+   */
+  readonly keepResult?: boolean | undefined;
+  /**
    * The longest time from when the delivered occurrence was due until its handler begins, in milliseconds. After that the occurrence
    * is missed: no invocation claims it. Each decides by its own wall clock. It does not limit `catchUp`. @defaultValue no limit
    */
@@ -146,6 +153,7 @@ export type OnlyAsLeaderOptions<Args extends readonly unknown[], Store extends L
 /**
  * The reason why a delivery does not lead.
  * - `done`: its occurrence is done.
+ * - `failed`: the last try of its occurrence has failed, and no invocation tries it again.
  * - `claimed`: another invocation works, or it has died and its lease has not expired.
  * - `held-back`: nobody works, but something blocks this invocation: a minimum hold, another group's reservation, a transfer.
  * - `missed`: no invocation had claimed its occurrence, and more than `startWithinMs` had passed since it was due.
@@ -154,7 +162,7 @@ export type OnlyAsLeaderOptions<Args extends readonly unknown[], Store extends L
  * - `paused`: an administrator had paused the election. Its occurrence counts as done.
  * - `unavailable`: the store cannot be reached.
  */
-export type SkipReason = "done" | "claimed" | "held-back" | NotRun | "unavailable";
+export type SkipReason = "done" | "failed" | "claimed" | "held-back" | NotRun | "unavailable";
 
 /** The default result of a delivery that does not lead. */
 export interface NotElected {
@@ -162,6 +170,8 @@ export interface NotElected {
   readonly reason: SkipReason;
   /** The leader, if one is known. */
   readonly leader?: Leader | undefined;
+  /** With `done`: what the handler returned when the occurrence was done, as JSON, if `keepResult` was set. */
+  readonly result?: unknown;
 }
 
 /** The options of any gate, without the types of a handler. */

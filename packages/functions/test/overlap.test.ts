@@ -109,7 +109,7 @@ describe("overlap of the gate oncePerTick", () => {
 
     await expect(clock.runUntil(failing())).rejects.toThrow("disk full");
     expect(count).toBe(3);
-    await expect(clock.runUntil(failing())).resolves.toEqual({ elected: false, reason: "done" });
+    await expect(clock.runUntil(failing())).resolves.toEqual({ elected: false, reason: "failed" });
     const next = onlyAsLeader(hour("skip", 1), () => "eleven");
     await expect(clock.runUntil(next())).resolves.toEqual({ elected: false, reason: "paused" });
     expect(() => onlyAsLeader({ ...hour("skip", 2), tries: 0 }, () => 0)).toThrow("tries is 0");

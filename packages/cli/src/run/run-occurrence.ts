@@ -1,6 +1,7 @@
 import { Elector, isLeaseholdError, type OccurrenceLeadership } from "@leasehold/core";
 import { systemClock, attempt, completeWhileClaimed, DEFAULT_RETENTION_MS, occurrencesOf, sleep } from "@leasehold/core/provider";
 import { EXIT } from "../exit-codes.ts";
+import { printable } from "../text.ts";
 import { commandPath } from "./command-path.ts";
 import { checkPlan } from "./kill-deadlines.ts";
 import { candidacyOf, type RunOptions } from "./run-options.ts";
@@ -16,12 +17,12 @@ const clock = systemClock;
 
 /**
  * Runs a command once for a key, on the first of many hosts that asks. The exit code is 0 if the occurrence is done, here or on
- * another host. The occurrence is done once the command has ended with 0. After any other end, the next host that asks runs it.
+ * another host. It is 70 if the last try of a program that uses `oncePerOccurrence` has failed. The occurrence is done once the command has ended with 0. After any other end, the next host that asks runs it.
  *
  * @throws as `run` does. {UnsupportedError} if the store has no occurrences.
  */
 export async function runOccurrence(key: string, options: RunOptions): Promise<number> {
-  const { store, election, tell, inform, waitMs = 0, conflictExitCode } = options;
+  const { store, election, tell, inform, waitMs = 0, conflictExitCode, lostExitCode } = options;
   const occurrences = occurrencesOf(store, election, DEFAULT_RETENTION_MS, "run --occurrence");
   const elector = new Elector({ ...candidacyOf(options), store: occurrences, election: `${election}@${key}` });
   checkPlan(elector.timing);
@@ -65,6 +66,11 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
     if (outcome.elected) return outcome.result ?? exitCodeOfStop(stopped);
     if ("unavailable" in outcome) throw outcome.unavailable;
     if (outcome.reason === "done") {
+      const failure = outcome.completion?.failure;
+      if (failure !== undefined) {
+        tell(`'${key}' of '${election}' has failed (${printable(failure)}), and no host tries it again.`);
+        return lostExitCode;
+      }
       inform(`'${key}' of '${election}' is done already.`);
       return EXIT.done;
     }

@@ -1,4 +1,4 @@
-import { isLeaseholdError, type LeaseSnapshot, type LeaseStore, type ListedElection } from "@leasehold/core";
+import { isLeaseholdError, type Completion, type LeaseSnapshot, type LeaseStore, type ListedElection } from "@leasehold/core";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
 import { CommandError } from "../command-error.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
@@ -10,11 +10,11 @@ import { table } from "../table.ts";
 import { clipped, printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
-/** One occurrence, for programs. */
-interface ShownOccurrence {
+/** One occurrence, for programs. `result` and `failure` are what was recorded with its end. */
+interface ShownOccurrence extends Completion {
   readonly key: string;
-  /** `running`: a candidate has claimed it. `open`: it has failed or its claim has run out, so the next delivery runs it. */
-  readonly state: "done" | "running" | "open" | "unknown" | "foreign";
+  /** `running`: a candidate has claimed it. `open`: its task threw or its claim ran out, so the next delivery runs it. `failed`: no host tries it again. */
+  readonly state: "done" | "failed" | "running" | "open" | "unknown" | "foreign";
   /** The number of the last attempt, from 1. */
   readonly attempt: number;
   readonly holder?: string | undefined;
@@ -71,7 +71,10 @@ function occurrenceOf(found: ListedElection, prefix: string): ShownOccurrence {
   const key = found.election.slice(prefix.length);
   if (found.state === "foreign") return { key, state: "foreign", attempt: 0, age: "" };
   const { state, term: attempt, holder, bar } = found;
-  if (bar?.kind === "done") return { key, state: "done", attempt, holder, age: "" };
+  if (bar?.kind === "done") {
+    const { completion } = bar;
+    return { key, state: completion?.failure === undefined ? "done" : "failed", attempt, holder, age: "", ...completion };
+  }
   if (state === "unknown") return { key, state, attempt, holder, age: ageOf(found) };
   const isOpen = state === "vacant" || state === "expired";
   return { key, state: isOpen ? "open" : "running", attempt, holder, age: isOpen ? "" : ageOf(found) };

@@ -392,6 +392,16 @@ describe("run --occurrence", () => {
     expect(outcome).toEqual({ ran: false, reason: "done" });
   });
 
+  test("is exit code 70 if its last try has failed on another host", async () => {
+    const failing = oncePerOccurrence({ store: here.store, name: "e", key: "k", tries: 1 }, () => {
+      throw new TypeError("broken");
+    });
+    await expect(failing).rejects.toThrow("broken");
+
+    expect(await here.runOnce("k", "exit 0")).toBe(70);
+    expect(here.said).toContain("'k' of 'e' has failed (TypeError), and no host tries it again.");
+  });
+
   test("prints nothing with --quiet on a host that has nothing to do", async () => {
     const quiet = { inform: () => {} };
     expect(await here.runOnce("k", "exit 0", quiet)).toBe(0);

@@ -26,6 +26,26 @@ export const completing: readonly Case[] = [
     },
   },
   {
+    id: "occurrence-completion",
+    title: "what is recorded with the end of an occurrence is read by every process, and refused if it is too large",
+    needs: ["occurrences"],
+    async run(scene) {
+      const [a, b] = [await occurrences(scene), await occurrences(scene)];
+      const claim = await scene.win(a, "a", { value: "the claim's" });
+      const completion = { result: { text: "é\u0000𝄞\"'%", list: [1, null, true, {}] } };
+      const tooLarge = { result: "r".repeat(a.capabilities.maxValueBytes) };
+      await scene.refuses("a completion that is too large", scene.election, () =>
+        a.complete(claim, { ...scene.limits, completion: tooLarge }),
+      );
+      await scene.keep(a, claim);
+      assert.equal(await a.complete(claim, { ...scene.limits, completion }), "released");
+      for (const store of [a, b, await occurrences(scene)]) {
+        assert.deepEqual((await scene.look(store))?.bar, { kind: "done", completion });
+        await scene.lose(store, "c", { expiry: "store-clock" });
+      }
+    },
+  },
+  {
     id: "occurrence-failed",
     title: "an occurrence that was left undone is open for the next attempt, which has the next number",
     needs: ["occurrences"],

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../reporting/errors.ts";
+import type { Completion } from "../store/lease-snapshot.ts";
 import type { Leader } from "./leadership.ts";
 
 /** The options of every waiting call. */
@@ -28,12 +29,16 @@ export interface StopOptions {
 
 export const STOP_OPTIONS: Readonly<Record<keyof StopOptions, true>> = { planned: true };
 
+export function doneOutcome({ completion }: { readonly completion?: Completion | undefined }): TryRunOutcome<never> {
+  return { elected: false, reason: "done", ...(completion ? { completion } : {}) };
+}
+
 export type TryRunOutcome<T> =
   /** `result` is undefined if the task only rejected because its signal had aborted. */
   | { readonly elected: true; readonly term: number; readonly result: T | undefined }
   /**
    * - `busy`: this elector has another call under way; nothing was sent.
-   * - `done`: the occurrence is complete, for good.
+   * - `done`: the occurrence is complete, for good. `completion` is what was recorded with that.
    * - `held-back`: nobody leads, but a hold, a pause, a reservation or a transfer blocks this candidate.
    *
    * Without a reason and a leader, no leader is known, and the next attempt may win.
@@ -42,6 +47,7 @@ export type TryRunOutcome<T> =
       readonly elected: false;
       readonly reason?: "busy" | "done" | "held-back" | undefined;
       readonly leader?: Leader | undefined;
+      readonly completion?: Completion | undefined;
     };
 
 /** @throws {ConfigurationError} for a task that is no function. */

@@ -9,6 +9,7 @@ import { ElectorReporter, type LastSeen } from "./elector-reporter.ts";
 import { ActiveCall } from "./active-call.ts";
 import {
   checkTask,
+  doneOutcome,
   RUN_OPTIONS,
   STOP_OPTIONS,
   type RunOptions,
@@ -230,7 +231,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       const led = lease && (await this.#lead(lease, task, signal));
       if (led) return { elected: true, term: lease.term, ...led };
       signal.throwIfAborted();
-      if (this.#bar?.kind === "done") return { elected: false, reason: "done" };
+      if (this.#bar?.kind === "done") return doneOutcome(this.#bar);
       if (this.leader) return { elected: false, leader: this.leader };
       const isHeldBack = !lease && this.#bar !== undefined && this.#bar.kind !== "lease";
       return { elected: false, ...(isHeldBack ? { reason: "held-back" as const } : {}) };

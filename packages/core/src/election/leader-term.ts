@@ -1,5 +1,5 @@
 import { DrainTimeoutError, isLeaseholdError, LeaseLostError } from "../reporting/errors.ts";
-import type { Lease, LeaseStore, OccurrenceStore, RequestLimits } from "../store/lease-store.ts";
+import type { CompleteOptions, Lease, LeaseStore, OccurrenceStore, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, onAbort, type Clock, type Instant, type Timer } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import { LazyDeferred } from "./lazy-deferred.ts";
@@ -291,15 +291,15 @@ export class LeaderTerm<Led extends Leadership> {
   }
 
   /** Sends one completion at a time, and none once the store has confirmed one. */
-  async #complete(store: OccurrenceStore): Promise<void> {
+  async #complete(store: OccurrenceStore, completion?: CompleteOptions["completion"]): Promise<void> {
     if (this.#state.completion === "confirmed") return;
-    this.#completion ??= this.#sendCompletion(store).finally(() => (this.#completion = undefined));
+    this.#completion ??= this.#sendCompletion(store, completion).finally(() => (this.#completion = undefined));
     await this.#completion;
   }
 
-  async #sendCompletion(store: OccurrenceStore): Promise<void> {
+  async #sendCompletion(store: OccurrenceStore, completion?: CompleteOptions["completion"]): Promise<void> {
     this.#on({ type: "completing" });
-    if (await this.#requests.complete(store, this.#releaseTimeoutMs)) return void this.#on({ type: "completed" });
+    if (await this.#requests.complete(store, this.#releaseTimeoutMs, completion)) return void this.#on({ type: "completed" });
     // The reason of the signal is not its cause: a task that rejects with that has only stopped.
     throw new LeaseLostError(this.#lease.election, this.term, "taken", "another candidate took it over before it was done.");
   }
@@ -332,7 +332,7 @@ export class LeaderTerm<Led extends Leadership> {
       checkpoint: () => void (hasStalls && this.#on({ type: "checkpoint" })),
       renew: () => this.#renewIfDue(),
       publish: (value) => this.#publish(value),
-      ...(canComplete(store) ? { complete: () => this.#complete(store) } : {}),
+      ...(canComplete(store) ? { complete: this.#complete.bind(this, store) } : {}),
     };
     // The store's type tells the elector's which leadership this is.
     return leadership as Led;

@@ -1,3 +1,4 @@
+import type { Completion } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 
 /**
@@ -55,10 +56,11 @@ export interface Leadership {
 export interface OccurrenceLeadership extends Leadership {
   /**
    * Ends this term because its occurrence is done, for good. It may succeed even after this leadership has become invalid.
+   * @param completion the facts to record with that. Calls that run at the same time record those of the first one.
    * @throws {LeaseLostError} if another candidate has taken over.
    * @throws {StoreError} if the completion may not be recorded.
    */
-  complete(): Promise<void>;
+  complete(completion?: Completion): Promise<void>;
 }
 
 /** The kind of leadership that a store gives: of an occurrence, or of an election. */

@@ -1,4 +1,4 @@
-import type { Lease, LeaseStore, OccurrenceStore, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
+import type { CompleteOptions, Lease, LeaseStore, OccurrenceStore, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
 import { publishedRenewal } from "./elector-channels.ts";
 import { releaseInTime } from "./release.ts";
@@ -53,9 +53,9 @@ export class TermRequests {
   }
 
   /** Records in turn that an occurrence is done. Returns false if another candidate has taken it over. */
-  complete(store: OccurrenceStore, timeoutMs: number): Promise<boolean> {
+  complete(store: OccurrenceStore, timeoutMs: number, completion?: CompleteOptions["completion"]): Promise<boolean> {
     const { clock, lease } = this.#options;
-    const send = (limits: RequestLimits) => store.complete(lease, limits);
+    const send = (limits: RequestLimits) => store.complete(lease, { ...limits, ...(completion ? { completion } : {}) });
     return this.inTurn(() => releaseInTime({ clock, timeoutMs: () => timeoutMs, send }));
   }
 }

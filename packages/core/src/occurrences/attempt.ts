@@ -1,4 +1,4 @@
-import type { TryRunOutcome } from "../election/calls.ts";
+import { doneOutcome, type TryRunOutcome } from "../election/calls.ts";
 import type { Elector } from "../election/elector.ts";
 import type { Leader, LeadershipOf, LeaderTask } from "../election/leadership.ts";
 import { leaderOf } from "../election/observer.ts";
@@ -87,7 +87,7 @@ async function readOnly<Store extends LeaseStore>(
 ): Promise<AttemptOutcome<never>> {
   const expiry = store.capabilities.storeClock ? "store-clock" : undefined;
   const snapshot = await store.read(election, { timeoutMs: timing.attemptTimeoutMs, expiry, signal });
-  if (snapshot?.bar?.kind === "done") return { elected: false, reason: "done" };
+  if (snapshot?.bar?.kind === "done") return doneOutcome(snapshot.bar);
   const leader = leaderOf(snapshot);
   return leader ? { elected: false, leader } : MISSED;
 }

@@ -9,6 +9,7 @@ import { duration } from "../store/lease-limits.ts";
 import { checkOptions } from "../store/options.ts";
 import { checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from "./tries.ts";
 import type { Clock } from "../time/clock.ts";
+import { checkKeepResult } from "./kept-result.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { checkOverlap, type Overlap } from "./overlap.ts";
 import { keyedOccurrenceId, occurrenceId } from "./occurrence.ts";
@@ -34,6 +35,12 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
    * least a day. A call with the same `key` after that time runs the task again. @defaultValue 7 days
    */
   readonly retentionMs?: number | undefined;
+  /**
+   * Keeps the value that the task returns, in the write that records the end. A later call, on any host, gets it as the `result` of
+   * `done`. The value has to be JSON, and as JSON at most the store's `maxValueBytes`, less 11. A value that cannot be kept counts as
+   * an error of the task. Others can read it in the store. @defaultValue false
+   */
+  readonly keepResult?: boolean | undefined;
   /**
    * The longest time from when an occurrence was due until its task begins, in milliseconds. After that the occurrence is missed:
    * no host claims it. Each host decides by its own wall clock. Make it longer than the clocks differ, plus the time in which another
@@ -87,6 +94,7 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
   name: true,
   whenInProgress: true,
   retentionMs: true,
+  keepResult: true,
   startWithinMs: true,
   overlap: true,
   ...FAILURE_OPTIONS,
@@ -111,6 +119,7 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
     throw new ConfigurationError(`whenInProgress is ${JSON.stringify(whenInProgress)}; it must be 'return' or 'wait'.`);
   }
   checkRetention(retentionMs);
+  checkKeepResult(options.keepResult);
   checkStartWithin(options.startWithinMs);
   checkOverlap(options.overlap, store, whose);
   checkFailureOptions(options, store);
@@ -130,6 +139,7 @@ export function electorOf<Store extends LeaseStore>(schedule: ScheduleOptions, i
     name: _name,
     whenInProgress: _wait,
     retentionMs: _retention,
+    keepResult: _keep,
     startWithinMs: _within,
     overlap: _overlap,
     tries: _tries,

@@ -2,6 +2,7 @@ import { WAIT_OPTIONS, type WaitOptions } from "../election/calls.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts";
 import { Journal } from "../reporting/journal.ts";
+import type { Completion } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { checkCallOptions, checkSignal } from "../store/options.ts";
 import { sharedClock } from "../store/shared-clock.ts";
@@ -47,12 +48,15 @@ export type OccurrenceTask<T, Store = LeaseStore, Claimed = ClaimedOccurrence> =
 ) => Promise<T> | T;
 
 /**
- * `in-progress`: another host has claimed it, and may still fail. `missed`: no host had claimed it, and more than `startWithinMs`
+ * `done`: another call has done it; `result` is what its task returned, as JSON, with `keepResult`. `failed`: its last try has
+ * failed, with an error of this code. `in-progress`: another host has claimed it, and may still fail. `missed`: no host had claimed it, and more than `startWithinMs`
  * had passed since it was due. `overlap`, `cancelled`, `paused`: see {@link NotRun}. Other hosts find such an occurrence done.
  */
 export type OccurrenceOutcome<T> =
   | { readonly ran: true; readonly result: T; readonly attempt: number }
-  | { readonly ran: false; readonly reason: "done" | "in-progress" | NotRun };
+  | { readonly ran: false; readonly reason: "done"; readonly result?: T | undefined }
+  | { readonly ran: false; readonly reason: "failed"; readonly failure: string }
+  | { readonly ran: false; readonly reason: "in-progress" | NotRun };
 
 /**
  * Does one occurrence of a schedule, or the work of one key. It is completed at most once, even if many hosts call this function and their clocks differ.
@@ -183,7 +187,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
         failingSinceMs ??= clock.monotonicMs();
         if (clock.monotonicMs() - failingSinceMs >= leaseDurationMs) throw outcome.unavailable;
       } else {
-        if (outcome.reason === "done") return { ran: false, reason: "done" };
+        if (outcome.reason === "done") return doneBefore(outcome.completion);
         if (outcome.reason === "missed") return missed(id, schedule);
         if (outcome.leader && whenInProgress !== "wait") return { ran: false, reason: "in-progress" };
         failingSinceMs = undefined;
@@ -198,6 +202,12 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   } finally {
     wait?.leave();
   }
+}
+
+/** Returns the outcome of an occurrence that another call has completed. */
+function doneBefore<T>({ result, failure }: Completion = {}): OccurrenceOutcome<T> {
+  if (failure !== undefined) return { ran: false, reason: "failed", failure };
+  return { ran: false, reason: "done", ...(result === undefined ? {} : { result: result as T }) };
 }
 
 /** Returns the latest time at which the task of an occurrence may begin, if it has one. */

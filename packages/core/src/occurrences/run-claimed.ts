@@ -1,18 +1,25 @@
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
+import { summarizeError } from "../reporting/error-summary.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
+import type { Completion } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
 import type { LatestBegin } from "./attempt.ts";
 import { completeWhileClaimed } from "./complete-in-time.ts";
 import { fenceOf, type FenceOf } from "./fence-of.ts";
+import { completionOf } from "./kept-result.ts";
 import { runByOverlap, type Overlap, type Settled } from "./overlap.ts";
 import { pauseAfterFailure, runWithTries, type FailureOptions, type Tried } from "./tries.ts";
 
 /** The policies of a schedule. */
 interface Policies extends FailureOptions {
   readonly overlap?: Overlap | undefined;
+  readonly keepResult?: boolean | undefined;
   readonly logger?: LoggerOption;
 }
+
+/** The longest code of an error that is kept, in characters: an error's name may be any text. */
+const MAX_CODE = 100;
 
 /** A claimed occurrence, and all that its run needs beside the task. */
 export interface ClaimedRun<Store extends LeaseStore> {
@@ -42,19 +49,29 @@ export async function runClaimed<T, Store extends LeaseStore>(
   claim: OccurrenceLeadership,
   task: ClaimedTask<T, Store>,
 ): Promise<Settled<T>> {
-  const { overlap = "allowAll", logger } = policies;
+  const { overlap = "allowAll", keepResult, logger } = policies;
+  let completion: Completion | undefined;
   const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<T>> => {
     const fence = elected ? fenceOf<Store>(elected, store, "elections") : fenceOf<Store>(led, occurrences, "occurrences");
-    return await runWithTries(policies, clock, led, () => task(led, fence));
+    return await runWithTries(policies, clock, led, async () => {
+      const result = await task(led, fence);
+      if (keepResult) completion = completionOf(result, claim.election, occurrences);
+      return result;
+    });
   };
   const settled: Settled<Tried<T>> =
     overlap === "allowAll"
       ? { ran: true, result: await work(claim) }
       : await runByOverlap({ store, election, overlap, occurrences, clock, ...timing(), logger, latest }, claim, work);
-  await completeWhileClaimed(claim, clock, endMs);
+  if (settled.ran && "failure" in settled.result) completion = failureOf(settled.result.failure);
+  await completeWhileClaimed(claim, clock, endMs, completion);
   if (!settled.ran) return settled;
   if (!("failure" in settled.result)) return { ran: true, result: settled.result.result };
   const { failure: error } = settled.result;
   if (policies.pauseOnFailure) await pauseAfterFailure({ store, election, id: claim.election, error, logger });
   throw error;
+}
+
+function failureOf(error: unknown): Completion {
+  return { failure: summarizeError(error).code.slice(0, MAX_CODE).toWellFormed() };
 }

@@ -16,6 +16,8 @@ type Lost = Extract<RenewOutcome, { held: false }>;
 export interface Vacating extends ReleaseOptions {
   /** True where no candidate may ever acquire again. */
   readonly done?: true | undefined;
+  /** The value of the record that is left. */
+  readonly value?: string | undefined;
 }
 
 /** The leases that this process holds. It renews, changes and vacates them by conditional writes of its own records. */
@@ -75,7 +77,7 @@ export class HeldLeases {
   }
 
   /** Ends our term. Even if the request fails, nobody leads on the term any more. */
-  async vacate(lease: Lease, { holdMs = 0, done, ...given }: Vacating): Promise<ReleaseOutcome> {
+  async vacate(lease: Lease, { holdMs = 0, done, value, ...given }: Vacating): Promise<ReleaseOutcome> {
     const { election } = lease;
     const holding = this.#holding(lease);
     const limits = shareLimits(this.#seen.clock, given);
@@ -97,6 +99,7 @@ export class HeldLeases {
         // A break also removes a hold that would begin only now.
         ...vacate(holding.record, this.#seen.clock.randomUuid(), holding.record.broken ? 0 : holdMs),
         ...(done ? { done } : {}),
+        ...(value === undefined ? {} : { value }),
       };
       holding.releasing(vacated.nonce);
       if ((await this.#write(election, vacated, holding, limits)) === undefined) {

@@ -11,6 +11,7 @@ import type {
   AcquireRequest,
   CheckOptions,
   CheckReport,
+  CompleteOptions,
   Lease,
   LeaseStore,
   OccurrenceStore,
@@ -212,8 +213,10 @@ export class RecordLeaseStore implements LeaseStore {
 
 /** An {@link OccurrenceStore} over a service that offers compare-and-swap on one record for each occurrence. */
 export class RecordOccurrenceStore extends RecordLeaseStore implements OccurrenceStore {
-  async complete(lease: Lease, { timeoutMs }: RequestLimits): Promise<ReleaseOutcome> {
-    return await this.vacate(lease, { timeoutMs, done: true });
+  async complete(lease: Lease, { timeoutMs, completion }: CompleteOptions): Promise<ReleaseOutcome> {
+    const value = completion && JSON.stringify(completion);
+    if (value !== undefined) checkValue(value, this.capabilities.maxValueBytes);
+    return await this.vacate(lease, { timeoutMs, done: true, value });
   }
 }
 

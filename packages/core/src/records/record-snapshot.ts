@@ -1,5 +1,5 @@
 import { blockerOf, type Claims } from "../store/blocker.ts";
-import type { LeaseSnapshot, LeaseState } from "../store/lease-snapshot.ts";
+import type { Completion, LeaseSnapshot, LeaseState } from "../store/lease-snapshot.ts";
 import type { Expiry } from "../store/lease-store.ts";
 import { barOf, type Bar } from "./bars.ts";
 import type { LeaseRecord } from "./record-store.ts";
@@ -22,6 +22,7 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
   const bar = blockerOf({
     state,
     done: record.done,
+    completion: completionOf(record),
     ...claimsOf(record.bars ?? [], ageMs[0]),
     ...(isAbandoned && !record.broken ? { holdMs: abandonedHoldMs } : {}),
     ...(view.ignoresPause ? { pause: undefined } : {}),
@@ -43,11 +44,25 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
   };
 }
 
-function claimsOf(bars: readonly Bar[], ageMs: number): Omit<Claims, "state" | "done"> {
-  return Object.assign({}, ...bars.map((bar) => claimOf(bar, ageMs))) as Omit<Claims, "state" | "done">;
+/** Returns the facts that are recorded with the end of an occurrence. Another program may have written a text without any. */
+function completionOf({ done, value }: LeaseRecord): Completion | undefined {
+  if (!done || value === undefined) return undefined;
+  try {
+    const completion: unknown = JSON.parse(value);
+    return typeof completion === "object" && completion !== null ? completion : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-function claimOf({ untilMs, except, reason = "", sinceMs }: Bar, ageMs: number): Omit<Claims, "state" | "done"> {
+type BarClaims = Omit<Claims, "state" | "done" | "completion">;
+
+/** Returns the blocks that are in force at this age of the nonce. */
+function claimsOf(bars: readonly Bar[], ageMs: number): BarClaims {
+  return Object.assign({}, ...bars.map((bar) => claimOf(bar, ageMs))) as BarClaims;
+}
+
+function claimOf({ untilMs, except, reason = "", sinceMs }: Bar, ageMs: number): BarClaims {
   if (untilMs === null) return { pause: { kind: "pause", reason, ...(sinceMs === undefined ? {} : { sinceMs }) } };
   const leftMs = untilMs - ageMs;
   if (leftMs <= 0) return {};

@@ -168,7 +168,10 @@ export interface LeaseRecord {
   readonly broken?: { readonly reason: string; readonly id: string } | undefined;
   /** The blocks beside the lease; absent where there are none. While the lease is held, a transfer asks its holder to drain. */
   readonly bars?: readonly Bar[] | undefined;
-  /** Set where the occurrence is done: no candidate may acquire it any more. An election's record never has this field. */
+  /**
+   * Set where the occurrence is done: no candidate may acquire it any more. `value` is then absent, or a `Completion` as JSON. An
+   * election's record never has this field.
+   */
   readonly done?: true | undefined;
   /** The note of a quorum in its member's record, as JSON text; only with {@link QUORUM_SCHEMA}. */
   readonly quorum?: string | undefined;

@@ -1,9 +1,11 @@
-import type { Blocker, LeaseSnapshot, LeaseState } from "./lease-snapshot.ts";
+import type { Blocker, Completion, LeaseSnapshot, LeaseState } from "./lease-snapshot.ts";
 
 /** The facts that are in force, and may block an acquisition. */
 export interface Claims {
   readonly state: LeaseState;
   readonly done?: boolean | undefined;
+  /** The facts that are recorded with `done`. */
+  readonly completion?: Completion | undefined;
   readonly pause?: Extract<Blocker, { kind: "pause" }> | undefined;
   /** The rest of a hold, in milliseconds. */
   readonly holdMs?: number | undefined;
@@ -12,8 +14,8 @@ export interface Claims {
 }
 
 /** Of several blockers it returns the strictest; `undefined` if any candidate may try. */
-export function blockerOf({ state, done, pause, holdMs = 0, transferTo, group }: Claims): Blocker | undefined {
-  if (done) return { kind: "done" };
+export function blockerOf({ state, done, completion, pause, holdMs = 0, transferTo, group }: Claims): Blocker | undefined {
+  if (done) return { kind: "done", ...(completion ? { completion } : {}) };
   if (pause) return pause;
   if (state !== "vacant" && state !== "expired") return { kind: "lease" };
   if (holdMs > 0) return { kind: "hold", leftMs: holdMs };

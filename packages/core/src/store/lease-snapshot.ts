@@ -1,6 +1,14 @@
+/** The facts that are recorded together with the end of an occurrence. */
+export interface Completion {
+  /** The result of the task, as JSON holds it; absent where none was kept. */
+  readonly result?: unknown;
+  /** Set where the last try of the task has failed: the code of its error. */
+  readonly failure?: string | undefined;
+}
+
 /**
  * The reason why a candidate may not acquire at present:
- * - `done`: the occurrence is done; no candidate may acquire it again.
+ * - `done`: the occurrence is over; no candidate may acquire it again. `completion` says more, for instance that it has failed.
  * - `lease`: a candidate has the lease, or may have it; no other may acquire.
  * - `hold`: the lease was released before its minimum hold was over; no candidate may acquire for `leftMs` more.
  * - `pause`: an administrator has paused the election; no candidate may acquire until it is resumed. A present leader goes on.
@@ -8,7 +16,7 @@
  * - `reservation`: only candidates of this group may acquire.
  */
 export type Blocker =
-  | { readonly kind: "done" }
+  | { readonly kind: "done"; readonly completion?: Completion | undefined }
   | { readonly kind: "lease" }
   | { readonly kind: "hold"; readonly leftMs: number }
   /** `sinceMs` is by the wall clock of its administrator, in milliseconds since the Unix epoch. */

@@ -11,7 +11,7 @@ import type {
   TransferOutcome,
 } from "./admin-calls.ts";
 import type { StoreWarnings } from "../reporting/store-warnings.ts";
-import type { LeaseSnapshot } from "./lease-snapshot.ts";
+import type { Completion, LeaseSnapshot } from "./lease-snapshot.ts";
 import type { ListedElection, ListOptions } from "./listing.ts";
 import type { Clock, Instant } from "../time/clock.ts";
 import type { LossReason } from "../reporting/errors.ts";
@@ -178,7 +178,7 @@ export interface LeaseStore {
  */
 export interface OccurrenceStore extends LeaseStore {
   /** Frees exactly this term because its occurrence is done, for good. A second or late call is harmless. */
-  complete(lease: Lease, limits: RequestLimits): Promise<ReleaseOutcome>;
+  complete(lease: Lease, options: CompleteOptions): Promise<ReleaseOutcome>;
 }
 
 /**
@@ -218,6 +218,14 @@ export interface AcquireRequest extends RequestLimits {
 export interface Reservation {
   readonly group: string;
   readonly durationMs: number;
+}
+
+export interface CompleteOptions extends RequestLimits {
+  /**
+   * The facts to record in the same write. As JSON they have at most `maxValueBytes`. A snapshot shows them beside `done`.
+   * @defaultValue none
+   */
+  readonly completion?: Completion | undefined;
 }
 
 export interface ReleaseOptions extends RequestLimits {

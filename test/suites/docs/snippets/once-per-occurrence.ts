@@ -37,6 +37,14 @@ export async function perDeployment(): Promise<void> {
   await serve();
 }
 
+declare function fetchRates(): Promise<Record<string, number>>;
+
+export async function kept(): Promise<Record<string, number> | undefined> {
+  const outcome = await oncePerOccurrence({ store, name: "rates", scheduledAt, keepResult: true }, fetchRates);
+  if (outcome.ran || outcome.reason === "done") return outcome.result;
+  return undefined;
+}
+
 export async function oneAttempt(): Promise<void> {
   const elector = new Elector({ store, election: "warm-the-cache", minimumHoldMs: 10_000 });
   const outcome = await elector.tryRun(async (leadership) => warmTheCache(leadership.signal));

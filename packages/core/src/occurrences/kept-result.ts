@@ -1,0 +1,61 @@
+import { ConfigurationError } from "../reporting/errors.ts";
+import type { Completion } from "../store/lease-snapshot.ts";
+import type { OccurrenceStore } from "../store/lease-store.ts";
+import { utf8Bytes } from "../store/names.ts";
+
+/** @throws {ConfigurationError} unless it is a boolean, or absent. */
+export function checkKeepResult(keepResult: unknown): void {
+  if (keepResult === undefined || typeof keepResult === "boolean") return;
+  throw new ConfigurationError("keepResult must be true or false.");
+}
+
+/**
+ * Returns the completion that keeps the result of a task; `undefined` for a task that returned nothing.
+ * @throws {ConfigurationError} for a result that JSON would change, or that is too large for the store.
+ */
+export function completionOf(result: unknown, id: string, { name, capabilities }: OccurrenceStore): Completion | undefined {
+  if (result === undefined) return undefined;
+  const completion = { result };
+  const bytes = utf8Bytes(jsonOf(completion, id));
+  const { maxValueBytes } = capabilities;
+  if (bytes <= maxValueBytes) return completion;
+  throw new ConfigurationError(
+    `The result of '${id}' has ${bytes} bytes as JSON; ${name} keeps at most ${maxValueBytes}. Return a key by which the result can be found.`,
+  );
+}
+
+function jsonOf(completion: Completion, id: string): string {
+  const refuse = (what: string): never => {
+    throw new ConfigurationError(
+      `The result of '${id}' is not JSON: ${what}. Return text, finite numbers, booleans, null, arrays and plain objects.`,
+    );
+  };
+  const check = function (this: unknown, key: string, seen: unknown): unknown {
+    // `seen` is what a `toJSON` has made of the value, so take the value itself.
+    const value = (this as Readonly<Record<string, unknown>>)[key];
+    if (!isJson(value) && (value !== undefined || Array.isArray(this))) refuse(`'${key}' is ${kindOf(value)}`);
+    return seen;
+  };
+  try {
+    return JSON.stringify(completion, check);
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    return refuse((error as Error).message);
+  }
+}
+
+function isJson(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null)
+    return value === null || typeof value === "string" || typeof value === "boolean";
+  if (Array.isArray(value)) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // A plain object may come from another realm. Its prototype is the one without a prototype.
+  return prototype === null || (Object.getPrototypeOf(prototype) === null && !("toJSON" in value));
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === "number" || value === undefined) return String(value);
+  if (typeof value !== "object") return `a ${typeof value}`;
+  return `of the class ${(value as { readonly constructor?: { readonly name?: string } }).constructor?.name ?? "?"}`;
+}
