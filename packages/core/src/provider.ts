@@ -64,6 +64,7 @@ export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } fr
 // Occurrences, for code that delivers them: a scheduler, or the gate of a function.
 export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
+export { type CatchUp, checkCatchUp, earlierOccurrences } from "./occurrences/catch-up.ts";
 export { fenceOf, type FenceOf } from "./occurrences/fence-of.ts";
 export { checkKeepResult } from "./occurrences/kept-result.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";

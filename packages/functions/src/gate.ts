@@ -14,6 +14,7 @@ import {
   type OccurrenceStore,
   checkWhenDue,
   DEFAULT_RETENTION_MS,
+  earlierOccurrences,
   fenceOf,
   type FenceOf,
   latestBegin,
@@ -26,7 +27,6 @@ import {
   type Occurrence,
 } from "@leasehold/core/provider";
 import type { AttemptOptions } from "./attempt-in-time.ts";
-import { earlierOccurrences } from "./catch-up.ts";
 import { claimValue } from "./claim-value.ts";
 import { refuseUnscheduled, warnOfDeliveryLimit } from "./delivery-source.ts";
 import { functionLeadership, type FunctionLeadership } from "./function-leadership.ts";

@@ -1,6 +1,5 @@
 export { AlreadyClaimedError } from "./already-claimed-error.ts";
-export type { Occurrence } from "@leasehold/core/provider";
-export type { CatchUp } from "./catch-up.ts";
+export type { CatchUp, Occurrence } from "@leasehold/core/provider";
 export type { FunctionLeadership } from "./function-leadership.ts";
 export type { LeaderHandler } from "./gate.ts";
 export { lastRun, type LastRun, type LastRunOptions } from "./last-run.ts";

@@ -2,6 +2,7 @@ import { ConfigurationError, Elector, UnsupportedError, type LeaseStore } from "
 import {
   type OccurrenceStore,
   type Reservation,
+  checkCatchUp,
   checkFailureOptions,
   checkKeepResult,
   checkName,
@@ -14,7 +15,6 @@ import {
   FAILURE_OPTIONS,
   occurrencesOf,
 } from "@leasehold/core/provider";
-import { checkCatchUp } from "./catch-up.ts";
 import { DELIVERY_BYTES } from "./claim-value.ts";
 import type { AnyOptions, ExclusiveOptions, OncePerTickOptions, StickyOptions } from "./options.ts";
 import { timeBudget } from "./time-budget.ts";

@@ -1,6 +1,5 @@
-import type { Clock, FailureOptions, Occurrence } from "@leasehold/core/provider";
+import type { CatchUp, Clock, FailureOptions, Occurrence } from "@leasehold/core/provider";
 import type { Leader, LeaseStore, LoggerOption, NotRun, Overlap } from "@leasehold/core";
-import type { CatchUp } from "./catch-up.ts";
 import type { Renewal } from "./time-budget.ts";
 
 /** The options of every gate. `Args` are the handler's own arguments. */

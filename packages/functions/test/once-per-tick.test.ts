@@ -1,5 +1,11 @@
 import { ConfigurationError, MemoryLeaseStore, StoreError, UnsupportedError, type LeaseStore } from "@leasehold/core";
-import { RecordLeaseStore, RecordOccurrenceStore, MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
+import {
+  earlierOccurrences,
+  RecordLeaseStore,
+  RecordOccurrenceStore,
+  MemoryRecordStore,
+  type RecordStore,
+} from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import {
   onlyAsLeader,
@@ -9,7 +15,6 @@ import {
   type Occurrence,
 } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
-import { earlierOccurrences } from "../src/catch-up.ts";
 
 const ELECTION = "nightly-billing";
 const TEN = Date.parse("2025-12-31T10:00:00Z");

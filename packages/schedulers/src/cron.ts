@@ -1,9 +1,9 @@
 import { ConfigurationError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
 import type { CronJob } from "cron";
-import { dueOf } from "./due-by-cron.ts";
+import { dueOf, previousDueOf } from "./due-by-cron.ts";
 import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 
-export type { Closable, TickOptions } from "./tick.ts";
+export type { Closable, TickCatchUp, TickOptions } from "./tick.ts";
 
 /**
  * Wraps a job for `cron`, as its `onTick`, so that each tick is done once. Any number of hosts may schedule it, with any
@@ -33,7 +33,7 @@ export function oncePerTick<Store extends LeaseStore = LeaseStore>(
   options: TickOptions<Store>,
   job: (leadership: ClaimedLeadership<Store>) => unknown,
 ): ((this: unknown) => Promise<void>) & Closable {
-  const ticks = new Ticks("oncePerTick", options);
+  const ticks = new Ticks("oncePerTick", options, true);
   checkJob("oncePerTick", job);
   async function onTick(this: unknown): Promise<void> {
     if (!isCronJob(this)) {
@@ -41,7 +41,7 @@ export function oncePerTick<Store extends LeaseStore = LeaseStore>(
         `cron called '${options.name}' with a context that is not its CronJob, which has the schedule. Leave its option 'context' out.`,
       );
     }
-    await ticks.run(dueOf(this), job);
+    await ticks.run(dueOf(this), job, (scheduledMs) => previousDueOf(this, scheduledMs));
   }
   return Object.assign(onTick, { close: () => ticks.close() });
 }

@@ -3,7 +3,7 @@ import { systemClock, Journal } from "@leasehold/core/provider";
 import type { Cron } from "croner";
 import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 
-export type { Closable, TickOptions } from "./tick.ts";
+export type { Closable, TickCatchUp, TickOptions } from "./tick.ts";
 
 /**
  * Wraps a job for croner, so that each tick is done once. Any number of hosts may schedule it, with any difference of their
@@ -34,13 +34,17 @@ export function oncePerTick<Store extends LeaseStore = LeaseStore, Context = und
   options: TickOptions<Store>,
   job: (leadership: ClaimedLeadership<Store>, cron: Cron<Context>) => unknown,
 ): ((cron: Cron<Context>) => Promise<void>) & Closable {
-  const ticks = new Ticks("oncePerTick", options);
+  const ticks = new Ticks("oncePerTick", options, true);
   checkJob("oncePerTick", job);
   const journal = Journal.to(options.logger);
   const onTick = async (cron: Cron<Context>): Promise<void> => {
     try {
       checkInterval(options.name, cron);
-      await ticks.run(dueOf(cron), (leadership) => job(leadership, cron));
+      await ticks.run(
+        dueOf(cron),
+        (leadership) => job(leadership, cron),
+        (scheduledMs) => lastRunBefore(cron, scheduledMs),
+      );
     } catch (error) {
       if (cron.options.catch || !isLeaseholdError(error)) throw error;
       const attributes = { name: options.name, code: error.code };
@@ -58,10 +62,16 @@ function checkInterval<Context>(name: string, { options }: Cron<Context>): void 
   }
 }
 
-function dueOf<Context>(cron: Cron<Context>): Date {
+function dueOf<Context>(cron: Cron<Context>): number {
   const firedMs = cron.currentRun()?.getTime() ?? systemClock.wallMs();
-  // oxlint-disable-next-line eslint/no-restricted-globals -- croner takes a Date, and returns the runs before it
-  const [due] = cron.previousRuns(1, new Date(firedMs + 1));
-  if (due) return due;
+  const dueMs = lastRunBefore(cron, firedMs + 1);
+  if (Number.isFinite(dueMs)) return dueMs;
   throw new ConfigurationError(`The schedule '${cron.getPattern() ?? ""}' was never due.`);
+}
+
+/** Returns the last time of the schedule before another time. -Infinity if there was none. */
+function lastRunBefore<Context>(cron: Cron<Context>, beforeMs: number): number {
+  // oxlint-disable-next-line eslint/no-restricted-globals -- croner takes a Date, and returns the runs before it
+  const [run] = cron.previousRuns(1, new Date(beforeMs));
+  return run?.getTime() ?? -Infinity;
 }

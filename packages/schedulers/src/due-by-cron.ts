@@ -22,6 +22,14 @@ export function dueOf(job: Pick<CronJob, "cronTime" | "lastDate">): number {
 }
 
 /**
+ * Returns the time at which the tick before another one was due. A job of one date has none before it.
+ * @throws {ConfigurationError} for a schedule that was not due in the nine years before.
+ */
+export function previousDueOf({ cronTime }: Pick<CronJob, "cronTime">, scheduledMs: number): number {
+  return cronTime.realDate ? -Infinity : lastDueMs(cronTime, scheduledMs - 1);
+}
+
+/**
  * Searches the last time before `nowMs`. cron can only look forward, so the search starts in the past and comes closer to the
  * present.
  * @throws what cron throws for a schedule that is never due.

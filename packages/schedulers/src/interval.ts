@@ -3,7 +3,7 @@ import { type Clock, type Timer, asSentence, duration, Journal, sharedClock } fr
 import { summarizeError } from "@leasehold/core/diagnostics";
 import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 
-export type { Closable, TickOptions } from "./tick.ts";
+export type { Closable, TickCatchUp, TickOptions } from "./tick.ts";
 
 export interface EveryOptions<Store extends LeaseStore = LeaseStore> extends TickOptions<Store> {
   /** The time from one tick to the next, in milliseconds, the same on every host. From a second to a day. */
@@ -20,7 +20,7 @@ const LONGEST_WAIT_MS = 60_000;
 /**
  * Does a job in a fixed period on one of all hosts that call this, for instance every 30 seconds. A tick is due when the time
  * since 1970 is a multiple of `periodMs`. All hosts therefore give a tick the same name, with any difference of their clocks. No
- * scheduler is needed.
+ * scheduler is needed. With `catchUp`, missed ticks are done at the start already.
  *
  * If a tick takes longer than the period, it goes on, and the next one begins beside it, unless `overlap` says otherwise. The timer keeps the process alive until
  * `close()` is called or the `signal` aborts. The guarantees are those of `oncePerOccurrence`.
@@ -37,14 +37,17 @@ export function every<Store extends LeaseStore = LeaseStore>(
   job: (leadership: ClaimedLeadership<Store>) => unknown,
 ): Closable {
   const { periodMs, onError, ...tickOptions } = (options ?? {}) as EveryOptions<Store>;
-  const ticks = new Ticks("every", tickOptions);
+  const ticks = new Ticks("every", tickOptions, true);
   checkJob("every", job);
   checkPeriod(periodMs);
   const { store, clock, logger, name, signal } = tickOptions;
+  const previous = (scheduledMs: number): number => scheduledMs - periodMs;
   const report = onError ?? ((error: unknown) => reportFailure(Journal.to(logger), name, error));
   const timer = new GridTimer(sharedClock(store, clock), periodMs, (dueMs) => {
-    ticks.run(dueMs, job).catch(report);
+    ticks.run(dueMs, job, previous).catch(report);
   });
+  // The last tick may have been due while all hosts were down. The timer's first tick is the next one.
+  ticks.catchUpTo(timer.nextMs, job, previous).catch(report);
   if (signal?.aborted) timer.stop();
   else signal?.addEventListener("abort", () => timer.stop(), { once: true });
   return {
@@ -76,6 +79,11 @@ class GridTimer {
     this.#timer.cancel();
   }
 
+  /** The time at which the next tick is due. */
+  get nextMs(): number {
+    return this.#dueMs + this.#periodMs;
+  }
+
   get #dueMs(): number {
     const wallMs = this.#clock.wallMs();
     return wallMs - (wallMs % this.#periodMs);
@@ -83,7 +91,7 @@ class GridTimer {
 
   #next(): Timer {
     // Limit the wait: a timer does not run while a machine is suspended, and does not notice a step of the wall clock.
-    const inMs = Math.min(this.#dueMs + this.#periodMs - this.#clock.wallMs(), LONGEST_WAIT_MS);
+    const inMs = Math.min(this.nextMs - this.#clock.wallMs(), LONGEST_WAIT_MS);
     return this.#clock.setTimer(() => this.#fire(), inMs);
   }
 

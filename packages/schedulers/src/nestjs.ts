@@ -1,10 +1,10 @@
 import { ConfigurationError, MemoryLeaseStore, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
 import { Inject } from "@nestjs/common";
 import { Cron, SchedulerRegistry, type CronOptions } from "@nestjs/schedule";
-import { dueOf } from "./due-by-cron.ts";
+import { dueOf, previousDueOf } from "./due-by-cron.ts";
 import { Ticks, type TickOptions } from "./tick.ts";
 
-export type { TickOptions } from "./tick.ts";
+export type { TickCatchUp, TickOptions } from "./tick.ts";
 
 /** Nest's own options of the job. The name is the name of the schedule, the same on every host. */
 export type NamedCronOptions = CronOptions & { readonly name: string };
@@ -43,7 +43,7 @@ export function OncePerTick<Service extends object>(
 ): (target: Service, key: string | symbol, descriptor: PropertyDescriptor) => void {
   const name = cronOptions?.name;
   const given = typeof options === "function" ? { store: new MemoryLeaseStore() } : options;
-  void new Ticks(WHOSE, { ...given, name });
+  void new Ticks(WHOSE, { ...given, name }, true);
   return (target, key, descriptor) => {
     const method: unknown = descriptor.value;
     if (typeof method !== "function") throw new ConfigurationError(`${WHOSE} is for a method, which ${String(key)} is not.`);
@@ -54,10 +54,11 @@ export function OncePerTick<Service extends object>(
     Object.assign(descriptor, {
       async value(this: Service & Readonly<Record<symbol, SchedulerRegistry>>): Promise<void> {
         const ticks =
-          ticksOf.get(this) ?? new Ticks(WHOSE, { ...(typeof options === "function" ? options(this) : options), name });
+          ticksOf.get(this) ?? new Ticks(WHOSE, { ...(typeof options === "function" ? options(this) : options), name }, true);
         ticksOf.set(this, ticks);
         const job = (this[registry] as SchedulerRegistry).getCronJob(name);
-        await ticks.run(dueOf(job), (leadership: ClaimedLeadership): unknown => method.call(this, leadership));
+        const work = (leadership: ClaimedLeadership): unknown => method.call(this, leadership);
+        await ticks.run(dueOf(job), work, (scheduledMs) => previousDueOf(job, scheduledMs));
       },
     });
     Cron(cronTime, cronOptions)(target, key, descriptor);

@@ -3,7 +3,7 @@ import type { TaskContext } from "node-cron";
 import { checkJob, Ticks, type Closable, type TickOptions, type TickOutcome } from "./tick.ts";
 
 export { RunClaims, type RunClaimsOptions } from "./run-claims.ts";
-export type { Closable, TickOptions, TickOutcome } from "./tick.ts";
+export type { Closable, TickCatchUp, TickOptions, TickOutcome } from "./tick.ts";
 
 /**
  * Wraps a job for node-cron, so that each tick is done once. Any number of hosts may schedule it, with any difference of their

@@ -2,7 +2,7 @@ import { ConfigurationError, isLeaseholdError, type ClaimedLeadership, type Leas
 import { Journal } from "@leasehold/core/provider";
 import { checkJob, Ticks, type Closable, type TickOptions, type TickOutcome } from "./tick.ts";
 
-export type { Closable, TickOptions, TickOutcome } from "./tick.ts";
+export type { Closable, TickCatchUp, TickOptions, TickOutcome } from "./tick.ts";
 
 /**
  * Wraps a job for node-schedule, so that each tick is done once. Any number of hosts may schedule it, with any difference of

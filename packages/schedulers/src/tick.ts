@@ -1,12 +1,30 @@
 import {
   ConfigurationError,
+  isLeaseholdError,
   type ClaimedLeadership,
   type LeaseStore,
   type OccurrenceOutcome,
   type OccurrenceTask,
   type ScheduleOptions,
 } from "@leasehold/core";
-import { type Clock, checkScheduledAt, checkSchedule, checkSignal, doOccurrence, sharedClock } from "@leasehold/core/provider";
+import {
+  type CatchUp,
+  type Clock,
+  checkCatchUp,
+  checkScheduledAt,
+  checkSchedule,
+  checkSignal,
+  DEFAULT_RETENTION_MS,
+  doOccurrence,
+  earlierOccurrences,
+  sharedClock,
+} from "@leasehold/core/provider";
+
+/**
+ * The rule by which missed ticks are done later. `previous` returns the time at which the tick before another was due. node-cron and
+ * node-schedule need it. The other schedulers tell that time.
+ */
+export type TickCatchUp = Omit<CatchUp, "previous"> & Partial<Pick<CatchUp, "previous">>;
 
 /**
  * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end. It does the tick if
@@ -19,7 +37,17 @@ export interface TickOptions<Store extends LeaseStore = LeaseStore> extends Sche
    * of a task that works. No tick begins after it.
    */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Does ticks later that no host has done, for instance after an outage of all hosts or of the store. They follow the next tick on
+   * this host, one after the other, the oldest first. Each is done once, on any host. The first tick of a process reads `atMost` earlier
+   * ones, and a later tick only those that this process does not know to be over. `startWithinMs` does not limit them. The tick's
+   * promise settles after them, and rejects with their errors as well. @defaultValue none: missed ticks stay missed
+   */
+  readonly catchUp?: TickCatchUp | undefined;
 }
+
+/** Returns the time at which the tick before another one was due. -Infinity if there was none. */
+export type PreviousTick = (scheduledMs: number) => number;
 
 /** The outcome of a tick on this host. `stopped`: the signal had aborted, or the ticks were closed, before the task began. */
 export type TickOutcome<T> = OccurrenceOutcome<T> | { readonly ran: false; readonly reason: "stopped" };
@@ -34,33 +62,106 @@ export interface Closable {
 }
 
 const STOPPED = { ran: false, reason: "stopped" } as const;
+/** The reasons of a tick that may still be done. */
+const OPEN: ReadonlySet<string> = new Set(["in-progress", "missed", "stopped"]);
 
 /** Does the ticks of one job. */
 export class Ticks<Store extends LeaseStore> implements Closable {
   readonly #schedule: ScheduleOptions<Store>;
   readonly #signal: AbortSignal | undefined;
   readonly #clock: Clock;
+  readonly #catchUp: TickCatchUp | undefined;
+  /** The ticks of which this process knows that no host does them again, as far back as `catchUp` goes. */
+  #over = new Set<number>();
   /** The ticks that are running. Each has a controller that ends its waits, before its task and between two tries. */
   readonly #underWay = new Map<Promise<unknown>, AbortController>();
   #isClosed = false;
 
-  /** @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any tick. */
-  constructor(whose: string, options: TickOptions<Store>) {
-    const { signal, ...schedule } = (options ?? {}) as TickOptions<Store>;
+  /**
+   * @param knowsPrevious true if `run` is called with the time of the tick before.
+   * @throws {ConfigurationError} {UnsupportedError} for options that cannot work, before any tick.
+   */
+  constructor(whose: string, options: TickOptions<Store>, knowsPrevious = false) {
+    const { signal, catchUp, ...schedule } = (options ?? {}) as TickOptions<Store>;
     checkSchedule(whose, schedule);
+    if (catchUp !== undefined) checkCatchUp({ ...(knowsPrevious ? { previous: Number } : {}), ...catchUp } as CatchUp);
+    this.#catchUp = catchUp;
     checkSignal(whose, signal, schedule.name);
     this.#schedule = { ...schedule, whenInProgress: schedule.whenInProgress ?? "wait" };
     this.#signal = signal;
     this.#clock = sharedClock(schedule.store, schedule.clock);
   }
 
-  /** Does one tick. `scheduledAt` is the time at which it was due, by its schedule. */
-  async run<T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>): Promise<TickOutcome<T>> {
-    if (this.#isClosed || this.#signal?.aborted) return STOPPED;
+  /**
+   * Does one tick, and then those before it that `catchUp` asks for. `scheduledAt` is the time at which it was due, by its schedule.
+   * @throws the error of its task, or an AggregateError if several ticks have failed.
+   */
+  async run<T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>, previous?: PreviousTick): Promise<TickOutcome<T>> {
+    if (this.#isStopped) return STOPPED;
     const { retentionMs } = this.#schedule;
     const scheduledMs = checkScheduledAt({ scheduledAt, retentionMs }, this.#clock.wallMs());
+    if (!this.#catchUp) return await this.#closably((waiting) => this.#run(this.#schedule, scheduledMs, task, waiting));
+    const failures: unknown[] = [];
+    const outcome = await this.#doUnlessOver(this.#schedule, scheduledMs, task, failures);
+    await this.#catchUpTo(scheduledMs, task, previous, failures);
+    throwAll(this.#schedule.name, failures);
+    return outcome ?? STOPPED;
+  }
+
+  /** Does the ticks before a time that no host has done, as `catchUp` asks for. @throws as `run` does. */
+  async catchUpTo(beforeMs: number, task: OccurrenceTask<unknown, Store>, previous?: PreviousTick): Promise<void> {
+    const failures: unknown[] = [];
+    await this.#catchUpTo(beforeMs, task, previous, failures);
+    throwAll(this.#schedule.name, failures);
+  }
+
+  get #isStopped(): boolean {
+    return this.#isClosed || this.#signal?.aborted === true;
+  }
+
+  async #catchUpTo(
+    beforeMs: number,
+    task: OccurrenceTask<unknown, Store>,
+    derived: PreviousTick | undefined,
+    failures: unknown[],
+  ): Promise<void> {
+    if (!this.#catchUp) return;
+    const { startWithinMs: _, ...schedule } = this.#schedule;
+    const { name, retentionMs = DEFAULT_RETENTION_MS } = schedule;
+    const catchUp = { previous: derived, ...this.#catchUp } as CatchUp;
+    const earlier = earlierOccurrences({ name, scheduledMs: beforeMs }, catchUp, retentionMs, this.#clock.wallMs());
+    const oldestMs = earlier[0]?.scheduledMs ?? beforeMs;
+    this.#over = new Set([...this.#over].filter((ms) => ms >= oldestMs));
+    for (const { scheduledMs } of earlier) {
+      // While the store does not answer, the next tick tries again.
+      if (this.#isStopped || failures.some(isStoreError)) return;
+      await this.#doUnlessOver({ ...schedule, whenInProgress: "return" }, scheduledMs, task, failures);
+    }
+  }
+
+  /** Does a tick, unless this process knows that it is over. Adds an error to `failures`. */
+  async #doUnlessOver<T>(
+    schedule: ScheduleOptions<Store>,
+    scheduledMs: number,
+    task: OccurrenceTask<T, Store>,
+    failures: unknown[],
+  ): Promise<TickOutcome<T> | undefined> {
+    if (this.#over.has(scheduledMs)) return { ran: false, reason: "done" };
+    try {
+      const outcome = await this.#closably((waiting) => this.#run(schedule, scheduledMs, task, waiting));
+      const isOver = outcome.ran || !OPEN.has(outcome.reason);
+      if (isOver) this.#over.add(scheduledMs);
+      return outcome;
+    } catch (error) {
+      failures.push(error);
+      return undefined;
+    }
+  }
+
+  /** Runs a tick so that `close` waits for it, and can end its waits. */
+  async #closably<T>(run: (waiting: AbortController) => Promise<T>): Promise<T> {
     const waiting = new AbortController();
-    const tick = this.#run(scheduledMs, task, waiting);
+    const tick = run(waiting);
     this.#underWay.set(tick, waiting);
     try {
       return await tick;
@@ -75,7 +176,12 @@ export class Ticks<Store extends LeaseStore> implements Closable {
     await Promise.allSettled(this.#underWay.keys());
   }
 
-  async #run<T>(scheduledMs: number, task: OccurrenceTask<T, Store>, waiting: AbortController): Promise<TickOutcome<T>> {
+  async #run<T>(
+    schedule: ScheduleOptions<Store>,
+    scheduledMs: number,
+    task: OccurrenceTask<T, Store>,
+    waiting: AbortController,
+  ): Promise<TickOutcome<T>> {
     const ending = new AbortController();
     const stop = (): void => ending.abort(this.#signal?.reason);
     let isWorking = false;
@@ -101,7 +207,7 @@ export class Ticks<Store extends LeaseStore> implements Closable {
       }
     };
     try {
-      return await doOccurrence<T, Store>({ schedule: this.#schedule, scheduledMs }, run, { signal: ending.signal });
+      return await doOccurrence<T, Store>({ schedule, scheduledMs }, run, { signal: ending.signal });
     } catch (error) {
       if (ending.signal.aborted && !begun) return STOPPED;
       throw error;
@@ -109,6 +215,16 @@ export class Ticks<Store extends LeaseStore> implements Closable {
       this.#signal?.removeEventListener("abort", stop);
     }
   }
+}
+
+/** @throws the error of the ticks, if there is any. */
+function throwAll(name: string, failures: readonly unknown[]): void {
+  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} ticks of '${name}' failed.`);
+  if (failures.length > 0) throw failures[0];
+}
+
+function isStoreError(error: unknown): boolean {
+  return isLeaseholdError(error) && error.code.startsWith("STORE_");
 }
 
 /** @throws {ConfigurationError} unless the job is a function. */

@@ -78,7 +78,7 @@ describe("every", () => {
 
     const scheduledAt = Math.floor(world.wallMs() / PERIOD_MS) * PERIOD_MS;
     const again = oncePerOccurrence({ store: b.store, name: "refresh", scheduledAt, logger: false }, () => "again");
-    await expect(world.runUntil(again)).resolves.toEqual({ ran: false, reason: "done" });
+    await expect(world.runUntil(again)).resolves.toEqual({ ran: false, reason: "failed", failure: "Error" });
   });
 
   test("does a tick on another host if the first one dies during it", async () => {

@@ -1,19 +1,22 @@
-import { ConfigurationError } from "@leasehold/core";
-import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
+import { ConfigurationError } from "../reporting/errors.ts";
+import { duration } from "../store/lease-limits.ts";
+import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
 
 /**
- * The rule by which missed occurrences are done later, for instance after every region was down. They follow the delivered
- * occurrence, while there is time.
+ * The rule by which missed occurrences are done later, for instance after every host was down. They follow the delivered
+ * occurrence, the oldest first.
  */
 export interface CatchUp {
   /**
    * Returns the time of the occurrence before `scheduledMs`, for instance `(ms) => ms - 3_600_000`. It may consult a calendar.
    */
   readonly previous: (scheduledMs: number) => number;
-  /** The number of earlier occurrences that each delivery checks. Each check costs one read. From 1 to 100. */
+  /** The number of earlier occurrences that a delivery checks. Each check costs one read. From 1 to 100. */
   readonly atMost: number;
   /** The beginning of the schedule, in ISO 8601. No occurrence before it counts as missed. */
   readonly since: string;
+  /** The greatest age of an occurrence that is done later, in milliseconds since it was due. @defaultValue no limit but `retentionMs` */
+  readonly withinMs?: number | undefined;
 }
 
 const MAX_LOOK_BACK = 100;
@@ -21,7 +24,7 @@ const WRITE_IT_LIKE = "Write it like 2026-11-20T00:00:00Z.";
 
 /** @throws {ConfigurationError} for a rule that cannot work. */
 export function checkCatchUp(catchUp: CatchUp): void {
-  const { previous, atMost, since } = catchUp;
+  const { previous, atMost, since, withinMs } = (catchUp ?? {}) as CatchUp;
   if (typeof previous !== "function") {
     throw new ConfigurationError(
       "catchUp.previous must be a function from when an occurrence was due to when the one before it was.",
@@ -31,6 +34,7 @@ export function checkCatchUp(catchUp: CatchUp): void {
     throw new ConfigurationError(`catchUp.atMost is ${String(atMost)}; it must be a whole number from 1 to ${MAX_LOOK_BACK}.`);
   }
   scheduledMsOf(since, "catchUp.since", WRITE_IT_LIKE);
+  if (withinMs !== undefined) duration("catchUp.withinMs", withinMs);
 }
 
 /** The most by which this machine's wall clock may be wrong. An occurrence may be done so long before it was due. */
@@ -42,12 +46,12 @@ const CLOCK_MARGIN_MS = 3_600_000;
  */
 export function earlierOccurrences(
   { name, scheduledMs }: Occurrence,
-  { previous, atMost, since }: CatchUp,
+  { previous, atMost, since, withinMs = Infinity }: CatchUp,
   retentionMs: number,
   wallMs: number,
 ): Occurrence[] {
   const rememberedMs = Math.max(scheduledMs, wallMs) - retentionMs + CLOCK_MARGIN_MS;
-  const sinceMs = Math.max(scheduledMsOf(since, "catchUp.since", WRITE_IT_LIKE), rememberedMs);
+  const sinceMs = Math.max(scheduledMsOf(since, "catchUp.since", WRITE_IT_LIKE), rememberedMs, wallMs - withinMs);
   const earlier: Occurrence[] = [];
   let lastMs = scheduledMs;
   while (earlier.length < atMost) {
