@@ -11,8 +11,10 @@ export {
   type PublishedRenewal,
 } from "./election/elector-channels.ts";
 export { OVERRUN_EXIT_CODE } from "./election/term-announcements.ts";
+export { OCCURRENCE_CHANNEL, type PublishedOccurrence } from "./occurrences/occurrence-channel.ts";
 export {
   electionMetrics,
+  LATENESS_BOUNDS,
   REQUEST_BOUNDS,
   TAKEOVER_BOUNDS,
   type ElectionMeters,

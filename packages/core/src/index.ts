@@ -28,6 +28,7 @@ export {
   type OccurrenceTask,
 } from "./occurrences/once-per-occurrence.ts";
 export type { OncePerKeyOptions, OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
+export { lastRun, type LastRun, type LastRunOptions } from "./occurrences/last-run.ts";
 export type { NotRun, Overlap } from "./occurrences/overlap.ts";
 export type { ClaimedKey, ClaimedOccurrence } from "./occurrences/occurrence.ts";
 // The store, as a user sees it.

@@ -59,14 +59,14 @@ export {
 } from "./records/record-store.ts";
 // Checks of a caller's input.
 export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
-export { checkCallOptions, checkKnown, checkOptions, checkSignal } from "./store/options.ts";
+export { checkBoolean, checkCallOptions, checkKnown, checkOptions, checkSignal } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 // Occurrences, for code that delivers them: a scheduler, or the gate of a function.
 export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
 export { type CatchUp, checkCatchUp, earlierOccurrences } from "./occurrences/catch-up.ts";
 export { fenceOf, type FenceOf } from "./occurrences/fence-of.ts";
-export { checkKeepResult } from "./occurrences/kept-result.ts";
+export { noteRun } from "./occurrences/last-run.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
 export { doOccurrence, latestBegin } from "./occurrences/once-per-occurrence.ts";

@@ -18,6 +18,7 @@ import {
   fenceOf,
   type FenceOf,
   latestBegin,
+  noteRun,
   type LatestBegin,
   runClaimed,
   type Settled,
@@ -33,7 +34,6 @@ import { functionLeadership, type FunctionLeadership } from "./function-leadersh
 import { begin, budgetNow, type Invocation } from "./invocation.ts";
 import { InvocationReport } from "./invocation-report.ts";
 import { PASS_OCCURRENCE } from "./occurrence.ts";
-import { noteRun } from "./last-run.ts";
 import { lead, type LeadOptions } from "./lead.ts";
 import { checkGateOptions, leasesOf, occurrencesFor, reservationOf } from "./option-checks.ts";
 import { warnOfRate } from "./rate-schedule-warning.ts";
@@ -219,6 +219,8 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
       store,
       election,
       occurrences,
+      name: claim.name,
+      scheduledMs: claim.scheduledMs,
       policies: options,
       clock: this.#clock,
       latest,

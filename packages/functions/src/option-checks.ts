@@ -4,7 +4,7 @@ import {
   type Reservation,
   checkCatchUp,
   checkFailureOptions,
-  checkKeepResult,
+  checkBoolean,
   checkName,
   checkOptions,
   checkOverlap,
@@ -211,7 +211,7 @@ function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown
   const { occurrence, retentionMs = DEFAULT_RETENTION_MS, catchUp, startWithinMs } = options;
   checkRetention(retentionMs);
   if (startWithinMs !== undefined) duration("startWithinMs", startWithinMs);
-  checkKeepResult(options.keepResult);
+  checkBoolean("keepResult", options.keepResult);
   checkOverlap(options.overlap, options.store, "the gate 'oncePerTick'");
   checkFailureOptions(options, options.store);
   if (occurrence !== undefined && typeof occurrence !== "function") {

@@ -1,5 +1,11 @@
 import * as api from "@opentelemetry/api";
-import { electionMetrics, REQUEST_BOUNDS, TAKEOVER_BOUNDS, type ElectionMeters } from "@leasehold/core/diagnostics";
+import {
+  electionMetrics,
+  LATENESS_BOUNDS,
+  REQUEST_BOUNDS,
+  TAKEOVER_BOUNDS,
+  type ElectionMeters,
+} from "@leasehold/core/diagnostics";
 import { emitEvents } from "./events.ts";
 
 /** The name of the meter and of the logger. */
@@ -91,6 +97,13 @@ function metersOf(meter: api.Meter): ElectionMeters {
     ...TAKEOVER_BOUNDS,
   ]);
   const requests = duration("leasehold.store.request.duration", "How long requests to the store took.", [...REQUEST_BOUNDS]);
+  const occurrences = meter.createCounter("leasehold.occurrences", {
+    description: "Occurrences of schedules that ended in this process, and how.",
+    unit: "{occurrence}",
+  });
+  const lateness = duration("leasehold.occurrence.lateness", "How late after it was due the task of an occurrence began.", [
+    ...LATENESS_BOUNDS,
+  ]);
   const of = (election: string, more: api.Attributes = {}): api.Attributes => ({ "leasehold.election": election, ...more });
   return {
     transition: (election, reason) => transitions.add(1, of(election, { "leasehold.reason": reason })),
@@ -98,6 +111,11 @@ function metersOf(meter: api.Meter): ElectionMeters {
       renewals.record(durationMs / 1_000, of(election, { "leasehold.outcome": outcome })),
     takeover: (election, durationMs) => takeovers.record(durationMs / 1_000, of(election)),
     overrun: (election) => overruns.add(1, of(election)),
+    occurrence: ({ name, outcome, lateMs }) => {
+      occurrences.add(1, of(name, { "leasehold.outcome": outcome }));
+      // A histogram takes no negative value: a host whose clock is behind is on time.
+      if (lateMs !== undefined) lateness.record(Math.max(lateMs, 0) / 1_000, of(name));
+    },
     request: ({ store, operation, outcome, durationMs }) =>
       requests.record(durationMs / 1_000, {
         "leasehold.store": store,

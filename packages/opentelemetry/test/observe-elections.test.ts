@@ -191,8 +191,14 @@ describe("metrics", () => {
     await clock.runUntil(
       oncePerOccurrence({ store, name: "nightly", scheduledAt: clock.wallMs(), logger: false }, () => undefined),
     );
-    const { "leasehold.transitions": transitions } = await exported();
+    const {
+      "leasehold.transitions": transitions,
+      "leasehold.occurrences": occurrences,
+      "leasehold.occurrence.lateness": lateness,
+    } = await exported();
     expect(transitions?.map(([attributes]) => attributes)).toContainEqual({ ...OF_THE_ELECTION, "leasehold.reason": "elected" });
+    expect(occurrences).toEqual([[{ ...OF_THE_ELECTION, "leasehold.outcome": "done" }, 1]]);
+    expect(lateness).toEqual([[OF_THE_ELECTION, 1]]);
   });
 
   test("end when they are stopped", async () => {

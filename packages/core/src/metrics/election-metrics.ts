@@ -8,6 +8,7 @@ import {
   type PublishedRenewal,
 } from "../election/elector-channels.ts";
 import { withoutOccurrence } from "../occurrences/occurrence.ts";
+import { OCCURRENCE_CHANNEL, type PublishedOccurrence } from "../occurrences/occurrence-channel.ts";
 import { listen, REQUEST_CHANNEL, type StoreRequest } from "../reporting/diagnostics.ts";
 import { isLeaseholdError } from "../reporting/errors.ts";
 import { Leaderless } from "./leaderless.ts";
@@ -16,6 +17,8 @@ import { Leaderless } from "./leaderless.ts";
 export const REQUEST_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Histogram bounds, in seconds, for takeovers: they take up to a few leases. */
 export const TAKEOVER_BOUNDS: readonly number[] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 30, 60, 120];
+/** Histogram bounds, in seconds, for how late the task of an occurrence begins: by differing clocks up to an outage of a day. */
+export const LATENESS_BOUNDS: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];
 
 /** The receiver of metrics. Occurrences of a schedule come under the name of the schedule. */
 export interface ElectionMeters {
@@ -37,6 +40,8 @@ export interface ElectionMeters {
   overrun(election: string): void;
   /** A request to a store ended. */
   request(request: StoreRequest): void;
+  /** An occurrence ended on this host, or was missed. */
+  occurrence?(occurrence: PublishedOccurrence): void;
 }
 
 /** One election in which this process has candidates, at this moment. */
@@ -102,6 +107,7 @@ export function electionMetrics(meters: ElectionMeters): Measurement {
     listen(LOOK_CHANNEL, onLook),
     listen(RENEWAL_CHANNEL, onRenewal),
     listen(REQUEST_CHANNEL, onRequest),
+    ...(meters.occurrence ? [listen(OCCURRENCE_CHANNEL, (ended: PublishedOccurrence) => meters.occurrence?.(ended))] : []),
   ];
   return {
     elections: () => measured(electors),

@@ -5,6 +5,8 @@ import { leaderOf } from "../election/observer.ts";
 import { isOutage, type StoreError } from "../reporting/errors.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
+import { withoutOccurrence } from "./occurrence.ts";
+import { publishOccurrence } from "./occurrence-channel.ts";
 
 /** The number of tries if the store fails. One lost reply is no outage, and the caller has no time for more. */
 const TRIES = 2;
@@ -36,7 +38,11 @@ export type AttemptOutcome<T> =
   | { readonly elected: false; readonly unavailable: StoreError }
   | { readonly elected: false; readonly reason: "missed"; readonly leader?: Leader | undefined };
 
-const MISSED = { elected: false, reason: "missed" } as const;
+/** Publishes that this host has missed an occurrence, and returns the outcome. */
+function missed(occurrence: string): AttemptOutcome<never> {
+  publishOccurrence(() => ({ name: withoutOccurrence(occurrence), occurrence, outcome: "missed" }));
+  return { elected: false, reason: "missed" };
+}
 
 /**
  * Runs the task as leader, if this candidate can lead at once. Gives the leadership up before it settles. Rejects with every
@@ -67,7 +73,7 @@ export async function attempt<T, Store extends LeaseStore>(
       if (latest && isLate()) return await readOnly(elector, latest.store, signal);
       return await elector.tryRun(run, { signal });
     } catch (error) {
-      if (error === becameLate) return MISSED;
+      if (error === becameLate) return missed(elector.election);
       if (started) throw failure ? failure.error : error;
       if (isOutage(error)) outage = error;
       // If an abort cuts the second try short, the store has still not answered.
@@ -89,5 +95,5 @@ async function readOnly<Store extends LeaseStore>(
   const snapshot = await store.read(election, { timeoutMs: timing.attemptTimeoutMs, expiry, signal });
   if (snapshot?.bar?.kind === "done") return doneOutcome(snapshot.bar);
   const leader = leaderOf(snapshot);
-  return leader ? { elected: false, leader } : MISSED;
+  return leader ? { elected: false, leader } : missed(election);
 }

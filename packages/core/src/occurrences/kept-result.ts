@@ -3,12 +3,6 @@ import type { Completion } from "../store/lease-snapshot.ts";
 import type { OccurrenceStore } from "../store/lease-store.ts";
 import { utf8Bytes } from "../store/names.ts";
 
-/** @throws {ConfigurationError} unless it is a boolean, or absent. */
-export function checkKeepResult(keepResult: unknown): void {
-  if (keepResult === undefined || typeof keepResult === "boolean") return;
-  throw new ConfigurationError("keepResult must be true or false.");
-}
-
 /**
  * Returns the completion that keeps the result of a task; `undefined` for a task that returned nothing.
  * @throws {ConfigurationError} for a result that JSON would change, or that is too large for the store.

@@ -6,10 +6,9 @@ import type { LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
 import { duration } from "../store/lease-limits.ts";
-import { checkOptions } from "../store/options.ts";
+import { checkBoolean, checkOptions } from "../store/options.ts";
 import { checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from "./tries.ts";
 import type { Clock } from "../time/clock.ts";
-import { checkKeepResult } from "./kept-result.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { checkOverlap, type Overlap } from "./overlap.ts";
 import { keyedOccurrenceId, occurrenceId } from "./occurrence.ts";
@@ -41,6 +40,11 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
    * an error of the task. Others can read it in the store. @defaultValue false
    */
   readonly keepResult?: boolean | undefined;
+  /**
+   * Notes after each run which occurrence was done, so that `lastRun` can read it. It costs two more requests for each run.
+   * @defaultValue false
+   */
+  readonly noteLastRun?: boolean | undefined;
   /**
    * The longest time from when an occurrence was due until its task begins, in milliseconds. After that the occurrence is missed:
    * no host claims it. Each host decides by its own wall clock. Make it longer than the clocks differ, plus the time in which another
@@ -78,7 +82,7 @@ export interface OncePerOccurrenceOptions<Store extends LeaseStore = LeaseStore>
 
 export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extends Omit<
   ScheduleOptions<Store>,
-  "startWithinMs" | "overlap" | "pauseOnFailure"
+  "startWithinMs" | "overlap" | "pauseOnFailure" | "noteLastRun"
 > {
   /**
    * The key of work that is due once and at no time, for instance the version that is deployed. The same on every host, and another
@@ -95,6 +99,7 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
   whenInProgress: true,
   retentionMs: true,
   keepResult: true,
+  noteLastRun: true,
   startWithinMs: true,
   overlap: true,
   ...FAILURE_OPTIONS,
@@ -119,11 +124,12 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
     throw new ConfigurationError(`whenInProgress is ${JSON.stringify(whenInProgress)}; it must be 'return' or 'wait'.`);
   }
   checkRetention(retentionMs);
-  checkKeepResult(options.keepResult);
+  checkBoolean("keepResult", options.keepResult);
+  checkBoolean("noteLastRun", options.noteLastRun);
   checkStartWithin(options.startWithinMs);
   checkOverlap(options.overlap, store, whose);
   checkFailureOptions(options, store);
-  const unkeyed = (["startWithinMs", "overlap"] as const).find((option) => options[option] !== undefined);
+  const unkeyed = (["startWithinMs", "overlap", "noteLastRun"] as const).find((option) => options[option] !== undefined);
   if (key !== undefined && unkeyed) {
     throw new ConfigurationError(`${unkeyed} is for occurrences of a schedule: work with a key is due at no time.`);
   }
@@ -140,6 +146,7 @@ export function electorOf<Store extends LeaseStore>(schedule: ScheduleOptions, i
     whenInProgress: _wait,
     retentionMs: _retention,
     keepResult: _keep,
+    noteLastRun: _note,
     startWithinMs: _within,
     overlap: _overlap,
     tries: _tries,

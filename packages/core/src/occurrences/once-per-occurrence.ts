@@ -20,6 +20,7 @@ import {
 } from "./once-per-occurrence-options.ts";
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
 import type { NotRun, Settled } from "./overlap.ts";
+import { noteRun } from "./last-run.ts";
 import { runClaimed } from "./run-claimed.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
@@ -155,6 +156,8 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     store,
     election: name,
     occurrences,
+    name,
+    scheduledMs,
     policies: schedule,
     clock,
     latest,
@@ -165,7 +168,12 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     wait?.leave();
     const instance = key === undefined ? { scheduledMs } : { key };
     const occurrence = { id, name, ...instance, attempt: leadership.term } as ClaimedOccurrence & ClaimedKey;
-    return await runClaimed<T, Store>(claimed, leadership, (led, fence) => task({ ...led, occurrence, fence }));
+    const settled = await runClaimed<T, Store>(claimed, leadership, (led, fence) => task({ ...led, occurrence, fence }));
+    if (settled.ran && schedule.noteLastRun && scheduledMs !== undefined) {
+      const done = { occurrence: id, scheduledMs, attempt: leadership.term, doneMs: clock.wallMs() };
+      await noteRun(occurrences, done, { candidateId: elector.candidateId, leftMs: Infinity });
+    }
+    return settled;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
   /**

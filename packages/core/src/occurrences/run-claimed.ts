@@ -8,6 +8,7 @@ import type { LatestBegin } from "./attempt.ts";
 import { completeWhileClaimed } from "./complete-in-time.ts";
 import { fenceOf, type FenceOf } from "./fence-of.ts";
 import { completionOf } from "./kept-result.ts";
+import { publishOccurrence, type PublishedOccurrence } from "./occurrence-channel.ts";
 import { runByOverlap, type Overlap, type Settled } from "./overlap.ts";
 import { pauseAfterFailure, runWithTries, type FailureOptions, type Tried } from "./tries.ts";
 
@@ -27,6 +28,10 @@ export interface ClaimedRun<Store extends LeaseStore> {
   /** The schedule's election in `store`. */
   readonly election: string;
   readonly occurrences: OccurrenceStore;
+  /** The name of the schedule, or of the work of a key, as metrics show it. */
+  readonly name: string;
+  /** The time at which it was due; `undefined` with a key. */
+  readonly scheduledMs: number | undefined;
   readonly policies: Policies;
   readonly clock: Clock;
   readonly latest: LatestBegin | undefined;
@@ -45,10 +50,44 @@ export type ClaimedTask<T, Store> = (led: OccurrenceLeadership, fence: FenceOf<S
  * @throws the task's error, after the last try or without `tries`. As {@link completeWhileClaimed} does.
  */
 export async function runClaimed<T, Store extends LeaseStore>(
-  { store, election, occurrences, policies, clock, latest, endMs, timing }: ClaimedRun<Store>,
+  run: ClaimedRun<Store>,
   claim: OccurrenceLeadership,
   task: ClaimedTask<T, Store>,
 ): Promise<Settled<T>> {
+  const { store, election, name, scheduledMs, policies, clock } = run;
+  const { pauseOnFailure, logger } = policies;
+  const { election: occurrence, term: attempt } = claim;
+  let lateMs: number | undefined;
+  const publish = (outcome: PublishedOccurrence["outcome"]): void =>
+    publishOccurrence(() => ({ name, occurrence, outcome, attempt, ...(lateMs === undefined ? {} : { lateMs }) }));
+  const begin: ClaimedTask<T, Store> = (led, fence) => {
+    if (scheduledMs !== undefined) lateMs ??= clock.wallMs() - scheduledMs;
+    return task(led, fence);
+  };
+  const settled = await runAndComplete(run, claim, begin).catch((error: unknown) => {
+    publish("open");
+    throw error;
+  });
+  if (!settled.ran) {
+    publish(settled.reason);
+    return settled;
+  }
+  if (!("failure" in settled.result)) {
+    publish("done");
+    return { ran: true, result: settled.result.result };
+  }
+  publish("failed");
+  const { failure: error } = settled.result;
+  if (pauseOnFailure) await pauseAfterFailure({ store, election, id: occurrence, error, logger });
+  throw error;
+}
+
+/** Runs the task by the policies of its schedule, and completes the occurrence. */
+async function runAndComplete<T, Store extends LeaseStore>(
+  { store, election, occurrences, policies, clock, latest, endMs, timing }: ClaimedRun<Store>,
+  claim: OccurrenceLeadership,
+  task: ClaimedTask<T, Store>,
+): Promise<Settled<Tried<T>>> {
   const { overlap = "allowAll", keepResult, logger } = policies;
   let completion: Completion | undefined;
   const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<T>> => {
@@ -65,11 +104,7 @@ export async function runClaimed<T, Store extends LeaseStore>(
       : await runByOverlap({ store, election, overlap, occurrences, clock, ...timing(), logger, latest }, claim, work);
   if (settled.ran && "failure" in settled.result) completion = failureOf(settled.result.failure);
   await completeWhileClaimed(claim, clock, endMs, completion);
-  if (!settled.ran) return settled;
-  if (!("failure" in settled.result)) return { ran: true, result: settled.result.result };
-  const { failure: error } = settled.result;
-  if (policies.pauseOnFailure) await pauseAfterFailure({ store, election, id: claim.election, error, logger });
-  throw error;
+  return settled;
 }
 
 function failureOf(error: unknown): Completion {

@@ -26,6 +26,11 @@ export function checkSignal(whose: string, given: unknown, election: string): vo
   throw new ConfigurationError(`The signal given to ${whose} is not an AbortSignal.`, { election });
 }
 
+/** @throws {ConfigurationError} unless the option is true, false or absent. */
+export function checkBoolean(what: string, given: unknown): void {
+  if (given !== undefined && typeof given !== "boolean") throw new ConfigurationError(`${what} must be true or false.`);
+}
+
 /** Reports whether one name begins with the other, or one has a letter more, or they differ in at most two adjacent letters. */
 function areAlike(one: string, other: string): boolean {
   if (one.startsWith(other) || other.startsWith(one)) return true;

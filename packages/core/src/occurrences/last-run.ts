@@ -1,5 +1,6 @@
-import type { LeaseStore } from "@leasehold/core";
-import { type OccurrenceStore, DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
+import { DEFAULT_REQUEST_TIMEOUT_MS } from "../store/lease-limits.ts";
+import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
+import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 
 /** The occurrence that was done last. */
 export interface LastRun {
@@ -24,8 +25,9 @@ const NOTE = "last-run";
 const SHARE = 0.1;
 
 /**
- * Reads which occurrence of an election the gate `oncePerTick` has done last. Use it in health checks, and in alerts when nothing
- * has run for too long. Missed occurrences that were done later do not count. It sends one request and needs the right to read.
+ * Reads which occurrence of a schedule was done last. `oncePerOccurrence` and schedulers note it with `noteLastRun`, under the name
+ * of the schedule. The gate `oncePerTick` of a function notes it under its election. Use it in health checks, and in alerts when
+ * nothing has run for too long. It sends one request and needs the right to read.
  *
  * Each run writes this note after its end. If the store fails at that moment, the note is missing or names the run before. The
  * occurrence's own record is the proof that it is done. Returns `undefined` if no occurrence was done for as long as occurrences
