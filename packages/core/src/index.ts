@@ -5,6 +5,7 @@ import "./node-version.ts";
 
 // The election.
 export { Elector } from "./election/elector.ts";
+export { assertLeading } from "./election/inside-task.ts";
 export type { StopOptions, TryRunOutcome, RunOptions, WaitOptions } from "./election/calls.ts";
 export type { ElectorHealth } from "./election/elector-health.ts";
 export type { ContactHealth } from "./election/store-health.ts";

@@ -73,6 +73,29 @@ const JEST_TEST = `${ELECTION.replace(LEADS, "")}
 test("the only candidate is elected", async () => {${LEADS}});
 `;
 
+/** The test of a user who controls time and the store. */
+const JEST_FAKES_TEST = `import { jest } from "@jest/globals";
+import { Elector } from "@leasehold/core";
+import { TestLeaseStore } from "@leasehold/core/testing";
+test("a task stops once its lease is lost, under fake timers", async () => {
+  jest.useFakeTimers();
+  const store = new TestLeaseStore();
+  const elector = new Elector({ store, election: "billing", logger: false });
+  let code;
+  const task = ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve((code = signal.reason.code))));
+  const running = elector.run(task);
+  await jest.advanceTimersByTimeAsync(100);
+  expect(elector.isLeader).toBe(true);
+  await store.lose("billing");
+  await jest.advanceTimersByTimeAsync(elector.timing.renewIntervalMs);
+  expect(code).toBe("LEASE_LOST");
+  const stopped = elector.stop();
+  await jest.advanceTimersByTimeAsync(20_000);
+  await Promise.all([stopped, running]);
+  jest.useRealTimers();
+});
+`;
+
 export interface Users {
   readonly tarballs: readonly Tarball[];
   /** The entry points of the packages. */
@@ -158,6 +181,7 @@ async function installJest(report: Report, { folder, tarballs }: Users): Promise
     const core = tarballs.find(({ manifest }) => manifest.name === "@leasehold/core");
     await install(jest, { "@leasehold/core": `file:${core?.path ?? ""}`, jest: JEST });
     writeFileSync(join(jest, "imports.test.mjs"), JEST_TEST);
+    writeFileSync(join(jest, "fakes.test.mjs"), JEST_FAKES_TEST);
     writeFileSync(
       join(jest, "requires.test.cjs"),
       JEST_TEST.replace("import {", "const {").replace('from "@leasehold/core"', '= require("@leasehold/core")'),

@@ -20,7 +20,7 @@ const CORE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   election: ["time", "reporting", "store"],
   occurrences: ["time", "reporting", "store", "election"],
   metrics: ["reporting", "store", "election", "occurrences"],
-  testing: ["time", "reporting", "store", "records"],
+  testing: ["time", "reporting", "store", "records", "election"],
 };
 /** The only modules outside of core that a file of core may import. */
 const BUILTINS_OF_CORE: Readonly<Record<string, string>> = {

@@ -1,16 +1,49 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
+import type { Leadership } from "./leadership.ts";
 
 /** From this Node version on, an async context adds no cost to promises. Older versions track each promise of the process. */
 const CHEAP_SINCE = 24;
 
-const contexts = Number.parseInt(process.versions.node, 10) >= CHEAP_SINCE ? new AsyncLocalStorage<object>() : undefined;
+/** A task that runs. */
+export interface TaskContext {
+  /** The object that has called the task. */
+  readonly owner: object;
+  readonly leadership: Leadership;
+}
 
-/** Calls a task, and marks the code that it runs as code of `owner`'s task. */
-export function callTask<T>(owner: object, task: () => T): T {
-  return contexts ? contexts.run(owner, task) : task();
+const contexts = Number.parseInt(process.versions.node, 10) >= CHEAP_SINCE ? new AsyncLocalStorage<TaskContext>() : undefined;
+
+/** Calls a task, and marks the code that it runs as code of that task. */
+export function callTask<T>(context: TaskContext, task: () => T): T {
+  return contexts ? contexts.run(context, task) : task();
 }
 
 /** Reports whether a task of `owner` has started this code. Always false on an older Node. */
 export function isInsideTask(owner: object): boolean {
-  return contexts?.getStore() === owner;
+  return contexts?.getStore()?.owner === owner;
+}
+
+/**
+ * Checks that the task which has started the calling code leads at this moment, and returns its leadership. It is for code deep
+ * below a task, to which no leadership is passed. It covers the tasks of `run`, `tryRun`, `oncePerOccurrence`, schedulers and
+ * functions. In nested tasks it is about the innermost one. As `assertValid()` does, it looks at the clocks and sends nothing. It
+ * does not stop a write that is already on its way.
+ *
+ * @throws {LeaseLostError | LeadershipEndedError} if that leadership is over.
+ * @throws {ConfigurationError} outside of a task, also in a leadership that is held by hand.
+ * @throws {UnsupportedError} on a Node before version 24, where it would slow down every promise of the process.
+ */
+export function assertLeading(): Leadership {
+  if (!contexts) {
+    throw new UnsupportedError(
+      `assertLeading needs Node ${CHEAP_SINCE} or later; this is ${process.versions.node}. Pass the leadership to the code that needs it.`,
+    );
+  }
+  const context = contexts.getStore();
+  if (!context) {
+    throw new ConfigurationError("assertLeading was called outside of a leader's task. Call it in code that the task runs.");
+  }
+  context.leadership.assertValid();
+  return context.leadership;
 }

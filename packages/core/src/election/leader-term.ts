@@ -140,11 +140,11 @@ export class LeaderTerm<Led extends Leadership> {
 
   /** Decides the meaning of a rejection at once, because the end of the term aborts the signal, too. */
   async #work<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
-    const { leadership } = this;
+    const context = { owner: this.#options.owner, leadership: this.leadership };
     try {
-      return this.mayWork ? { result: await callTask(this.#options.owner, () => task(leadership)) } : undefined;
+      return this.mayWork ? { result: await callTask(context, () => task(context.leadership)) } : undefined;
     } catch (error) {
-      if (!countsAsReturn(error, leadership.signal)) throw error;
+      if (!countsAsReturn(error, context.leadership.signal)) throw error;
       return { result: undefined };
     }
   }

@@ -1,3 +1,4 @@
+import { callTask } from "../election/inside-task.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { summarizeError } from "../reporting/error-summary.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
@@ -93,7 +94,7 @@ async function runAndComplete<T, Store extends LeaseStore>(
   const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<T>> => {
     const fence = elected ? fenceOf<Store>(elected, store, "elections") : fenceOf<Store>(led, occurrences, "occurrences");
     return await runWithTries(policies, clock, led, async () => {
-      const result = await task(led, fence);
+      const result = await (elected ? callTask({ owner: led, leadership: led }, () => task(led, fence)) : task(led, fence));
       if (keepResult) completion = completionOf(result, claim.election, occurrences);
       return result;
     });

@@ -1,7 +1,9 @@
 import "../node-version.ts";
 
+export * from "./fake-leadership.ts";
 export * from "./process-clock.ts";
 export * from "./seeded-random.ts";
 export * from "./simulated-network.ts";
 export * from "./simulated-record-service.ts";
+export * from "./test-lease-store.ts";
 export * from "./virtual-clock.ts";
