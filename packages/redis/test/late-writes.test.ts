@@ -6,6 +6,7 @@ import { failureOf } from "@leasehold/test-kit/failure";
 import { startTcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { Redis } from "ioredis";
 import { describe, expect } from "vitest";
+import { driverOf } from "../src/drivers/open-driver.ts";
 import { WRITE } from "../src/scripts.ts";
 import { CLIENTS, hasNoRedis, LIBRARIES, startServer, test, type Server } from "./redis-test.ts";
 
@@ -61,6 +62,23 @@ describe.skipIf(hasNoRedis)("late writes", () => {
     monitor.disconnect();
     await second.stop();
   });
+
+  test.for(LIBRARIES)(
+    "a connection of %s that is lost rejects what it is given, and does not come back",
+    async (library, { server }) => {
+      await using proxy = await startTcpFaultProxy(server.port);
+      const connection = driverOf(CLIENTS[library](proxy.port)).open({ ended: () => undefined, message: () => undefined });
+      await connection.ready;
+      const { signal } = new AbortController();
+      await expect(connection.send("k", ["PING"], signal)).resolves.toBe("PONG");
+      proxy.cut();
+      const sent = connection.send("k", ["PING"], signal);
+      proxy.heal();
+      await expect(sent).rejects.toThrow(/clos|writeable|ECONN|EPIPE/i);
+      await expect(connection.send("k", ["PING"], signal)).rejects.toThrow(/clos|writeable/i);
+      connection.close();
+    },
+  );
 
   test("a write on a server whose time is not known yet is sent twice, and done once", async ({ server, open, prefix }) => {
     const store = open();
