@@ -16,7 +16,7 @@ import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 
 /** One database of a server, for one test case alone. */
 export interface Database extends AsyncDisposable {
-  /** The port on which its server listens. */
+  /** The port on which its server listens; 0 if there is no server. */
   readonly port: number;
   /** Returns a store with connections of its own to `port`: of the server, or of a proxy before it. */
   store(port: number, clock: Clock): SqlLeaseStore;
@@ -39,12 +39,15 @@ export class SqlPlace implements TestEnvironment {
   readonly #database: Database;
   readonly #time: MovedTime;
   readonly #stores: SqlLeaseStore[] = [];
+  /** Absent if no network lies between the stores and the database. */
+  readonly connectUnreliably?: () => Promise<UnreliableConnection>;
   #network: TcpNetwork | undefined;
   #guarding: OpenStore | undefined;
 
   constructor(database: Database) {
     this.#database = database;
     this.#time = new MovedTime({ advance: (ms) => this.#advance(ms) });
+    if (database.port > 0) this.connectUnreliably = () => this.#connectUnreliably();
   }
 
   get clock(): Clock {
@@ -63,7 +66,7 @@ export class SqlPlace implements TestEnvironment {
     await this.#time.pass(ms);
   }
 
-  async connectUnreliably(): Promise<UnreliableConnection> {
+  async #connectUnreliably(): Promise<UnreliableConnection> {
     const network = this.#network ?? (await TcpNetwork.open(this.#database.port));
     this.#network = network;
     const store = this.#store(network.port, { farthest: () => network.farthest });

@@ -9,6 +9,7 @@ const UPSERT = "INSERT INTO documents VALUES ($1, $2) ON CONFLICT (name) DO UPDA
 
 await runOnServer("postgres (PGlite)", Promise.resolve(undefined), {
   lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, outages: NO_NETWORK },
+  skips: { "names-round-trip": "PGlite drops U+FEFF where a text begins with it" },
   concurrently: false,
   async start() {
     const database = await PGlite.create();
