@@ -9,8 +9,7 @@ const ANSWER_MS = 2_000;
 const ASK_AGAIN_MS = 60_000;
 /**
  * The attribute that a global table of version 2017.11.29 adds to each item soon after it is written. `DescribeTable` does not
- * show such replicas.
- * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/globaltables.V1.html
+ * show such replicas. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/globaltables.V1.html
  */
 const REPLICA_MARK = "aws:rep:updateregion";
 /** The part of its lease for which a first write waits for the first answer, at most. */

@@ -258,8 +258,7 @@ function storedOf({ proposal: { record, write }, knownForMs }: Chosen): StoredRe
  * Returns the tolerance of the ages that a majority of the members shows; `undefined` unless every member reports ages.
  *
  * If no clock may step, it is the tolerance of the least exact clock in the most exact majority. If some may step, it is the
- * greatest
- * tolerance of those. The wall clocks of writer and reader then have to agree, as with such a store alone.
+ * greatest tolerance of those. The wall clocks of writer and reader then have to agree, as with such a store alone.
  */
 function storeClockOf(members: readonly Member[]): StoreClock | undefined {
   const clocks = members.flatMap(({ records }) => records.capabilities.storeClock ?? []);

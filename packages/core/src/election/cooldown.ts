@@ -3,8 +3,7 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 /**
  * The shortest wait between two terms of one `run`. Otherwise a task that returns at once, on a store in memory, would run for
- * ever
- * in microtasks, and no timer would run.
+ * ever in microtasks, and no timer would run.
  */
 const SHORTEST_PAUSE_MS = 100;
 

@@ -21,8 +21,7 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly releaseOnStop?: boolean | undefined;
   /**
    * The consequence of a task that outlasts its drain: an `overrun` event, or also the end of this process with exit code 70. A
-   * blocked
-   * event loop cannot end itself. @defaultValue 'report'
+   * blocked event loop cannot end itself. @defaultValue 'report'
    */
   readonly onOverrun?: "report" | "exit" | undefined;
   /**
@@ -33,14 +32,12 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly expiry?: Expiry | undefined;
   /**
    * The sender of renewals: a timer, or the task by `leadership.renew()`. Use `manual` where timers are not reliable, such as in
-   * a
-   * function. @defaultValue 'scheduled'
+   * a function. @defaultValue 'scheduled'
    */
   readonly renewal?: "scheduled" | "manual" | undefined;
   /**
    * The time after an acquisition in which nobody else may acquire, even after a release. It keeps a late duplicate from doing a
-   * quick
-   * task again. A task that throws leaves no hold. At most `leaseDurationMs`. @defaultValue 0
+   * quick task again. A task that throws leaves no hold. At most `leaseDurationMs`. @defaultValue 0
    */
   readonly minimumHoldMs?: number | undefined;
   /**
@@ -54,14 +51,12 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly minTerm?: number | undefined;
   /**
    * The destination of log lines: `console`, a winston logger, or `pinoLogger(pino)`. Without a logger, the few things that a
-   * person
-   * must know are process warnings. `false` silences those, too.
+   * person must know are process warnings. `false` silences those, too.
    */
   readonly logger?: LoggerOption;
   /**
    * The reaction of `run` and `campaign` to a store that only refuses (no rights, no table): reject after a whole lease, or keep
-   * trying.
-   * Both warn at once. It ends with the first accepted write of this process in this election. @defaultValue 'fail-fast'
+   * trying. Both warn at once. It ends with the first accepted write of this process in this election. @defaultValue 'fail-fast'
    */
   readonly startup?: "fail-fast" | "patient" | undefined;
   /** @defaultValue the store's clock */

@@ -215,9 +215,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /**
    * Makes one attempt, without waiting: runs the task if this candidate can lead at once. A process that has just started can
-   * replace a
-   * dead leader, if the store has a clock of its own. No cooldown applies. A term that ends before the task is called does not
-   * count.
+   * replace a dead leader, if the store has a clock of its own. No cooldown applies. A term that ends before the task is called
+   * does not count.
    *
    * @throws {StoreError} if the store fails. If a kept connection has broken, a second try replaces it.
    * @throws the signal's reason if it aborts before the task starts. Otherwise as `run`.
@@ -256,10 +255,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /**
    * Gives up the present term, if there is one: aborts its signal, waits for the task while the lease is still renewed, and
-   * releases.
-   * `run` then campaigns again, after the cooldown. A task that awaits it waits for itself: let it return instead. The elector
-   * warns of
-   * that on Node 24 or later.
+   * releases. `run` then campaigns again, after the cooldown. A task that awaits it waits for itself: let it return instead. The
+   * elector warns of that on Node 24 or later.
    */
   async resign(): Promise<void> {
     const term = this.#term;
@@ -271,8 +268,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /**
    * Ends the call that is under way, if there is one, as an abort of its signal does: a leader drains and releases. Afterwards
-   * the
-   * elector can be used again. Call it before `process.exit`: a process that ends without it leaves its lease to expire.
+   * the elector can be used again. Call it before `process.exit`: a process that ends without it leaves its lease to expire.
    *
    * It waits for the task, or until a leadership held by hand is disposed of. A task that awaits it waits for itself.
    * @throws {DrainTimeoutError} if that takes longer than `drainTimeoutMs`.

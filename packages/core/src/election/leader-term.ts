@@ -107,8 +107,7 @@ export class LeaderTerm<Led extends Leadership> {
 
   /**
    * Settles once the task has settled and the lease is given up, or when a stop has waited long enough. Returns `undefined` if
-   * the term
-   * was over or ending before the task could be called.
+   * the term was over or ending before the task could be called.
    */
   async run<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
     const work = this.#work(task);

@@ -3,8 +3,7 @@ import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 
 /**
  * The leadership of one term. A lease cannot stop a write that a paused process sends late. Call `isValid()` before acting, or
- * let the
- * store that you write to check the term (fencing).
+ * let the store that you write to check the term (fencing).
  */
 export interface Leadership {
   readonly election: string;
@@ -20,14 +19,12 @@ export interface Leadership {
   readonly signal: AbortSignal;
   /**
    * Resolves with the signal's reason once that has aborted, for work that is not one function. The end of a task, or the
-   * disposal of a
-   * leadership held by hand, aborts it, too.
+   * disposal of a leadership held by hand, aborts it, too.
    */
   readonly ended: Promise<Error>;
   /**
    * Reports whether this is the one valid leadership at this moment. It is false from 0.9 lease durations after the last
-   * confirmed
-   * renewal was sent, even if the store does not answer. Once false it stays false.
+   * confirmed renewal was sent, even if the store does not answer. Once false it stays false.
    */
   isValid(): boolean;
   /** The milliseconds for which `isValid()` stays true without another renewal; 0 once it is false. */
@@ -38,8 +35,7 @@ export interface Leadership {
   checkpoint(): void;
   /**
    * Renews the lease, unless the last renewal was sent less than `renewIntervalMs` ago. Needed with `renewal: 'manual'`. A failed
-   * renewal
-   * that may yet succeed emits an event and throws nothing: call again.
+   * renewal that may yet succeed emits an event and throws nothing: call again.
    * @throws {LeaseLostError | LeadershipEndedError} if `isValid()` is false, now or after the renewal.
    */
   renew(): Promise<void>;

@@ -16,8 +16,7 @@ const QUIET_MS = 60_000;
 
 /**
  * One way in which a store fails, for all electors and observers of a process. Each logger learns once that it has begun, that it
- * has
- * lasted for a lease, and that it affects nobody any more.
+ * has lasted for a lease, and that it affects nobody any more.
  */
 export class OutageReporter {
   readonly #storeName: string;

@@ -20,8 +20,7 @@ export async function untilPlannedEnd(term: LeaderTerm<Leadership>, options: Lea
 
 /**
  * Returns the milliseconds from `nowMs` after which a term should end: just before the next poll of standbys with the same
- * options.
- * Those poll in step with the holder's renewals. It is only an aim.
+ * options. Those poll in step with the holder's renewals. It is only an aim.
  */
 export function plannedEndMs(
   nowMs: number,

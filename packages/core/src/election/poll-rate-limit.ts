@@ -12,8 +12,7 @@ export interface PaceOptions {
  * Limits a standby's polls to the rate that its own options allow, whatever a holder publishes.
  *
  * A holder with this standby's own options would cause `ceil(renewIntervalMs / retryPeriodMs)` polls in each `renewIntervalMs`.
- * The
- * limit allows one more in that time.
+ * The limit allows one more in that time.
  */
 export class PollRateLimit {
   readonly #clock: Clock;

@@ -16,8 +16,7 @@ export interface QuickReturnsOptions {
 
 /**
  * Counts the terms in which a task of `run` returns at once, because it does not await the work that it starts. Leadership would
- * move
- * as fast as the store answers, and the started work would go on in every process.
+ * move as fast as the store answers, and the started work would go on in every process.
  */
 export class QuickReturns {
   readonly #options: QuickReturnsOptions;

@@ -23,8 +23,7 @@ export function toDeadlineMs(term: TermState, now: Instant): number {
 
 /**
  * Returns the time until the *last try*, a whole attempt that ends with the deadline; negative from then on. No other request is
- * under
- * way when it begins, so an outage that ends before it does no harm. With `renewal: 'manual'` there is none.
+ * under way when it begins, so an outage that ends before it does no harm. With `renewal: 'manual'` there is none.
  */
 export function toLastTryMs(term: TermState, now: Instant): number {
   if (term.renewal.is === "closed" || term.plan.renewal === "manual") return -Infinity;
@@ -51,8 +50,7 @@ interface FailedRenewal {
 
 /**
  * Returns the wait until the next renewal after one that failed. It doubles with each failure, or is as long as the service asks,
- * but
- * never goes beyond the last try. The duration of the failed attempt counts.
+ * but never goes beyond the last try. The duration of the failed attempt counts.
  */
 export function retryInMs(term: TermState, failed: FailedRenewal, now: Instant): number {
   const longestMs = Math.min(FIRST_RETRY_MS * 2 ** term.failures, term.plan.timing.renewIntervalMs / 4);

@@ -3,8 +3,7 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 /**
  * Waits until a term must be over that this process observed and that the store no longer shows, because a failover undid it. The
- * wait
- * is the longest lease that this process has observed, from the first read of the lower term.
+ * wait is the longest lease that this process has observed, from the first read of the lower term.
  */
 export class RolledBackTerms {
   readonly #clock: Clock;

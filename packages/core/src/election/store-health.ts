@@ -17,8 +17,7 @@ export interface ContactHealth {
 
 /**
  * The contact of one elector or observer with its store. It knows when the store last answered, how it fails, and if it accepts
- * this
- * process's writes of that election.
+ * this process's writes of that election.
  */
 export class StoreHealth {
   readonly #election: string;

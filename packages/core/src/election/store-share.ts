@@ -41,8 +41,7 @@ export class StoreShare {
 
   /**
    * Warns of settings of the service that can lose acknowledged writes, once for each logger. No lease waits for it. After a
-   * failure the
-   * next campaign inspects again.
+   * failure the next campaign inspects again.
    */
   async reportSettings(election: string, journal: Journal): Promise<void> {
     const store = this.#store;

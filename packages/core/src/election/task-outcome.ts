@@ -3,8 +3,7 @@ const MAX_CAUSES = 16;
 
 /**
  * Reports whether a task rejected only because its signal has aborted. Its error or one of the causes is the signal's reason, or
- * an
- * AbortError of any SDK.
+ * an AbortError of any SDK.
  */
 export function countsAsReturn(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;

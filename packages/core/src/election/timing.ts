@@ -26,8 +26,7 @@ export interface TimingOptions {
   readonly stallTimeoutMs?: number | undefined;
   /**
    * The cooldown: the time for which this elector does not compete after it gave up a term. A resign, the task's end, a stall and
-   * a
-   * transfer give a term up. A newer term ends the cooldown. A lost lease causes none. @defaultValue 2 * retryPeriodMs
+   * a transfer give a term up. A newer term ends the cooldown. A lost lease causes none. @defaultValue 2 * retryPeriodMs
    */
   readonly cooldownMs?: number | undefined;
 }
@@ -52,14 +51,12 @@ export interface TimingReport extends Timing {
   readonly crashFailoverMs: number;
   /**
    * From the release by a stopping leader until a standby leads that was already polling. The drain comes on top. On a store that
-   * pushes,
-   * a release whose push is lost is found by the next poll, up to `renewIntervalMs` later.
+   * pushes, a release whose push is lost is found by the next poll, up to `renewIntervalMs` later.
    */
   readonly politeHandoverMs: number;
   /**
    * The longest round trip at which all these times hold: `attemptTimeoutMs` divided by the round trips of one attempt. An
-   * attempt takes
-   * two, three on PostgreSQL and MySQL, and up to four on a quorum.
+   * attempt takes two, three on PostgreSQL and MySQL, and up to four on a quorum.
    */
   readonly roundTripMs: number;
   /** The longest outage of the store that never makes a leader step down, no matter when the outage begins. */

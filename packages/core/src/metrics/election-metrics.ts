@@ -24,16 +24,14 @@ export const LATENESS_BOUNDS: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 
 export interface ElectionMeters {
   /**
    * A candidate began to lead (`elected`), or its leadership began to end. At an end, `reason` is that of its signal's error. It
-   * is
-   * `settled` if the task ended by itself, and `stopped` for any other reason.
+   * is `settled` if the task ended by itself, and `stopped` for any other reason.
    */
   transition(election: string, reason: string): void;
   /** A renewal ended. `outcome` is as in {@link PublishedRenewal}. */
   renewal(election: string, durationMs: number, outcome: string): void;
   /**
    * A candidate took over, after `durationMs` without a leader. Of a leader that died, `durationMs` begins with the last renewal,
-   * and of
-   * one that released with the last poll that still showed it.
+   * and of one that released with the last poll that still showed it.
    */
   takeover(election: string, durationMs: number): void;
   /** A task was still pending when its time was up. */
@@ -64,8 +62,7 @@ export interface Measurement {
 
 /**
  * Measures every elector of this process from now on, by the diagnostics channels. It keeps no elector alive, and has no label
- * for a
- * candidate or a term, because such labels have no bound.
+ * for a candidate or a term, because such labels have no bound.
  */
 export function electionMetrics(meters: ElectionMeters): Measurement {
   const electors = new Set<WeakRef<ElectorHandle>>();

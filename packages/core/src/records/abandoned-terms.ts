@@ -48,8 +48,7 @@ export class AbandonedTerms {
 
   /**
    * Drops the terms that can no longer appear: a write on the condition of a version that has passed never arrives. Where
-   * versions may
-   * return, a term is kept for as long as one may.
+   * versions may return, a term is kept for as long as one may.
    */
   settle(election: string, { termId }: LeaseRecord, { version }: StoredRecord): void {
     const terms = this.#terms.get(election);

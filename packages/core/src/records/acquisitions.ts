@@ -96,8 +96,7 @@ export class Acquisitions {
 
   /**
    * Makes a win count that only a read has shown, where a failover may undo that. Writes the record once more, with a fresh
-   * nonce, and
-   * the lease counts from that send. If the write is not acknowledged, nobody leads on that term.
+   * nonce, and the lease counts from that send. If the write is not acknowledged, nobody leads on that term.
    */
   async #confirm(election: string, { record, version }: Found, request: AcquireRequest): Promise<AcquireOutcome> {
     const { clock, abandoned } = this.#seen;

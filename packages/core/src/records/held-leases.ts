@@ -46,8 +46,7 @@ export class HeldLeases {
 
   /**
    * Renews or publishes by one conditional write, with a fresh nonce. It is conditional on the version of an earlier write of
-   * unknown
-   * outcome, so that at most one of them can arrive.
+   * unknown outcome, so that at most one of them can arrive.
    */
   async write(lease: Lease, given: RequestLimits, change: (record: LeaseRecord) => LeaseRecord): Promise<RenewOutcome> {
     const { clock } = this.#seen;
@@ -131,8 +130,7 @@ export class HeldLeases {
 
   /**
    * Adopts the record in the store after a write of ours has failed its condition. It is another write of ours whose reply was
-   * lost, or an
-   * administrator's. Reads it, unless the refusal has shown it. Returns how the lease was lost, if it was.
+   * lost, or an administrator's. Reads it, unless the refusal has shown it. Returns how the lease was lost, if it was.
    */
   async #catchUp(lease: Lease, holding: Holding, limits: RequestLimits): Promise<Lost | undefined> {
     if (!holding.overtaken) return undefined;

@@ -9,8 +9,7 @@ export interface Found {
 
 /**
  * A holder's last known record, and its writes whose outcome may be unknown. Each of those is conditional on that record's
- * version, so
- * at most one of them arrives, and none once the version has passed.
+ * version, so at most one of them arrives, and none once the version has passed.
  */
 export class Holding implements Found {
   #found: Found;

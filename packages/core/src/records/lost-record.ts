@@ -8,8 +8,7 @@ const NONCE = "lost after term ";
 
 /**
  * Returns a substitute for a record that is gone, but whose term the fence remembers. It is held for one lease, because the
- * former
- * holder may still believe that it leads.
+ * former holder may still believe that it leads.
  * @param known the record as this process observed it last.
  */
 export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseRecord {
@@ -35,8 +34,7 @@ export function isLost({ nonce, termId }: LeaseRecord): boolean {
 
 /**
  * Returns the record to write in place of one that is gone, so that the store counts its hold. The former lease is unknown, so
- * the hold
- * lasts at least as long as the candidate's own.
+ * the hold lasts at least as long as the candidate's own.
  */
 export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): LeaseRecord {
   return withBars(lost, [...holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)), barOf(lost, "pause")]);

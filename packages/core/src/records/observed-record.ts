@@ -10,8 +10,7 @@ const PAST_VERSIONS = 16;
 
 /**
  * One election's record as this process has observed it. *Observed* expiry is judged by it. The lower bound of the age counts
- * from the
- * return of the read that first showed the nonce, by the monotonic clock.
+ * from the return of the read that first showed the nonce, by the monotonic clock.
  */
 export class ObservedRecord {
   readonly #clock: Clock;
@@ -86,8 +85,7 @@ export class ObservedRecord {
 
   /**
    * Reports whether a candidate needs this record's age, but no trusted clock shows it to a process without memory. This happens
-   * after a
-   * failover that took the holder with it. The age must then be restarted, or candidates would wait for ever.
+   * after a failover that took the holder with it. The age must then be restarted, or candidates would wait for ever.
    */
   get isAgeUnknown(): boolean {
     const waitsMs = waitsOf(this.#record);

@@ -26,8 +26,7 @@ export interface ChangeRequest<Outcome> {
 
 /**
  * Changes the record of an election. Each try is one conditional write on the record that was just read. A lost reply is resolved
- * by
- * reading. Where a failover may undo what a read shows, it counts only once it is written again.
+ * by reading. Where a failover may undo what a read shows, it counts only once it is written again.
  */
 export async function changeRecord<Outcome>(
   seen: RecordCache,

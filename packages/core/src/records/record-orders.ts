@@ -6,8 +6,7 @@ import type { LeaseRecord } from "./record-store.ts";
 
 /**
  * Returns the record of a term that nobody holds any more. The time of a transfer begins now, or after the hold. A break stays in
- * the
- * record, for an administrator whose reply was lost.
+ * the record, for an administrator whose reply was lost.
  */
 export function vacate({ value: _, ...record }: LeaseRecord, nonce: string, holdMs = 0): LeaseRecord {
   const transfer = barOf(record, "transfer");
@@ -40,8 +39,7 @@ function afterBreak(
 
 /**
  * A transfer replaces a reservation, and asks a present holder to drain. If nobody holds the lease, its time begins now, or after
- * the
- * rest of a hold, and needs a new nonce to count from.
+ * the rest of a hold, and needs a new nonce to count from.
  */
 function afterTransfer(
   record: LeaseRecord,

@@ -5,12 +5,10 @@ import { areBars, type Bar } from "./bars.ts";
 
 /**
  * A service that offers compare-and-swap on one record: all that a provider has to write if the service does not enforce leases
- * itself.
- * `RecordLeaseStore` decides expiry, terms and nonces on top of it.
+ * itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
  *
  * The service must guarantee that compare-and-swap on one record is linearizable, and that acknowledged writes are not lost. If
- * it may
- * show a write before it is durable, it declares `showsUndurable`.
+ * it may show a write before it is durable, it declares `showsUndurable`.
  */
 export interface RecordStore {
   /** For messages and telemetry, for instance `dynamodb`. */
@@ -26,8 +24,7 @@ export interface RecordStore {
 
   /**
    * Lists the records whose names begin with `prefix`, by code point: none twice, in any order, page by page, perhaps without the
-   * last
-   * write. Absent where the service cannot list.
+   * last write. Absent where the service cannot list.
    */
   list?(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord>;
 
@@ -89,16 +86,15 @@ export interface PutOptions extends RecordRequestOptions {
   readonly keepsNonce: boolean;
   /**
    * Set where the write changes which guarded writes may pass. A store whose fence is a record of its own changes both or
-   * neither. Beside
-   * a record of a quorum ({@link QUORUM_SCHEMA}) it replaces any fence, because there the record says which term is later.
+   * neither. Beside a record of a quorum ({@link QUORUM_SCHEMA}) it replaces any fence, because there the record says which term
+   * is later.
    */
   readonly fence?: Fence | undefined;
 }
 
 /**
  * A version that no record has, so that a write on the condition of it must fail. A service whose versions are not text needs one
- * of
- * its own.
+ * of its own.
  */
 export const IMPOSSIBLE_VERSION = "never";
 
@@ -119,8 +115,7 @@ export interface StoredRecord {
   readonly version: string;
   /**
    * Bounds of the time since the present nonce was written, by one and the same clock of the store. Absent where the age is
-   * unknown, for
-   * instance because another server wrote the nonce.
+   * unknown, for instance because another server wrote the nonce.
    */
   readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
   /**
@@ -130,24 +125,21 @@ export interface StoredRecord {
   readonly nonceWallMs?: number | undefined;
   /**
    * The time since this process first knew that the present nonce had been written. Set where an earlier answer of the service
-   * could not
-   * show it yet. Observed expiry counts from then.
+   * could not show it yet. Observed expiry counts from then.
    */
   readonly nonceKnownForMs?: number | undefined;
   /** The service has a clock, but the writer of the nonce did not know its time. A candidate has to restart the age. */
   readonly ageUnknown?: true | undefined;
   /**
    * Set where the record is gone, but the fence remembers this term. `data` is ignored. A write on the condition of `version`
-   * makes a new
-   * record. No candidate acquires it before the former lease must have run out.
+   * makes a new record. No candidate acquires it before the former lease must have run out.
    */
   readonly lostTerm?: number | undefined;
 }
 
 /**
  * The record of one election. It is never deleted, so that terms survive. An administrator writes `broken`, or a transfer or a
- * pause
- * among the `bars`, and never changes the nonce. Each order has an `id`, by which it is recognised after a lost reply.
+ * pause among the `bars`, and never changes the nonce. Each order has an `id`, by which it is recognised after a lost reply.
  */
 export interface LeaseRecord {
   /** {@link QUORUM_SCHEMA} where this store is a member of a quorum. Then only the quorum may read or write the record. */

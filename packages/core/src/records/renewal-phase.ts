@@ -9,8 +9,7 @@ const SECOND_LOOKS_MS: readonly number[] = [40, 120];
 
 /**
  * The instants at which a holder renews, as a standby learns them. A holder renews on a fixed grid, so each renewal that is
- * observed
- * between two polls narrows the instant down. They aim polls; no decision rests on them.
+ * observed between two polls narrows the instant down. They aim polls; no decision rests on them.
  */
 export class RenewalPhase {
   readonly #intervalMs: number;

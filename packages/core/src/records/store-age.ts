@@ -23,10 +23,8 @@ interface Measured {
  * The age of one nonce by the store's own clock, and whether it may be believed.
  *
  * A clock that is not exact needs a second opinion. If it cannot be set, that is a second reading. If it may be set, the wall
- * clocks of
- * writer and reader must not say less. The smaller of both ages counts, so wall clocks can only make a reader wait longer. Two
- * clocks
- * would have to be wrong in the same way before a valid lease looked expired.
+ * clocks of writer and reader must not say less. The smaller of both ages counts, so wall clocks can only make a reader wait
+ * longer. Two clocks would have to be wrong in the same way before a valid lease looked expired.
  */
 export class StoreAge {
   readonly #clock: Clock;
@@ -97,8 +95,7 @@ export class StoreAge {
 
   /**
    * Doubts a measured age that exceeds the age by the wall clocks by more than the tolerance. A smaller one is believed: a write
-   * that was
-   * under way for long is younger than its send.
+   * that was under way for long is younger than its send.
    */
   #askWallClocks(measured: Measured, nonceWallMs: number | undefined, { toleranceMs }: StoreClock): Measured | undefined {
     if (nonceWallMs === undefined) return undefined;

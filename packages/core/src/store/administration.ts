@@ -43,8 +43,7 @@ export interface ElectionState {
   carryOut(order: Order): Promise<boolean>;
   /**
    * Where a failover may undo what a read has found: writes the record again, unchanged, unless somebody has written since.
-   * Returns
-   * whether it was written. The finding counts from then on.
+   * Returns whether it was written. The finding counts from then on.
    */
   confirm?(): Promise<boolean>;
 }

@@ -4,8 +4,7 @@ export interface LeaseStoreCapabilities {
   readonly expiry: "native" | "observed";
   /**
    * `push`: the store wakes standbys at each acquisition, release and break. They then poll once for each renewal, and may learn
-   * of the
-   * last one an interval late. `poll`: standbys must poll for all of those.
+   * of the last one an interval late. `poll`: standbys must poll for all of those.
    */
   readonly watch: "push" | "poll";
   readonly minLeaseMs: number;
@@ -16,8 +15,7 @@ export interface LeaseStoreCapabilities {
   readonly roundTrips?: number | undefined;
   /**
    * True where a read may show a write that a failover may undo. There a read alone proves nothing. A record that was found to be
-   * ours, or
-   * done, counts once a later write to it is acknowledged. @defaultValue false
+   * ours, or done, counts once a later write to it is acknowledged. @defaultValue false
    */
   readonly showsUndurable?: boolean | undefined;
   /**
@@ -52,8 +50,7 @@ export interface StoreClock {
   readonly exact: boolean;
   /**
    * True where somebody can set the clock, or a failover can replace it. It is then believed only if the wall clocks of writer
-   * and reader
-   * agree with it to within `toleranceMs`. The safety margin of the shortest lease covers that.
+   * and reader agree with it to within `toleranceMs`. The safety margin of the shortest lease covers that.
    * @defaultValue false
    */
   readonly mayStep?: boolean | undefined;

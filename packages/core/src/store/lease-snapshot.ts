@@ -47,8 +47,7 @@ export interface LeaseSnapshot {
   readonly leaseDurationMs?: number | undefined;
   /**
    * No process without memory can know the age, and the lease may have run out, or its record was deleted. An attempt to acquire
-   * it by the
-   * store's clock fails, and makes the store restart the age.
+   * it by the store's clock fails, and makes the store restart the age.
    */
   readonly ageUnknown?: true | undefined;
   /** Absent where any candidate may try. */

@@ -36,8 +36,7 @@ export interface LeaseStore {
 
   /**
    * One attempt to take a lease that is vacant or has expired. A win raises the term above every earlier one. If the reply to a
-   * win is
-   * lost, the store later recognises it, or releases it as soon as it reads it.
+   * win is lost, the store later recognises it, or releases it as soon as it reads it.
    * @throws {TermRegressedError} when the new term would not be above `aboveTerm`; nothing was written.
    */
   acquire(request: AcquireRequest): Promise<AcquireOutcome>;
@@ -64,9 +63,8 @@ export interface LeaseStore {
 
   /**
    * Lists the elections whose names begin with `prefix`, by code point and page by page: unordered, none twice, each as of its
-   * own read.
-   * One that changes meanwhile may be missing or old. Occurrences are not listed. For operators: it may need a permission of its
-   * own.
+   * own read. One that changes meanwhile may be missing or old. Occurrences are not listed. For operators: it may need a
+   * permission of its own.
    * @throws {ConfigurationError} {UnsupportedError} at once, for bad input or without `capabilities.list`.
    * @throws {StoreError} while iterating, if a request fails. The signal's reason, once it aborts.
    */
@@ -74,15 +72,14 @@ export interface LeaseStore {
 
   /**
    * Returns the time that a standby should wait before its next poll. Where the store cannot push, it is at most `retryPeriodMs`.
-   * The poll
-   * then comes just after the lease can be found renewed or expired. It is an aim, never a proof.
+   * The poll then comes just after the lease can be found renewed or expired. It is an aim, never a proof.
    */
   nextLookMs(election: string, retryPeriodMs: number): number;
 
   /**
    * Reaches the store, and proves the right to write by a write whose condition must fail. Changes nothing. A process that only
-   * reads
-   * needs fewer rights. It tests no fence that is a record of its own: a write to one would wait for the leader's transactions.
+   * reads needs fewer rights. It tests no fence that is a record of its own: a write to one would wait for the leader's
+   * transactions.
    * @throws {StoreError} if the read or the write fails.
    * @throws {ConfigurationError} if the store carries the write out all the same.
    */
@@ -90,8 +87,8 @@ export interface LeaseStore {
 
   /**
    * Returns what a person should know about the service's settings, above all those that may lose acknowledged writes. Each item
-   * is one
-   * sentence, with the remedy. Sends one request that changes nothing. Electors log it as warnings; `check` returns it, too.
+   * is one sentence, with the remedy. Sends one request that changes nothing. Electors log it as warnings; `check` returns it,
+   * too.
    * @throws {StoreError} where the service does not answer, or its layout cannot hold leases.
    */
   inspect?(options: CheckOptions): Promise<readonly string[]>;
@@ -112,32 +109,27 @@ export interface LeaseStore {
   /**
    * Yields wake-ups without data, only where `capabilities.watch` is `push`. The first one comes once the watch stands. Then each
    * acquisition, release and break makes one. A wake-up may be merged, come late, be lost, or come without a cause. So a caller
-   * goes on
-   * polling. Ends when the signal aborts.
+   * goes on polling. Ends when the signal aborts.
    */
   watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 
   /**
    * Yields a wake-up when a held lease may be gone, so that its holder renews at once; see {@link watch}. Restarts by itself
-   * after a
-   * failure. Ends when the signal aborts.
+   * after a failure. Ends when the signal aborts.
    */
   watchLease?(lease: Lease, options: WatchOptions): AsyncIterable<void>;
 
   /**
    * Forces a re-election. Renewal is closed at once. Unless the break is `immediate`, no candidate may acquire before the rest of
-   * the old
-   * lease has passed, so that two leaders are never valid. It also removes a transfer, a hold and a reservation, but no pause. It
-   * raises
-   * no term. A lost reply is resolved by reading, and never causes a break of the successor.
+   * the old lease has passed, so that two leaders are never valid. It also removes a transfer, a hold and a reservation, but no
+   * pause. It raises no term. A lost reply is resolved by reading, and never causes a break of the successor.
    * @throws {StoreError} if it stays unknown whether the term is broken; the message says how to try again.
    */
   break(election: string, options: BreakOptions): Promise<BreakOutcome>;
 
   /**
    * Asks the present leader to drain, and transfers the leadership to one candidate. Settles when the outcome is known. Waits
-   * failures
-   * out while the transfer may be under way. It replaces a reservation.
+   * failures out while the transfer may be under way. It replaces a reservation.
    * @throws {UnsupportedError} where `capabilities.transfer` is undefined.
    * @throws {PausedError} while the election is paused.
    */
@@ -145,8 +137,8 @@ export interface LeaseStore {
 
   /**
    * Mends an election whose record was deleted or restored, so that its terms would repeat. The next term is at least `minTerm`,
-   * after a
-   * hold of one lease: the former holder may still believe that it leads. A lease that is held is not changed: break it first.
+   * after a hold of one lease: the former holder may still believe that it leads. A lease that is held is not changed: break it
+   * first.
    * @throws {UnsupportedError} unless `capabilities.repair`; the message names what to do instead.
    * @throws {ConfigurationError} for a `minTerm` that is not above every term that the store or this process knows.
    */
@@ -154,8 +146,7 @@ export interface LeaseStore {
 
   /**
    * Pauses an election: no candidate may acquire until `resume`. A present leader goes on; `break` ends its term, and leaves the
-   * pause.
-   * Occurrences can still be claimed. A candidate of an older version refuses the record as foreign.
+   * pause. Occurrences can still be claimed. A candidate of an older version refuses the record as foreign.
    * @throws {UnsupportedError} unless `capabilities.pause`.
    */
   pause(election: string, options: PauseOptions): Promise<PauseOutcome>;
@@ -165,16 +156,14 @@ export interface LeaseStore {
 
   /**
    * Returns a store for the occurrences of the schedule `election`. It is new each time, and remembers its observations for as
-   * long as it
-   * is used. So a long-lived process does not collect every past occurrence.
+   * long as it is used. So a long-lived process does not collect every past occurrence.
    */
   occurrences?(election: string, options: OccurrenceOptions): OccurrenceStore;
 }
 
 /**
  * A store whose elections are the occurrences of one schedule. The term of a claim is the number of the attempt. An occurrence
- * can be
- * completed once, for good. Its record may be deleted `retentionMs` after its last write.
+ * can be completed once, for good. Its record may be deleted `retentionMs` after its last write.
  */
 export interface OccurrenceStore extends LeaseStore {
   /** Frees exactly this term because its occurrence is done, for good. A second or late call is harmless. */
@@ -212,8 +201,8 @@ export interface AcquireRequest extends RequestLimits {
 
 /**
  * Keeps an election, while nobody holds its lease, to the candidates of one group. Its time counts by the store's clock from the
- * last
- * acquisition of that group, or from its renewals and releases where those change the record. It decides only whose turn it is.
+ * last acquisition of that group, or from its renewals and releases where those change the record. It decides only whose turn it
+ * is.
  */
 export interface Reservation {
   readonly group: string;

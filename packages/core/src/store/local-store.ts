@@ -43,8 +43,8 @@ export class LocalStoreWarnings extends StoreWarnings {
 
 /**
  * Returns the warning that a store reaches no other instance, if this process seems to be one of several. It seems so in a
- * container, or
- * with NODE_ENV=production on a host that is named like a pod. Tests (NODE_ENV=test, or Node's test runner) get none.
+ * container, or with NODE_ENV=production on a host that is named like a pod. Tests (NODE_ENV=test, or Node's test runner) get
+ * none.
  * @param subject the store, for the message: "A memory store", say.
  */
 export function localStoreWarning(

@@ -61,8 +61,8 @@ export function instantOf(clock: Clock): Instant {
 
 /**
  * Returns the time since `since` for a *holder*: the larger elapsed time of both clocks. A monotonic clock can stop while a
- * machine is
- * suspended (nodejs/node#47724), and a wall clock can be set back. So the holder gives up too early rather than too late.
+ * machine is suspended (nodejs/node#47724), and a wall clock can be set back. So the holder gives up too early rather than too
+ * late.
  */
 export function holderElapsedMs(clock: Clock, since: Instant): number {
   return elapsedMs(instantOf(clock), since);

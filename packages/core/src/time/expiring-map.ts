@@ -13,8 +13,7 @@ interface Entry<Value> {
 
 /**
  * A map that drops the entries that nobody has read in the last hour, when a new one is added. So a process that meets new names
- * every
- * second for a year needs a bounded memory.
+ * every second for a year needs a bounded memory.
  */
 export class ExpiringMap<Value> {
   readonly #clock: Clock;

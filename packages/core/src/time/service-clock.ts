@@ -5,12 +5,10 @@ export const DATE_GRAIN_MS = 1_000;
 
 /**
  * A service's own clock, as a process learns it from the `Date` headers of replies: an interval for its difference to the
- * monotonic
- * clock. Every reply narrows it, and drift widens it. A reply that contradicts the earlier ones starts it anew.
+ * monotonic clock. Every reply narrows it, and drift widens it. A reply that contradicts the earlier ones starts it anew.
  *
  * It aims requests and proves nothing, because it allows only for the drift of real clocks. A proof of expiry needs wider bounds,
- * as
- * DynamoDB's record store has them.
+ * as DynamoDB's record store has them.
  */
 export class ServiceClock {
   /** Service time minus monotonic time. */
