@@ -15,7 +15,7 @@ test("everything can be said", () => {
 });
 
 test.each([
-  [["--store", "redis"], "'--store' is 'redis'; it must be one of sqlite,"],
+  [["--store", "mongodb"], "'--store' is 'mongodb'; it must be one of sqlite,"],
   [["--minutes", "0"], "'--minutes' is '0'"],
   [["--minutes", "-1"], "--minutes"],
   [["--minutes", "many"], "'--minutes' is 'many'"],
@@ -32,11 +32,11 @@ test.each([
 
 test("a wrong argument is said before anything starts", async () => {
   const program = fileURLToPath(new URL("./main.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--conditions=@leasehold/source", program, "--store", "redis"], {
+  const child = spawn(process.execPath, ["--conditions=@leasehold/source", program, "--store", "mongodb"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const [[code], stdout, stderr] = await Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toContain("redis");
+  expect(stderr).toContain("mongodb");
   expect(stderr).toContain("Usage: npm run chaos");
 });

@@ -96,7 +96,7 @@ test.each([
   [["--out"], "--out"],
   [["--out", ""], "--out"],
   [["picture.svg"], "picture.svg"],
-  [["--store", "redis"], "redis"],
+  [["--store", "mongodb"], "mongodb"],
 ])("%j is refused before anything starts", async (args, named) => {
   const { code, stderr } = await start(args).ended;
   expect(code).toBe(2);

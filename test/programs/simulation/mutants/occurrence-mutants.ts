@@ -17,8 +17,8 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "packages/core/src/store/blocker.ts",
-        find: '  if (done) return { kind: "done" };',
-        replace: '  if (done && holdMs < 0) return { kind: "done" };',
+        find: "  if (done) return",
+        replace: "  if (done && holdMs < 0) return",
       },
     ],
     stores: CLOCKED,
