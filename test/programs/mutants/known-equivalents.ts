@@ -48,8 +48,8 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   },
   {
     file: "packages/schedulers/src/croner.ts",
-    from: "const [due] = cron.previousRuns(1, new Date(firedMs + 1));",
-    to: "const [due] = cron.previousRuns(2, new Date(firedMs + 1));",
+    from: "const [run] = cron.previousRuns(1, new Date(beforeMs));",
+    to: "const [run] = cron.previousRuns(2, new Date(beforeMs));",
     why: "Only the first is looked at.",
   },
   {
