@@ -77,6 +77,30 @@ describe("a renewal that meets an administrator's write", () => {
 
     await expect(next.renew(outcome.lease, BRIEF)).resolves.toMatchObject({ held: true, transferTo: "c" });
   });
+
+  test("is not lost by a read that was sent after the acquisition and returned before it", async ({ held }) => {
+    const { clock, service, holder, admin, lease } = held;
+    await holder.release(lease, BRIEF);
+    const records = service.connect("b");
+    const put = records.put.bind(records);
+    const next = new RecordLeaseStore(records, { clock });
+    await next.read(ELECTION);
+    // The acquisition arrives late.
+    records.put = async (...args) => {
+      await sleep(clock, 500);
+      return await put(...args);
+    };
+    const acquisition = next.acquire(acquiring({ candidateId: "b" }));
+    await clock.advance(100);
+    await next.read(ELECTION);
+    const outcome = await clock.runUntil(acquisition);
+    records.put = put;
+    if (!outcome.acquired) throw new Error("not acquired");
+    void admin.transfer(ELECTION, "c").catch(() => undefined);
+    await clock.advance(10);
+
+    await expect(next.renew(outcome.lease, BRIEF)).resolves.toMatchObject({ held: true, transferTo: "c" });
+  });
 });
 
 describe("a renewal whose outcome is unknown", () => {

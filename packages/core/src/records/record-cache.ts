@@ -170,14 +170,14 @@ export class RecordCache {
     await this.#put(election, found.record, { timeoutMs: limits.timeoutMs, found, keepsNonce: false });
   }
 
-  /**
-   * Sends a write whose condition must fail. It proves the right to write. @throws {ConfigurationError} if it was carried out.
-   */
   /** Returns the term that the fence remembers, where the fence is a record of its own. */
   async fenceTerm(election: string, limits: GivenLimits): Promise<number | undefined> {
     return await this.#requests.fenceTerm(election, limits);
   }
 
+  /**
+   * Sends a write whose condition must fail. It proves the right to write. @throws {ConfigurationError} if it was carried out.
+   */
   async probe(election: string, limits: GivenLimits): Promise<void> {
     // Sent without a fence: a change of the fence would wait for the leader's transactions, and they for it.
     const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };
@@ -204,7 +204,7 @@ export class RecordCache {
       fence: fenceChanges ? fence : undefined,
     });
     if (outcome.stored) {
-      this.#saw(election, { data: record, version: outcome.version }, sentAt);
+      this.#saw(election, { data: record, version: outcome.version }, sentAt, ifVersion);
       return outcome.version;
     }
     this.#absent.delete(election);
@@ -215,9 +215,14 @@ export class RecordCache {
     return undefined;
   }
 
-  #saw(election: string, stored: StoredRecord | undefined, sentAt: Instant): ObservedRecord | undefined {
+  /**
+   * Takes in what a reply shows.
+   * @param replaced the version that an own write has replaced. A read of that version is older than the write, even if it was sent
+   * later.
+   */
+  #saw(election: string, stored: StoredRecord | undefined, sentAt: Instant, replaced?: string): ObservedRecord | undefined {
     const known = this.last(election);
-    if (known?.overtook(sentAt)) return known;
+    if (known?.overtook(sentAt) && known.version !== replaced) return known;
     this.#absent.delete(election);
     if (!stored) {
       this.#sightings.delete(election);
