@@ -9,7 +9,6 @@ const FIRST: Readonly<Record<string, number>> = {
   "a-failed-look-blinds": 245,
   "acknowledges-without-a-disk": 600,
   "any-leader-keeps-alive": 390,
-  "base-ignored": 200,
   "blob-fence-open": 710,
   "break-leaves-a-hold": 170,
   "break-leaves-a-turn": 420,
@@ -38,10 +37,10 @@ const FIRST: Readonly<Record<string, number>> = {
   "rival-counts-from-its-send": 330,
   "rosters-ignored": 640,
   "stall-ignored": 90,
+  "syncs-ignored": 700,
   "takes-lower-terms": 600,
   "trial-right-after-a-vote": 130,
   "votes-twice-a-term": 2_400,
-  "waits-for-the-dead": 23_300,
   "win-after-abort-kept": 1222,
 };
 
