@@ -60,7 +60,8 @@ describe.concurrent("examples/nestjs", { timeout: TIME_LIMIT_MS }, () => {
     const gaps = times.slice(1).map((time, index) => time - times[index]!);
     expect(gaps.filter((gap) => gap <= 0 || gap % 1_000 !== 0)).toEqual([]);
     for (const one of both) one.signal("SIGTERM");
-    expect(await Promise.all(both.map(async (one) => one.ended))).toEqual([0, 0]);
+    const codes = await Promise.all(both.map(async (one) => one.ended));
+    expect(codes, both.map(({ history }) => history).join("\n")).toEqual([0, 0]);
   });
 
   test("ends with 1 and says why where the store refuses, and where a setting is wrong", async ({ nestjs, open }) => {
