@@ -102,6 +102,7 @@ export class Coordinator {
     };
     this.#stored = undefined;
     this.#isBusy = true;
+    this.#settings.list.forget();
     this.#hooks.onTaken(outcome.lease.term);
   }
 

@@ -81,6 +81,14 @@ export class ShardList {
     return this.#list;
   }
 
+  /** Forgets what the function returned. Another coordinator may have asked it since. A fixed list stays. */
+  forget(): void {
+    if (typeof this.#source !== "function") return;
+    this.#list = undefined;
+    this.#strange = undefined;
+    this.#askedMs = -Infinity;
+  }
+
   /**
    * Asks the function again once `everyMs` have passed. An answer may be empty, or lack more than half of the shards. It then counts
    * once it was given twice, because an empty replica must not stop all work.

@@ -1,0 +1,47 @@
+// What happens when lists of shards differ, and when the function that returns them fails.
+
+import { expect, test } from "vitest";
+import type { FleetOptions } from "../src/index.ts";
+import { World, type Process } from "./world/world.ts";
+
+const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+
+async function started(members: Record<string, Partial<FleetOptions>>): Promise<World> {
+  const world = new World(7, { shards: numbered(6) });
+  for (const [name, options] of Object.entries(members)) world.start(name, options);
+  await world.until(() => world.problem() === undefined);
+  return world;
+}
+
+function coordinatorOf(world: World): Process | undefined {
+  return world.processes.find(({ fleet, clock }) => clock.running && fleet.isCoordinator);
+}
+
+/** Makes another process the coordinator. The former one keeps its session. */
+async function moveHead(world: World): Promise<Process> {
+  const former = coordinatorOf(world)!;
+  former.connection.onRequest = (request) => {
+    if (request === "put head" || request === "list member") throw new Error("refused");
+  };
+  await world.until(() => ![undefined, former].includes(coordinatorOf(world)));
+  former.connection.onRequest = undefined;
+  return coordinatorOf(world)!;
+}
+
+test("a coordinator that takes the head again does not apply its old list when its function throws", async () => {
+  let list = numbered(6);
+  const broken = new Set<string>();
+  const shardsOf = (name: string) => () => {
+    if (broken.has(name)) throw new Error("no connection");
+    return list;
+  };
+  const world = await started({ a: { shards: shardsOf("a") }, b: { shards: shardsOf("b") } });
+  const first = coordinatorOf(world)!;
+  await moveHead(world);
+  list = numbered(10);
+  await world.until(() => world.holders().size === 10);
+  broken.add(first.name);
+  expect(await moveHead(world)).toBe(first);
+  await world.advance(120_000);
+  expect(world.holders().size).toBe(10);
+});
