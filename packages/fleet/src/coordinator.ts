@@ -148,7 +148,8 @@ export class Coordinator {
     const { seen, isSuspicious, leaseMs } = await office.watch.look(isNew);
     const { plan: old, version } = await this.#plan(seen, known);
     office.crowd.note(seen, version === undefined ? undefined : old, nowMs);
-    await list.refresh(nowMs, shardsRefreshMs, [...old.shards.keys()]).catch((error: unknown) => {
+    const limits = { clock, everyMs: shardsRefreshMs, timeoutMs: timing.attemptTimeoutMs };
+    await list.refresh([...old.shards.keys()], limits).catch((error: unknown) => {
       this.#hooks.onProblem(`The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
     });
     const crowd = office.crowd.at(nowMs);

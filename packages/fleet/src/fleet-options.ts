@@ -13,8 +13,8 @@ export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
   /** The name of the fleet: up to 229 bytes of UTF-8, without a slash. One name is for one kind of work. */
   readonly fleet: string;
   /**
-   * The shards: their number, their names, or a function that returns the names and is asked every `shardsRefreshMs`. Exactly one
-   * of `shards` and `atMost` is given.
+   * The shards: their number, their names, or a function that returns the names. It is asked every `shardsRefreshMs`, and has
+   * `attemptTimeoutMs` to answer. Exactly one of `shards` and `atMost` is given.
    */
   readonly shards?: ShardsOption | undefined;
   /** At most so many members work at a time, each at one shard. The same as this number of `shards`, with `maxShards: 1`. */

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { ConfigurationError } from "@leasehold/core";
+import { sleep, type Clock } from "@leasehold/core/provider";
 import type { FleetNames } from "./fleet-names.ts";
 import { MAX_PLAN_BYTES, planBytes } from "./plan-text.ts";
 
@@ -53,6 +54,12 @@ function checkSize(given: readonly string[], count = given.length): void {
   );
 }
 
+export interface RefreshOptions {
+  readonly clock: Clock;
+  readonly everyMs: number;
+  readonly timeoutMs: number;
+}
+
 /** The list of one process. */
 export class ShardList {
   /** Members whose lists are equal have equal marks. */
@@ -90,14 +97,15 @@ export class ShardList {
   }
 
   /**
-   * Asks the function again once `everyMs` have passed. An answer may be empty, or lack more than half of the shards. It then counts
+   * Asks the function again once `everyMs` have passed. It has `timeoutMs` to answer. An answer may be empty, or lack more than half of the shards. It then counts
    * once it was given twice, because an empty replica must not stop all work.
-   * @throws what the function throws, and for an answer that is no list. The former list then stays.
+   * @throws what the function throws, for an answer that is no list, and for one that does not come in time. The former list then stays.
    */
-  async refresh(nowMs: number, everyMs: number, present: readonly string[]): Promise<void> {
+  async refresh(present: readonly string[], { clock, everyMs, timeoutMs }: RefreshOptions): Promise<void> {
+    const nowMs = clock.monotonicMs();
     if (typeof this.#source !== "function" || nowMs - this.#askedMs < everyMs) return;
     this.#askedMs = nowMs;
-    const answer = namesOfShards(await this.#source(), this.#names);
+    const answer = namesOfShards(await within(clock, timeoutMs, this.#source), this.#names);
     const known = this.#list ?? present;
     const given = new Set(answer);
     const lacking = known.filter((name) => !given.has(name)).length;
@@ -111,6 +119,16 @@ export class ShardList {
     this.#strange = undefined;
     this.#list = answer;
   }
+}
+
+/** Calls the function. An answer that comes too late counts for nothing. */
+async function within<T>(clock: Clock, timeoutMs: number, ask: () => T | Promise<T>): Promise<T> {
+  const answered = new AbortController();
+  const answer = (async () => await ask())();
+  const late = sleep(clock, timeoutMs, answered.signal).then(() => {
+    throw new ConfigurationError(`The function shards has not answered within ${Math.round(timeoutMs)} ms.`);
+  });
+  return await Promise.race([answer, late]).finally(() => answered.abort());
 }
 
 /** The order of a list does not matter. */

@@ -45,3 +45,24 @@ test("a coordinator that takes the head again does not apply its old list when i
   await world.advance(120_000);
   expect(world.holders().size).toBe(10);
 });
+
+test("a function that never settles keeps neither the coordinator nor stop() waiting, and is logged", async () => {
+  let hangs = false;
+  const problems: string[] = [];
+  const logger = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: (text: string) => void problems.push(text),
+  };
+  const shards = () => (hangs ? new Promise<string[]>(() => undefined) : numbered(6));
+  const world = await started({ a: { shards, logger }, b: { shards, logger } });
+  hangs = true;
+  await world.advance(60_000);
+  coordinatorOf(world)!.clock.kill();
+  await world.until(() => world.problem() === undefined);
+  expect(problems).toContainEqual(expect.stringContaining("has not answered within"));
+  const last = coordinatorOf(world)!;
+  last.stop();
+  await world.until(() => last.isDone, 60_000);
+});
