@@ -108,6 +108,8 @@ export class Hold {
         // After a freeze no timer has run yet, so the clocks decide.
         if (!this.isLeaving && this.shard.isValid()) {
           this.#options.onStarted(this);
+          // The wait for the fence is no stall.
+          this.#checkpointMs = clock.monotonicMs();
           void this.#watchStall();
           await task(this.shard);
           isReturned = !this.isLeaving;

@@ -1,4 +1,5 @@
 import type { HeldLeadership } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, expect, test } from "vitest";
 import { Hold, type Shard } from "../src/hold.ts";
@@ -15,6 +16,8 @@ let clock: VirtualClock;
 let running: Map<string, { readonly shard: Shard; readonly settle: (error?: Error) => void }>;
 let ended: Array<Ended & { readonly wasValid: boolean }>;
 let isValid: boolean;
+/** The time that the write of a fence takes. */
+let sealMs: number;
 let lost: AbortController;
 let session: HeldLeadership;
 let holds: Holds;
@@ -24,6 +27,7 @@ beforeEach(() => {
   running = new Map();
   ended = [];
   isValid = true;
+  sealMs = 0;
   lost = new AbortController();
   session = sessionOf("aaaaaaaa-1", 7);
   holds = new Holds({
@@ -38,7 +42,7 @@ beforeEach(() => {
         drainTimeoutMs: DRAIN_MS,
         leaseDurationMs: LEASE_MS,
         stallTimeoutMs: name === "quiet" ? 1_000 : undefined,
-        seal: () => Promise.resolve(true),
+        seal: () => (sealMs === 0 ? Promise.resolve(true) : sleep(clock, sealMs).then(() => true)),
         task: (shard) =>
           new Promise<void>((resolve, reject) => {
             if (running.has(name)) throw new Error(`two tasks of ${name}`);
@@ -173,6 +177,15 @@ test("a task that does not check in fails", async () => {
   settle();
   await clock.settle();
   expect(ended).toMatchObject([{ shard: "quiet", how: "failed" }]);
+});
+
+test("the time that a shard waits for its fence does not count as a stall", async () => {
+  sealMs = 5_000;
+  await apply(plan(5, { quiet: 5 }));
+  await clock.advance(5_500);
+  expect(running.get("quiet")?.shard.signal.aborted).toBe(false);
+  await clock.advance(600);
+  expect(running.get("quiet")?.shard.signal.aborted).toBe(true);
 });
 
 test("a task that fails after a minute of work is told so", async () => {
