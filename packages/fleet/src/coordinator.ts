@@ -18,12 +18,15 @@ const REVISION_MS = 1_000;
 /** A heartbeat or a renewal of the head is due at this part of its interval. */
 const DUE = 0.9;
 
+/** What a problem concerns: the answer of the function `shards`. */
+export type ProblemKind = "answer";
+
 export interface CoordinatorHooks {
   readonly onTaken: (term: number) => void;
   readonly onGivenBack: (shard: GivenBack, restMs: number) => void;
   readonly onMoved: (shards: number) => void;
-  /** Called with a problem that a person has to know of. */
-  readonly onProblem: (problem: string) => void;
+  /** Called with a problem that a person has to know of, and with `undefined` once there is none of the kind. */
+  readonly onProblem: (kind: ProblemKind, problem: string | undefined) => void;
 }
 
 /** The work of one coordinator, from its acquisition of the head until it gives it up. */
@@ -142,16 +145,13 @@ export class Coordinator {
   }
 
   async #round(office: Office, known: number): Promise<void> {
-    const { clock, timing, list, shardsRefreshMs, names } = this.#settings;
+    const { clock, timing } = this.#settings;
     const nowMs = clock.monotonicMs();
     const isNew = nowMs - office.sinceMs < timing.leaseDurationMs + timing.renewIntervalMs;
     const { seen, isSuspicious, leaseMs } = await office.watch.look(isNew);
     const { plan: old, version } = await this.#plan(seen, known);
     office.crowd.note(seen, version === undefined ? undefined : old, nowMs);
-    const limits = { clock, everyMs: shardsRefreshMs, timeoutMs: timing.attemptTimeoutMs };
-    await list.refresh([...old.shards.keys()], limits).catch((error: unknown) => {
-      this.#hooks.onProblem(`The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
-    });
+    await this.#refreshList(old);
     const crowd = office.crowd.at(nowMs);
     const lost = await office.watch.lost(old, seen);
     const wishes = { ...office.returns.at(nowMs), ...crowd, lost, leaseMs, shards: this.#shards(old, seen) };
@@ -186,6 +186,16 @@ export class Coordinator {
   #firstPlan(): Plan {
     const revision = Math.floor(this.#settings.clock.wallMs() / 1_000);
     return { revision, leaseMs: 0, fenced: false, members: new Map(), shards: new Map() };
+  }
+
+  async #refreshList({ shards }: Plan): Promise<void> {
+    const { clock, timing, list, shardsRefreshMs, names } = this.#settings;
+    const limits = { clock, everyMs: shardsRefreshMs, timeoutMs: timing.attemptTimeoutMs };
+    try {
+      if (await list.refresh([...shards.keys()], limits)) this.#hooks.onProblem("answer", undefined);
+    } catch (error) {
+      this.#hooks.onProblem("answer", `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
+    }
   }
 
   /** The own list counts once all members that live have an equal one. Until then the plan's shards stay. */

@@ -2,6 +2,7 @@
 
 import { isLeaseholdError } from "@leasehold/core";
 import { redact, type Journal } from "@leasehold/core/provider";
+import type { ProblemKind } from "./coordinator.ts";
 import type { FleetEvents } from "./fleet-events.ts";
 import type { GivenBack } from "./revise.ts";
 
@@ -10,8 +11,8 @@ export class FleetJournal {
   readonly #common: { readonly fleet: string; readonly memberId: string };
   /** The failure that was written last, until the store answers again. */
   #failure: string | undefined;
-  /** The problem that was written last. The same one is not repeated. */
-  #problem: string | undefined;
+  /** The problems that last, by their kinds. The same one is not repeated. */
+  readonly #problems = new Map<ProblemKind, string | undefined>();
 
   constructor(journal: Journal, fleet: string, memberId: string) {
     this.#journal = journal;
@@ -42,10 +43,11 @@ export class FleetJournal {
     this.#journal.write("info", `${this.#common.fleet}: ${shards} shards move for balance`, { ...this.#common, shards });
   }
 
-  problem(problem: string): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#journal.warn("LEASEHOLD_FLEET", "error", problem, this.#common);
+  problem(kind: ProblemKind, problem: string | undefined): void {
+    const former = this.#problems.get(kind);
+    this.#problems.set(kind, problem);
+    if (problem === undefined || problem === former) return;
+    this.#journal.warn("LEASEHOLD_FLEET", "error", redact(problem), this.#common);
   }
 
   /** Writes the first failure of a kind, and that the store answers again. */

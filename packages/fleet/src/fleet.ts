@@ -144,7 +144,7 @@ export class Fleet implements AsyncDisposable {
       onTaken: (term) => emit("coordinating", { term }),
       onGivenBack: (back, restMs) => journal.givenBack(back, restMs),
       onMoved: (shards) => journal.moved(shards),
-      onProblem: (problem) => journal.problem(problem),
+      onProblem: (kind, problem) => journal.problem(kind, problem),
       onContact: (error) => journal.contact(error),
     });
   }

@@ -99,11 +99,12 @@ export class ShardList {
   /**
    * Asks the function again once `everyMs` have passed. It has `timeoutMs` to answer. An answer may be empty, or lack more than half of the shards. It then counts
    * once it was given twice, because an empty replica must not stop all work.
+   * Returns true if the function has answered.
    * @throws what the function throws, for an answer that is no list, and for one that does not come in time. The former list then stays.
    */
-  async refresh(present: readonly string[], { clock, everyMs, timeoutMs }: RefreshOptions): Promise<void> {
+  async refresh(present: readonly string[], { clock, everyMs, timeoutMs }: RefreshOptions): Promise<boolean> {
     const nowMs = clock.monotonicMs();
-    if (typeof this.#source !== "function" || nowMs - this.#askedMs < everyMs) return;
+    if (typeof this.#source !== "function" || nowMs - this.#askedMs < everyMs) return false;
     this.#askedMs = nowMs;
     const answer = namesOfShards(await within(clock, timeoutMs, this.#source), this.#names);
     const known = this.#list ?? present;
@@ -118,6 +119,7 @@ export class ShardList {
     }
     this.#strange = undefined;
     this.#list = answer;
+    return true;
   }
 }
 

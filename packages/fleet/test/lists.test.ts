@@ -28,6 +28,15 @@ async function moveHead(world: World): Promise<Process> {
   return coordinatorOf(world)!;
 }
 
+function logged() {
+  const problems: string[] = [];
+  const nothing = (): void => undefined;
+  return {
+    problems,
+    logger: { debug: nothing, info: nothing, warn: nothing, error: (text: string) => void problems.push(text) },
+  };
+}
+
 test("a coordinator that takes the head again does not apply its old list when its function throws", async () => {
   let list = numbered(6);
   const broken = new Set<string>();
@@ -48,13 +57,7 @@ test("a coordinator that takes the head again does not apply its old list when i
 
 test("a function that never settles keeps neither the coordinator nor stop() waiting, and is logged", async () => {
   let hangs = false;
-  const problems: string[] = [];
-  const logger = {
-    debug: () => undefined,
-    info: () => undefined,
-    warn: () => undefined,
-    error: (text: string) => void problems.push(text),
-  };
+  const { problems, logger } = logged();
   const shards = () => (hangs ? new Promise<string[]>(() => undefined) : numbered(6));
   const world = await started({ a: { shards, logger }, b: { shards, logger } });
   hangs = true;
@@ -65,4 +68,22 @@ test("a function that never settles keeps neither the coordinator nor stop() wai
   const last = coordinatorOf(world)!;
   last.stop();
   await world.until(() => last.isDone, 60_000);
+});
+
+test("a function that fails is logged once, and again if it fails after it was well", async () => {
+  let fails = true;
+  const { problems, logger } = logged();
+  const shards = () => {
+    if (fails) throw new Error("no connection");
+    return numbered(6);
+  };
+  const world = new World(7, { shards: numbered(6) });
+  world.start("a", { shards, logger });
+  await world.advance(200_000);
+  expect(problems).toEqual(["The list of shards of 'f' stays as it is: no connection"]);
+  fails = false;
+  await world.until(() => world.problem() === undefined);
+  fails = true;
+  await world.advance(200_000);
+  expect(problems).toHaveLength(2);
 });
