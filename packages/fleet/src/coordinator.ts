@@ -2,7 +2,7 @@
 
 import { LeaseholdError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
-import { Crowd } from "./crowd.ts";
+import { Crowd, living } from "./crowd.ts";
 import type { FleetRecords, StoredPlan } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
 import { encodeHead } from "./head.ts";
@@ -17,9 +17,11 @@ const MAX_FAILURES = 3;
 const REVISION_MS = 1_000;
 /** A heartbeat or a renewal of the head is due at this part of its interval. */
 const DUE = 0.9;
+/** Lists that differ for so many times `settleMs` are a problem. */
+const LONG = 10;
 
-/** What a problem concerns: the answer of the function `shards`. */
-export type ProblemKind = "answer";
+/** What a problem concerns: the answer of the function `shards`, or lists that differ. */
+export type ProblemKind = "answer" | "lists";
 
 export interface CoordinatorHooks {
   readonly onTaken: (term: number) => void;
@@ -42,6 +44,8 @@ interface Office {
   /** When the plan was written. */
   revisedMs: number;
   failures: number;
+  /** Since when the lists of the members differ. */
+  differMs: number | undefined;
 }
 
 export class Coordinator {
@@ -102,6 +106,7 @@ export class Coordinator {
       toldMs: nowMs,
       revisedMs: -Infinity,
       failures: 0,
+      differMs: undefined,
     };
     this.#stored = undefined;
     this.#isBusy = true;
@@ -154,7 +159,7 @@ export class Coordinator {
     await this.#refreshList(old);
     const crowd = office.crowd.at(nowMs);
     const lost = await office.watch.lost(old, seen);
-    const wishes = { ...office.returns.at(nowMs), ...crowd, lost, leaseMs, shards: this.#shards(old, seen) };
+    const wishes = { ...office.returns.at(nowMs), ...crowd, lost, leaseMs, shards: this.#shards(office, old, seen) };
     const next = revise(old, seen, wishes);
     const mayRevise = nowMs - office.revisedMs >= REVISION_MS && !(version === undefined && crowd.gathering);
     if (next.changed && mayRevise) await this.#swap(office, next, version, nowMs);
@@ -199,14 +204,22 @@ export class Coordinator {
   }
 
   /** The own list counts once all members that live have an equal one. Until then the plan's shards stay. */
-  #shards(plan: Plan, seen: Seen): readonly string[] {
-    const { list } = this.#settings;
+  #shards(office: Office, plan: Plan, seen: Seen): readonly string[] {
+    const { list, clock } = this.#settings;
     const present = [...plan.shards.keys()];
-    const others = [...seen.values()].flatMap(({ state, report }) =>
-      state === "held" && report && !report.stopping ? [report] : [],
-    );
-    const isAgreed = others.every((report) => report.list === list.mark);
+    const isAgreed = living(seen).every(([, { report }]) => report?.list === list.mark);
+    office.differMs = isAgreed ? undefined : (office.differMs ?? clock.monotonicMs());
+    this.#hooks.onProblem("lists", this.#difference(office));
     return (isAgreed || present.length === 0 ? list.list : undefined) ?? present;
+  }
+
+  /** Says that the lists have differed for longer than a deploy takes. */
+  #difference({ differMs }: Office): string | undefined {
+    const { clock, settleMs, names } = this.#settings;
+    const limitMs = LONG * settleMs;
+    if (differMs === undefined || clock.monotonicMs() - differMs < limitMs) return undefined;
+    const seconds = Math.round(limitMs / 1_000);
+    return `Members of '${names.fleet}' have had different lists of shards for ${seconds} s. The shards stay as they are until all have the same list.`;
   }
 
   async #swap(office: Office, next: Revision, version: string | undefined, nowMs: number): Promise<void> {

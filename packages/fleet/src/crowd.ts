@@ -1,6 +1,6 @@
 // How long members have neither come nor gone, as a coordinator sees it.
 
-import type { Plan, Seen } from "./plan.ts";
+import type { Plan, Seen, SeenSlot } from "./plan.ts";
 import { sessionName } from "./revise.ts";
 
 export interface CrowdOptions {
@@ -29,7 +29,10 @@ export class Crowd {
 
   /** Notes the members that live now, and the plan. */
   note(seen: Seen, plan: Plan | undefined, nowMs: number): void {
-    const alive = living(seen);
+    const alive = living(seen)
+      .map(([slot, one]) => sessionName(slot, one))
+      .toSorted()
+      .join();
     if (alive !== this.#present) {
       this.#present = alive;
       this.#changedMs = nowMs;
@@ -61,11 +64,7 @@ export class Crowd {
   }
 }
 
-/** Names the sessions that live. Those that stop go anyway. */
-function living(seen: Seen): string {
-  return [...seen]
-    .filter(([, { state, report }]) => (state === "held" || state === "unknown") && report && !report.stopping)
-    .map(([slot, one]) => sessionName(slot, one))
-    .toSorted()
-    .join();
+/** Returns the sessions that live, or may live for all that a new coordinator knows. Those that stop go anyway. */
+export function living(seen: Seen): Array<[number, SeenSlot]> {
+  return [...seen].filter(([, { state, report }]) => (state === "held" || state === "unknown") && report && !report.stopping);
 }

@@ -87,3 +87,29 @@ test("a function that fails is logged once, and again if it fails after it was w
   await world.advance(200_000);
   expect(problems).toHaveLength(2);
 });
+
+test("a new coordinator does not apply its list while members of whom it knows only the records have another one", async () => {
+  const world = await started({ a: {}, b: {}, c: {} });
+  // A rolling deploy: two processes with a longer list come, then the coordinator goes. Two with the shorter list go on.
+  for (const name of ["d", "e"]) world.start(name, { shards: numbered(12) });
+  await world.advance(60_000);
+  // Among the others only those with the longer list take the head.
+  for (const { name, connection } of world.processes) {
+    connection.onRequest = (request) => {
+      if (request === "put head" && "abc".includes(name)) throw new Error("refused");
+    };
+  }
+  await world.until(() => "de".includes(coordinatorOf(world)?.name ?? "none"));
+  await world.advance(60_000);
+  expect([...world.holders().keys()].toSorted()).toEqual(numbered(6));
+});
+
+test("lists that differ for long are logged once", async () => {
+  const { problems, logger } = logged();
+  const world = await started({ a: { logger, settleMs: 5_000 } });
+  world.start("b", { shards: numbered(12), logger, settleMs: 5_000 });
+  await world.advance(30_000);
+  expect(problems).toEqual([]);
+  await world.advance(200_000);
+  expect(problems).toEqual([expect.stringContaining("have had different lists of shards for 50 s")]);
+});
