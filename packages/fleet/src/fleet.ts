@@ -47,6 +47,8 @@ export class Fleet implements AsyncDisposable {
   readonly #listeners: Listeners<FleetEvents>;
   #member: FleetMember | undefined;
   #running: Promise<void> | undefined;
+  /** The member of the last run. Its tasks may have outlasted it. */
+  #former: FleetMember | undefined;
 
   /** @throws {ConfigurationError | UnsupportedError} for options that cannot work, with the numbers. Sends nothing. */
   constructor(options: FleetOptions) {
@@ -85,7 +87,8 @@ export class Fleet implements AsyncDisposable {
    * for 2 s, then 4 s, up to 60 s, and `run` goes on. A task of a shard never begins before the former one of this process has
    * settled. After an outage of the store the member joins again.
    *
-   * @throws {ConfigurationError | AlreadyAbortedError | ElectorBusyError} before any request.
+   * @throws {ConfigurationError | AlreadyAbortedError | ElectorBusyError} before any request. A fleet is busy until all tasks of an
+   * earlier run have settled.
    * @throws {StoreError} if the store has only refused (no rights, no table) for a whole lease since the start.
    * @throws {DrainTimeoutError} if it stops, and a task has not settled `drainTimeoutMs` and one lease after its signal aborted.
    */
@@ -96,6 +99,7 @@ export class Fleet implements AsyncDisposable {
     const { signal } = options;
     checkSignal("run", signal, this.fleet);
     if (this.#member) throw new ElectorBusyError(this.fleet, "run()", "run");
+    if (this.#former?.isStuck) throw new ElectorBusyError(this.fleet, "run()", "a task of an earlier run that has not settled");
     if (signal?.aborted) throw new AlreadyAbortedError("run()", signal, this.fleet);
     const member = this.#newMember(task);
     const stop = (): void => member.stop();
@@ -104,6 +108,8 @@ export class Fleet implements AsyncDisposable {
     this.#running = member.run().finally(() => {
       signal?.removeEventListener("abort", stop);
       this.#member = undefined;
+      this.#running = undefined;
+      this.#former = member;
     });
     await this.#running;
   }

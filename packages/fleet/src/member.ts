@@ -88,6 +88,11 @@ export class FleetMember {
     return this.#holds.all.map(({ shard }) => shard).filter((shard) => shard.isValid());
   }
 
+  /** True while a task runs although its time to drain is over. */
+  get isStuck(): boolean {
+    return this.#holds.stuck.length > 0;
+  }
+
   /** Hands every shard over, and leaves. */
   stop(): void {
     this.#stopSinceMs ??= this.#settings.clock.monotonicMs();

@@ -1,5 +1,7 @@
+import { MemoryLeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
-import { readFleet } from "../src/index.ts";
+import { Fleet, readFleet } from "../src/index.ts";
 import { QUIET, World, type Process, type WorldOptions } from "./world/world.ts";
 
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
@@ -164,6 +166,29 @@ test("a task that does not settle in time is an overrun: its shard is over, then
   expect(world.log.join()).toContain("a overruns");
   await world.until(() => world.problem() === undefined);
   expect(world.violations).toEqual([]);
+});
+
+test("run is refused beside a task of an earlier run, until that task has settled", async () => {
+  const clock = new VirtualClock(3);
+  const store = new MemoryLeaseStore({ clock });
+  const fleet = new Fleet({ store, fleet: "f", shards: 1, logger: false, leaseDurationMs: 3_000, drainTimeoutMs: 3_000 });
+  const settle: Array<() => void> = [];
+  const task = (): Promise<void> => new Promise((resolve) => settle.push(resolve));
+  const first = fleet.run(task).catch((error: unknown) => error);
+  await clock.advance(20_000);
+  const stopped = fleet.stop().catch((error: unknown) => error);
+  await clock.advance(60_000);
+  expect(await first).toMatchObject({ code: "DRAIN_TIMEOUT" });
+  expect(await stopped).toMatchObject({ code: "DRAIN_TIMEOUT" });
+  await fleet.stop();
+  await expect(fleet.run(task)).rejects.toMatchObject({ code: "ELECTOR_BUSY" });
+  settle[0]!();
+  await clock.settle();
+  const second = fleet.run(() => undefined);
+  await clock.advance(1_000);
+  void fleet.stop();
+  await clock.runUntil(second);
+  expect(settle).toHaveLength(1);
 });
 
 test("an outage shorter than the lease costs nothing; a long one costs each shard one start", async () => {
