@@ -20,8 +20,8 @@ const DUE = 0.9;
 /** Lists that differ for so many times `settleMs` are a problem. */
 const LONG = 10;
 
-/** What a problem concerns: the answer of the function `shards`, or lists that differ. */
-export type ProblemKind = "answer" | "lists";
+/** What a problem concerns: the answer of the function `shards`, lists that differ, or a plan that is full. */
+export type ProblemKind = "answer" | "lists" | "room";
 
 export interface CoordinatorHooks {
   readonly onTaken: (term: number) => void;
@@ -161,6 +161,7 @@ export class Coordinator {
     const lost = await office.watch.lost(old, seen);
     const wishes = { ...office.returns.at(nowMs), ...crowd, lost, leaseMs, shards: this.#shards(office, old, seen) };
     const next = revise(old, seen, wishes);
+    this.#hooks.onProblem("room", next.isFull ? fullPlan(this.#settings.names.fleet) : undefined);
     const mayRevise = nowMs - office.revisedMs >= REVISION_MS && !(version === undefined && crowd.gathering);
     if (next.changed && mayRevise) await this.#swap(office, next, version, nowMs);
     this.#isBusy = next.busy || isSuspicious || (next.changed && !mayRevise) || version === undefined;
@@ -248,6 +249,13 @@ export class Coordinator {
     office.toldMs = nowMs;
     if (!outcome.held && this.#office === office) this.#leaveOffice();
   }
+}
+
+function fullPlan(fleet: string): string {
+  return (
+    `The plan of the fleet '${fleet}' has no room for all members and shards. Those that do not fit wait until others are gone. ` +
+    "Use fewer shards, shorter names or fewer members."
+  );
 }
 
 function lostPlan(fleet: string, found: number | undefined, known: number): LeaseholdError {

@@ -8,6 +8,10 @@ const VERSION = 1;
 /** The most bytes of a plan, beside which the rest of its record fits into any store. */
 export const MAX_PLAN_BYTES = 64_000;
 
+/** The most bytes of a plan without its members and shards. */
+const HEAD_BYTES = 200;
+/** The most bytes of one member. */
+const MEMBER_BYTES = 50;
 /** The most bytes of one numbered shard in a plan. A name counts beside it, with its quotes and its comma. */
 const SHARD_BYTES = 7;
 
@@ -17,10 +21,15 @@ const VALUES: ReadonlyMap<string, number> = new Map(Array.from(DIGITS, (digit, v
 /** Added to the column of failures where the holder is asked to leave. */
 const LEAVING = 8;
 
-/** Returns an upper bound of the bytes that these shards take in a plan. */
-export function planBytes(names: readonly string[]): number {
+/** Returns an upper bound of the bytes of a plan with these shards and so many members, whatever becomes of them. */
+export function planBytes(names: readonly string[], members: number): number {
   const each = areNumbered(names) ? 0 : names.reduce((sum, name) => sum + Buffer.byteLength(JSON.stringify(name)) + 1, 0);
-  return SHARD_BYTES * names.length + each;
+  return HEAD_BYTES + MEMBER_BYTES * members + SHARD_BYTES * names.length + each;
+}
+
+/** Returns how many members a plan has room for beside these shards. Below 0 if the shards alone are too many. */
+export function roomBeside(names: readonly string[]): number {
+  return Math.floor((MAX_PLAN_BYTES - planBytes(names, 0)) / MEMBER_BYTES);
 }
 
 /** Returns the plan as text. @throws if decoding it does not give the same plan. */

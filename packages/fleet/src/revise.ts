@@ -2,6 +2,7 @@
 
 import { isSession, letGo, MAX_FAILS, ownerOf, sessionIsOver } from "./plan.ts";
 import type { Entry, Freed, Member, Plan, Seen } from "./plan.ts";
+import { roomBeside } from "./plan-text.ts";
 import type { Report } from "./report.ts";
 import { sharesOf } from "./share.ts";
 
@@ -44,6 +45,8 @@ export interface Revision {
   readonly busy: boolean;
   /** The shards whose holders are asked to leave for balance alone. */
   readonly moves: number;
+  /** Members or shards wait, because the plan has no room for them. */
+  readonly isFull: boolean;
 }
 
 /** The most moves for balance that are under way at once. */
@@ -84,6 +87,7 @@ class NextPlan {
   #underWay = 0;
   /** Something waits until all members poll often, or have come. */
   #pending = false;
+  #isFull = false;
 
   constructor(old: Plan, seen: Seen, wishes: Wishes) {
     this.#old = old;
@@ -104,7 +108,7 @@ class NextPlan {
     this.#grant(able, free, returned);
     const plan = { ...this.#plan, revision: this.#revision, ...this.#settings(able) };
     const busy = this.#pending || this.#underWay > 0;
-    return { plan, changed: this.#changed, givenBack: [...this.#givenBack.values()], busy, moves };
+    return { plan, changed: this.#changed, givenBack: [...this.#givenBack.values()], busy, moves, isFull: this.#isFull };
   }
 
   /** Drops the sessions that are over, and takes in new ones. Returns the reports of those that live, by slot. */
@@ -114,6 +118,7 @@ class NextPlan {
       else this.#members.set(slot, member);
     }
     const reports = new Map<number, Report>();
+    let room: number | undefined;
     for (const [slot, one] of this.#seen) {
       const known = this.#members.get(slot);
       const isKnown = known !== undefined && isSession(known, one);
@@ -123,6 +128,11 @@ class NextPlan {
       // Another session of the slot waits until the former one is known to be over.
       if (known && !isKnown) continue;
       if (!known) {
+        room ??= roomBeside([...new Set([...this.#old.shards.keys(), ...this.#wanted])]);
+        if (this.#members.size >= room) {
+          this.#isFull = true;
+          continue;
+        }
         this.#members.set(slot, { term: one.term, id: one.report.id, asked: 0 });
         this.#changed = true;
       }
@@ -160,9 +170,14 @@ class NextPlan {
     return { since: 0, leaving: false, fails: failures };
   }
 
+  /** Adds the shards for which the plan has room. A larger plan could not be written, and nothing would change any more. */
   #addShards(): void {
-    for (const shard of this.#wanted) {
-      if (this.#shards.has(shard)) continue;
+    let added = [...this.#wanted].filter((shard) => !this.#shards.has(shard));
+    while (added.length > 0 && roomBeside([...this.#shards.keys(), ...added]) < this.#members.size) {
+      added = added.slice(0, Math.floor(added.length / 2));
+      this.#isFull = true;
+    }
+    for (const shard of added) {
       this.#shards.set(shard, { since: 0, leaving: false, fails: 0 });
       this.#changed = true;
     }

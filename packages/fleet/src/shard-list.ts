@@ -9,6 +9,8 @@ import { MAX_PLAN_BYTES, planBytes } from "./plan-text.ts";
 /** A number of shards, which are then called "0", "1", and so on; their names; or a function that returns the names. */
 export type ShardsOption = number | readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
 
+/** A list leaves room in the plan for so many members at least. */
+const MEMBERS = 32;
 /** The mark of every list that a function returns. */
 const ASKED = "function";
 
@@ -47,10 +49,10 @@ function numbered(count: number): readonly string[] {
 }
 
 function checkSize(given: readonly string[], count = given.length): void {
-  const bytes = planBytes(given);
+  const bytes = planBytes(given, MEMBERS);
   if (bytes <= MAX_PLAN_BYTES) return;
   throw new ConfigurationError(
-    `${count} shards take ${bytes} bytes or more in the plan, which has room for ${MAX_PLAN_BYTES}. Number the shards, and hash what you have to the numbers.`,
+    `${count} shards and ${MEMBERS} members take ${bytes} bytes or more in the plan, which has room for ${MAX_PLAN_BYTES}. Number the shards, and hash what you have to the numbers.`,
   );
 }
 

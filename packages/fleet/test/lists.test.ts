@@ -113,3 +113,16 @@ test("lists that differ for long are logged once", async () => {
   await world.advance(200_000);
   expect(problems).toEqual([expect.stringContaining("have had different lists of shards for 50 s")]);
 });
+
+test("one member too many is logged, and waits until another one is gone", async () => {
+  const { problems, logger } = logged();
+  // The plan has room for 32 members beside these names.
+  const shards = Array.from({ length: 296 }, (_, index) => String(index).padStart(200, "x"));
+  const world = new World(7, { shards, storeClock: true, fleet: { fenced: false, logger } });
+  for (let index = 0; index < 33; index += 1) world.start(`m${index}`);
+  const busy = (): number => [...world.counts().values()].filter((count) => count > 0).length;
+  await world.until(() => busy() === 32 && world.holders().size === 296);
+  expect(problems).toContainEqual(expect.stringContaining("has no room for all members and shards"));
+  [...world.holders().values()].find((one) => one !== coordinatorOf(world))!.clock.kill();
+  await world.until(() => busy() === 32 && world.holders().size === 296);
+});

@@ -8,8 +8,8 @@ const LONG = "x".repeat(201);
 test.for([
   [{ shards: 0 }, "shards is 0; it must be a whole number from 1"],
   [{ shards: 1.5 }, "shards is 1.5"],
-  [{ shards: 9_200 }, "9200 shards take 64400 bytes or more in the plan, which has room for 64000"],
-  [{ shards: 1e9 }, "1000000000 shards take"],
+  [{ shards: 9_200 }, "9200 shards and 32 members take 66200 bytes or more in the plan, which has room for 64000"],
+  [{ shards: 1e9 }, "1000000000 shards and 32 members take"],
   [{ shards: "64" }, "shards must be a number, a list of names, or a function"],
   [{ shards: [] }, "shards is an empty list"],
   [{ shards: ["a", "b", "a"] }, "shards has the name 'a' twice"],

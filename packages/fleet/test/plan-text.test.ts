@@ -63,8 +63,9 @@ test("failures do not make the plan longer", () => {
 });
 
 test("the bytes of names count", () => {
-  expect(planBytes(["0", "1"])).toBe(14);
-  expect(planBytes(["ä", "b"])).toBe(14 + 5 + 4);
+  expect(planBytes(["0", "1"], 0)).toBe(200 + 14);
+  expect(planBytes(["0", "1"], 3)).toBe(200 + 14 + 150);
+  expect(planBytes(["ä", "b"], 0)).toBe(200 + 14 + 5 + 4);
 });
 
 test("refuses a slot that two characters cannot hold, which would be read as another one", () => {

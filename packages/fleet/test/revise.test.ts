@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Entry, Member, Plan, SeenSlot } from "../src/plan.ts";
 import type { Report } from "../src/report.ts";
+import { encodePlan, MAX_PLAN_BYTES } from "../src/plan-text.ts";
 import { revise, type Revision, type Wishes } from "../src/revise.ts";
 import { report } from "./reports.ts";
 
@@ -190,6 +191,33 @@ test("fences stay on once a member has asked for them", () => {
 test("the plan keeps the longest lease that was seen", () => {
   expect(next(planOf({ a: 1 }), [slot(1)], { leaseMs: 60_000 }).plan.leaseMs).toBe(60_000);
   expect(next(planOf({ a: 1 }), [slot(1)], { leaseMs: 6_000 }).plan.leaseMs).toBe(30_000);
+});
+
+/** A list that leaves room for 32 members in the plan. */
+const LARGE = Array.from({ length: 296 }, (_, index) => String(index).padStart(200, "x"));
+
+test("a plan takes no member for whom it has no room, and says so", () => {
+  const seen = Array.from({ length: 80 }, (_, index) => slot(index + 1));
+  const made = next(planOf({}), seen, { shards: LARGE });
+  expect(made.isFull).toBe(true);
+  expect(made.plan.members.size).toBe(32);
+  expect(Buffer.byteLength(encodePlan(made.plan))).toBeLessThanOrEqual(MAX_PLAN_BYTES);
+  expect([...made.plan.shards.values()].filter((entry) => entry.slot === undefined)).toEqual([]);
+  const gone = seen.map(([number, one]): [number, SeenSlot] => [number, number === 1 ? { term: 10, state: "vacant" } : one]);
+  const later = next(made.plan, gone, { shards: LARGE });
+  expect(later.plan.members.size).toBe(32);
+  expect(later.plan.members.has(33)).toBe(true);
+});
+
+test("shards for which a plan has no room wait until others have left", () => {
+  const old = Object.fromEntries(LARGE.map((name) => [name, 1]));
+  const other = LARGE.map((name) => name.replace("x", "y"));
+  const asked = next(planOf(old), [slot(1)], { shards: other });
+  expect(asked.isFull).toBe(true);
+  expect(Buffer.byteLength(encodePlan(asked.plan))).toBeLessThanOrEqual(MAX_PLAN_BYTES);
+  const left = next(asked.plan, [slot(1, { applied: 101 })], { shards: other });
+  expect([...left.plan.shards.keys()].toSorted()).toEqual(other.toSorted());
+  expect(left.isFull).toBe(false);
 });
 
 test("at most 256 moves are under way at once", () => {
