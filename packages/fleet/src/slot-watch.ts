@@ -6,6 +6,7 @@ import type { FleetSettings } from "./fleet-options.ts";
 import { isSession, LINEAGE, sessionIsOver, type Member, type Plan, type Seen, type SeenSlot } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 import { sessionName } from "./revise.ts";
+import { idOf } from "./session.ts";
 
 /** The requests that are under way at once when many sessions have expired. */
 const AT_ONCE = 16;
@@ -83,8 +84,8 @@ export class SlotWatch {
   }
 
   /**
-   * Returns the slots whose record was gone, or of another lineage, in each consistent reading for a whole lease, this one
-   * included.
+   * Returns the slots whose record was gone, of another lineage or restored in each consistent reading for a whole lease, this
+   * one included.
    */
   async lost(plan: Plan, seen: Seen): Promise<Set<number>> {
     const { clock } = this.#settings;
@@ -106,7 +107,10 @@ export class SlotWatch {
   async #isGone(slot: number, member: Member): Promise<boolean> {
     try {
       const record = await this.#records.readMember(slot);
-      return record === undefined || Math.floor(record.term / LINEAGE) !== Math.floor(member.term / LINEAGE);
+      if (record === undefined || Math.floor(record.term / LINEAGE) !== Math.floor(member.term / LINEAGE)) return true;
+      // A record that was restored from a backup shows an earlier term, or this term once another session has taken it.
+      const { term, termId } = record;
+      return term < member.term || (term === member.term && termId !== null && idOf({ termId }) !== member.id);
     } catch (error) {
       // A holder cannot renew a record that is no lease. Any other failure tells nothing: the count begins anew.
       return isLeaseholdError(error, "FOREIGN_RECORD");

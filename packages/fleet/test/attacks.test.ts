@@ -295,3 +295,52 @@ test("a process joins again beside a task that sticks, and starts that shard onl
   expect(world.violations).toEqual([]);
   expect(world.problem()).toBeUndefined();
 });
+
+/** Starts processes until one has taken the slot of this name. Kills those that have another one. */
+async function takeSlot(world: World, slot: string): Promise<Process> {
+  for (let round = 0; ; round += 1) {
+    const other = world.start(`n${world.processes.length}`);
+    await world.until(() => slotOf(world, other) !== undefined);
+    if (slotOf(world, other) === slot) return other;
+    other.clock.kill();
+  }
+}
+
+const termOf = (world: World, slot: string): number => (world.service.record(slot) as { term: number }).term;
+
+test("a slot's record that is restored to an earlier term frees its shards after a whole lease, and no sooner", async () => {
+  const world = await started(["a", "b", "c"]);
+  const victim = othersOf(world)[0]!;
+  const slot = slotOf(world, victim);
+  const backup = world.service.backUp(slot);
+  const term = termOf(world, slot);
+  victim.clock.kill();
+  await takeSlot(world, slot);
+  await world.until(() => world.problem() === undefined);
+  expect(termOf(world, slot)).toBeGreaterThan(term);
+  world.starts = 0;
+  world.service.restore(slot, backup);
+  const ms = await world.until(() => world.starts > 0);
+  expect(ms).toBeGreaterThanOrEqual(LEASE_MS);
+  await world.until(() => world.problem() === undefined);
+  expect(world.violations).toEqual([]);
+});
+
+test("a slot's record that was restored, and that another session holds in the same term, frees the shards of the former one", async () => {
+  const world = await started(["a", "b", "c"]);
+  const victim = othersOf(world)[0]!;
+  const slot = slotOf(world, victim);
+  victim.stop();
+  await world.until(() => victim.isDone);
+  const backup = world.service.backUp(slot);
+  const former = await takeSlot(world, slot);
+  await world.until(() => world.problem() === undefined);
+  const term = termOf(world, slot);
+  former.connection.cutUntilMs = world.nowMs() + 20_000;
+  world.service.restore(slot, backup);
+  world.starts = 0;
+  await takeSlot(world, slot);
+  expect(termOf(world, slot)).toBe(term);
+  await world.until(() => world.starts > 0 && world.problem() === undefined);
+  expect(world.violations).toEqual([]);
+});
