@@ -20,7 +20,7 @@ const DUE = 0.9;
 /** Lists that differ for so many times `settleMs` are a problem. */
 const LONG = 10;
 
-/** What a problem concerns: the answer of the function `shards`, lists that differ, or a plan that is full. */
+/** The kinds of problems: the answer of the function `shards`, lists that differ, and a plan that is full. */
 export type ProblemKind = "answer" | "lists" | "room";
 
 export interface CoordinatorHooks {

@@ -1,4 +1,4 @@
-// What happens when lists of shards differ, and when the function that returns them fails.
+// Lists of shards that differ, functions that fail, and a list that is large.
 
 import { expect, test } from "vitest";
 import type { FleetOptions } from "../src/index.ts";
