@@ -26,7 +26,15 @@ export function fenceScript(leadership: Fenced, key: string): RedisFenceScript {
 /** The parts of a connection of ioredis or redis that WATCH needs. */
 interface WatchingConnection {
   readonly isCluster?: unknown;
-  readonly options?: { readonly retryStrategy?: unknown; readonly keyPrefix?: unknown } | undefined;
+  readonly options?:
+    | {
+        readonly keyPrefix?: unknown;
+        /** Of ioredis. */
+        readonly retryStrategy?: unknown;
+        /** Of redis. */
+        readonly socket?: { readonly reconnectStrategy?: unknown } | undefined;
+      }
+    | undefined;
   call?(command: string, ...args: string[]): Promise<unknown>;
   watch?(key: string): Promise<unknown>;
   hGet?(key: string, field: string): Promise<unknown>;
@@ -45,11 +53,10 @@ export async function watchFence(leadership: Fenced, key: string, connection: un
   if (found.isCluster === true) {
     throw new UnsupportedError("WATCH is of one connection: use fenceScript() on a cluster.", { election });
   }
-  // A client of redis lets EXEC fail after it has reconnected. ioredis would send EXEC on the new connection, which watches
-  // nothing.
-  if (typeof found.call === "function" && typeof found.options?.retryStrategy === "function") {
+  const remedy = remedyFor(found);
+  if (remedy !== undefined) {
     throw new ConfigurationError(
-      "fence() needs a connection that does not reconnect, because the watch would be lost: client.duplicate({ retryStrategy: null, enableOfflineQueue: false, lazyConnect: true }). Or use fenceScript().",
+      `fence() needs a connection that does not reconnect, because the watch would be lost: ${remedy}. Or use fenceScript().`,
     );
   }
   if (found.options?.keyPrefix) {
@@ -61,4 +68,17 @@ export async function watchFence(leadership: Fenced, key: string, connection: un
   if (text === fenceText(leadership)) return;
   const current = text === undefined ? undefined : Number.parseInt(text, 10);
   throw new FencedError(election, term, current, "the keys of this transaction");
+}
+
+/**
+ * Returns how to make a connection that stays closed once it is lost; `undefined` if this one does. After it has reconnected, a
+ * client would send EXEC on a connection that watches nothing. The client of redis does not notice that on its first connection.
+ */
+function remedyFor({ hGet, options }: WatchingConnection): string | undefined {
+  if (typeof hGet === "function") {
+    if (options?.socket?.reconnectStrategy === false) return undefined;
+    return "client.duplicate({ socket: { ...client.options.socket, reconnectStrategy: false } })";
+  }
+  if (typeof options?.retryStrategy !== "function") return undefined;
+  return "client.duplicate({ retryStrategy: null, enableOfflineQueue: false, lazyConnect: true })";
 }

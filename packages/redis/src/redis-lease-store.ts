@@ -106,7 +106,8 @@ export class RedisLeaseStore extends RecordLeaseStore implements AsyncDisposable
    *
    * Call it on a connection that nothing else uses meanwhile. After a {@link FencedError}, send UNWATCH or close the connection.
    *
-   * @param connection a client of `redis`, or a `Redis` of ioredis that does not reconnect: with `retryStrategy: null`.
+   * @param connection a connection that does not reconnect: a client of `redis` with `reconnectStrategy: false` for its socket, or a
+   *   `Redis` of ioredis with `retryStrategy: null`.
    * @throws {FencedError} if the leadership has ended. {ConfigurationError} for a connection that could lose the watch without a
    *   word. {UnsupportedError} for a cluster. Any error of the client library is thrown unchanged.
    */

@@ -71,7 +71,10 @@ describe.skipIf(hasNoRedis)("fence", () => {
   test("lets EXEC of redis pass across renewals, and fail after a release", async ({ server, open, prefix }) => {
     const store = open("redis");
     const lease = await win(store);
-    const connection = await createClient({ url: `redis://127.0.0.1:${server.port}` }).connect();
+    const connection = await createClient({
+      url: `redis://127.0.0.1:${server.port}`,
+      socket: { reconnectStrategy: false },
+    }).connect();
     await store.fence(lease, connection);
     await store.renew(lease, LIMITS);
     await expect(connection.multi().set(`${prefix}x`, "1").exec()).resolves.toEqual(["OK"]);
@@ -89,6 +92,9 @@ describe.skipIf(hasNoRedis)("fence", () => {
     const options = { lazyConnect: true, retryStrategy: null };
     const reconnecting = new Redis(server.port, "127.0.0.1", { lazyConnect: true });
     expect((await failureOf(store.fence(lease, reconnecting))).message).toContain("does not reconnect");
+    for (const client of [createClient(), createClient({ socket: { reconnectStrategy: () => 10 } })]) {
+      expect((await failureOf(store.fence(lease, client))).message).toContain("reconnectStrategy: false");
+    }
     const prefixed = new Redis(server.port, "127.0.0.1", { ...options, keyPrefix: "mine:" });
     expect((await failureOf(store.fence(lease, prefixed))).message).toContain("keyPrefix");
     await expect(store.fence(lease, new Cluster([], { lazyConnect: true }))).rejects.toThrow(UnsupportedError);
