@@ -1,4 +1,12 @@
-import { Elector, MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
+import {
+  Elector,
+  MemoryLeaseStore,
+  type CheckOptions,
+  type CheckReport,
+  type LeaseSnapshot,
+  type LeaseStore,
+} from "@leasehold/core";
+import { acquiring } from "@leasehold/test-kit/acquisitions";
 import { expect, test, vi } from "vitest";
 import { StoreShare } from "../src/election/store-share.ts";
 import { Journal } from "../src/reporting/journal.ts";
@@ -27,6 +35,31 @@ test("no leadership waits for a store that does not return its settings", async 
   const store = storeWith(async () => await new Promise<never>(() => undefined));
   await using leadership = await new Elector({ store, election: "a", logger: false }).campaign();
   expect(leadership.isValid()).toBe(true);
+});
+
+/** A candidate's own store, on the leases of another one. */
+class Standby extends MemoryLeaseStore {
+  readonly checks: CheckOptions[] = [];
+  readonly #leases = new MemoryLeaseStore();
+
+  override async read(election: string): Promise<LeaseSnapshot | undefined> {
+    const outcome = await this.#leases.acquire(acquiring({ election }));
+    return outcome.acquired ? await this.#leases.read(election) : outcome.current;
+  }
+
+  override async check(options: CheckOptions): Promise<CheckReport> {
+    this.checks.push(options);
+    return await Promise.resolve({ readMs: 1, writeMs: 1 });
+  }
+}
+
+test("a standby proves its right to write, whatever the settings of the service are", async () => {
+  const store = new Standby();
+  const stop = new AbortController();
+  const campaigning = new Elector({ store, election: "a", logger: false }).campaign({ signal: stop.signal });
+  await expect.poll(() => store.checks).toMatchObject([{ election: "a", settings: false }]);
+  stop.abort();
+  await expect(campaigning).rejects.toThrow("aborted");
 });
 
 test("a store that fails to return its settings is inspected again by the next campaign", async () => {

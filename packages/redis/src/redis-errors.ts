@@ -84,6 +84,11 @@ export function lacksScript(error: unknown): boolean {
   return wordOf(error) === "NOSCRIPT";
 }
 
+/** Returns whether the account lacks the right to the command. */
+export function lacksRight(error: unknown): boolean {
+  return wordOf(error) === "NOPERM";
+}
+
 /**
  * Returns whether the connection may be used again after this error: a server has answered, and it is the right one.
  */

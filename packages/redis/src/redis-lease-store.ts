@@ -21,7 +21,7 @@ import { toStoreError } from "./redis-errors.ts";
 import { RedisOccurrenceStore } from "./redis-occurrence-store.ts";
 import { RedisRecordStore } from "./redis-record-store.ts";
 import { ScriptRunner } from "./script-runner.ts";
-import { factsOf, serverWarnings } from "./server-check.ts";
+import { factsOf, refuseEviction, serverWarnings, type ServerFacts } from "./server-check.ts";
 
 /**
  * Leases in hashes of Redis or Valkey: one for each election, and one for each occurrence. One script changes a hash on the
@@ -67,25 +67,35 @@ export class RedisLeaseStore extends RecordLeaseStore implements AsyncDisposable
   }
 
   /**
-   * Does what {@link LeaseStore.check} does, and {@link inspect}. The report's `warnings` are the settings by which the server may
-   * lose leases. The inspection is a third request.
-   * @throws {StoreError} `STORE_REJECTED` for a server that may evict a lease.
+   * Does what {@link LeaseStore.check} does, and {@link inspect} unless `settings` is false. The report's `warnings` are the
+   * settings by which the server may lose leases. The inspection is a third request.
+   * @throws {StoreError} `STORE_REJECTED` for a server that may evict a lease, unless `settings` is false.
    */
   override async check(options: CheckOptions): Promise<CheckReport> {
-    return { ...(await super.check(options)), warnings: await this.inspect(options) };
+    const report = await super.check(options);
+    if (options.settings === false) return report;
+    const servers = await this.#facts(options);
+    for (const facts of servers) refuseEviction(facts);
+    return { ...report, warnings: warningsOf(servers) };
   }
 
-  /** Implements {@link LeaseStore.inspect}: returns warnings about the settings of each server that takes writes. */
+  /**
+   * Implements {@link LeaseStore.inspect}: returns warnings about the settings of each server that takes writes. A server that may
+   * evict a lease is one of them.
+   */
   async inspect(options: CheckOptions): Promise<readonly string[]> {
+    return warningsOf(await this.#facts(options));
+  }
+
+  async #facts(options: CheckOptions): Promise<readonly ServerFacts[]> {
     const { election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
     const label = { operation: "check", election, writes: false };
     const request = { clock: this.#clock, store: this.name, ...label, timeoutMs, signal };
     return await sendRequest(request, async (abandoned) => {
-      const facts = await this.#connections.use(label, { signal: abandoned }, async (connection) => {
+      return await this.#connections.use(label, { signal: abandoned }, async (connection) => {
         const primaries = await connection.primaries();
         return await Promise.all(primaries.map((send) => factsOf(send, abandoned)));
       });
-      return [...new Set(facts.flatMap(serverWarnings))];
     });
   }
 
@@ -142,6 +152,11 @@ export class RedisLeaseStore extends RecordLeaseStore implements AsyncDisposable
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** Returns the warnings about all servers, each one once. */
+function warningsOf(servers: readonly ServerFacts[]): readonly string[] {
+  return [...new Set(servers.flatMap(serverWarnings))];
 }
 
 /** Returns the records with a watch of their announcements. */

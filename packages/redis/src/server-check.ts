@@ -1,5 +1,5 @@
 import { StoreError } from "@leasehold/core";
-import { STORE_NAME } from "./redis-errors.ts";
+import { lacksRight, STORE_NAME } from "./redis-errors.ts";
 import { textOf, type Send } from "./drivers/driver.ts";
 
 /** The settings that CONFIG GET is asked for. Managed services may refuse that command. */
@@ -7,8 +7,8 @@ const SETTINGS = ["appendfsync", "min-replicas-to-write", "maxmemory-policy"];
 
 /** The facts of one server. */
 export interface ServerFacts {
-  /** The lines of INFO. */
-  readonly info: ReadonlyMap<string, string>;
+  /** The lines of INFO; undefined where the account may not read it. */
+  readonly info: ReadonlyMap<string, string> | undefined;
   /** The settings; undefined where the account may not read them. */
   readonly settings: ReadonlyMap<string, string> | undefined;
 }
@@ -18,29 +18,40 @@ const FAILOVER =
 
 /** Asks one server for its facts. */
 export async function factsOf(send: Send, signal: AbortSignal): Promise<ServerFacts> {
-  const info = textOf(await send(["INFO"], signal)) ?? "";
+  const info = await infoOf(send, signal);
   const settings = new Map<string, string>();
   for (const name of SETTINGS) {
     const reply = await send(["CONFIG", "GET", name], signal).catch(() => undefined);
     const pairs = Array.isArray(reply) ? reply : Object.entries(reply ?? {}).flat();
     if (pairs.length >= 2) settings.set(name, textOf(pairs[1]) ?? "");
   }
-  return { info: linesOf(info), settings: settings.size > 0 ? settings : undefined };
+  return { info, settings: settings.size > 0 ? settings : undefined };
 }
 
-/**
- * Returns warnings about settings by which a server may lose leases.
- * @throws {StoreError} `STORE_REJECTED` where the server may evict a lease at any time.
- */
-export function serverWarnings({ info, settings }: ServerFacts): readonly string[] {
-  const policy = settings?.get("maxmemory-policy") ?? info.get("maxmemory_policy") ?? "";
-  const isBounded = Number(info.get("maxmemory") ?? 0) > 0;
-  if (isBounded && policy.startsWith("allkeys-")) throw mayEvict(policy);
-  const replicas = Number(info.get("connected_slaves") ?? 0);
+async function infoOf(send: Send, signal: AbortSignal): Promise<ServerFacts["info"]> {
+  try {
+    return linesOf(textOf(await send(["INFO"], signal)) ?? "");
+  } catch (error) {
+    if (lacksRight(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Returns warnings about settings by which a server may lose leases. */
+export function serverWarnings(facts: ServerFacts): readonly string[] {
+  const { info, settings } = facts;
+  const { policy, isBounded } = memoryOf(facts);
+  const eviction = evictionOf(facts);
+  const replicas = Number(info?.get("connected_slaves") ?? 0);
   const least = settings?.get("min-replicas-to-write");
-  const isCluster = info.get("cluster_enabled") === "1";
-  const warnings: string[] = [];
-  if (policy.startsWith("allkeys-")) {
+  const isCluster = info?.get("cluster_enabled") === "1";
+  const warnings: string[] = eviction === undefined ? [] : [eviction];
+  if (info === undefined) {
+    warnings.push(
+      "INFO is not allowed, so it is not known whether the server evicts, what it saves and whether it has replicas; and no lease gets an age by the server's clock. Add +info to the account's rights.",
+    );
+  }
+  if (!isBounded && policy.startsWith("allkeys-")) {
     warnings.push(
       `maxmemory-policy is ${policy}: once maxmemory is set, the server may evict a lease. Set maxmemory-policy to noeviction.`,
     );
@@ -50,7 +61,7 @@ export function serverWarnings({ info, settings }: ServerFacts): readonly string
       `maxmemory-policy is ${policy}: the server may evict an occurrence before its retention has passed, and the job is then done twice. Set maxmemory-policy to noeviction.`,
     );
   }
-  if (info.get("aof_enabled") === "0") {
+  if (info?.get("aof_enabled") === "0") {
     warnings.push(
       "appendonly is no: a server that restarts has lost the leases since its last snapshot. Set appendonly to yes, and appendfsync to always.",
     );
@@ -71,12 +82,30 @@ export function serverWarnings({ info, settings }: ServerFacts): readonly string
   return warnings;
 }
 
-function mayEvict(policy: string): StoreError {
-  return new StoreError(
-    "STORE_REJECTED",
-    `${STORE_NAME}: maxmemory-policy is ${policy}, so that the server may evict a lease while it is held. Set maxmemory-policy to noeviction, or use another server for leases.`,
-    { store: STORE_NAME, operation: "check", election: undefined, mayHaveBeenApplied: false },
-  );
+/** @throws {StoreError} `STORE_REJECTED` where the server may evict a lease at any time. */
+export function refuseEviction(facts: ServerFacts): void {
+  const eviction = evictionOf(facts);
+  if (eviction === undefined) return;
+  throw new StoreError("STORE_REJECTED", `${STORE_NAME}: ${eviction}`, {
+    store: STORE_NAME,
+    operation: "check",
+    election: undefined,
+    mayHaveBeenApplied: false,
+  });
+}
+
+/** Says that the server may evict a lease at any time; `undefined` if it may not. */
+function evictionOf(facts: ServerFacts): string | undefined {
+  const { policy, isBounded } = memoryOf(facts);
+  if (!isBounded || !policy.startsWith("allkeys-")) return undefined;
+  return `maxmemory-policy is ${policy}, so that the server may evict a lease while it is held. Set maxmemory-policy to noeviction, or use another server for leases.`;
+}
+
+function memoryOf({ info, settings }: ServerFacts): { readonly policy: string; readonly isBounded: boolean } {
+  return {
+    policy: settings?.get("maxmemory-policy") ?? info?.get("maxmemory_policy") ?? "",
+    isBounded: Number(info?.get("maxmemory") ?? 0) > 0,
+  };
 }
 
 function linesOf(info: string): ReadonlyMap<string, string> {

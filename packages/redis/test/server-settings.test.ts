@@ -1,6 +1,8 @@
 import { ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { RedisLeaseStore } from "@leasehold/redis";
+import { Redis } from "ioredis";
+import { createClient } from "redis";
 import { describe, expect } from "vitest";
 import { serverWarnings } from "../src/server-check.ts";
 import { CLIENTS, hasNoRedis, LIBRARIES, startServer, test as base } from "./redis-test.ts";
@@ -34,6 +36,23 @@ describe.skipIf(hasNoRedis)("check()", () => {
       code: "STORE_REJECTED",
       message: expect.stringContaining("may evict a lease"),
     });
+  });
+
+  test("of an elector does not reject for the settings, which the inspection names", async ({ own }) => {
+    await own.admin.config("SET", "maxmemory", "100mb");
+    await own.admin.config("SET", "maxmemory-policy", "allkeys-lru");
+    await using store = new RedisLeaseStore({ client: CLIENTS.ioredis(own.port) });
+    await expect(store.check({ election: ELECTION, settings: false })).resolves.not.toHaveProperty("warnings");
+    expect((await store.inspect({ election: ELECTION }))[0]).toContain("may evict a lease while it is held");
+  });
+
+  test.for(LIBRARIES)("by %s warns of an account that may not read INFO", async (library, { own }) => {
+    await own.admin.acl("SETUSER", "blind", "on", ">lamplight", "~leasehold:*", "&leasehold:*", "+@all", "-info");
+    const url = `redis://blind:lamplight@127.0.0.1:${own.port}`;
+    const client = library === "redis" ? createClient({ url }) : new Redis(url, { lazyConnect: true, enableReadyCheck: false });
+    await using store = new RedisLeaseStore({ client });
+    const { warnings } = await store.check({ election: ELECTION });
+    expect(warnings).toContainEqual(expect.stringContaining("INFO is not allowed"));
   });
 
   test("leaves no trace, with a record and without one", async ({ own }) => {

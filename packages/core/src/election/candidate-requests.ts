@@ -117,7 +117,7 @@ export class CandidateRequests {
   /** Proves that this process may write. Otherwise a standby would learn of missing rights only at a takeover. */
   async prove(signal: AbortSignal): Promise<void> {
     const { store, election, timing } = this.#options;
-    const check = { election, timeoutMs: timing.attemptTimeoutMs, signal };
+    const check = { election, timeoutMs: timing.attemptTimeoutMs, signal, settings: false };
     await this.contact.prove(() => this.#ask("write", () => store.check(check), signal));
   }
 

@@ -283,6 +283,12 @@ export interface CheckOptions {
   /** The longest time of each of the two requests, in milliseconds. @defaultValue 5_000 */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /**
+   * False: a service whose settings may lose leases is no reason to reject. Electors ask in this way, because a standby that ends
+   * makes nothing safer: they warn of what {@link LeaseStore.inspect} returns.
+   * @defaultValue true
+   */
+  readonly settings?: boolean | undefined;
 }
 
 /** The times that the store took to answer, in milliseconds. Compare them with `attemptTimeoutMs`. */
