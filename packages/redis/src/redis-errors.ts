@@ -43,6 +43,8 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   NOREPLICAS: {
     code: "STORE_UNAVAILABLE",
     advice: " Fewer replicas than min-replicas-to-write are connected.",
+    // A primary that was cut off says so, while another one was promoted.
+    elsewhere: true,
   },
   READONLY: NO_WRITES,
   LOADING: NO_WRITES,
@@ -54,10 +56,12 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   MOVED: {
     code: "STORE_REJECTED",
     advice: " This is a cluster: give the store a cluster client instead of a client of one node.",
+    elsewhere: true,
   },
   ASK: {
     code: "STORE_REJECTED",
     advice: " This is a cluster: give the store a cluster client instead of a client of one node.",
+    elsewhere: true,
   },
   CROSSSLOT: { code: "STORE_REJECTED" },
   NOSCRIPT: { code: "STORE_CONFLICT" },
