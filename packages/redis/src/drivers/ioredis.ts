@@ -25,7 +25,10 @@ interface IoCluster extends IoRedis {
 }
 
 type IoSingle = IoRedis & { duplicate(override: object): IoRedis };
-type IoNodes = IoCluster & { duplicate(nodes: readonly unknown[], override: object): IoCluster };
+type IoNodes = IoCluster & {
+  readonly options?: { readonly redisOptions?: object | undefined } | undefined;
+  duplicate(nodes: readonly unknown[], override: object): IoCluster;
+};
 
 /**
  * Nothing waits for a connection, and nothing is sent again. By default ioredis does both. Then it may send a command
@@ -49,7 +52,6 @@ const CLUSTER = {
   clusterRetryStrategy: null,
   scaleReads: "master",
   shardedSubscribers: true,
-  redisOptions: AT_ONCE,
 };
 
 /** Returns whether the object is a client of ioredis, or of a library with the same functions, such as iovalkey. */
@@ -60,7 +62,9 @@ export function isIoRedis(client: object): client is IoSingle | IoNodes {
 
 export function ioRedisDriver(client: IoSingle | IoNodes): RedisDriver {
   if (isCluster(client)) {
-    return { publish: "SPUBLISH", open: (events) => openedCluster(client.duplicate([], CLUSTER), events) };
+    // ioredis 5 and iovalkey replace redisOptions, which have the user's password, instead of merging them.
+    const override = { ...CLUSTER, redisOptions: { ...client.options?.redisOptions, ...AT_ONCE } };
+    return { publish: "SPUBLISH", open: (events) => openedCluster(client.duplicate([], override), events) };
   }
   return { publish: "PUBLISH", open: (events) => opened(client.duplicate(SINGLE), events) };
 }

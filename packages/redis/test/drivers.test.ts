@@ -1,0 +1,22 @@
+/** What the drivers ask of the client libraries. */
+import { Cluster } from "ioredis";
+import { expect, test } from "vitest";
+import { driverOf } from "../src/drivers/open-driver.ts";
+
+/** A cluster of ioredis 5 or iovalkey. Its `duplicate` replaces `redisOptions` instead of merging them. */
+class OlderCluster extends Cluster {
+  copy: Cluster | undefined;
+
+  override duplicate(_: unknown, override: object): Cluster {
+    const options = { ...this.options, ...override, lazyConnect: true };
+    this.copy = Object.assign(new Cluster([], options), { connect: async () => await Promise.resolve() });
+    return this.copy;
+  }
+}
+
+test("the connections to a cluster have the password and the TLS of the user's client", () => {
+  const redisOptions = { password: "lamplight", tls: { servername: "cache.internal" }, keyPrefix: "mine:" };
+  const client = new OlderCluster([], { lazyConnect: true, redisOptions });
+  driverOf(client).open({ ended: () => undefined, message: () => undefined });
+  expect(client.copy?.options.redisOptions).toMatchObject({ ...redisOptions, keyPrefix: "", enableOfflineQueue: false });
+});
