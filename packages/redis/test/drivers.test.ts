@@ -1,5 +1,8 @@
 /** What the drivers ask of the client libraries. */
+import { ConfigurationError } from "@leasehold/core";
+import { RedisLeaseStore } from "@leasehold/redis";
 import { Cluster } from "ioredis";
+import { createSentinel } from "redis";
 import { expect, test } from "vitest";
 import { driverOf } from "../src/drivers/open-driver.ts";
 
@@ -19,4 +22,10 @@ test("the connections to a cluster have the password and the TLS of the user's c
   const client = new OlderCluster([], { lazyConnect: true, redisOptions });
   driverOf(client).open({ ended: () => undefined, message: () => undefined });
   expect(client.copy?.options.redisOptions).toMatchObject({ ...redisOptions, keyPrefix: "", enableOfflineQueue: false });
+});
+
+test("a sentinel of redis is refused by its name", () => {
+  const client = createSentinel({ name: "primary", sentinelRootNodes: [{ host: "127.0.0.1", port: 26_379 }] });
+  expect(() => new RedisLeaseStore({ client })).toThrow(ConfigurationError);
+  expect(() => new RedisLeaseStore({ client })).toThrow("createSentinel()");
 });

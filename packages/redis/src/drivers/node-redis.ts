@@ -48,6 +48,11 @@ export function isNodeRedis(client: object): client is NodeRedis | NodeCluster {
   return [duplicate, sendCommand, connect, destroy].every((one) => typeof one === "function");
 }
 
+/** Returns whether the object is a sentinel of `redis`. It has the functions of a client, with other parameters. */
+export function isNodeSentinel(client: object): boolean {
+  return typeof (client as { readonly getSentinelNode?: unknown }).getSentinelNode === "function";
+}
+
 export function nodeRedisDriver(client: NodeRedis | NodeCluster): RedisDriver {
   if ("nodeClient" in client) {
     return { publish: "SPUBLISH", open: (events) => openedCluster(client.duplicate(CLUSTER), events) };

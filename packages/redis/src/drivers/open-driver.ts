@@ -1,11 +1,16 @@
 import { ConfigurationError } from "@leasehold/core";
 import type { RedisDriver } from "./driver.ts";
 import { ioRedisDriver, isIoRedis } from "./ioredis.ts";
-import { isNodeRedis, nodeRedisDriver } from "./node-redis.ts";
+import { isNodeRedis, isNodeSentinel, nodeRedisDriver } from "./node-redis.ts";
 
 /** Returns the driver of the user's client. @throws {ConfigurationError} for any other object. */
 export function driverOf(client: unknown): RedisDriver {
   if (typeof client === "object" && client !== null) {
+    if (isNodeSentinel(client)) {
+      throw new ConfigurationError(
+        "client is a sentinel of redis, which the store cannot use: createSentinel() gives no connection of its own for each purpose. Give it a Redis of ioredis with `sentinels`, or a client of an address that follows the primary.",
+      );
+    }
     if (isIoRedis(client)) return ioRedisDriver(client);
     if (isNodeRedis(client)) return nodeRedisDriver(client);
   }
