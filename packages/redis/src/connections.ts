@@ -71,6 +71,8 @@ export class RedisConnections {
   /** Opens one more connection, which the caller closes. */
   async open(events: ConnectionEvents): Promise<Opened> {
     const driver = await this.driver();
+    // The store may have been closed while the library was loaded.
+    if (this.#closed) throw storeClosed();
     const connection = driver.open({ ...events, ended: (error) => events.ended(error) });
     const timeIsUp = Promise.withResolvers<never>();
     const timer = this.#clock.setTimer(
