@@ -1,5 +1,6 @@
 import { sleep, type Clock } from "@leasehold/core/provider";
 import type { Opened, RedisConnections } from "./connections.ts";
+import { isAnswer } from "./redis-errors.ts";
 
 /** The longest wait until the server has confirmed a subscription. */
 const SUBSCRIBE_TIMEOUT_MS = 10_000;
@@ -79,11 +80,21 @@ export class RedisListener {
       };
       await Promise.race([begin(), this.#timeLimit(over.signal)]);
     } catch (error) {
-      this.#fail(listening, error as Error);
+      if (isAnswer(error)) this.#failChannel(listening, channel, error as Error);
+      else this.#fail(listening, error as Error);
       throw error;
     } finally {
       over.abort();
     }
+  }
+
+  /** Ends the watches of a channel to which the server refuses a subscription. The connection is well. */
+  #failChannel(listening: Promise<Opened>, channel: string, error: Error): void {
+    if (this.#listening !== listening) return;
+    const watchers = [...(this.#channels.get(channel)?.watchers ?? [])];
+    this.#channels.delete(channel);
+    if (this.#channels.size === 0) this.#end(listening);
+    for (const { failed } of watchers) failed(error);
   }
 
   /** Ends a connection, and every watch that listens on it. */

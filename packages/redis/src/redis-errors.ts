@@ -88,6 +88,11 @@ export function lacksScript(error: unknown): boolean {
   return wordOf(error) === "NOSCRIPT";
 }
 
+/** Returns whether a server has answered this error. */
+export function isAnswer(error: unknown): boolean {
+  return wordOf(error) !== undefined;
+}
+
 /** Returns whether the account lacks the right to the command. */
 export function lacksRight(error: unknown): boolean {
   return wordOf(error) === "NOPERM";
