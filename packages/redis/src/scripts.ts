@@ -69,6 +69,9 @@ return {now, server, kind, unpack(found, 1, 5)}
  * Returns the server's time and name, and `written`, `late`, `ahead` with the fence, or the same as {@link READ}.
  *
  * A probe changes nothing, but needs the right to write, and a server that takes writes.
+ *
+ * Redis undoes nothing that came before a command for which the account lacks the right. So each PEXPIRE is also sent before the
+ * first HSET. A key that does not exist yet stays absent.
  */
 export const WRITE: Script = script(`${NOW}
 if server ~= ARGV[5] or tonumber(now) > tonumber(ARGV[6]) then return {now, server, 'late'} end
@@ -78,6 +81,7 @@ if kind == 'record' then version = found[1] elseif kind == 'foreign' then versio
 if ARGV[1] == 'never' then
   if kind == 'record' then redis.call('HSET', KEYS[1], 'version', version)
   elseif kind == 'none' then
+    redis.call('PEXPIRE', KEYS[1], 0)
     redis.call('HSET', KEYS[1], 'version', '')
     redis.call('PEXPIRE', KEYS[1], 0)
   end
@@ -89,8 +93,9 @@ elseif version == ARGV[1] then
     if ARGV[9] ~= '' and term and tonumber(term) >= tonumber(ARGV[9]) and not closes then
       return {now, server, 'ahead', present}
     end
-    redis.call('HSET', KEYS[2], '${FENCE_FIELD}', ARGV[8])
   end
+  if ARGV[7] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[7]) end
+  if ARGV[8] ~= '' then redis.call('HSET', KEYS[2], '${FENCE_FIELD}', ARGV[8]) end
   redis.call('HSET', KEYS[1], 'version', ARGV[2], 'record', ARGV[3])
   if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], 'nonceAt', now, 'nonceServer', server, 'nonceWallMs', ARGV[4]) end
   if ARGV[7] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[7]) end

@@ -1,4 +1,4 @@
-/** What the drivers ask of the client libraries. */
+/** The copies that the drivers make of a client. */
 import { ConfigurationError } from "@leasehold/core";
 import { RedisLeaseStore } from "@leasehold/redis";
 import { Cluster } from "ioredis";

@@ -78,6 +78,16 @@ describe.skipIf(hasNoRedis)("check()", () => {
     }
   });
 
+  test("an account that may not let keys expire writes nothing", async ({ own }) => {
+    await own.admin.acl("SETUSER", "keeper", "on", ">lamplight", "~leasehold:*", "&leasehold:*", "+@all", "-pexpire");
+    await using store = new RedisLeaseStore({ url: `redis://keeper:lamplight@127.0.0.1:${own.port}` });
+    const occurrences = store.occurrences(ELECTION, { retentionMs: 60_000 });
+    for (const call of [() => store.check({ election: ELECTION }), () => win(occurrences, { election: "2026-11-27" })]) {
+      expect(await failureOf(call())).toMatchObject({ code: "STORE_DENIED", mayHaveBeenApplied: false });
+    }
+    await expect(own.admin.keys("*")).resolves.toEqual([]);
+  });
+
   test("is content with the rights that the README lists", async ({ own }) => {
     const commands = ["evalsha", "eval", "time", "info", "hmget", "hget", "exists", "hset", "pexpire", "publish"];
     const rights = [...commands, "scan", "subscribe", "unsubscribe", "hello"].map((command) => `+${command}`);
