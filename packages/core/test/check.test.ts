@@ -1,5 +1,8 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { MemoryLeaseStore } from "@leasehold/core";
+import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
 import { VirtualClock } from "@leasehold/core/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { timedCheck } from "../src/store/request.ts";
 
 test("a check returns the duration of each of its requests", async () => {
@@ -8,4 +11,14 @@ test("a check returns the duration of each of its requests", async () => {
   const probe = (): Promise<void> => clock.advance(50);
 
   await expect(timedCheck(clock, read, probe)).resolves.toEqual({ readMs: 30, writeMs: 50 });
+});
+
+test("a check publishes no request for a fence that is no record of its own", async () => {
+  const operations: string[] = [];
+  const onRequest = (request: unknown): void => void operations.push((request as StoreRequest).operation);
+  subscribe(REQUEST_CHANNEL, onRequest);
+  onTestFinished(() => void unsubscribe(REQUEST_CHANNEL, onRequest));
+
+  await new MemoryLeaseStore().check({ election: "e" });
+  expect(operations).toEqual(["get", "put"]);
 });

@@ -54,10 +54,11 @@ export class RecordRequests {
 
   /** Reads the term that the fence remembers. Undefined, without a request, where the fence is no record of its own. */
   async fenceTerm(election: string, { timeoutMs, signal }: GivenLimits): Promise<number | undefined> {
-    return await sendRequest(
-      this.#request(election, { operation: "get", writes: false, timeoutMs, signal }),
-      async (abandoned) => await this.#records.fenceTerm?.(election, { signal: abandoned, timeoutMs }),
-    );
+    const records = this.#records;
+    if (!records.fenceTerm) return undefined;
+    const read = records.fenceTerm.bind(records);
+    const request = this.#request(election, { operation: "get", writes: false, timeoutMs, signal });
+    return await sendRequest(request, (abandoned) => read(election, { signal: abandoned, timeoutMs }));
   }
 
   async listing<T>(
