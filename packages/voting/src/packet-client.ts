@@ -34,7 +34,7 @@ export class PacketClient {
     if (!seal.isOurs(answer.body, answer.signature)) throw secretsDiffer(name);
     const reply = replyOf(answer.body);
     if (reply?.id === id && reply.to === header.from && reply.toStart === header.start) return reply;
-    throw new Error(`The answer of ${name} is none to what was asked.`);
+    throw new Error(`The answer from ${name} at ${url.origin} is none to what was asked.`);
   }
 
   /** Calls `act` with a signal that aborts after `timeoutMs`. */

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { Elector, StoreError, UnsupportedError } from "@leasehold/core";
 import { VotingObserver, type VotingLeaseStore } from "@leasehold/voting";
 import type { Request } from "../src/messages.ts";
-import type { Packet } from "../src/packet.ts";
+import type { Packet, Reply } from "../src/packet.ts";
 import { Seal } from "../src/packet.ts";
 import { elected, eventually, REQUEST, SECRET, Servers } from "./servers.ts";
 
@@ -66,20 +66,32 @@ test("a leader that only one server has heard is unknown to an observer", async 
   await expect.poll(read).toEqual({ election: "e", state: "unknown", term });
 });
 
-test("a server without an answer takes no part", async () => {
+/** Starts a server that gives no answer to what it is asked, and signs that. Returns its address. */
+async function silentServer(changed: Partial<Reply> = {}): Promise<string> {
   const sign = (body: string): string => new Seal(SECRET).sign(body);
   const server = createServer((request, response) => {
     void consumers.json(request).then((packet) => {
       const { from, start, id } = packet as Packet<Request>;
       const header = { cluster: "any", from: "a", to: from, start: "a1", toStart: start, writes: 0, seen: 0 };
-      const body = JSON.stringify({ ...header, id, servers: ["a"], isReply: true, contents: [null] });
+      const body = JSON.stringify({ ...header, id, servers: ["a"], isReply: true, contents: [null], ...changed });
       response.setHeader("x-leasehold-signature", sign(body)).end(body);
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  const observer = observerOf([`http://127.0.0.1:${(server.address() as AddressInfo).port}`]);
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("a server without an answer takes no part", async () => {
+  const observer = observerOf([await silentServer()]);
   await expect(observer.read("e", LIMITS)).rejects.toThrow(/does not take part yet/);
+});
+
+test("an answer to something else is reported with the address from which it came", async () => {
+  const address = await silentServer({ id: 99 });
+  await expect(observerOf([address]).read("e", LIMITS)).rejects.toThrow(
+    `The answer from the server at ${address} is none to what was asked.`,
+  );
 });
 
 test("an observer breaks a term, and its leader is told", async () => {
