@@ -1,4 +1,4 @@
-import { type Clock, redact, sleep } from "@leasehold/core/provider";
+import { type Clock, onAbort, redact, sleep } from "@leasehold/core/provider";
 import type { VotingTls } from "./options.ts";
 import type { WarningLog } from "./warning-log.ts";
 
@@ -34,15 +34,15 @@ export type Authority = string | Buffer | undefined;
 
 /**
  * Returns a function for a process that only sends requests, to call before each. It reads the authority if a minute has passed,
- * so it needs no timer. If the first read fails, the call rejects. If a later one fails, the last authority stays in use, and
- * `tell` receives a warning.
+ * so it needs no timer. Until there is an authority, the call waits for the read, and rejects if that fails or the signal aborts.
+ * Later it does not wait: the last authority stays in use until a read has answered, and if one fails, `tell` receives a warning.
  */
 export function authorityReader(
   clock: Clock,
   read: () => Authority | Promise<Authority>,
   use: (authority: Authority) => void,
   tell: (message: string) => void,
-): () => Promise<void> {
+): (signal: AbortSignal) => Promise<void> {
   let readAtMs: number | undefined;
   let reading: Promise<void> | undefined;
   const next = async (): Promise<void> => {
@@ -54,11 +54,22 @@ export function authorityReader(
     }
     readAtMs = clock.monotonicMs();
   };
-  return async () => {
+  return async (signal) => {
     if (readAtMs !== undefined && clock.monotonicMs() < readAtMs + READ_AGAIN_MS) return;
     reading ??= next().finally(() => (reading = undefined));
-    await reading;
+    if (readAtMs === undefined) await unlessAborted(reading, signal);
   };
+}
+
+/** Settles as the read does. Rejects if the signal aborts before. */
+async function unlessAborted(reading: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const stopListening = onAbort(signal, () => aborted.reject(new Error("the authority of the servers was not read in time.")));
+  try {
+    await Promise.race([reading, aborted.promise]);
+  } finally {
+    stopListening();
+  }
 }
 
 function reasonOf(error: unknown): string {

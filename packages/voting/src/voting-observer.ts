@@ -40,8 +40,9 @@ export interface VotingObserverOptions {
   /** The secret of the servers. Of several, the first signs, and all are accepted. */
   readonly secret: Secret;
   /**
-   * The authority that has issued the servers' certificates, as PEM. A function is called before the first request, and again
-   * before a request a minute later. New connections use its result.
+   * The authority that has issued the servers' certificates, as PEM. A function is called before the first request, which waits
+   * for its result no longer than for an answer. From a minute later on it is called again beside a request, which does not wait.
+   * The connections that are made after it has answered use its result.
    * @defaultValue those that Node trusts
    */
   readonly ca?: Authority | (() => Authority | Promise<Authority>);
@@ -174,11 +175,11 @@ class ObserverClient {
   readonly #start: string;
   /** The server, and its start, that has answered at each address. */
   readonly #found = new Map<string, { readonly name: string; readonly start: string }>();
-  readonly #trust: () => Promise<void>;
+  readonly #trust: (signal: AbortSignal) => Promise<void>;
   readonly peers: Peers;
 
-  /** @param trust makes the client trust the servers' authority. */
-  constructor(urls: ReadonlyMap<string, URL>, client: PacketClient, clock: Clock, trust: () => Promise<void>) {
+  /** @param trust makes the client trust the servers' authority. Rejects when the signal aborts. */
+  constructor(urls: ReadonlyMap<string, URL>, client: PacketClient, clock: Clock, trust: (signal: AbortSignal) => Promise<void>) {
     this.#urls = urls;
     this.#client = client;
     this.#trust = trust;
@@ -194,13 +195,13 @@ class ObserverClient {
   }
 
   async ask(address: string, request: Request, timeoutMs: number): Promise<VoterReply> {
-    await this.#trust();
     const url = this.#urls.get(address) as URL;
     const { name: to = "", start: toStart } = this.#found.get(address) ?? {};
     const header = bareHeader({ cluster: "", from: OBSERVER, to, start: this.#start, toStart });
-    const { from, start, servers, refused, contents } = await this.#client.within(timeoutMs, (signal) =>
-      this.#client.post("the server", url, header, [request], signal),
-    );
+    const { from, start, servers, refused, contents } = await this.#client.within(timeoutMs, async (signal) => {
+      await this.#trust(signal);
+      return await this.#client.post("the server", url, header, [request], signal);
+    });
     this.#check(address, from, start, servers);
     if (refused) throw new Error(`${from} was started again, or has taken this order before: look again.`);
     const answer = contents[0] ?? { kind: "SILENT" };

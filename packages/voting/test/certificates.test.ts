@@ -58,35 +58,53 @@ test.skipIf(await isMissing(opensslMissing()))("a server shows its new certifica
   await store.close();
 });
 
-test("a client reads its authority before a request, at most once a minute; if it cannot, the last one stays", async () => {
+test("a client waits for its first authority only; it reads it once a minute, and the last one stays if that fails", async () => {
   const clock = new VirtualClock();
+  const { signal } = new AbortController();
   const used: unknown[] = [];
   const told: string[] = [];
-  let read = (): string => {
-    throw new Error("ENOENT: no such file");
-  };
+  const failing = (): Promise<string> => Promise.reject(new Error("ENOENT: no such file"));
+  let read = failing;
   const trust = authorityReader(
     clock,
     () => read(),
     (ca) => void used.push(ca),
     (message) => void told.push(message),
   );
-  await expect(trust()).rejects.toThrow("ENOENT");
-  const failing = read;
-  read = () => "first";
-  await Promise.all([trust(), trust()]);
+  await expect(trust(signal)).rejects.toThrow("ENOENT");
+  read = () => Promise.resolve("first");
+  await Promise.all([trust(signal), trust(signal)]);
   await clock.advance(59_999);
-  await trust();
+  await trust(signal);
   expect(used).toEqual(["first"]);
   await clock.advance(1);
-  read = () => "second";
-  await trust();
+  const second = Promise.withResolvers<string>();
+  read = () => second.promise;
+  await trust(signal);
   await clock.advance(60_000);
+  await trust(signal);
+  second.resolve("second");
+  await clock.advance(60_000);
+  expect(used).toEqual(["first", "second"]);
   read = failing;
-  await trust();
-  await trust();
+  await trust(signal);
+  await clock.settle();
+  await trust(signal);
   expect(used).toEqual(["first", "second"]);
   expect(told).toEqual([expect.stringContaining("the last one stays in use: ENOENT: no such file")]);
+});
+
+test("a client waits for its first authority no longer than its signal lets it", async () => {
+  const limit = new AbortController();
+  const trust = authorityReader(
+    new VirtualClock(),
+    () => new Promise(() => {}),
+    () => {},
+    () => {},
+  );
+  const waiting = trust(limit.signal);
+  limit.abort();
+  await expect(waiting).rejects.toThrow("the authority of the servers was not read in time.");
 });
 
 test.skipIf(await isMissing(opensslMissing()))("an observer trusts a new authority within a minute", async () => {

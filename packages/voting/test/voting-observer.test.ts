@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import * as consumers from "node:stream/consumers";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Elector, StoreError, UnsupportedError } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { VotingObserver, type VotingLeaseStore } from "@leasehold/voting";
 import type { Request } from "../src/messages.ts";
 import type { Packet, Reply } from "../src/packet.ts";
@@ -67,10 +68,11 @@ test("a leader that only one server has heard is unknown to an observer", async 
 });
 
 /** Starts a server that gives no answer to what it is asked, and signs that. Returns its address. */
-async function silentServer(changed: Partial<Reply> = {}): Promise<string> {
+async function silentServer(changed: Partial<Reply> = {}, onPacket = (): void => {}): Promise<string> {
   const sign = (body: string): string => new Seal(SECRET).sign(body);
   const server = createServer((request, response) => {
     void consumers.json(request).then((packet) => {
+      onPacket();
       const { from, start, id } = packet as Packet<Request>;
       const header = { cluster: "any", from: "a", to: from, start: "a1", toStart: start, writes: 0, seen: 0 };
       const body = JSON.stringify({ ...header, id, servers: ["a"], isReply: true, contents: [null], ...changed });
@@ -92,6 +94,32 @@ test("an answer to something else is reported with the address from which it cam
   await expect(observerOf([address]).read("e", LIMITS)).rejects.toThrow(
     `The answer from the server at ${address} is none to what was asked.`,
   );
+});
+
+test("an observer whose authority is never read again goes on with the last one", async () => {
+  let lateMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + lateMs };
+  let reads = 0;
+  const ca = (): string | Promise<string> => ((reads += 1) === 1 ? "any" : new Promise(() => {}));
+  const observer = new VotingObserver({ servers: [await silentServer()], secret: SECRET, ca, clock });
+  onTestFinished(() => observer.close());
+  for (const each of [0, 60_000, 120_000]) {
+    lateMs = each;
+    await expect(observer.read("e", LIMITS)).rejects.toThrow("does not take part yet");
+  }
+  expect(reads).toBe(2);
+});
+
+test("an observer sends nothing after the limit of a call, even if its authority is only read then", async () => {
+  let packets = 0;
+  const address = await silentServer({}, () => (packets += 1));
+  const ca = Promise.withResolvers<string>();
+  const observer = new VotingObserver({ servers: [address], secret: SECRET, ca: () => ca.promise });
+  onTestFinished(() => observer.close());
+  await expect(observer.read("e", { timeoutMs: 10 })).rejects.toThrow(StoreError);
+  ca.resolve("any");
+  await expect(observer.read("e", LIMITS)).rejects.toThrow("does not take part yet");
+  expect(packets).toBe(1);
 });
 
 test("an observer breaks a term, and its leader is told", async () => {
