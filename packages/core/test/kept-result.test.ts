@@ -1,8 +1,9 @@
-import { isLeaseholdError, oncePerOccurrence, type OncePerOccurrenceOptions } from "@leasehold/core";
+import { oncePerOccurrence, type OncePerOccurrenceOptions } from "@leasehold/core";
 import { occurrencesOf } from "@leasehold/core/provider";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { Host, occurrenceService } from "./host.ts";
+import { Lines } from "./lines.ts";
 
 let world: VirtualClock;
 let service: SimulatedRecordService;
@@ -76,12 +77,18 @@ describe("with keepResult", () => {
     ["a plain object with a toJSON of its own", () => ({ toJSON: () => 1 }), /'result' is/],
     ["a cycle", () => cycle, /not JSON/],
     ["a text that is too large", () => "x".repeat(70_000), /has 70013 bytes as JSON; simulated keeps at most 1024/],
-  ])("%s is an error of the task, which is not recorded as done", async ([_, task, message]) => {
-    const refused = deliver(a, task);
-    await expect(refused).rejects.toThrow(message);
-    await expect(refused).rejects.toSatisfy((error) => isLeaseholdError(error, "CONFIGURATION"));
-    expect(service.record(id())).not.toHaveProperty("done");
-    await expect(deliver(b, () => "again")).resolves.toMatchObject({ ran: true, attempt: 2 });
+  ])("%s is not kept, which is logged: the work is done, and is not done again", async ([_, task, message]) => {
+    const lines = new Lines();
+    let runs = 0;
+    const counted = (): unknown => {
+      runs += 1;
+      return task();
+    };
+    await expect(deliver(a, counted, { tries: 3, logger: lines })).resolves.toMatchObject({ ran: true, attempt: 1 });
+    expect(runs).toBe(1);
+    expect(lines.of("error")).toEqual([expect.stringMatching(message)]);
+    expect(lines.of("error")[0]).toContain(`'${id()}' is done, and is recorded without a result.`);
+    await expect(deliver(b, () => "again")).resolves.toEqual({ ran: false, reason: "done" });
   });
 
   test("keepResult that is no boolean is refused before any request", async () => {

@@ -124,8 +124,8 @@ export interface OncePerTickOptions<Args extends readonly unknown[], Store exten
   readonly retentionMs?: number | undefined;
   /**
    * Keeps the value that the handler returns, in the write that records the end. A later delivery finds it as the `result` of
-   * {@link NotElected}. As in `oncePerOccurrence`, it has to be JSON and small. A value that cannot be kept counts as an error of the
-   * handler. @defaultValue false
+   * {@link NotElected}. As in `oncePerOccurrence`, it has to be JSON and small. A value that cannot be kept is logged as an
+   * error, and the occurrence is done without a result. @defaultValue false
    */
   readonly keepResult?: boolean | undefined;
   /**

@@ -36,8 +36,8 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
   readonly retentionMs?: number | undefined;
   /**
    * Keeps the value that the task returns, in the write that records the end. A later call, on any host, gets it as the `result` of
-   * `done`. The value has to be JSON, and as JSON at most the store's `maxValueBytes`, less 11. A value that cannot be kept counts as
-   * an error of the task. Others can read it in the store. @defaultValue false
+   * `done`. The value has to be JSON, and as JSON at most the store's `maxValueBytes`, less 11. A value that cannot be kept is
+   * logged as an error, and the occurrence is done without a result. Others can read what is kept. @defaultValue false
    */
   readonly keepResult?: boolean | undefined;
   /**

@@ -1,14 +1,14 @@
 import { callTask } from "../election/inside-task.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { summarizeError } from "../reporting/error-summary.ts";
-import type { LoggerOption } from "../reporting/journal.ts";
+import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import type { Completion } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
 import type { LatestBegin } from "./attempt.ts";
 import { completeWhileClaimed } from "./complete-in-time.ts";
 import { fenceOf, type FenceOf } from "./fence-of.ts";
-import { completionOf } from "./kept-result.ts";
+import { completionOf } from "../store/kept-result.ts";
 import { publishOccurrence, type PublishedOccurrence } from "./occurrence-channel.ts";
 import { runByOverlap, type Overlap, type Settled } from "./overlap.ts";
 import { pauseAfterFailure, runWithTries, type FailureOptions, type Tried } from "./tries.ts";
@@ -90,24 +90,37 @@ async function runAndComplete<T, Store extends LeaseStore>(
   task: ClaimedTask<T, Store>,
 ): Promise<Settled<Tried<T>>> {
   const { overlap = "allowAll", keepResult, logger } = policies;
-  let completion: Completion | undefined;
   const work = async (led: OccurrenceLeadership, elected?: Leadership): Promise<Tried<T>> => {
     const fence = elected ? fenceOf<Store>(elected, store, "elections") : fenceOf<Store>(led, occurrences, "occurrences");
     return await runWithTries(policies, clock, led, async () => {
-      const result = await (elected ? callTask({ owner: led, leadership: led }, () => task(led, fence)) : task(led, fence));
-      if (keepResult) completion = completionOf(result, claim.election, occurrences);
-      return result;
+      return await (elected ? callTask({ owner: led, leadership: led }, () => task(led, fence)) : task(led, fence));
     });
   };
   const settled: Settled<Tried<T>> =
     overlap === "allowAll"
       ? { ran: true, result: await work(claim) }
       : await runByOverlap({ store, election, overlap, occurrences, clock, ...timing(), logger, latest }, claim, work);
-  if (settled.ran && "failure" in settled.result) completion = failureOf(settled.result.failure);
-  await completeWhileClaimed(claim, clock, endMs, completion);
+  await completeWhileClaimed(claim, clock, endMs, settled.ran ? completionBy(settled.result) : undefined);
   return settled;
+
+  function completionBy(tried: Tried<T>): Completion | undefined {
+    if ("failure" in tried) return { failure: summarizeError(tried.failure).code.slice(0, MAX_CODE).toWellFormed() };
+    return keepResult ? completionOfDone(tried.result, claim.election, occurrences, logger) : undefined;
+  }
 }
 
-function failureOf(error: unknown): Completion {
-  return { failure: summarizeError(error).code.slice(0, MAX_CODE).toWellFormed() };
+/** Returns the completion that keeps a result. If it cannot be kept, that is logged, because the work must not be done again. */
+function completionOfDone(
+  result: unknown,
+  occurrence: string,
+  occurrences: OccurrenceStore,
+  logger: LoggerOption,
+): Completion | undefined {
+  try {
+    return completionOf(result, occurrence, occurrences);
+  } catch (error) {
+    const text = `'${occurrence}' is done, and is recorded without a result. ${(error as Error).message}`;
+    Journal.to(logger).warn("LEASEHOLD_TICK_FAILED", "error", text, { occurrence });
+    return undefined;
+  }
 }

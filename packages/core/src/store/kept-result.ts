@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../reporting/errors.ts";
-import type { Completion } from "../store/lease-snapshot.ts";
-import type { OccurrenceStore } from "../store/lease-store.ts";
-import { utf8Bytes } from "../store/names.ts";
+import type { Completion } from "./lease-snapshot.ts";
+import type { OccurrenceStore } from "./lease-store.ts";
+import { utf8Bytes } from "./names.ts";
 
 /**
  * Returns the completion that keeps the result of a task; `undefined` for a task that returned nothing.
