@@ -115,21 +115,9 @@ class Reserved extends ClientEvents implements PostgresPoolClient {
   }
 
   async query(statement: PostgresStatement): Promise<PostgresResult> {
-    const query = send(this.#sql, statement);
-    this.#last = query;
-    // Sent behind the statement without waiting for it, so it costs no round trip.
-    const status = send(this.#sql, { text: STATUS });
-    const both = Promise.allSettled([query, status]);
-    this.#pending = both;
-    const [answer, inTransaction] = await both;
-    if (answer.status === "rejected") {
-      // An error without a severity comes from the driver: the connection has broken, and has left the pool.
-      if ((answer.reason as { readonly severity?: unknown } | null)?.severity === undefined) this.#isOpen = false;
-      throw answer.reason;
-    }
-    if (inTransaction.status === "rejected") throw inTransaction.reason;
-    this.#status = (inTransaction.value[0]?.[0] ?? null) === null ? "I" : "T";
-    return await answerOf(query);
+    const answer = this.#answer(send(this.#sql, statement));
+    this.#pending = answer.catch(() => undefined);
+    return await answer;
   }
 
   /**
@@ -149,6 +137,32 @@ class Reserved extends ClientEvents implements PostgresPoolClient {
     };
     giveBack().catch(() => undefined);
   }
+
+  /**
+   * Waits for the answer of a statement, and then for its status. The status costs a round trip of its own. If it were sent with
+   * the statement, the driver would let it wait in its queue, and would not reject it when the connection breaks.
+   */
+  async #answer(query: Query): Promise<PostgresResult> {
+    this.#last = query;
+    try {
+      await query;
+      const inTransaction = await send(this.#sql, { text: STATUS });
+      this.#status = (inTransaction[0]?.[0] ?? null) === null ? "I" : "T";
+    } catch (error) {
+      if (hasBroken(error)) this.#isOpen = false;
+      throw error;
+    }
+    return await answerOf(query);
+  }
+}
+
+/**
+ * Returns whether an error means that the connection has broken, and so has left the driver's pool. An error without a severity
+ * comes from the driver itself. If such a connection were given back, a later statement on it would end the process.
+ */
+function hasBroken(error: unknown): boolean {
+  const { severity } = (error ?? {}) as { readonly severity?: unknown };
+  return severity === undefined || severity === "FATAL" || severity === "PANIC";
 }
 
 function send(sql: Sql, { text, values }: Pick<PostgresStatement, "text" | "values">): Query {
