@@ -62,3 +62,14 @@ test("a statement whose connection breaks fails at once, although a statement be
   expect(failure).toBe(error);
   expect(events).toEqual([UPDATE]);
 });
+
+test("a connection in a failed transaction is rolled back before it goes back", async () => {
+  const [, events] = await failed({ [STATUS]: refused("ERROR", "25P02") });
+  expect(events).toEqual([UPDATE, STATUS, "ROLLBACK", "released"]);
+});
+
+test("a connection to a server that takes no writes is closed by that server, and never goes back", async () => {
+  const terminate = "SELECT pg_terminate_backend(pg_backend_pid())";
+  const [, events] = await failed({ [UPDATE]: refused("ERROR", "25006"), [terminate]: refused("FATAL", "57P01") });
+  expect(events).toEqual([UPDATE, "ROLLBACK", terminate]);
+});

@@ -46,6 +46,11 @@ interface PoolSql extends Sql {
  */
 const STATUS = "SELECT txid_current_if_assigned()";
 
+/** Closes the connection on which it is sent. Its answer is an error, because the server ends the session before it answers. */
+const TERMINATE = "SELECT pg_terminate_backend(pg_backend_pid())";
+/** read_only_sql_transaction: the server is a replica, or a primary that is being replaced. */
+const READ_ONLY = "25006";
+
 /** Returns whether the handle is the `sql` of postgres.js, also that of a transaction or a reserved connection. */
 export function isPostgresJs(handle: unknown): handle is Sql {
   return typeof handle === "function" && typeof (handle as Partial<Sql>).unsafe === "function" && "typed" in handle;
@@ -99,7 +104,9 @@ class Reserved extends ClientEvents implements PostgresPoolClient {
   #pending: Promise<unknown> = Promise.resolve();
   #last: Query | undefined;
   #isOpen = true;
-  #status: "I" | "T" = "I";
+  /** Undefined if it is unknown whether a transaction is under way. */
+  #status: "I" | "T" | undefined;
+  #isReadOnly = false;
 
   constructor(sql: ReservedSql) {
     super();
@@ -110,8 +117,8 @@ class Reserved extends ClientEvents implements PostgresPoolClient {
     return this.#last?.state?.pid ?? null;
   }
 
-  getTransactionStatus(): string {
-    return this.#status;
+  getTransactionStatus(): string | null {
+    return this.#status ?? null;
   }
 
   async query(statement: PostgresStatement): Promise<PostgresResult> {
@@ -122,7 +129,8 @@ class Reserved extends ClientEvents implements PostgresPoolClient {
 
   /**
    * Gives the connection back. The driver cannot close one connection. So a connection whose statement has no answer yet goes
-   * back once it has one. If it breaks instead, the driver replaces it.
+   * back once it has one. If it breaks instead, the driver replaces it. A connection to a server that takes no writes never goes
+   * back, because the server itself closes it.
    */
   release(destroy = false): void {
     if (!destroy) {
@@ -131,9 +139,11 @@ class Reserved extends ClientEvents implements PostgresPoolClient {
     }
     const giveBack = async (): Promise<void> => {
       await this.#pending;
+      if (!this.#isOpen) return;
       // Undoes what was left on the connection. Outside a transaction the server answers with a warning.
-      if (this.#isOpen && this.#status === "T") await send(this.#sql, { text: "ROLLBACK" });
-      if (this.#isOpen) this.#sql.release();
+      if (this.#status !== "I") await send(this.#sql, { text: "ROLLBACK" });
+      if (this.#isReadOnly) await send(this.#sql, { text: TERMINATE });
+      else this.#sql.release();
     };
     giveBack().catch(() => undefined);
   }
@@ -144,12 +154,14 @@ class Reserved extends ClientEvents implements PostgresPoolClient {
    */
   async #answer(query: Query): Promise<PostgresResult> {
     this.#last = query;
+    this.#status = undefined;
     try {
       await query;
       const inTransaction = await send(this.#sql, { text: STATUS });
       this.#status = (inTransaction[0]?.[0] ?? null) === null ? "I" : "T";
     } catch (error) {
       if (hasBroken(error)) this.#isOpen = false;
+      this.#isReadOnly ||= (error as { readonly code?: unknown } | null)?.code === READ_ONLY;
       throw error;
     }
     return await answerOf(query);
