@@ -73,3 +73,8 @@ test("a connection to a server that takes no writes is closed by that server, an
   const [, events] = await failed({ [UPDATE]: refused("ERROR", "25006"), [terminate]: refused("FATAL", "57P01") });
   expect(events).toEqual([UPDATE, "ROLLBACK", terminate]);
 });
+
+test("a sql with fetch_types: false is refused at construction, because reserve() would never answer", () => {
+  expect(() => poolOrUrl(played({}, { fetch_types: false }).sql)).toThrow(/has the option fetch_types: false/);
+  expect(() => poolOrUrl(played({}, { fetch_types: true }).sql)).not.toThrow();
+});

@@ -1,3 +1,4 @@
+import { ConfigurationError } from "@leasehold/core";
 import type { Row } from "../schema.ts";
 import { ClientEvents } from "./client-events.ts";
 import type {
@@ -34,6 +35,7 @@ interface ReservedSql extends Sql {
 
 /** The `sql` of postgres.js, which is a pool. */
 interface PoolSql extends Sql {
+  readonly options?: { readonly fetch_types?: boolean };
   reserve(): Promise<ReservedSql>;
   listen(channel: string, notified: (payload: string) => void, listens: () => void): Promise<{ unlisten(): Promise<unknown> }>;
   begin<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
@@ -71,7 +73,12 @@ export function postgresJsClient(sql: Sql): PostgresClient {
 export class PostgresJsPool implements PostgresPool {
   readonly #sql: PoolSql;
 
+  /** @throws {ConfigurationError} for an option with which the driver never gives a connection. */
   constructor(sql: PoolSql) {
+    if (sql.options?.fetch_types === false)
+      throw new ConfigurationError(
+        "The sql given as postgres has the option fetch_types: false. With it sql.reserve() of postgres.js, which the store needs, never answers on a new connection. Give the store a sql without that option.",
+      );
     this.#sql = sql;
   }
 
