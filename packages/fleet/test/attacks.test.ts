@@ -298,7 +298,7 @@ test("a process joins again beside a task that sticks, and starts that shard onl
 
 /** Starts processes until one has taken the slot of this name. Kills those that have another one. */
 async function takeSlot(world: World, slot: string): Promise<Process> {
-  for (let round = 0; ; round += 1) {
+  for (;;) {
     const other = world.start(`n${world.processes.length}`);
     await world.until(() => slotOf(world, other) !== undefined);
     if (slotOf(world, other) === slot) return other;
