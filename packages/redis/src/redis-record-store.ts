@@ -8,13 +8,15 @@ import {
   type ListRecordsOptions,
   type PutOptions,
   type PutOutcome,
+  type RecordRequestOptions,
   type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
 import type { RedisConnections } from "./connections.ts";
+import { textOf } from "./drivers/driver.ts";
 import { fenceText } from "./fence.ts";
-import type { RecordKeys } from "./keys.ts";
+import { FENCE_FIELD, type RecordKeys } from "./keys.ts";
 import { STORE_NAME } from "./redis-errors.ts";
 import type { ScriptReply, ScriptRunner } from "./script-runner.ts";
 
@@ -82,6 +84,18 @@ export class RedisRecordStore implements RecordStore {
     if (reply.kind === "written") return { stored: true, version };
     if (reply.kind === "ahead") throw isAhead(election, (fence?.term ?? 0) - 1, reply, keys);
     return { stored: false, current: stored(reply) };
+  }
+
+  /** Returns the fence's term. An occurrence is its own fence. */
+  async fenceTerm(election: string, { signal }: RecordRequestOptions): Promise<number | undefined> {
+    const { record, fence } = this.#location.keysOf(election);
+    if (fence === record) return undefined;
+    const label = { operation: "check", election, writes: false };
+    const found = await this.#connections.use(label, { signal }, async (connection) => {
+      return await connection.send(fence, ["HGET", fence, FENCE_FIELD], signal);
+    });
+    const term = Number.parseInt(textOf(found) ?? "", 10);
+    return term > 0 ? term : undefined;
   }
 
   /** A record that is still held never expires. */

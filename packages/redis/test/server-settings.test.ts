@@ -66,6 +66,17 @@ describe.skipIf(hasNoRedis)("check()", () => {
     await expect(own.admin.hgetall(key)).resolves.toEqual(before);
   });
 
+  test("returns the term that the fence remembers, for a record that was restored", async ({ own }) => {
+    await using store = new RedisLeaseStore({ client: CLIENTS.ioredis(own.port) });
+    expect((await store.check({ election: ELECTION })).fenceTerm).toBe(undefined);
+    await store.release(await win(store), LIMITS);
+    const former = await own.admin.dumpBuffer(`leasehold:{${ELECTION}}`);
+    await win(store);
+    await own.admin.restore(`leasehold:{${ELECTION}}`, 0, former, "REPLACE");
+    expect((await store.check({ election: ELECTION })).fenceTerm).toBe(2);
+    await expect(store.read(ELECTION)).resolves.toMatchObject({ term: 1 });
+  });
+
   test("finds an account that may read and not write, and one that may not use the keys", async ({ own }) => {
     await own.admin.acl("SETUSER", "reader", "on", ">lamplight", "~leasehold:*", "&leasehold:*", "+@all", "-@write");
     await own.admin.acl("SETUSER", "stranger", "on", ">lamplight", "~other:*", "+@all");
