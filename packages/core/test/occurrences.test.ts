@@ -120,6 +120,30 @@ describe("an occurrence", () => {
     expect(service.record("another")).not.toHaveProperty("done");
   });
 
+  test.each([10n, 7, "text", null, ["rows"], { rows: 7 }, () => 1])(
+    "is completed without a result by a value that is no completion: %s",
+    async (value) => {
+      await attempt((leadership) => Promise.resolve(value as never).then(leadership.complete));
+
+      expect(service.record(OCCURRENCE)).toMatchObject({ done: true });
+      expect(service.record(OCCURRENCE)).not.toHaveProperty("value");
+    },
+  );
+
+  test("keeps its leadership if a completion is refused, and can be completed afterwards", async () => {
+    const cycle: unknown[] = [];
+    cycle.push(cycle);
+    await attempt(async (leadership) => {
+      for (const completion of [{ result: cycle }, { result: 10n }, { failure: "x".repeat(100_000) }]) {
+        await expect(leadership.complete(completion)).rejects.toBeInstanceOf(ConfigurationError);
+        expect(leadership.isValid()).toBe(true);
+      }
+      await leadership.complete({ result: 7 });
+    });
+
+    expect(service.record(OCCURRENCE)).toMatchObject({ done: true, value: '{"result":7}' });
+  });
+
   test("that was released after a completion without a reply is completed or open, and a late write changes nothing", async () => {
     for (const [kind, done] of [
       ["unanswered", true],

@@ -1,4 +1,5 @@
 import { DrainTimeoutError, isLeaseholdError, LeaseLostError } from "../reporting/errors.ts";
+import { completionIn } from "../store/kept-result.ts";
 import type { CompleteOptions, Lease, LeaseStore, OccurrenceStore, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, onAbort, type Clock, type Instant, type Timer } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
@@ -297,8 +298,9 @@ export class LeaderTerm<Led extends Leadership> {
   }
 
   async #sendCompletion(store: OccurrenceStore, completion?: CompleteOptions["completion"]): Promise<void> {
+    const checked = completionIn(completion, this.#lease.election, store);
     this.#on({ type: "completing" });
-    if (await this.#requests.complete(store, this.#releaseTimeoutMs, completion)) return void this.#on({ type: "completed" });
+    if (await this.#requests.complete(store, this.#releaseTimeoutMs, checked)) return void this.#on({ type: "completed" });
     // The reason of the signal is not its cause: a task that rejects with that has only stopped.
     throw new LeaseLostError(this.#lease.election, this.term, "taken", "another candidate took it over before it was done.");
   }

@@ -53,6 +53,8 @@ export interface OccurrenceLeadership extends Leadership {
   /**
    * Ends this term because its occurrence is done, for good. It may succeed even after this leadership has become invalid.
    * @param completion the facts to record with that. Calls that run at the same time record those of the first one.
+   *   A value that is no completion is ignored, so `work().then(leadership.complete)` records only the end.
+   * @throws {ConfigurationError} if its result is not JSON, or the completion is too large for the store. This leadership goes on.
    * @throws {LeaseLostError} if another candidate has taken over.
    * @throws {StoreError} if the completion may not be recorded.
    */

@@ -7,9 +7,23 @@ import { utf8Bytes } from "./names.ts";
  * Returns the completion that keeps the result of a task; `undefined` for a task that returned nothing.
  * @throws {ConfigurationError} for a result that JSON would change, or that is too large for the store.
  */
-export function completionOf(result: unknown, id: string, { name, capabilities }: OccurrenceStore): Completion | undefined {
-  if (result === undefined) return undefined;
-  const completion = { result };
+export function completionOf(result: unknown, id: string, store: OccurrenceStore): Completion | undefined {
+  return result === undefined ? undefined : checked({ result }, id, store);
+}
+
+/**
+ * Returns the completion that somebody has given; `undefined` for a value that is none. `work().then(leadership.complete)` gives
+ * any value.
+ * @throws {ConfigurationError} as {@link completionOf} does.
+ */
+export function completionIn(given: unknown, id: string, store: OccurrenceStore): Completion | undefined {
+  if (typeof given !== "object" || given === null) return undefined;
+  const { result, failure } = given as Completion;
+  if (typeof failure !== "string") return completionOf(result, id, store);
+  return checked(result === undefined ? { failure } : { result, failure }, id, store);
+}
+
+function checked(completion: Completion, id: string, { name, capabilities }: OccurrenceStore): Completion {
   const bytes = utf8Bytes(jsonOf(completion, id));
   const { maxValueBytes } = capabilities;
   if (bytes <= maxValueBytes) return completion;
