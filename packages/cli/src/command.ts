@@ -3,7 +3,7 @@ import manifest from "../package.json" with { type: "json" };
 import { isCollected } from "./collected-option.ts";
 import { errorReport } from "./error-report.ts";
 import { EXIT } from "./exit-codes.ts";
-import { isJsonLog, jsonLine } from "./log-options.ts";
+import { jsonLine, LogFormat } from "./log-options.ts";
 import { STORE_EXAMPLES } from "./store-url/store-from-url.ts";
 import type { ProcessEnvironment } from "./process-environment.ts";
 import { teller } from "./tell.ts";
@@ -15,11 +15,15 @@ ${STORE_EXAMPLES.map((example) => `  ${example}`).join("\n")}
 ${manifest.homepage}`;
 
 /** Runs the command with the arguments after its name, and returns the exit code. A verb's error becomes a line on stderr. */
-export async function runCommand(args: readonly string[], environment: ProcessEnvironment): Promise<number> {
+export async function runCommand(
+  args: readonly string[],
+  environment: ProcessEnvironment,
+  format: LogFormat = new LogFormat(args),
+): Promise<number> {
   let exitCode: number = EXIT.done;
   let program: Command | undefined;
   try {
-    program = await programFor(args, environment, (code) => (exitCode = code));
+    program = await programFor(args, environment, format, (code) => (exitCode = code));
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
@@ -27,7 +31,7 @@ export async function runCommand(args: readonly string[], environment: ProcessEn
     if (error instanceof CommanderError && (error.exitCode === 0 || error.code === "commander.help")) {
       return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     }
-    return printError(error, program?.commands ?? [], isJsonLog(args), environment);
+    return printError(error, program?.commands ?? [], format.isJson, environment);
   }
 }
 
@@ -45,6 +49,7 @@ function printError(error: unknown, commands: readonly Command[], isJson: boolea
 async function programFor(
   args: readonly string[],
   environment: ProcessEnvironment,
+  format: LogFormat,
   end: (exitCode: number) => void,
 ): Promise<Command> {
   const { stdout, stderr } = environment;
@@ -70,7 +75,10 @@ async function programFor(
     const { verb } = await load();
     verb.define(command);
     refuseRepeats(command);
-    command.action(async () => end(await verb.act(command, environment)));
+    command.action(async () => {
+      format.parsed(command);
+      end(await verb.act(command, environment));
+    });
   }
   return program;
 }

@@ -54,16 +54,29 @@ export function logOf(command: Command, environment: ProcessEnvironment): Log {
   };
 }
 
-/** Reports whether a command line asks for `--log json`. Its own verb may not have parsed it yet, or not at all. */
-export function isJsonLog(args: readonly string[]): boolean {
-  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
-  return own.includes("--log=json") || own.some((argument, at) => argument === "--log" && own[at + 1] === "json");
+/** The format of the messages on stderr that no {@link Log} prints. */
+export class LogFormat {
+  #isJson: boolean;
+
+  /** Guesses by the command line, until its verb has parsed it. */
+  constructor(args: readonly string[]) {
+    const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+    this.#isJson = own.includes("--log=json") || own.some((argument, at) => argument === "--log" && own[at + 1] === "json");
+  }
+
+  get isJson(): boolean {
+    return this.#isJson;
+  }
+
+  /** Takes the option as the verb has parsed it. The same word after it may belong to the command that is run. */
+  parsed(command: Command): void {
+    this.#isJson = command.opts<Partial<Options>>().log === "json";
+  }
 }
 
-/** Returns a function that makes a line of a message of this command, in the format that a command line asks for. */
-export function lineMaker(args: readonly string[], wallMs: () => number): (message: string) => string {
-  if (!isJsonLog(args)) return (message) => `leasehold: ${message}\n`;
-  return (message) => jsonLine(wallMs(), "warn", message, {});
+/** Returns a function that makes a line of a message of this command, in the format at that time. */
+export function lineMaker(format: LogFormat, wallMs: () => number): (message: string) => string {
+  return (message) => (format.isJson ? jsonLine(wallMs(), "warn", message, {}) : `leasehold: ${message}\n`);
 }
 
 /** Returns a line of `--log json`, without passwords. An attribute cannot replace the time, the level or the message. */

@@ -1,7 +1,7 @@
 import { systemClock } from "@leasehold/core/provider";
 import { runCommand } from "./command.ts";
 import { EXIT } from "./exit-codes.ts";
-import { lineMaker } from "./log-options.ts";
+import { LogFormat, lineMaker } from "./log-options.ts";
 import { takeOverConsole } from "./output/console.ts";
 import { stderrSink } from "./output/output-sinks.ts";
 import { UnblockedOutput } from "./output/unblocked-output.ts";
@@ -15,7 +15,8 @@ const LAST_WORDS_MS = 1_000;
 const { pid, execPath, execArgv, argv, env } = process;
 giveInitAway({ pid, execPath, execArgv, argv, env, execve: process.execve?.bind(process) });
 
-const lineOf = lineMaker(argv.slice(2), () => systemClock.wallMs());
+const format = new LogFormat(argv.slice(2));
+const lineOf = lineMaker(format, () => systemClock.wallMs());
 const stderr = new UnblockedOutput(stderrSink(), systemClock, lineOf);
 takeOverConsole(stderr, lineOf);
 // A process that writes results to stdout does not lead, so it may end at once.
@@ -24,7 +25,7 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
   stderr.write(lineOf(`the output cannot be written (${code}).`));
   void stderr.end(LAST_WORDS_MS).then(() => process.exit(EXIT.output));
 });
-const exitCode = await runCommand(argv.slice(2), ownSurroundings(stderr));
+const exitCode = await runCommand(argv.slice(2), ownSurroundings(stderr), format);
 await stderr.end(LAST_WORDS_MS);
 // Write the rest of stdout, then exit. `process.exit` is needed, because an SDK's open handles could keep the process alive.
 const exit = (): void => {

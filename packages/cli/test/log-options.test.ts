@@ -1,5 +1,6 @@
+import { ConfigurationError } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { jsonLine, lineMaker } from "../src/log-options.ts";
+import { jsonLine, LogFormat, lineMaker } from "../src/log-options.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
 /** Runs `watch` through an outage and one term, and returns what it printed to stderr. */
@@ -37,6 +38,13 @@ test("--log json also prints the error that ends the verb", async () => {
   });
 });
 
+test("--log json of the command that is run changes nothing", async () => {
+  const command = new CapturedCommand();
+  command.refusal = new ConfigurationError("It is refused.");
+  const { stderr } = await command.run("run", "--election", "billing", "sh", "--log", "json");
+  expect(stderr).toBe("leasehold: It is refused.\n");
+});
+
 test("--verbose prints what the library tells at its lower levels, too", async () => {
   const [usual, verbose] = [await watched(), await watched("--verbose")];
   expect(verbose.split("\n").length).toBeGreaterThan(usual.split("\n").length);
@@ -53,7 +61,7 @@ test("an attribute of --log json shows no password, and replaces no field of the
 });
 
 test("a message about the output itself is in the format that the command line asks for", () => {
-  const made = (...args: readonly string[]): string => lineMaker(args, () => 0)("lines were dropped.");
+  const made = (...args: readonly string[]): string => lineMaker(new LogFormat(args), () => 0)("lines were dropped.");
   expect(made("run", "--", "cmd", "--log", "json")).toBe("leasehold: lines were dropped.\n");
   expect(made("run", "--log", "text")).toBe("leasehold: lines were dropped.\n");
   for (const args of [["--log", "json"], ["--log=json"]]) {
