@@ -74,8 +74,9 @@ export async function watchFence(leadership: Fenced, key: string, connection: un
  * Returns how to make a connection that stays closed once it is lost; `undefined` if this one does. After it has reconnected, a
  * client would send EXEC on a connection that watches nothing. The client of redis does not notice that on its first connection.
  */
-function remedyFor({ hGet, options }: WatchingConnection): string | undefined {
-  if (typeof hGet === "function") {
+function remedyFor(connection: WatchingConnection): string | undefined {
+  const { options } = connection;
+  if ("hGet" in connection) {
     if (options?.socket?.reconnectStrategy === false) return undefined;
     return "client.duplicate({ socket: { ...client.options.socket, reconnectStrategy: false } })";
   }
