@@ -123,8 +123,7 @@ describe("an occurrence", () => {
   test.each([10n, 7, "text", null, ["rows"], { rows: 7 }, () => 1])(
     "is completed without a result by a value that is no completion: %s",
     async (value) => {
-      // oxlint-disable-next-line typescript/unbound-method -- users pass it so
-      await attempt((leadership) => Promise.resolve(value as never).then(leadership.complete));
+      await attempt((leadership) => leadership.complete(value as never));
 
       expect(service.record(OCCURRENCE)).toMatchObject({ done: true });
       expect(service.record(OCCURRENCE)).not.toHaveProperty("value");
