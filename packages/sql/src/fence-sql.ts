@@ -13,8 +13,18 @@ export interface FenceSql {
 /** The beginning of the message by which a failing fence is known, in whatever error a client wraps it. */
 export const FENCED_TEXT = "LEASEHOLD_FENCED";
 
-/** SQLite names the column whose constraint the fence has violated on purpose. */
-const FENCED_IN_SQLITE = /NOT NULL constraint failed: \S*_guards\.term_id/;
+/**
+ * The messages of a fence that failed, as only a database writes them. Some clients put the statement into their errors, whatever the
+ * cause. So none of these matches a statement of `fenceSql`.
+ */
+const FENCED_MESSAGES: readonly RegExp[] = [
+  // PostgreSQL shows the text that is not a number.
+  new RegExp(`${FENCED_TEXT} by term (?:\\d+|none) of `),
+  // MySQL and MariaDB show the expression on one line. In other languages of the server, its end differs from the statement.
+  new RegExp(`out of range in .*${FENCED_TEXT}|${FENCED_TEXT}'\\)+ \\+ \\d+\\)`),
+  // SQLite names the column whose constraint the fence has violated on purpose.
+  /NOT NULL constraint failed: \S*_guards\.term_id/,
+];
 
 /**
  * Returns whether an error, or one of its causes, comes from a fence that failed. Such a cause is a `FencedError`, or the database's own
@@ -28,7 +38,7 @@ export function isFenced(error: unknown): boolean {
     seen.add(one);
     const { message } = one as { readonly message?: unknown };
     if (isLeaseholdError(one, "FENCED")) return true;
-    if (typeof message === "string" && (message.includes(FENCED_TEXT) || FENCED_IN_SQLITE.test(message))) return true;
+    if (typeof message === "string" && FENCED_MESSAGES.some((one) => one.test(message))) return true;
   }
   return false;
 }

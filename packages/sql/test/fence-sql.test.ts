@@ -83,6 +83,12 @@ await describeDatabases(ALL, (test, kind) => {
     await session.rollback();
   });
 
+  test("an error that shows the statement is not that of a fence", ({ world }) => {
+    const { text } = world.store().fenceSql({ election: "e", term: 1, termId: "t" });
+    for (const message of [`Failed query: ${text}`, `BIGINT value is out of range in '(n + 1)'\nsql: ${text}`])
+      expect(isFenced(new Error(message, { cause: new Error("deadlock") }))).toBe(false);
+  });
+
   test("all values are texts, one for each placeholder, and no client rewrites a part of the text", async ({ world }) => {
     const { store, lease } = await led(world);
     const { text, values } = store.fenceSql(lease);
