@@ -87,6 +87,20 @@ export function rolledBack(store: string): StoreError {
   });
 }
 
+/**
+ * Returns the error of a guarded transaction that ended before its work did: by a deadlock whose error was swallowed, or by a statement
+ * that commits by itself. What the work wrote afterwards was not guarded, and may be committed.
+ */
+export function endedByWork(store: string): StoreError {
+  const message = `${store}: 'fencedTransaction' ended before its work did: the work swallowed the error of a deadlock, or sent a statement that commits by itself, such as CREATE TABLE. What it wrote may be committed in part, without the fence.`;
+  return new StoreError("STORE_REJECTED", message, {
+    store,
+    operation: "fencedTransaction",
+    election: undefined,
+    mayHaveBeenApplied: true,
+  });
+}
+
 /** Returns the error of a call on a closed store. If the call opened files or a pool again, no later `close` would close them. */
 export function storeClosed(): ConfigurationError {
   return new ConfigurationError(

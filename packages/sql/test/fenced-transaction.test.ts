@@ -79,6 +79,20 @@ await describeDatabases(ALL, (test, kind) => {
     await expect(store.fencedTransaction(lease, () => undefined)).rejects.toBeInstanceOf(ConfigurationError);
   });
 
+  if (kind === "mysql")
+    test("work that ends the transaction by a statement which commits is told that it was not guarded to its end", async ({
+      world,
+    }) => {
+      const { store, lease } = await led(world);
+      const error = await failureOf(
+        store.fencedTransaction(lease, async (connection: Connection) => {
+          await send(connection, "CREATE TABLE IF NOT EXISTS writes (election VARCHAR(100), who VARCHAR(100))");
+          await send(connection, `INSERT INTO writes VALUES ('${world.election}', 'mine')`);
+        }),
+      );
+      expect(error).toMatchObject({ code: "STORE_REJECTED", message: expect.stringContaining("ended before its work did") });
+    });
+
   if (kind === "postgres")
     test("work that swallows the error of a statement is told that nothing was committed", async ({ world }) => {
       const { store, lease } = await led(world);

@@ -2,10 +2,10 @@ import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
 import { settingsOf, type Warning } from "../layout.ts";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable, type Row } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
-import { migrating } from "../sql-errors.ts";
+import { endedByWork, migrating } from "../sql-errors.ts";
 import { Requests } from "../requests.ts";
 import { statement, type MySqlPoolConnection } from "./mysql-driver.ts";
-import { mysqlMeaning } from "./mysql-errors.ts";
+import { mysqlMeaning, NO_SAVEPOINT } from "./mysql-errors.ts";
 import { mysqlWarnings, SETTINGS } from "./mysql-layout.ts";
 import { MySqlConnections } from "./mysql-pool.ts";
 import { MySqlRecordStore } from "./mysql-record-store.ts";
@@ -16,6 +16,12 @@ import { MYSQL_MIGRATION } from "./mysql-schema.ts";
  * read it ends.
  */
 const END_READING = "COMMIT";
+
+/**
+ * The savepoint at the beginning of a guarded transaction. It is missing at the end if the server has ended the transaction
+ * meanwhile. Then the rest of the work was not guarded.
+ */
+const WORK = "leasehold_work";
 
 /** MySQL and MariaDB through any of the drivers in `mysql-handles.ts`. */
 export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
@@ -39,8 +45,19 @@ export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
 
   async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
     return await this.#requests.inTransaction(
-      (connection, sql) => connection.query(statement(sql, [])),
-      (connection) => work(connection.handed ?? connection),
+      async (connection, sql) => {
+        // BEGIN would commit what a user of the pool left open on the connection.
+        if (sql === "BEGIN") await connection.query(statement("ROLLBACK", []));
+        await connection.query(statement(sql, []));
+      },
+      async (connection) => {
+        await connection.query(statement(`SAVEPOINT ${WORK}`, []));
+        const result = await work(connection.handed ?? connection);
+        await connection.query(statement(`RELEASE SAVEPOINT ${WORK}`, [])).catch((error: unknown) => {
+          throw (error as { readonly errno?: unknown }).errno === NO_SAVEPOINT ? endedByWork(this.name) : error;
+        });
+        return result;
+      },
     );
   }
 

@@ -25,6 +25,8 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map(
     ] as const
   ).flatMap(([code, numbers]) => numbers.map((number) => [number, { code, notApplied: true }] as const)),
 );
+/** ER_SP_DOES_NOT_EXIST: the error for a savepoint that was made outside a transaction, or in one that has ended. */
+export const NO_SAVEPOINT = 1305;
 /** ER_LOCK_WAIT_TIMEOUT */
 const LOCK_TIMEOUT = 1205;
 /** Advice for an account without the PROCESS privilege, which the question for the lock's holder needs. */

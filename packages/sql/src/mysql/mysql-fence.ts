@@ -5,11 +5,9 @@ import { FENCED_TEXT, type FenceSql } from "../fence-sql.ts";
 import { OWN_FENCE, type RecordTable, type Row } from "../schema.ts";
 import { isMariaDbConnection, MariaDbConnection } from "./mariadb-connector.ts";
 import { bytes, statement, type MySqlConnection } from "./mysql-driver.ts";
+import { NO_SAVEPOINT } from "./mysql-errors.ts";
 import { connectionOf } from "./mysql-handles.ts";
 import { rowOrEnd } from "./row-or-end.ts";
-
-/** ER_SP_DOES_NOT_EXIST: the error for a savepoint that was made outside a transaction. */
-const NO_SAVEPOINT = 1305;
 
 /** Reads a fence on another connection than the one that it was checked on. */
 type ReadFence = (select: string, values: readonly Buffer[]) => Promise<Row | undefined>;
