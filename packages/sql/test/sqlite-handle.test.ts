@@ -137,8 +137,13 @@ read();`;
       await copyFile(join(prebuilds, "classic-level.node"), join(folder, "better_sqlite3.node"));
       require(join(folder, "better_sqlite3.node"));
       // A path is accepted if this process has not opened the file otherwise.
-      const election = await world.store(`${world.place}-own`).read(world.election);
-      expect(election).toBeUndefined();
+      const own = world.store(`${world.place}-own`);
+      const lease = await world.win(own);
+      for (let transactions = 0; transactions < 3; transactions += 1) await own.fencedTransaction(lease, () => undefined);
+      // Handles that the store has closed again do not hide that another library opens the file.
+      const later = openFile(`${world.place}-own`);
+      world.onEnd(async () => later.close());
+      await expect(own.fencedTransaction(lease, () => undefined)).rejects.toMatchObject({ code: "CONFIGURATION" });
 
       const application = applicationOf(world);
       const error = await failureOf(world.store().read(world.election));

@@ -5,13 +5,15 @@ import { identityAt, identityOfDescriptor } from "./file-identity.ts";
 /** Matches native modules with a SQLite of their own: better-sqlite3, sqlite3, libsql, Prisma's engine. */
 const OTHER_SQLITE = /\/[^\n/]*(?:sqlite|libsql|query_engine)[^\n]*\.node$/im;
 
-/** How often this module has opened each file, by the file's identity. */
+/** How often this module has each file open, by the file's identity. */
 const openings = new Map<string, number>();
 
-/** Counts one more opening of a file by this module. */
-export function countOpening(path: string): void {
+/** Counts one more opening of a file by this module. Returns a function to call once it is closed. */
+export function countOpening(path: string): () => void {
   const identity = identityAt(path) ?? "";
-  openings.set(identity, (openings.get(identity) ?? 0) + 1);
+  const add = (change: 1 | -1): void => void openings.set(identity, (openings.get(identity) ?? 0) + change);
+  add(1);
+  return () => add(-1);
 }
 
 /**

@@ -86,12 +86,13 @@ export class SqliteFiles {
     checkNoOtherLibrary(path);
     const { DatabaseSync } = await import("node:sqlite");
     const handle = new DatabaseSync(path);
-    countOpening(path);
+    const closed = countOpening(path);
     try {
       handle.exec("PRAGMA synchronous = FULL");
       return await act(handle);
     } finally {
       handle.close();
+      closed();
     }
   }
 
@@ -120,23 +121,34 @@ export class SqliteFiles {
     // Loaded at the first use only, because Node warns about the module while it is experimental.
     const { DatabaseSync } = await import("node:sqlite");
     const given = this.#given;
-    if (typeof given !== "string") return prepared(given, false, (path) => new DatabaseSync(path), pathOf(given));
+    if (typeof given !== "string") return prepared(given, undefined, (path) => new DatabaseSync(path), pathOf(given));
     const path = await canonical(given);
     checkNoOtherLibrary(path);
     const data = new DatabaseSync(path);
-    countOpening(path);
+    const closed = countOpening(path);
+    const own = {
+      close: (): void => {
+        data.close();
+        closed();
+      },
+    };
     try {
       data.exec("PRAGMA synchronous = FULL");
-      return prepared(data, true, (leasePath) => new DatabaseSync(leasePath), path);
+      return prepared(data, own, (leasePath) => new DatabaseSync(leasePath), path);
     } catch (error) {
-      data.close();
+      own.close();
       throw error;
     }
   }
 }
 
-/** Makes the missing tables, and checks the others. */
-function prepared(data: SqliteHandle, isOwn: boolean, openLeases: (path: string) => SqliteHandle, path: string): OpenFiles {
+/** Makes the missing tables, and checks the others. @param own closes the file of the data, if the store has opened it. */
+function prepared(
+  data: SqliteHandle,
+  own: Closing | undefined,
+  openLeases: (path: string) => SqliteHandle,
+  path: string,
+): OpenFiles {
   checkOnlyName(path);
   waitingForLocks(data, OPENING_WAIT_MS, () => {
     data.exec(FENCES_TABLE);
@@ -157,26 +169,34 @@ function prepared(data: SqliteHandle, isOwn: boolean, openLeases: (path: string)
       [data, leases].flatMap((handle) => handle.prepare(UNIQUE_INDEXES).all() as readonly Row[]),
     );
     leases.exec("PRAGMA busy_timeout = 0");
-    return new OpenFiles(data, leases, path, isOwn);
+    return new OpenFiles(data, leases, path, own);
   } catch (error) {
     leases.close?.();
     throw error;
   }
 }
 
+interface Closing {
+  close(): void;
+}
+
 class OpenFiles implements SqliteConnections {
   readonly data: SqliteHandle;
   readonly leases: SqliteHandle;
   readonly path: string;
-  readonly isOwn: boolean;
+  readonly #own: Closing | undefined;
   readonly #identities = new Map<string, string>();
 
-  constructor(data: SqliteHandle, leases: SqliteHandle, path: string, isOwn: boolean) {
+  constructor(data: SqliteHandle, leases: SqliteHandle, path: string, own: Closing | undefined) {
     this.data = data;
     this.leases = leases;
     this.path = path;
-    this.isOwn = isOwn;
+    this.#own = own;
     this.replaced();
+  }
+
+  get isOwn(): boolean {
+    return this.#own !== undefined;
   }
 
   /**
@@ -195,7 +215,7 @@ class OpenFiles implements SqliteConnections {
 
   close(): void {
     this.leases.close?.();
-    if (this.isOwn) this.data.close?.();
+    this.#own?.close();
   }
 }
 
