@@ -38,6 +38,23 @@ await describeDatabases(["sqlite"], (test) => {
     expect(application.prepare("SELECT n FROM bills").all()).toEqual([{ n: 1 }]);
   });
 
+  test("a fence passes on a handle that gives each integer as a bigint", async ({ world }) => {
+    const application = new DatabaseSync(world.place, { readBigInts: true });
+    world.onEnd(async () => application.close());
+    const store = world.store(application);
+    await expect(store.fencedTransaction(await world.win(store), () => 7)).resolves.toBe(7);
+  });
+
+  test("a guarded transaction waits until an exclusive transaction of another handle has ended", async ({ world }) => {
+    const application = applicationOf(world);
+    const store = world.store();
+    const lease = await world.win(store);
+    application.exec("BEGIN EXCLUSIVE");
+    const transaction = store.fencedTransaction(lease, () => 7);
+    setTimeout(() => application.exec("COMMIT"), 100);
+    await expect(transaction).resolves.toBe(7);
+  });
+
   test("an acquisition waits until the application's transaction on the handle has ended", async ({ world }) => {
     const application = applicationOf(world);
     const store = world.store(application);

@@ -45,9 +45,9 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
 
   /** Waits without blocking the event loop until no other transaction has the lock, for at most {@link BEGIN_TIMEOUT_MS}. */
   async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
-    return await this.#files.withHandle(async (handle) => {
+    return await this.#files.withHandle(async (handle, begin) => {
       const timeUp = this.#clock.monotonicMs() + BEGIN_TIMEOUT_MS;
-      while (!begins(handle, this.#clock.monotonicMs() >= timeUp)) await sleep(this.#clock, BUSY_MS);
+      while (!begins(handle, begin, this.#clock.monotonicMs() >= timeUp)) await sleep(this.#clock, BUSY_MS);
       try {
         const result = await work(handle);
         handle.exec("COMMIT");
@@ -79,9 +79,9 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
  * Begins a transaction that writes. Returns false if another transaction is under way, on this handle or another.
  * @throws the library's error if it is the last try.
  */
-function begins(handle: SqliteHandle, isLastTry: boolean): boolean {
+function begins(handle: SqliteHandle, begin: string, isLastTry: boolean): boolean {
   try {
-    handle.exec("BEGIN IMMEDIATE");
+    handle.exec(begin);
     return true;
   } catch (error) {
     if (isLastTry || !(inPresentTransaction(handle) || sqliteMeaning(error)?.code === "STORE_CONFLICT")) throw error;

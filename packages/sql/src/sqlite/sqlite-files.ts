@@ -17,6 +17,9 @@ export const LEASE_FILE_SUFFIX = "-leasehold";
 /** How long opening the files may block the event loop while other processes have them locked. */
 const OPENING_WAIT_MS = 400;
 
+/** Begins a transaction that writes. */
+const BEGIN = "BEGIN IMMEDIATE";
+
 /** The open files of a store. */
 export interface SqliteConnections {
   /** Leases and occurrences, in a file that belongs to Leasehold alone. */
@@ -79,17 +82,17 @@ export class SqliteFiles {
 
   /**
    * Calls `act` with a handle for the user's own statements: the handle that was given, or else one that is open only meanwhile.
+   * @param act also gets the statements that begin a transaction there. They fail while another process has the file locked.
    */
-  async withHandle<T>(act: (handle: SqliteHandle) => Promise<T>): Promise<T> {
+  async withHandle<T>(act: (handle: SqliteHandle, begin: string) => Promise<T>): Promise<T> {
     const { path, data, isOwn } = await this.open();
-    if (!isOwn) return await act(data);
+    if (!isOwn) return await act(data, BEGIN);
     checkNoOtherLibrary(path);
     const { DatabaseSync } = await import("node:sqlite");
     const handle = new DatabaseSync(path);
     const closed = countOpening(path);
     try {
-      handle.exec("PRAGMA synchronous = FULL");
-      return await act(handle);
+      return await act(handle, `PRAGMA synchronous = FULL; ${BEGIN}`);
     } finally {
       handle.close();
       closed();

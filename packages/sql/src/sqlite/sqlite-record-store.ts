@@ -175,7 +175,8 @@ export class SqliteRecordStore implements FencedRecordStore {
     this.#files.checkOpen();
     const { election } = leadership;
     if (!inPresentTransaction(database)) throw notInTransaction(election, FENCES);
-    if (Object.values(database.prepare("PRAGMA foreign_keys").get() ?? {})[0] !== 1)
+    // A handle may give each integer as a `bigint`.
+    if (Number(Object.values(database.prepare("PRAGMA foreign_keys").get() ?? {})[0]) !== 1)
       throw new ConfigurationError(FOREIGN_KEYS_OFF);
     try {
       database.prepare(text).run(...values);
