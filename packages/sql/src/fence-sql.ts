@@ -38,7 +38,7 @@ export function isFenced(error: unknown): boolean {
     seen.add(one);
     const { message } = one as { readonly message?: unknown };
     if (isLeaseholdError(one, "FENCED")) return true;
-    if (typeof message === "string" && FENCED_MESSAGES.some((one) => one.test(message))) return true;
+    if (typeof message === "string" && FENCED_MESSAGES.some((pattern) => pattern.test(message))) return true;
   }
   return false;
 }

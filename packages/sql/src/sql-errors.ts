@@ -88,8 +88,8 @@ export function rolledBack(store: string): StoreError {
 }
 
 /**
- * Returns the error of a guarded transaction that ended before its work did: by a deadlock whose error was swallowed, or by a statement
- * that commits by itself. What the work wrote afterwards was not guarded, and may be committed.
+ * Returns the error of a guarded transaction that ended before its work did. The cause is a deadlock whose error was swallowed, or a
+ * statement that commits by itself. The later writes of the work were not guarded, and may be committed.
  */
 export function endedByWork(store: string): StoreError {
   const message = `${store}: 'fencedTransaction' ended before its work did: the work swallowed the error of a deadlock, or sent a statement that commits by itself, such as CREATE TABLE. What it wrote may be committed in part, without the fence.`;
