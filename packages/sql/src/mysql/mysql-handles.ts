@@ -14,9 +14,11 @@ const HANDLES =
 export function poolOrUrl(given: unknown): MySqlPool | string {
   if (typeof given === "string" && /^(mysql|mariadb):\/\//.test(given))
     return checkDatabaseUrl("mysql", given.replace(/^mariadb:/, "mysql:"));
+  const objection = objectionTo(given);
+  if (objection !== "") throw new ConfigurationError(`${HANDLES}. ${objection}`);
   if (isMariaDbPool(given)) return new MariaDbPool(given);
   if (typeof (given as Partial<MySqlPool> | undefined)?.getConnection === "function") return withPromises(given as MySqlPool);
-  throw new ConfigurationError(`${HANDLES}. ${objectionTo(given)}`.trim());
+  throw new ConfigurationError(`${HANDLES}.`);
 }
 
 /** Returns a connection, on which a transaction was begun, in the form that the store uses. */
@@ -32,7 +34,11 @@ function withPromises<T extends object>(either: T): T {
 
 /** Returns a sentence that says what a handle is, and what it lacks. Empty if it is none of these. */
 function objectionTo(given: unknown): string {
-  const { query, beginTransaction, connect } = (given ?? {}) as Readonly<Record<string, unknown>>;
+  const { query, beginTransaction, connect, getConnection, add, of, end } = (given ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof getConnection === "function" && typeof add === "function" && typeof of === "function")
+    return "This is a PoolCluster, whose connections may be of several databases: give the store the pool of one.";
+  if (isMariaDbPool(given) && typeof end === "function" && end.length > 0)
+    return "This is a pool of mariadb/callback: give the store a pool of mariadb itself, which has promises.";
   if (typeof beginTransaction === "function") return "This is a single connection: give the store a pool.";
   if (typeof query === "function" && typeof connect === "function")
     return "This is a handle of PostgreSQL: use the option postgres.";

@@ -1,0 +1,17 @@
+/** Handles that look like a pool of MySQL, and are none. */
+import { createPoolCluster } from "mariadb";
+import { createPool } from "mariadb/callback";
+import { expect, test } from "vitest";
+import { poolOrUrl } from "../src/mysql/mysql-handles.ts";
+
+test("a PoolCluster of mariadb is refused", async () => {
+  const cluster = createPoolCluster();
+  expect(() => poolOrUrl(cluster)).toThrow(/This is a PoolCluster/);
+  await cluster.end();
+});
+
+test("a pool of mariadb with callbacks is refused", () => {
+  const pool = createPool({ host: "127.0.0.1", port: 1, minimumIdle: 0 });
+  expect(() => poolOrUrl(pool)).toThrow(/This is a pool of mariadb\/callback/);
+  pool.end(() => undefined);
+});
