@@ -127,7 +127,8 @@ export class RecordLeaseStore implements LeaseStore {
     return await this.#seen.look(election, { timeoutMs, signal }, expiry);
   }
 
-  async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
+  async check(options: CheckOptions): Promise<CheckReport> {
+    const { election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal, settings = true } = options;
     checkName("election", election);
     const limits = { timeoutMs, signal };
     const report = await timedCheck(
@@ -135,7 +136,7 @@ export class RecordLeaseStore implements LeaseStore {
       () => this.#seen.read(election, limits),
       () => this.#seen.probe(election, limits),
     );
-    return { ...report, fenceTerm: await this.#seen.fenceTerm(election, limits) };
+    return settings ? { ...report, fenceTerm: await this.#seen.fenceTerm(election, limits) } : report;
   }
 
   list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {

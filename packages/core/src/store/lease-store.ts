@@ -284,8 +284,8 @@ export interface CheckOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
-   * False: a service whose settings may lose leases is no reason to reject. Electors ask in this way, because a standby that ends
-   * makes nothing safer: they warn of what {@link LeaseStore.inspect} returns.
+   * False: a service whose settings may lose leases is no reason to reject, and no request asks for `fenceTerm`. Electors ask in
+   * this way, because a standby that ends makes nothing safer: they warn of what {@link LeaseStore.inspect} returns.
    * @defaultValue true
    */
   readonly settings?: boolean | undefined;
