@@ -5,6 +5,8 @@ import type { Case } from "../case.ts";
 import { waitReally } from "../real-time.ts";
 import type { Scenario } from "../scenario.ts";
 
+/** The real time within which a renewal has to announce a transfer. */
+const ANNOUNCED_WITHIN_MS = 8_000;
 const REASON = "maintenance – bitte warten 🔧";
 
 /** Cases: breaks, transfers and pauses. */
@@ -347,7 +349,11 @@ export function begin(call: Promise<TransferOutcome>): Promise<TransferOutcome> 
 /** Waits until a renewal announces the transfer. */
 export async function isTold(scene: Scenario, store: LeaseStore, lease: Lease): Promise<RenewOutcome> {
   // The pauses grow, because constant renewals make an administrator's conditional write fail.
-  for (let pauseMs = 20; pauseMs <= 2_000; pauseMs *= 4) {
+  for (
+    let waitedMs = 0, pauseMs = 20;
+    waitedMs <= ANNOUNCED_WITHIN_MS;
+    waitedMs += pauseMs, pauseMs = Math.min(4 * pauseMs, 2_000)
+  ) {
     await waitReally(pauseMs);
     const outcome = await store.renew(lease, scene.limits);
     if (!outcome.held || outcome.transferTo !== undefined) return outcome;
