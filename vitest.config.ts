@@ -77,6 +77,7 @@ const LONGEST = [
   "/test/programs/chaos/",
   "/test/suites/examples/",
   "/test/suites/processes/",
+  "/packages/cli/test/run/",
   "/test/suites/storm/",
   "/packages/sql/test/conformance-on-",
   "/packages/etcd/test/",

@@ -33,7 +33,7 @@ export function onSqlite(name: string, path: () => string, library?: SqliteLibra
     name,
     leaseMs: LEASE_MS,
     // A store whose files are locked tries again every 10 ms.
-    outageMs: 4 * LEASE_MS,
+    outageMs: 2 * LEASE_MS,
     rounds: SOME_ROUNDS,
     requests: { acquire: 1, renew: 1, release: 1, look: 1 },
     lacks: { faults: NO_NETWORK, duplicates: NO_NETWORK, watch: "SQLite cannot push" },
