@@ -67,6 +67,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "term-stays",
     bug: "a grant has the term of the former plan",
+    isRare: true,
     patches: [{ file: "revise.ts", find: "since: this.#revision,", replace: "since: this.#old.revision," }],
   },
   {
