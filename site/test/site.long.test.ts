@@ -1,9 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { freePort } from "@leasehold/test-kit/backends/free-port";
-import { build, serve } from "vitepress";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Browser, type Tab } from "@leasehold/test-kit/browser/browser";
+import { build } from "vitepress";
+import { beforeAll, describe, expect, it } from "vitest";
 
 const site = fileURLToPath(new URL("..", import.meta.url));
 const dist = new URL("../dist/", import.meta.url);
@@ -34,79 +32,5 @@ describe("the files for language models", () => {
       const loaded = [...html.matchAll(/<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"/g)].map(([, url]) => url);
       expect(loaded, name).toEqual([]);
     }
-  });
-});
-
-describe("the playground in a browser", () => {
-  let address = "";
-  let stop: () => void = () => undefined;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    const port = await freePort();
-    const server = await serve({ root: site, port });
-    stop = () => void server.server?.close();
-    address = `http://localhost:${port}/playground`;
-    browser = await Browser.start();
-  });
-  afterAll(async () => {
-    await browser[Symbol.asyncDispose]();
-    stop();
-  });
-
-  async function open(hash = ""): Promise<Tab> {
-    const tab = await browser.page();
-    await tab.page.goto(address + hash);
-    await tab.page.waitForSelector(".playground");
-    await tab.page.click('[data-speed="20"]');
-    await tab.until('document.querySelector("[data-leads=true]") !== null');
-    return tab;
-  }
-
-  const LEADER = '[data-leads="true"]';
-  const STANDBY = '[data-leads="false"][data-lane]';
-
-  it.each([
-    { selector: `${LEADER} [data-act=kill]`, says: "is killed" },
-    { selector: `${LEADER} [data-act=freeze]`, says: "is frozen" },
-    { selector: `${LEADER} [data-act=block]`, says: "blocks its event loop for 7.5 s" },
-    { selector: `${LEADER} [data-act=cut]`, says: "is cut off from the store" },
-    { selector: `${LEADER} [data-act=lose]`, says: "will lose its next reply" },
-    { selector: `${LEADER} [data-act=clock]`, says: "has its wall clock set an hour ahead" },
-    { selector: `${LEADER} [data-act=stop]`, says: "is told to stop" },
-    { selector: `${STANDBY} [data-act=transfer]`, says: "asks for a transfer to worker-" },
-    { selector: "[data-act=break]", says: "breaks the present term" },
-    { selector: "[data-act=store]", says: "The store is down" },
-  ])("says '$says' after its button, and goes on with one leader", async ({ selector, says }) => {
-    await using tab = await open();
-    await tab.page.click(selector);
-    await tab.until(
-      `[...document.querySelectorAll(".log li")].some((line) => line.textContent.includes(${JSON.stringify(says)}))`,
-    );
-    if (selector.includes("store")) await tab.page.click("[data-act=store]");
-    const nowMs = Number(await tab.value('document.querySelector(".playground").dataset.nowMs'));
-    await tab.until(`Number(document.querySelector(".playground").dataset.nowMs) > ${nowMs + 15_000}`);
-    await tab.until(`document.querySelectorAll('${LEADER}').length === 1`);
-    expect(await tab.text('[data-counter="two"]')).toBe("0.0 s");
-  });
-
-  it("counts no time with two leaders in a thousand random clicks, and some if a flag is trusted", async () => {
-    await using tab = await open();
-    await tab.value(`(async () => {
-      for (let clicks = 0; clicks < 1000; clicks += 1) {
-        const buttons = [...document.querySelectorAll(".lane button")];
-        buttons[Math.floor(Math.random() * buttons.length)].click();
-        await new Promise((resolve) => requestAnimationFrame(resolve));
-      }
-    })()`);
-    expect(await tab.text('[data-counter="two"]')).toBe("0.0 s");
-    await tab.page.click("[data-act=flag]");
-    await tab.until(`document.querySelector('[data-counter="two"]').textContent !== "0.0 s"`);
-  });
-
-  it("repeats the situation of a link", async () => {
-    await using tab = await open("#l=5000&r=1500&p=1000&c=4000:freeze:3,4000:kill:1");
-    await tab.until('[...document.querySelectorAll(".log li")].some((line) => line.textContent.includes("worker-2 is killed"))');
-    expect(await tab.value("location.hash")).toContain("4000:freeze:3");
   });
 });
