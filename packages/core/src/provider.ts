@@ -79,6 +79,7 @@ export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 export { defaultCandidateId } from "./election/candidate-id.ts";
 // Requests.
 export { sharedClock } from "./store/shared-clock.ts";
+export { wakeUps, type JoinedWatch, type WatchCallbacks } from "./store/wake-ups.ts";
 export { LocalStoreWarnings } from "./store/local-store.ts";
 export { sendRequest, shareLimits, timedCheck, type RequestOptions } from "./store/request.ts";
 export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";

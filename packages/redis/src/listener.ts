@@ -1,4 +1,4 @@
-import { sleep, type Clock } from "@leasehold/core/provider";
+import { sleep, type Clock, type JoinedWatch, type WatchCallbacks } from "@leasehold/core/provider";
 import type { Opened, RedisConnections } from "./connections.ts";
 import { isAnswer } from "./redis-errors.ts";
 
@@ -6,10 +6,8 @@ import { isAnswer } from "./redis-errors.ts";
 const SUBSCRIBE_TIMEOUT_MS = 10_000;
 
 /** The callbacks of a watch of one channel: `changed` at each message, `failed` when the listening ends. */
-export interface Watcher {
+export interface Watcher extends WatchCallbacks {
   readonly channel: string;
-  readonly changed: () => void;
-  readonly failed: (error: Error) => void;
 }
 
 /** A channel that is watched. */
@@ -35,7 +33,7 @@ export class RedisListener {
    * Adds a watch. `listening` resolves once the watch is certain to hear of every later change. It rejects with the error of the
    * client library.
    */
-  join(watcher: Watcher): { readonly listening: Promise<void>; readonly leave: () => void } {
+  join(watcher: Watcher): JoinedWatch {
     this.#listening ??= this.#open();
     const known = this.#channels.get(watcher.channel);
     // The channel is subscribed to once, whatever the number of its watches.
@@ -115,33 +113,5 @@ export class RedisListener {
   async #timeLimit(over: AbortSignal): Promise<never> {
     await sleep(this.#clock, SUBSCRIBE_TIMEOUT_MS, over);
     throw new Error(`SUBSCRIBE got no answer within ${SUBSCRIBE_TIMEOUT_MS} ms.`);
-  }
-}
-
-/** Yields a wake-up at once, and at each message, until the signal aborts. @throws what ends the listening. */
-export async function* wakeUps(listener: RedisListener, channel: string, signal: AbortSignal): AsyncGenerator<void> {
-  let wake = Promise.withResolvers<void>();
-  const changed = (): void => wake.resolve();
-  // Stored, because the failure may come while the loop handles a wake-up.
-  let failure: Error | undefined;
-  const failed = (error: Error): void => {
-    failure = error;
-    wake.resolve();
-  };
-  signal.addEventListener("abort", changed, { once: true });
-  const { listening, leave } = listener.join({ channel, changed, failed });
-  try {
-    await Promise.race([listening, wake.promise]);
-    for (;;) {
-      if (failure) throw failure;
-      if (signal.aborted) return;
-      yield;
-      await wake.promise;
-      wake = Promise.withResolvers();
-    }
-  } finally {
-    signal.removeEventListener("abort", changed);
-    listening.catch(() => undefined);
-    leave();
   }
 }

@@ -6,6 +6,7 @@ import {
   RecordLeaseStore,
   sendRequest,
   systemClock,
+  wakeUps,
   type Clock,
   type Fenced,
   type OccurrenceOptions,
@@ -14,7 +15,7 @@ import {
 import { RedisConnections } from "./connections.ts";
 import { fenceScript, watchFence, type RedisFenceScript } from "./fence.ts";
 import { leaseKeys, occurrenceKeys } from "./keys.ts";
-import { RedisListener, wakeUps } from "./listener.ts";
+import { RedisListener } from "./listener.ts";
 import { RedisListing } from "./listing.ts";
 import { checkedOptions, type RedisLeaseStoreOptions } from "./options.ts";
 import { toStoreError } from "./redis-errors.ts";
@@ -163,8 +164,9 @@ function warningsOf(servers: readonly ServerFacts[]): readonly string[] {
 function withWatch(records: RecordStore, listener: RedisListener, prefix: string): RecordStore {
   return Object.assign(records, {
     async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<void> {
+      const channel = leaseKeys(prefix, election).record;
       try {
-        yield* wakeUps(listener, leaseKeys(prefix, election).record, signal);
+        yield* wakeUps((callbacks) => listener.join({ ...callbacks, channel }), signal);
       } catch (error) {
         if (!signal.aborted) throw toStoreError(error, { operation: "watch", election, writes: false }, false);
       }

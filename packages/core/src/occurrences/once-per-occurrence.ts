@@ -60,8 +60,8 @@ export type OccurrenceOutcome<T> =
   | { readonly ran: false; readonly reason: "in-progress" | NotRun };
 
 /**
- * Does one occurrence of a schedule, or the work of one key. It is completed at most once, even if many hosts call this function and their clocks differ.
- * Use it for cron jobs: with `tryRun`, a host whose clock is behind would run the job again.
+ * Does one occurrence of a schedule, or the work of one key. It is completed at most once, even if many hosts call this function
+ * and their clocks differ. Use it for cron jobs: with `tryRun`, a host whose clock is behind would run the job again.
  *
  * An occurrence is *claimed* by one host at a time, under a lease that is renewed in the background. It is *done* once its task
  * has returned and the store has recorded that. For `retentionMs` from then on, no host can claim it again. A task that throws

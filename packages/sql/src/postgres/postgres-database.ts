@@ -1,4 +1,4 @@
-import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
+import { wakeUps, type Clock, type RecordRequestOptions } from "@leasehold/core/provider";
 import { urlOf } from "./postgres-handles.ts";
 import { settingsOf, type Warning } from "../layout.ts";
 import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
@@ -59,31 +59,11 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   }
 
   async *#watch(election: string, signal: AbortSignal): AsyncGenerator<void> {
-    let wake = Promise.withResolvers<void>();
-    const changed = (): void => wake.resolve();
-    // Stored, because the failure may come while the loop handles a wake-up.
-    let failure: Error | undefined;
-    const failed = (error: Error): void => {
-      failure = error;
-      wake.resolve();
-    };
-    signal.addEventListener("abort", changed, { once: true });
-    const { listening, leave } = this.#listener.join({ election, changed, failed });
     try {
-      await Promise.race([listening, wake.promise]);
-      for (;;) {
-        if (failure) throw failure;
-        if (signal.aborted) return;
-        yield;
-        await wake.promise;
-        wake = Promise.withResolvers();
-      }
+      yield* wakeUps((callbacks) => this.#listener.join({ ...callbacks, election }), signal);
     } catch (error) {
       if (!signal.aborted)
         throw toStoreError(error, { store: this.name, operation: "watch", election, writes: false }, postgresMeaning);
-    } finally {
-      signal.removeEventListener("abort", changed);
-      leave();
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "@leasehold/core/provider";
+import { sleep, type Clock, type JoinedWatch, type WatchCallbacks } from "@leasehold/core/provider";
 import { statement } from "./postgres-driver.ts";
 import type { PostgresConnections } from "./postgres-pool.ts";
 
@@ -8,10 +8,8 @@ export const CHANNEL = "leasehold";
 const LISTEN_TIMEOUT_MS = 10_000;
 
 /** The callbacks of a watch of one election: `changed` at each change, `failed` when the listening ends. */
-interface Watcher {
+interface Watcher extends WatchCallbacks {
   readonly election: string;
-  readonly changed: () => void;
-  readonly failed: (error: Error) => void;
 }
 
 /** A connection that listens, or is about to listen. */
@@ -47,7 +45,7 @@ export class PostgresListener {
    * Adds a watch. `listening` resolves once the server is certain to notify every later change. It rejects with the driver's
    * error.
    */
-  join(watcher: Watcher): { readonly listening: Promise<void>; readonly leave: () => void } {
+  join(watcher: Watcher): JoinedWatch {
     this.#watchers.add(watcher);
     this.#listening ??= this.#listen();
     return { listening: this.#listening.begun, leave: () => this.#leave(watcher) };

@@ -1,0 +1,47 @@
+import { onAbort } from "../time/clock.ts";
+
+/** The callbacks by which a connection that listens reports to one watch. */
+export interface WatchCallbacks {
+  readonly changed: () => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** A watch that has joined a connection. */
+export interface JoinedWatch {
+  /** Resolves once every later change is certain to be heard. @throws what prevents that. */
+  readonly listening: Promise<void>;
+  readonly leave: () => void;
+}
+
+/**
+ * Yields a wake-up once the connection listens, and at each change, until the signal aborts. Changes that come while the caller
+ * handles a wake-up make one more.
+ * @param join adds the callbacks to a connection that listens.
+ * @throws what ends the listening.
+ */
+export async function* wakeUps(join: (callbacks: WatchCallbacks) => JoinedWatch, signal: AbortSignal): AsyncGenerator<void> {
+  let wake = Promise.withResolvers<void>();
+  const changed = (): void => wake.resolve();
+  // Stored, because the failure may come while the loop handles a wake-up.
+  let failure: Error | undefined;
+  const failed = (error: Error): void => {
+    failure = error;
+    wake.resolve();
+  };
+  const stopListening = onAbort(signal, changed);
+  const { listening, leave } = join({ changed, failed });
+  try {
+    await Promise.race([listening, wake.promise]);
+    for (;;) {
+      if (failure) throw failure;
+      if (signal.aborted) return;
+      yield;
+      await wake.promise;
+      wake = Promise.withResolvers();
+    }
+  } finally {
+    stopListening();
+    listening.catch(() => undefined);
+    leave();
+  }
+}
