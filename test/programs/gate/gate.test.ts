@@ -10,13 +10,13 @@ import { usesRealTime } from "./real-time.ts";
 const FAKE_VITEST = `
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-const file = process.argv.find((arg) => arg.startsWith("--outputFile.json=")).slice(18);
-appendFileSync("runs.txt", process.argv.slice(2).filter((arg) => !arg.includes("eporter") && arg !== "--outputFile.json=" + file).join(" ") + "\\n");
+const file = process.env.LEASEHOLD_GATE_REPORT;
+appendFileSync("runs.txt", process.argv.slice(2).filter((arg) => !arg.startsWith("--reporter")).join(" ") + "\\n");
 const [report, ...rest] = JSON.parse(readFileSync("reports.json", "utf8"));
 writeFileSync("reports.json", JSON.stringify(rest));
 mkdirSync(dirname(file), { recursive: true });
 writeFileSync(file, JSON.stringify(report));
-process.exitCode = report.testResults.some(({ status }) => status === "failed") ? 1 : 0;
+process.exitCode = report.failures.length > 0 ? 1 : 0;
 `;
 const TESTS: readonly Step[] = [{ tests: "test" }];
 
@@ -36,20 +36,10 @@ beforeEach(async () => {
   onTestFinished(() => write.mockRestore());
 });
 
-/** Returns Vitest's report of a run in which ten tests pass and the given ones fail. */
+/** Returns the report of a run in which ten tests pass and the given ones fail. */
 function reportOf(...failed: ReadonlyArray<readonly [file: string, name?: string]>): object {
-  return {
-    numPassedTests: 10,
-    numPendingTests: 0,
-    numTodoTests: 0,
-    testResults: failed.map(([file, name]) => ({
-      name: join(root, file),
-      status: "failed",
-      message: "the setup failed",
-      assertionResults:
-        name === undefined ? [] : [{ status: "failed", ancestorTitles: [], title: name, failureMessages: ["expected 1"] }],
-    })),
-  };
+  const failures = failed.map(([file, name]) => ({ file: join(root, file), name, message: "expected 1" }));
+  return { passed: 10, skipped: 0, failures };
 }
 
 /** Runs the steps, with one prepared report for each run of Vitest. Returns the last lines of the gate's output, and the runs. */
@@ -73,21 +63,25 @@ test("ends at the first command that fails", async () => {
   expect([closing, runs]).toEqual(["0 passed, 1 failed", []]);
 });
 
-test("selects a failed test by the titles of its suites, with Vitest itself", async () => {
-  const vitest = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url));
-  await writeFile(join(root, "package.json"), JSON.stringify({ scripts: { test: "node quiet-vitest.mjs" } }));
-  // This output would look like failures of the present run.
-  await writeFile(
-    join(root, "quiet-vitest.mjs"),
-    `import { spawnSync } from "node:child_process";
+describe("with Vitest itself", () => {
+  beforeEach(async () => {
+    const vitest = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url));
+    await writeFile(join(root, "package.json"), JSON.stringify({ scripts: { test: "node quiet-vitest.mjs" } }));
+    // This output would look like failures of the present run.
+    await writeFile(
+      join(root, "quiet-vitest.mjs"),
+      `import { spawnSync } from "node:child_process";
 const args = [${JSON.stringify(vitest)}, "run", "--globals", "--root", ".", ...process.argv.slice(2)];
 process.exitCode = spawnSync(process.execPath, args, { stdio: "ignore" }).status;
 `,
-  );
-  await rm(join(root, "virtual.test.ts"));
-  await writeFile(
-    join(root, "real.test.ts"),
-    `import "./timers.ts";
+    );
+    await rm(join(root, "virtual.test.ts"));
+  });
+
+  test("selects a failed test by the titles of its suites", async () => {
+    await writeFile(
+      join(root, "real.test.ts"),
+      `import "./timers.ts";
 import { appendFileSync, readFileSync } from "node:fs";
 describe("a suite (of two)", () => {
   test.for([{ what: "a title that Vitest shortens, since it is long" }])("$what", () => {
@@ -97,10 +91,24 @@ describe("a suite (of two)", () => {
   test("passes", () => {});
 });
 `,
-  );
-  const { closing, lines } = await gateOf(TESTS);
-  expect(closing).toBe("2 passed, 0 failed");
-  expect(lines.find((line) => line.startsWith("unsteady:"))).toContain("a suite (of two) > a title that Vitest shortens");
+    );
+    const { closing, lines } = await gateOf(TESTS);
+    expect(closing).toBe("2 passed, 0 failed");
+    expect(lines.find((line) => line.startsWith("unsteady:"))).toContain("a suite (of two) > a title that Vitest shortens");
+  });
+
+  test.each([
+    ["an error outside of any test", `test("passes", async () => void Promise.reject(new Error("nobody waits")));`, 1],
+    ["a file that does not load", `test("passes", () => {});\nthrow new Error("nobody waits");`, 0],
+    ["a setup that fails", `beforeAll(() => { throw new Error("nobody waits"); });\ntest("passes", () => {});`, 0],
+  ])("names %s", async (_, file, passed) => {
+    await writeFile(join(root, "virtual.test.ts"), file);
+    await writeFile(join(root, "real.test.ts"), `test("passes too", () => {});`);
+    const { closing, lines } = await gateOf(TESTS);
+    expect(closing).toBe(`${passed + 1} passed, 1 failed`);
+    expect(lines.find((line) => line.startsWith("== FAILED:"))).toContain("virtual.test.ts");
+    expect(lines.join("\n")).toContain("nobody waits");
+  });
 });
 
 test("runs a failed test of real time once more, alone, after all steps, and reports it as unsteady if it passes", async () => {
@@ -138,8 +146,8 @@ test("runs no test twice if more than ten tests have failed", async () => {
 });
 
 test.each([
-  ["skips a test", { numPassedTests: 10, numPendingTests: 1, numTodoTests: 0, testResults: [] }, "10 passed, 1 failed"],
-  ["passes no test", { numPassedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] }, "0 passed, 1 failed"],
+  ["skips a test", { passed: 10, skipped: 1, failures: [] }, "10 passed, 1 failed"],
+  ["passes no test", { passed: 0, skipped: 0, failures: [] }, "0 passed, 1 failed"],
 ])("fails where Vitest %s", async (_, report, expected) => {
   expect((await gateOf(TESTS, report)).closing).toBe(expected);
 });

@@ -23,6 +23,14 @@ export const STEPS: readonly Step[] = [
   { command: "npm run mutants -- --package core --package functions --sample 20 --least 90" },
 ];
 
+const REPORTER = join(import.meta.dirname, "reporter.ts");
+
+interface Rerun {
+  readonly script: string;
+  readonly file: string;
+  readonly name: string | undefined;
+}
+
 interface CommandResult {
   readonly exitCode: number;
   readonly seconds: number;
@@ -42,7 +50,7 @@ export class Gate {
   readonly #report: string;
   readonly #startedMs = performance.now();
   readonly #times: Array<readonly [step: string, seconds: number]> = [];
-  readonly #toRerun: Array<Failure & { readonly script: string }> = [];
+  readonly #toRerun: Rerun[] = [];
   readonly #unsteady: string[] = [];
   #passed = 0;
   #failed = 0;
@@ -51,7 +59,7 @@ export class Gate {
   /** @param root the absolute path of the repository. */
   constructor(root: string) {
     this.#root = root;
-    this.#report = join(root, ".results/vitest.json");
+    this.#report = join(root, ".results/gate-report.json");
   }
 
   get failures(): number {
@@ -110,17 +118,16 @@ export class Gate {
     if (report.skipped > 0) this.fail(`npm run ${script}: ${report.skipped} tests were skipped`);
     const isRerunnable = report.failures.length <= MOST_RERUN;
     for (const failure of report.failures) {
-      if (failure.isOfRealTime && isRerunnable) {
+      const { file, name, isOfRealTime } = failure;
+      if (file !== undefined && isOfRealTime && isRerunnable) {
         print(`== failed, and runs once more at the end: ${this.#describe(failure)}`);
-        this.#toRerun.push({ ...failure, script });
+        this.#toRerun.push({ script, file, name });
       } else this.fail(this.#describe(failure));
     }
-    // An error outside of any test fails the run without failing a test.
     if (exitCode !== 0 && report.failures.length === 0) this.fail(`npm run ${script} (exit code ${exitCode})`);
   }
 
-  async #rerun(failure: Failure & { readonly script: string }): Promise<void> {
-    const { file, name, script } = failure;
+  async #rerun({ script, file, name }: Rerun): Promise<void> {
     const filter =
       name === undefined ? "" : ` --testNamePattern ${quote(`^${name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)}$`)}`;
     const path = quote(relative(this.#root, file));
@@ -135,19 +142,23 @@ export class Gate {
 
   async #vitest(command: string): Promise<CommandResult & { readonly report: Report | undefined }> {
     rmSync(this.#report, { force: true });
-    const result = await this.#execute(`${command} --reporter=default --reporter=json --outputFile.json=${quote(this.#report)}`);
+    const result = await this.#execute(`${command} --reporter=default --reporter=${quote(REPORTER)}`);
     return { ...result, report: readReport(this.#report, this.#root) };
   }
 
   /** Describes a failure with the start of its message. Some messages are long, and a log may show only its last part. */
   #describe({ file, name, message }: Failure): string {
-    return `${relative(this.#root, file)}: ${name ?? "the file"}\n${message.slice(0, 1_500)}`;
+    return `${file === undefined ? "no file" : relative(this.#root, file)}: ${name ?? "the file"}\n${message.slice(0, 1_500)}`;
   }
 
   async #execute(command: string): Promise<CommandResult> {
     print(`\n== ${command}`);
     const startedMs = performance.now();
-    this.#current = new ShellCommand(command, this.#root, { ...process.env, LEASEHOLD_ALL_BACKENDS: "1" });
+    this.#current = new ShellCommand(command, this.#root, {
+      ...process.env,
+      LEASEHOLD_ALL_BACKENDS: "1",
+      LEASEHOLD_GATE_REPORT: this.#report,
+    });
     const exitCode = await this.#current.exitCode(Math.max(this.#startedMs + LIMIT_MS - startedMs, 0));
     const seconds = (performance.now() - startedMs) / 1_000;
     print(`== exit code ${exitCode} after ${seconds.toFixed(0)} s: ${command}`);
