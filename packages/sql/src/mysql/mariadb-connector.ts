@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { MySqlConnection, MySqlPool, MySqlPoolConnection, MySqlStatement } from "./mysql-driver.ts";
 
 /** The part of a connection of MariaDB's connector (`mariadb`) that the store uses. */
@@ -11,6 +12,13 @@ interface Connection {
 interface PoolConnection extends Connection {
   release(): Promise<void>;
   destroy(): void;
+  on(event: string, listener: (this: Emitter) => void): void;
+  off(event: string, listener: (this: Emitter) => void): void;
+}
+
+/** The object whose events a connection hands on. It has the socket. */
+interface Emitter {
+  readonly socket?: Socket;
 }
 
 interface Pool {
@@ -100,9 +108,29 @@ class MariaDbPoolConnection extends MariaDbConnection implements MySqlPoolConnec
     this.#connection.release().catch(() => undefined);
   }
 
+  /**
+   * Closes the socket, and the connector then drops the connection. The connector's own `destroy` would have the server kill a
+   * statement under way. A write must not be killed, because a server may then show what its replica never got. And where the session
+   * has ended already, the error of that KILL would end the process as an unhandled rejection.
+   */
   destroy(): void {
-    this.#connection.destroy();
+    const socket = socketOf(this.#connection);
+    if (socket) socket.destroy(new Error("The connection was closed because a statement got no answer in time."));
+    else this.#connection.destroy();
   }
+}
+
+/** Returns a connection's socket. The connector does not offer it, but a listener is called on the object that has it. */
+function socketOf(connection: PoolConnection): Socket | undefined {
+  let socket: Socket | undefined;
+  const listener = function (this: Emitter): void {
+    socket = this.socket;
+  };
+  connection.on("newListener", listener);
+  connection.on("leasehold", listener);
+  connection.off("leasehold", listener);
+  connection.off("newListener", listener);
+  return socket;
 }
 
 /** The connector puts the statement and its values into the message of an error. Returns the error without them. */

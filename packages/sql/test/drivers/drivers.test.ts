@@ -7,6 +7,8 @@ import { isFenced } from "@leasehold/sql";
 import { expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
+import { statement, type MySqlPool } from "../../src/mysql/mysql-driver.ts";
+import { poolOrUrl } from "../../src/mysql/mysql-handles.ts";
 import { describeDatabases, type SqlWorld } from "../sql-world.ts";
 import { fences, lives, type Query } from "./life-of-a-lease.ts";
 import { MARIADB } from "./mysql-drivers.ts";
@@ -157,6 +159,30 @@ await describeDatabases(["mysql"], (test) => {
     expect(await fencing).toBeInstanceOf(FencedError);
     await connection.release();
     await expect(world.run("SELECT * FROM guarded WHERE election = ?", [world.election])).resolves.toEqual([]);
+  });
+
+  test("a write on a connection of mariadb that is destroyed goes on at the server", async ({ world }) => {
+    await world.run("CREATE TABLE IF NOT EXISTS counters (election VARCHAR(100) PRIMARY KEY, writes INT)");
+    await world.run("INSERT INTO counters VALUES (?, 0)", [world.election]);
+    const database = new URL(world.place).pathname.slice(1);
+    const pool = createPool({ host: "127.0.0.1", port: world.daemon.port, database, user: "root", connectionLimit: 2 });
+    world.onEnd(() => pool.end());
+    const locking = await pool.getConnection();
+    await locking.beginTransaction();
+    await locking.query("UPDATE counters SET writes = 1 WHERE election = ?", [world.election]);
+
+    const connection = await (poolOrUrl(pool) as MySqlPool).getConnection();
+    const waiting = connection.query(statement("UPDATE counters SET writes = writes + 1 WHERE election = ?", [world.election]));
+    connection.destroy();
+    // The connector's own destroy() rejects once it has had the statement killed.
+    await failureOf(Promise.resolve(waiting));
+    await locking.commit();
+    await locking.release();
+
+    await expect
+      .poll(async () => world.run("SELECT writes FROM counters WHERE election = ?", [world.election]))
+      .toEqual([{ writes: 2 }]);
+    await expect(pool.query("SELECT 1 AS one")).resolves.toMatchObject([{ one: 1 }]);
   });
 
   test("an error of mariadb shows neither the statement nor its values", async ({ world }) => {
