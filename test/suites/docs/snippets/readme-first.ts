@@ -5,11 +5,13 @@ import { SqlLeaseStore } from "@leasehold/sql";
 const store = new SqlLeaseStore({ sqlite: "leases.db" });
 const elector = new Elector({ store, election: "nightly-billing", leaseDurationMs: 5_000 });
 elector.on("newLeader", ({ leader }) => console.log(leader ? `${leader.candidateId} leads` : "nobody leads"));
-process.once("SIGINT", () => void elector.stop());
 
-await elector.run(async ({ term, signal }) => {
-  for (let customer = 1; !signal.aborted; customer += 1) {
-    console.log(`term ${term}: customer ${customer} is billed`);
-    await sleep(1_000, undefined, { signal });
-  }
-});
+await elector.run(
+  async ({ term, signal }) => {
+    for (let customer = 1; !signal.aborted; customer += 1) {
+      console.log(`term ${term}: customer ${customer} is billed`);
+      await sleep(1_000, undefined, { signal });
+    }
+  },
+  { stopOn: ["SIGTERM", "SIGINT"] },
+);

@@ -45,6 +45,11 @@ export async function oneAttempt(): Promise<void> {
   if (!outcome.elected) console.log(`${outcome.leader?.candidateId ?? "somebody"} has it`);
 }
 
+export async function byHand(signal: AbortSignal): Promise<void> {
+  await using leadership = await elector.campaign({ signal });
+  await migrate(leadership);
+}
+
 export async function watches(store: LeaseStore, signal: AbortSignal): Promise<void> {
   for await (const leader of new Observer({ store, election: "nightly-billing" }).observe({ signal })) {
     console.log(leader ? `${leader.candidateId} leads term ${leader.term}` : "nobody leads");
