@@ -28,6 +28,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       item("Deploying", "/docs/deploying"),
       item("Going to production", "/production"),
       item("Operating", "/docs/operating"),
+      item("Fleets and shards", "/docs/fleet"),
       item("Infrastructure", "/docs/infrastructure"),
     ],
   },
@@ -39,6 +40,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       item("DynamoDB", "/packages/dynamodb/README"),
       item("Azure blob", "/packages/azure-blob/README"),
       item("Firestore", "/packages/firestore/README"),
+      item("Redis, Valkey", "/packages/redis/README"),
       item("etcd", "/packages/etcd/README"),
       item("Quorum", "/packages/quorum/README"),
       item("Voting servers", "/packages/voting/README"),
@@ -49,6 +51,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: "Reference",
     items: [
+      item("Installing", "/docs/install"),
       item("Options", "/docs/options"),
       item("Events and members", "/events"),
       item("Error codes", "/errors"),
@@ -83,6 +86,7 @@ export default defineConfig({
     "**/dist/**",
     "**/CHANGELOG.md",
     "infra/terrain/**",
+    "docs/seed-systems.md",
   ],
   rewrites: { "site/pages/:page": ":page" },
   outDir: fileURLToPath(new URL("../dist", import.meta.url)),

@@ -48,6 +48,7 @@ describe("the pages of the site", () => {
 describe("a link of a page", () => {
   it.each([
     { href: "timing.md#measured", page: "docs/recipes.md", target: "timing.md#measured" },
+    { href: "../site/pages/concepts.md#lease", page: "docs/recipes.md", target: "/concepts#lease" },
     { href: "../packages/sql/README.md", page: "docs/recipes.md", target: "../packages/sql/README.md" },
     { href: "../LICENSE", page: "docs/recipes.md", target: "https://github.com/leasehold/leasehold/blob/main/LICENSE" },
     {
