@@ -15,7 +15,7 @@ const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
   ...["recipes", "timing", "options", "quorum"].map((name) => `docs/${name}.md`),
-  ...["core", "azure-blob", "cli", "etcd", "fleet", "functions", "opentelemetry", "quorum", "schedulers"].map(
+  ...["core", "azure-blob", "cli", "conformance", "etcd", "fleet", "functions", "opentelemetry", "quorum", "schedulers"].map(
     (name) => `packages/${name}/README.md`,
   ),
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),

@@ -3,26 +3,9 @@ import { every } from "@leasehold/schedulers/interval";
 
 declare const store: LeaseStore;
 declare const scheduledAt: Date;
-declare function closeTheBooks(scheduledAt: Date, options: { signal: AbortSignal }): Promise<void>;
 declare function migrate(options: { signal: AbortSignal }): Promise<void>;
 declare function serve(): Promise<void>;
 declare function warmTheCache(signal: AbortSignal): Promise<void>;
-
-export async function told(): Promise<void> {
-  await oncePerOccurrence({ store, name: "close-the-books", scheduledAt }, async ({ signal }) => {
-    await closeTheBooks(scheduledAt, { signal });
-  });
-}
-
-export async function recipe(signal: AbortSignal): Promise<void> {
-  const task = oncePerOccurrence(
-    { store, name: "close-the-books", scheduledAt, whenInProgress: "wait" },
-    async (leadership) => await closeTheBooks(scheduledAt, { signal: leadership.signal }),
-    { signal },
-  );
-  const outcome = await task;
-  if (!outcome.ran) console.log(outcome.reason); // 'done', or 'in-progress' where it does not wait
-}
 
 export async function perDeployment(): Promise<void> {
   const version = process.env["GIT_SHA"];

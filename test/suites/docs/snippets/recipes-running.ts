@@ -1,8 +1,7 @@
-import { Elector, isLeaseholdError, type Leadership, type LeaderTask, type LeaseStore } from "@leasehold/core";
+import { Elector, isLeaseholdError, type Leadership, type LeaseStore } from "@leasehold/core";
 
 declare const elector: Elector;
 declare const store: LeaseStore;
-declare const task: LeaderTask;
 declare function drain(leadership: Leadership): Promise<void>;
 
 export function logged(): Elector {
@@ -13,11 +12,6 @@ export function logged(): Elector {
 export function withOptions(): Elector {
   const patient = new Elector({ store, election: "nightly-billing", leaseDurationMs: 30_000, startup: "patient" });
   return patient;
-}
-
-export async function stopped(): Promise<void> {
-  process.once("SIGTERM", () => void elector.stop().then(() => process.exit(0)));
-  await elector.run(task);
 }
 
 export async function fencedOut(): Promise<void> {
