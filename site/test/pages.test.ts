@@ -1,4 +1,5 @@
 import { readFile, readdir } from "node:fs/promises";
+import { LeaseholdError, type LeaseholdErrorCode } from "@leasehold/core";
 import { describe, expect, it } from "vitest";
 import { targetOf } from "../.vitepress/repository-links.ts";
 
@@ -8,18 +9,25 @@ const text = async (path: string): Promise<string> => await readFile(new URL(pat
 
 /** The first column of every table of a page that stands in code. */
 function namesOn(page: string): string[] {
-  return [...page.matchAll(/^\| ((?:`[^`]+`(?:, )?)+)/gm)].flatMap(([, cell = ""]) =>
+  return [...page.matchAll(/^\| (?:<a id="\w+"><\/a>)?((?:`[^`]+`(?:, )?)+)/gm)].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`(\w+)/g)].map(([, name = ""]) => name),
   );
 }
 
 describe("the pages of the site", () => {
-  it("list every error code, and no other", async () => {
+  it("list every error code, each where its error leads, and no other", async () => {
     const source = await text("packages/core/src/reporting/errors.ts");
     const types = source.slice(0, source.indexOf("/** The details that every error"));
     const codes = [...types.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code);
     expect(codes.length).toBeGreaterThan(15);
-    expect(new Set(namesOn(await text("site/pages/errors.md")))).toEqual(new Set(codes));
+    const page = await text("site/pages/errors.md");
+    expect(new Set(namesOn(page))).toEqual(new Set(codes));
+    for (const code of codes) {
+      const { help } = new LeaseholdError(code as LeaseholdErrorCode, "");
+      const [address, anchor] = help.split("#");
+      expect(address).toMatch(/\/site\/pages\/errors\.md$/);
+      expect(page).toContain(`| <a id="${anchor}"></a>\`${code}\``);
+    }
   });
 
   it("list every event of an elector, and every member of a leadership", async () => {

@@ -42,7 +42,7 @@ function printError(error: unknown, commands: readonly Command[], isJson: boolea
   if (commands.some((command) => command.opts<{ readonly json?: true }>().json))
     environment.stdout.write(`${JSON.stringify({ error: report })}\n`);
   if (isJson) environment.stderr.write(jsonLine(environment.clock.wallMs(), "error", message, { ...rest, exitCode }));
-  else teller(environment)(message);
+  else teller(environment)(report.help === undefined ? message : `${message} See ${report.help}`);
   return exitCode;
 }
 

@@ -10,6 +10,8 @@ export interface ErrorReport {
   readonly code: string;
   readonly message: string;
   readonly election?: string | undefined;
+  /** The address of the page that says what to do, for a failure of the library. */
+  readonly help?: string | undefined;
   /** The exit code of the command. */
   readonly exitCode: number;
 }
@@ -26,7 +28,12 @@ export function errorReport(error: unknown): ErrorReport {
   const message = messageText(error instanceof Error ? error.message.replace(/^error: /, "") : String(error));
   if (error instanceof CommanderError) return { code: "USAGE", message, exitCode: EXIT.usage };
   const exitCode = exitCodeOf(error);
-  if (isLeaseholdError(error)) return { code: error.code, message, election: error.election, exitCode };
+  if (isLeaseholdError(error)) {
+    const { code, election } = error;
+    // The message of a mistake says itself what to do.
+    const isMistake = code === "CONFIGURATION" || code === "UNSUPPORTED";
+    return { code, message, election, help: isMistake ? undefined : error.help, exitCode };
+  }
   const code = error instanceof CommandError ? CODES[exitCode] : undefined;
   return { code: code ?? "UNEXPECTED", message, exitCode };
 }

@@ -1,3 +1,4 @@
+import { LeaseholdError } from "@leasehold/core";
 import { expect, test, vi } from "vitest";
 import { VERBS } from "../src/verbs.ts";
 import { CapturedCommand } from "./captured-command.ts";
@@ -9,8 +10,9 @@ test.for([
   const command = new CapturedCommand();
   command.failsWith(code);
   const { stdout, stderr } = await command.run("status", "billing", "--json");
-  expect(JSON.parse(stdout)).toEqual({ error: { code, message: `${code} of old.`, exitCode } });
-  expect(stderr).toBe(`leasehold: ${code} of old.\n`);
+  const help = new LeaseholdError(code, "").help;
+  expect(JSON.parse(stdout)).toEqual({ error: { code, message: `${code} of old.`, help, exitCode } });
+  expect(stderr).toBe(`leasehold: ${code} of old. See ${help}\n`);
 });
 
 test.for([

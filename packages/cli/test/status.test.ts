@@ -156,7 +156,7 @@ test("a failing store is exit code 69, with advice", async () => {
   expect(await command.run("status", "billing")).toMatchObject({
     exitCode: 69,
     stdout: "",
-    stderr: "leasehold: STORE_DENIED of old.\n",
+    stderr: expect.stringMatching(/^leasehold: STORE_DENIED of old\. See https:\S+\n$/) as string,
   });
 });
 

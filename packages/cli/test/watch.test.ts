@@ -54,7 +54,7 @@ test("watch of several elections ends if the store refuses one of them", async (
   });
   expect(await command.run("watch", "billing", "mail")).toMatchObject({
     exitCode: 69,
-    stderr: expect.stringContaining("leasehold: Denied.\n") as string,
+    stderr: expect.stringContaining("leasehold: Denied. See https://") as string,
   });
 });
 
@@ -107,7 +107,9 @@ test.each(["STORE_DENIED", "STORE_MISSING", "STORE_UNAUTHENTICATED", "STORE_REJE
   async (code) => {
     const command = new CapturedCommand();
     command.failsWith(code);
-    expect(await command.run("watch", "billing")).toEqual({ exitCode: 69, stdout: "", stderr: `leasehold: ${code} of old.\n` });
+    const { stderr, ...ended } = await command.run("watch", "billing");
+    expect(ended).toEqual({ exitCode: 69, stdout: "" });
+    expect(stderr).toMatch(new RegExp(`^leasehold: ${code} of old\\. See https://\\S+#${code.toLowerCase()}\\n$`));
   },
 );
 

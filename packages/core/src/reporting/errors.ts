@@ -30,6 +30,8 @@ export interface LeaseholdErrorDetails {
 }
 
 const BRAND = Symbol.for("leasehold.error");
+/** The page with a row for each code. */
+const HELP = "https://github.com/leasehold/leasehold/blob/main/site/pages/errors.md";
 
 /**
  * Reports whether a failed write may have been carried out. A foreign error was not mapped by a provider, so its outcome is
@@ -57,6 +59,11 @@ export class LeaseholdError extends Error {
     this.name = new.target.name;
     this.code = code;
     this.election = details.election;
+  }
+
+  /** The address of the page that says what the code means and what to do. */
+  get help(): string {
+    return `${HELP}#${this.code.toLowerCase()}`;
   }
 
   /** Returns the fields that structured logging prints. Without this method an Error's own message would be left out. */
