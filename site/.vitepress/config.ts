@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig, type DefaultTheme } from "vitepress";
+import { API_PACKAGES, writeApiPages } from "./api-pages.ts";
 import { writeForModels } from "./llms.ts";
 import { repositoryLinks } from "./repository-links.ts";
 
@@ -64,10 +65,18 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     ],
   },
   {
+    text: "API",
+    collapsed: true,
+    items: API_PACKAGES.map((name) => item(name, `/reference/${name}`)),
+  },
+  {
     text: "Why trust it",
     items: [item("Decisions", "/docs/decisions"), item("Benchmark", "/docs/benchmark"), item("FAQ", "/faq")],
   },
 ];
+
+// They have to be there before VitePress looks for pages.
+await writeApiPages();
 
 export default defineConfig({
   title: "Leasehold",
@@ -88,7 +97,7 @@ export default defineConfig({
     "infra/terrain/**",
     "docs/seed-systems.md",
   ],
-  rewrites: { "site/pages/:page": ":page" },
+  rewrites: { "site/pages/:page": ":page", "site/reference/:page": "reference/:page" },
   outDir: fileURLToPath(new URL("../dist", import.meta.url)),
   cacheDir: fileURLToPath(new URL("../node_modules/.cache", import.meta.url)),
   // Its highlighter has no haproxy.
