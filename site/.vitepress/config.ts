@@ -96,6 +96,7 @@ export default defineConfig({
     "**/CHANGELOG.md",
     "infra/terrain/**",
     "docs/seed-systems.md",
+    "**/SKILL.md",
   ],
   rewrites: { "site/pages/:page": ":page", "site/reference/:page": "reference/:page" },
   outDir: fileURLToPath(new URL("../dist", import.meta.url)),

@@ -14,6 +14,7 @@ const root = new URL("../../../", import.meta.url);
 const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
+  "packages/core/SKILL.md",
   ...["recipes", "timing", "options", "quorum"].map((name) => `docs/${name}.md`),
   ...["core", "azure-blob", "cli", "conformance", "etcd", "fleet", "functions", "opentelemetry", "quorum", "schedulers"].map(
     (name) => `packages/${name}/README.md`,
@@ -48,14 +49,14 @@ test("every link of a document to a file of the repository leads to one, and to 
   const dead: string[] = [];
   let links = 0;
   for await (const document of glob(
-    "{*.md,docs/*.md,examples/*.md,{packages,infra,examples,test}/*/*.md,packages/core/src/*.md}",
+    "{*.md,docs/*.md,examples/*.md,site/pages/*.md,{packages,infra,examples,test}/*/*.md,packages/core/src/*.md}",
     {
       cwd: fileURLToPath(root),
     },
   )) {
     const text = await readFile(new URL(document, root), "utf8");
     for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
-      const file = new URL(target, new URL(document, root));
+      const file = target.startsWith("/") ? pageOf(target) : new URL(target, new URL(document, root));
       const heading = file.hash.slice(1);
       file.hash = "";
       links += 1;
@@ -112,6 +113,13 @@ function optionsOfAnElector(): string[] {
     return /There are: (.*)\./.exec((error as Error).message)?.[1]?.split(", ") ?? [];
   }
   return [];
+}
+
+/** Returns the file of a page by its address on the site. */
+function pageOf(address: string): URL {
+  const [path = "", heading = ""] = address.split("#");
+  const own = new URL(`site/pages${path}.md`, root);
+  return new URL(`#${heading}`, existsSync(own) ? own : new URL(`.${path}.md`, root));
 }
 
 /** Returns the headings in the form that GitHub uses for links. */

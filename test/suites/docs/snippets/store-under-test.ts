@@ -11,7 +11,7 @@ export const subject: StoreUnderTest = {
   outageMs: 48_000,
   // How many requests each call may send.
   requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-  // What there is not, and why: the cases that need it are not run, and the table says so.
+  // The features that it lacks, each with the reason. The cases that need them are not run.
   lacks: {
     faults: "no proxy yet",
     duplicates: "no proxy yet",
