@@ -2,25 +2,58 @@ import {
   UnsupportedError,
   type BreakOptions,
   type BreakOutcome,
+  type CheckOptions,
+  type CheckReport,
+  type LeaseSnapshot,
+  type ListedElection,
+  type ListOptions,
+  type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
   type TransferOptions,
   type TransferOutcome,
 } from "@leasehold/core";
-import { cannotPause, checkName, type Administration, type Clock } from "@leasehold/core/provider";
+import {
+  cannotPause,
+  checkList,
+  checkName,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  timedCheck,
+  type Administration,
+  type Clock,
+} from "@leasehold/core/provider";
 import { administrationOf } from "./administration.ts";
 import { NAME } from "./capabilities.ts";
-import type { Electorate } from "./poll.ts";
+import type { StateReply, VoterReply } from "./messages.ts";
+import { poll, unanswered, type Electorate } from "./poll.ts";
 
-/** The administrator's calls, which are the same for a server and for an observer. */
-export class AdministeredStore {
+/** The calls that are the same for a server and for an observer. */
+export abstract class AdministeredStore {
   readonly name: string = NAME;
   readonly clock: Clock;
+  readonly #electorate: Electorate;
   readonly #administration: Administration;
+  readonly #proveRights: (election: string, timeoutMs: number) => Promise<void>;
 
-  constructor(electorate: Electorate) {
+  /** @param proveRights rejects unless this process has the right to write. */
+  constructor(electorate: Electorate, proveRights: (election: string, timeoutMs: number) => Promise<void>) {
     this.clock = electorate.clock;
+    this.#electorate = electorate;
+    this.#proveRights = proveRights;
     this.#administration = administrationOf(electorate);
+  }
+
+  abstract read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
+
+  /** Lists the elections that a majority of the servers knows, and reads each. */
+  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
+    checkList(prefix, options);
+    return this.#list(prefix, { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal });
+  }
+
+  async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
+    const look = (): Promise<unknown> => this.read(election, { timeoutMs, signal });
+    return await timedCheck(this.clock, look, () => this.#proveRights(election, timeoutMs));
   }
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
@@ -49,4 +82,33 @@ export class AdministeredStore {
   async resume(election: string): Promise<never> {
     return cannotPause(this.name, election);
   }
+
+  /**
+   * A leader has the votes of a majority, so every majority has the election's name. A server drops elections that are over when
+   * there are too many. All names are in memory meanwhile.
+   */
+  async *#list(
+    prefix: string,
+    limits: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
+  ): AsyncGenerator<ListedElection> {
+    // The election is the prefix, for messages.
+    const request = { kind: "TELL", election: prefix } as const;
+    const result = await poll(this.#electorate, { ...limits, request, isAnswer: hasState, isYes: () => true });
+    if (result.outcome !== "yes") throw unanswered(prefix, "TELL", result, false);
+    const latest = new Map<string, number>();
+    for (const { terms } of result.answers.values()) {
+      for (const [election, term] of Object.entries(terms)) latest.set(election, Math.max(term, latest.get(election) ?? 0));
+    }
+    for (const [election, term] of latest) {
+      if (!election.startsWith(prefix)) continue;
+      limits.signal?.throwIfAborted();
+      // After a start, a server knows an election by its latest term until it hears a leader.
+      yield (await this.read(election, limits)) ?? { election, state: "unknown", term };
+    }
+  }
+}
+
+/** Reports whether a server has told its state. The state of one that takes no part may lack an election. */
+function hasState(answer: VoterReply): answer is StateReply {
+  return answer.kind === "TELL" && !answer.forgot && answer.takesPart !== false;
 }

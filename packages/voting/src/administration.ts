@@ -1,8 +1,7 @@
 import { type Clock, Administration, type Order, type OrderLimits, type ElectionState } from "@leasehold/core/provider";
 import type { LeaseSnapshot } from "@leasehold/core";
-import { unanswered } from "./claim.ts";
 import type { Acknowledgement, Break, LeaderReply, LeaderStatus, Transfer } from "./messages.ts";
-import { isAnswerOf, poll, pollToKeep, type Electorate } from "./poll.ts";
+import { isAnswerOf, poll, pollToKeep, unanswered, type Electorate } from "./poll.ts";
 import { LeaderStatuses } from "./leader-statuses.ts";
 
 /** The orders of an administrator to servers that vote: to break a term, or to transfer it. A majority keeps an order. */
@@ -33,17 +32,13 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
   };
 }
 
-/** Asks all servers for an election's status now, and waits for a majority. */
+/** Asks all servers for an election's status now, and waits for a majority. Returns the statuses of the latest term. */
 export async function sightedBy(
   server: Electorate,
   clock: Clock,
   election: string,
   limits: OrderLimits,
-): Promise<{
-  /** The statuses of the latest term. */
-  readonly signs: readonly LeaderStatus[];
-  readonly snapshot: LeaseSnapshot | undefined;
-}> {
+): Promise<{ readonly signs: readonly LeaderStatus[]; readonly snapshot: LeaseSnapshot | undefined }> {
   const all = await statusesOf(server, election, limits);
   const signs = all.filter(({ term }) => term === Math.max(...all.map((each) => each.term)));
   return { signs, snapshot: snapshotOf(clock, election, signs) };
@@ -67,24 +62,15 @@ function snapshotOf(clock: Clock, election: string, signs: readonly LeaderStatus
   const broken = signs.find((sign) => sign.broken)?.broken;
   // A server without the break may have a transfer that the break has lifted.
   const knowing = signs.filter((sign) => !broken || sign.broken);
-  const last = knowing.toSorted((one, other) => leftOf(other) - leftOf(one))[0];
+  const last = knowing.toSorted((one, other) => (other.transfer?.leftMs ?? 0) - (one.transfer?.leftMs ?? 0))[0];
   for (const sign of signs) sightings.see(election, { ...sign, broken, transfer: last?.transfer });
   return sightings.snapshot(election);
 }
 
-/** The time for which the servers vote for one candidate only. */
-function leftOf({ transfer }: LeaderStatus): number {
-  return transfer?.leftMs ?? 0;
-}
-
 function requestOf(election: string, term: number, afterBreak: boolean, order: Order): Break | Transfer {
-  const { id } = order;
-  if (order.kind === "break") {
-    const { reason, immediate } = order;
-    return { kind: "BREAK", election, term, id, reason, immediate };
-  }
-  const { candidateId, timeoutMs } = order;
-  return { kind: "TRANSFER", election, term, id, candidateId, timeoutMs, afterBreak };
+  const about = { election, term, id: order.id };
+  if (order.kind === "break") return { kind: "BREAK", ...about, reason: order.reason, immediate: order.immediate };
+  return { kind: "TRANSFER", ...about, candidateId: order.candidateId, timeoutMs: order.timeoutMs, afterBreak };
 }
 
 async function carryOut(server: Electorate, request: Break | Transfer, { timeoutMs }: OrderLimits): Promise<boolean> {

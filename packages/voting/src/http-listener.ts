@@ -31,7 +31,6 @@ export interface ListenOptions {
   readonly tls: { readonly key: string | Buffer; readonly cert: string | Buffer } | undefined;
 }
 
-/** The functions by which a server handles requests. */
 export interface Handlers {
   /** Reports whether somebody with the secret has signed a body of that length. An unsigned body is not read. */
   readonly isPromised: (signature: unknown, length: number) => boolean;

@@ -5,24 +5,22 @@ import type { Clock } from "@leasehold/core/provider";
 import type { Authority } from "./certificates.ts";
 import { listen, type ListenOptions, type Posted, type Response } from "./http-listener.ts";
 import { NoAnswer, HttpClient } from "./http-client.ts";
-import { PeerIncarnations } from "./peer-incarnations.ts";
+import { PeerIncarnations, TakenIds } from "./peer-incarnations.ts";
 import { OBSERVER, type VoterReply, type Envelope, type Request } from "./messages.ts";
 import type { VotingTls } from "./options.ts";
-import { Outbox } from "./outbox.ts";
+import { Outbox, type SendPacket } from "./outbox.ts";
 import { bareHeader, PacketClient } from "./packet-client.ts";
 import { packetOf, Seal, type Header, type Packet, type Refusal, type Reply, type Secret } from "./packet.ts";
 import { clusterOf, differenceOf, distanceOf, inWords } from "./roster.ts";
-import { TakenIds } from "./taken-ids.ts";
-import type { Transport } from "./transport.ts";
+import type { Transport } from "./peer-links.ts";
 import type { WarningLog } from "./warning-log.ts";
 
-type Receive = (message: Envelope<Request>) => Promise<Envelope<VoterReply> | undefined>;
+type Receive = Parameters<Transport["listen"]>[0];
 
 /** The requests of an observer that change nothing. */
 const REPEATABLE: ReadonlySet<Request["kind"]> = new Set(["READ", "TELL"]);
-/** The time that a server has to say which start it is. */
+/** The time that a server has to say which start it is. Without others it does not start without that answer. */
 const ASK_TIMEOUT_MS = 1_000;
-/** The same for a server without others. It does not start without that answer, so its machine may be busy for a while. */
 const ASK_ALONE_TIMEOUT_MS = 10_000;
 
 export interface HttpTransportOptions {
@@ -37,9 +35,7 @@ export interface HttpTransportOptions {
   readonly onMet: (name: string) => void;
 }
 
-/**
- * Carries messages between servers over HTTP. Its packets are signed, are for one start of the receiver, and are accepted once.
- */
+/** Carries messages over HTTP. Its packets are signed, are for one start of the receiver, and are accepted once. */
 export class HttpTransport implements Transport {
   readonly #options: HttpTransportOptions;
   readonly #names: readonly string[];
@@ -48,7 +44,7 @@ export class HttpTransport implements Transport {
   readonly #http = new HttpClient();
   readonly #client: PacketClient;
   readonly #outboxes = new Map<string, Outbox>();
-  readonly #live = new PeerIncarnations((name) => this.#startAt(name));
+  readonly #live = new PeerIncarnations((name) => this.#startAt(name, ASK_TIMEOUT_MS).catch(() => undefined));
   readonly #observed = new TakenIds();
   readonly #met = new Set<string>();
   #isClosed = false;
@@ -115,51 +111,35 @@ export class HttpTransport implements Transport {
   async #findOneself(): Promise<void> {
     const { server, servers, troubles } = this.#options;
     const at = `The address of '${server}', ${servers[server]?.origin},`;
-    let found: string | undefined;
-    let why: unknown;
-    try {
-      found = await this.#askWho(server, this.#names.length === 1 ? ASK_ALONE_TIMEOUT_MS : ASK_TIMEOUT_MS);
-    } catch (error) {
-      why = error;
-    }
+    const isAlone = this.#names.length === 1;
+    const asked = this.#startAt(server, isAlone ? ASK_ALONE_TIMEOUT_MS : ASK_TIMEOUT_MS);
+    const found = await asked.catch((error: unknown) => error as Error);
     if (found === this.#start) return;
-    if (found !== undefined) {
+    if (typeof found === "string") {
       throw new ConfigurationError(
         `${at} leads to another process that serves as '${server}': stop that one, or give each its own name.`,
       );
     }
-    const words = `${at} does not lead to this process: ${(why as Error).message}`;
+    const words = `${at} does not lead to this process: ${found.message}`;
     // With other servers, a warning is enough: they notice if the address leads to another process later.
-    if (this.#names.length === 1) throw new ConfigurationError(words, { cause: why });
+    if (isAlone) throw new ConfigurationError(words, { cause: found });
     troubles.tell(words);
   }
 
-  async #startAt(name: string): Promise<string | undefined> {
-    return await this.#askWho(name, ASK_TIMEOUT_MS).catch(() => undefined);
-  }
-
-  /** Asks which start answers at an address. */
-  async #askWho(name: string, timeoutMs: number): Promise<string> {
+  /** Asks which start answers at a server's address. */
+  async #startAt(name: string, timeoutMs: number): Promise<string> {
     const { server: from } = this.#options;
     const header = bareHeader({ cluster: this.#cluster, from, to: name, start: this.#start, toStart: undefined });
     return (await this.#client.within(timeoutMs, (signal) => this.#exchange(header, [], signal))).start;
   }
 
-  async #sendPacket(
-    messages: readonly Envelope<Request>[],
-    signal: AbortSignal,
-  ): Promise<Array<Envelope<VoterReply> | undefined>> {
+  async #sendPacket(messages: readonly Envelope<Request>[], signal: AbortSignal): ReturnType<SendPacket> {
     const contents = messages.map(({ content }) => content);
     // The last message has the latest write counters.
     const { content: _, ...header } = messages.at(-1) as Envelope<Request>;
-    const {
-      servers: _servers,
-      id: _id,
-      contents: answers,
-      isReply: _isReply,
-      ...of
-    } = await this.#exchange(header, contents, signal);
-    return answers.map((content) => (content ? { ...of, content } : undefined));
+    const { cluster, from, to, start, toStart, writes, seen, ...reply } = await this.#exchange(header, contents, signal);
+    const of = { cluster, from, to, start, toStart, writes, seen };
+    return reply.contents.map((content) => (content ? { ...of, content } : undefined));
   }
 
   /** Sends one packet. Warns about a failure at once if a person has to correct it; otherwise once the failure lasts. */
@@ -193,28 +173,19 @@ export class HttpTransport implements Transport {
   /** The error for a packet that another server has refused. */
   #refusedBy(name: string, url: URL, { from, servers }: Reply, refused: Refusal): Error {
     const { server } = this.#options;
-    if (refused === "misdirected") {
-      return new NoAnswer(`the server at ${url.origin} is '${from}' rather than '${name}': correct the addresses.`, true);
-    }
-    if (refused === "lists") {
-      const difference = differenceOf(this.#names, servers);
-      const words = `the list of servers here ${inWords(difference)}, compared with that of ${name}`;
-      if (distanceOf(difference) <= 1 || this.#met.size > 0) {
-        return new NoAnswer(`${words}: give all servers the same.`, true);
-      }
-      this.#stopped ??= new ConfigurationError(
-        `${words}: this server has stopped. Add or remove one server at a time, on all of them before the next.`,
-      );
-      return this.#stopped;
-    }
+    const mistake = (message: string): NoAnswer => new NoAnswer(message, true);
+    if (refused === "replay") return new NoAnswer(`${name} has taken this packet before.`, false);
+    if (refused === "misdirected")
+      return mistake(`the server at ${url.origin} is '${from}' rather than '${name}': correct the addresses.`);
     if (refused === "start") {
-      const own = this.#options.servers[server]?.origin;
-      return new NoAnswer(
-        `${name} does not hear this process, since it does not find it at the address of '${server}', ${own}: is another process there?`,
-        true,
-      );
+      const own = `the address of '${server}', ${this.#options.servers[server]?.origin}`;
+      return mistake(`${name} does not hear this process, since it does not find it at ${own}: is another process there?`);
     }
-    return new NoAnswer(`${name} has taken this packet before.`, false);
+    const difference = differenceOf(this.#names, servers);
+    const words = `the list of servers here ${inWords(difference)}, compared with that of ${name}`;
+    if (distanceOf(difference) <= 1 || this.#met.size > 0) return mistake(`${words}: give all servers the same.`);
+    const next = "Add or remove one server at a time, on all of them before the next.";
+    return (this.#stopped ??= new ConfigurationError(`${words}: this server has stopped. ${next}`));
   }
 
   /** Answers a request of another server, or of a process that pretends to be one. */
@@ -266,7 +237,7 @@ export class HttpTransport implements Transport {
     return undefined;
   }
 
-  /** An observer's order is for one start of one server, and is accepted once. An observer's reads may be repeated. */
+  /** An observer's order is for one start of one server, and is accepted once. Its reads may be repeated. */
   #refusalOfObserver({ to, toStart, start, id, contents }: Packet<Request | undefined>): Refusal | undefined {
     const isOrder = (content: Request | undefined): boolean => content !== undefined && !REPEATABLE.has(content.kind);
     if (!contents.some(isOrder)) return undefined;

@@ -1,27 +1,25 @@
-/** A claim: asks for this voter's vote for a term. With `trial` it is the pre-vote, which changes nothing on any disk. */
-export interface Elect {
-  readonly kind: "ELECT";
+/** One term of an election, or the claim to it. */
+interface Title {
   readonly election: string;
-  readonly trial: boolean;
   readonly term: number;
   readonly termId: string;
-  readonly candidateId: string;
   readonly leaseDurationMs: number;
+}
+
+/** A claim: asks for this voter's vote for a term. With `trial` it is the pre-vote, which changes nothing on any disk. */
+export interface Elect extends Title {
+  readonly kind: "ELECT";
+  readonly trial: boolean;
+  readonly candidateId: string;
   /** The latest LEAD that the claimant's own server knows. */
   readonly heard: HeardCounters;
   /** The claimant's own server sent that LEAD. */
   readonly hasLed: boolean;
-  /**
-   * The claimant's last claim failed by an error, or after it had won its trial. This claim may fail as well, so voters prefer
-   * others. A lost trial leaves the flag as it was.
-   */
+  /** The claimant's last claim failed, by an error or after it had won its trial. So voters prefer others. */
   readonly hasFailed: boolean;
   /** The longest time for which a voter may hold its answer to a trial, in milliseconds. */
   readonly holdMs: number;
-  /**
-   * The claimant's estimate of how long its claim takes, in milliseconds. A voter that grants the claim grants no other trial for
-   * this time. A trial with 0 withdraws the claimant's earlier trial.
-   */
+  /** How long the claim takes, in milliseconds. A voter that grants it grants no other trial meanwhile. 0 withdraws the trial. */
   readonly claimMs: number;
 }
 
@@ -32,44 +30,32 @@ export interface HeardCounters {
 }
 
 /** A leader's heartbeat. A voter that accepts it votes for no candidate for `leaseDurationMs`. */
-export interface Lead {
+export interface Lead extends Title {
   readonly kind: "LEAD";
-  readonly election: string;
-  readonly term: number;
-  readonly termId: string;
   /** Rises with each LEAD of a term. A LEAD with a lower number extends nothing. */
   readonly number: number;
   readonly candidateId: string;
   readonly value?: string | undefined;
-  readonly leaseDurationMs: number;
 }
 
 /** A leader reports that its validity has ended. Its LEADs block no candidate any more, except for the hold. */
-export interface Release {
+export interface Release extends Title {
   readonly kind: "RELEASE";
-  readonly election: string;
-  readonly term: number;
-  readonly termId: string;
   /** The number of the term's last LEAD. */
   readonly number: number;
-  readonly leaseDurationMs: number;
   readonly holdMs: number;
   /** The transfer order to this term that the leader knows. */
   readonly transfer?: TransferOrder | undefined;
 }
 
 /** An administrator ends a term. A voter that has this order refuses all LEADs of the term. */
-export interface Break extends Broken {
+export interface Break extends Broken, Pick<Title, "election" | "term"> {
   readonly kind: "BREAK";
-  readonly election: string;
-  readonly term: number;
 }
 
 /** An administrator orders a transfer from the leader of a term to a candidate. */
-export interface Transfer extends TransferOrder {
+export interface Transfer extends TransferOrder, Pick<Title, "election" | "term"> {
   readonly kind: "TRANSFER";
-  readonly election: string;
-  readonly term: number;
   /** The administrator knew that the term was broken. Without this, a voter that has a break refuses the order. */
   readonly afterBreak: boolean;
 }
@@ -118,7 +104,6 @@ export interface Vote {
   readonly term: number;
   /** The time for which the voter goes on refusing this candidate, as far as it knows, in milliseconds. */
   readonly waitMs: number;
-  /** The status of the last leader that the voter knows. */
   readonly sign?: LeaderStatus | undefined;
 }
 
@@ -137,7 +122,6 @@ export interface Acknowledgement {
 export interface LeaderReply {
   readonly kind: "READ";
   readonly sign?: LeaderStatus | undefined;
-  /** The other servers that take no part, as this server knows them. */
   readonly absent: readonly PeerState[];
 }
 
@@ -158,7 +142,7 @@ export interface StateReply {
   readonly longestLeaseMs: number;
 }
 
-/** A server that takes no part. */
+/** A server that takes no part, as the answering server knows it. */
 export interface PeerState {
   readonly name: string;
   readonly why: string;
@@ -171,14 +155,10 @@ export interface Pong {
   readonly takesPart: boolean;
   /** The time that a sync of the server's disk takes, in milliseconds. */
   readonly syncMs: number;
-  /** The other servers that take no part, as this server knows them. */
   readonly absent: readonly PeerState[];
 }
 
-/**
- * The server does not answer the request. It takes no part, or the request is for another start of it, or the sender may not ask
- * this.
- */
+/** No answer. The server takes no part, the request is for another start of it, or the sender may not ask this. */
 export interface Silent {
   readonly kind: "SILENT";
 }
@@ -186,9 +166,7 @@ export interface Silent {
 export type VoterReply = Vote | Acknowledgement | LeaderReply | StateReply | Pong | Silent;
 
 /** The status of an election's last leader, as one server knows it. */
-export interface LeaderStatus {
-  readonly term: number;
-  readonly number: number;
+export interface LeaderStatus extends HeardCounters {
   readonly candidateId: string;
   readonly value?: string | undefined;
   readonly leaseDurationMs: number;

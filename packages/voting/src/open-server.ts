@@ -2,7 +2,6 @@ import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
 import { readTlsAgain } from "./certificates.ts";
-import type { Disk } from "./disk.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { resolveOptions, type VotingLeaseStoreOptions } from "./options.ts";
@@ -29,60 +28,16 @@ export async function openServer(options: VotingLeaseStoreOptions): Promise<Open
   const listen = { ...resolved.listen, tls };
   const names = Object.keys(servers);
   const troubles = new WarningLog(clock, name);
-  const kept = await openDirectory(resolve(stateDirectory), name, names, troubles);
-  try {
-    const { disk, onMet, isMoved, onBegun } = kept;
-    const transport = new HttpTransport({ server: name, servers, secret, listen, ca: tls?.ca, clock, troubles, onMet });
-    const cluster = clusterOf(names);
-    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport, troubles });
-    await server.start();
-    if (names.length % 2 === 0) {
-      troubles.tell(
-        `its list has ${names.length} servers, which survive no more losses than ${names.length - 1}: add or remove one.`,
-      );
-    }
-    const closed = new AbortController();
-    if (readTls && isTlsRead) void readTlsAgain(clock, readTls, (read) => transport.useTls(read), troubles, closed.signal);
-    const end = async (): Promise<void> => {
-      closed.abort();
-      await server.close();
-      await kept.close();
-    };
-    let ended: Promise<void> | undefined;
-    return { server, troubles, close: () => (ended ??= end()) };
-  } catch (error) {
-    await kept.close();
-    throw error;
-  }
-}
-
-/** The open directory of a server. */
-interface OpenedServer {
-  readonly disk: Disk;
-  /** Records that another server with the same list was met. */
-  readonly onMet: (name: string) => void;
-  /** The server has not taken part with this list yet. */
-  readonly isMoved: boolean;
-  readonly onBegun: () => void;
-  readonly close: () => Promise<void>;
-}
-
-async function openDirectory(
-  directory: string,
-  server: string,
-  names: readonly string[],
-  troubles: WarningLog,
-): Promise<OpenedServer> {
+  const directory = resolve(stateDirectory);
   const unlock = await ownDirectory(directory);
   const disk = new StateFile(directory, (message) => troubles.tell(message));
-  const close = async (): Promise<void> => {
+  const leave = async (): Promise<void> => {
     await disk.close();
     unlock();
   };
   try {
     const before = (await disk.load())?.roster;
-    const started = rosterAtStart(before, { server, names }, directory);
-    const { isMoved } = started;
+    const { isMoved, ...started } = rosterAtStart(before, { server: name, names }, directory);
     let { roster } = started;
     await disk.setRoster(roster);
     const keep = (changed: Partial<Roster>): void => {
@@ -90,15 +45,27 @@ async function openDirectory(
       // If this fails, the next vote fails as well and reports it.
       disk.setRoster(roster).catch(() => undefined);
     };
-    const onMet = (other: string): void => {
-      if (!roster.met.includes(other)) keep({ met: [...roster.met, other] });
+    const onMet = (other: string): void => void (roster.met.includes(other) || keep({ met: [...roster.met, other] }));
+    const onBegun = (): void => void (roster.hasBegun || keep({ hasBegun: true }));
+    const transport = new HttpTransport({ server: name, servers, secret, listen, ca: tls?.ca, clock, troubles, onMet });
+    const cluster = clusterOf(names);
+    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport, troubles });
+    await server.start();
+    if (names.length % 2 === 0) {
+      const survives = `survive no more losses than ${names.length - 1}: add or remove one.`;
+      troubles.tell(`its list has ${names.length} servers, which ${survives}`);
+    }
+    const closed = new AbortController();
+    if (readTls && isTlsRead) void readTlsAgain(clock, readTls, (read) => transport.useTls(read), troubles, closed.signal);
+    const end = async (): Promise<void> => {
+      closed.abort();
+      await server.close();
+      await leave();
     };
-    const onBegun = (): void => {
-      if (!roster.hasBegun) keep({ hasBegun: true });
-    };
-    return { disk, onMet, isMoved, onBegun, close };
+    let ended: Promise<void> | undefined;
+    return { server, troubles, close: () => (ended ??= end()) };
   } catch (error) {
-    await close();
+    await leave();
     throw error;
   }
 }

@@ -1,18 +1,12 @@
 import type { Clock } from "@leasehold/core/provider";
 
-/**
- * The shortest time for which answers to trials are held. On a fast network, the event loops of busy processes differ by this
- * much.
- */
+/** The shortest hold of a trial. On a fast network, the event loops of busy processes differ by this much. */
 const SHORTEST_HOLD_MS = 50;
 /** The expected times are this many times the measured ones. */
 const SPARE = 1.5;
 /** The number of measured times that are kept. Their median counts, because one slow answer says nothing about the next. */
 const REMEMBERED = 5;
-/**
- * The times of a server are forgotten once it has not answered for this long. Servers ask each other at least every ten seconds,
- * so its process or its network is gone.
- */
+/** A server that has not answered for this long is gone. Servers ask each other at least every ten seconds. */
 const FORGOTTEN_MS = 60_000;
 
 /** The times of round trips to the other servers and of disk syncs, as far as this server knows. In milliseconds. */
@@ -38,14 +32,11 @@ export class Pace {
     remember(this.#syncsMs, name, tookMs);
   }
 
-  /** The time that a sync of one server takes. */
   syncMs(name: string): number {
     return median(this.#syncsMs.get(name) ?? []);
   }
 
-  /**
-   * The time for which answers to trials are held. Trials that are sent within half a round trip of each other arrive within it.
-   */
+  /** The hold of a trial. Trials that are sent within half a round trip of each other arrive within it. */
   get holdMs(): number {
     return Math.max(SHORTEST_HOLD_MS, SPARE * this.#longest(this.#roundTripsMs));
   }

@@ -21,7 +21,6 @@ export interface Packet<Content> extends Header {
 
 /** The reason for which a packet was refused, and its messages were not read. The receiver says so in a signed packet. */
 export type Refusal = "lists" | "start" | "replay" | "misdirected";
-
 const REFUSALS: ReadonlySet<unknown> = new Set<Refusal>(["lists", "start", "replay", "misdirected"]);
 
 /** The answer to a packet. */
@@ -30,7 +29,7 @@ export interface Reply extends Packet<VoterReply | null | undefined> {
   readonly refused?: Refusal | undefined;
 }
 
-/** One secret, or several while a new one replaces an old one. The first signs, and all are accepted. */
+/** One secret, or several of which the first signs and all are accepted. */
 export type Secret = string | readonly string[];
 
 /** Signs and checks the messages between servers, by the secret that they share. */
@@ -50,16 +49,12 @@ export class Seal {
     return `${digest}.${signatureOf(this.#secrets[0] ?? "", digest, Buffer.byteLength(body))}`;
   }
 
-  /**
-   * Reports whether somebody with the secret has signed a body of that length. The time does not tell how nearly right a
-   * signature is.
-   */
+  /** Reports whether somebody with the secret has signed a body of that length. Compares in constant time. */
   isPromised(signature: unknown, length: number): boolean {
     const [digest = "", given = ""] = typeof signature === "string" ? signature.split(".") : [];
     return this.#secrets.some((secret) => isEqual(given, signatureOf(secret, digest, length)));
   }
 
-  /** Reports whether somebody with the secret has signed this body. */
   isOurs(body: Buffer, signature: unknown): boolean {
     return this.isPromised(signature, body.length) && isEqual((signature as string).split(".")[0] ?? "", digestOf(body));
   }
@@ -88,7 +83,7 @@ export function packetOf(body: Buffer): Packet<Request | undefined> | undefined 
   return { ...packet, contents: packet.contents.map((content) => (isRequest(content) ? content : undefined)) };
 }
 
-/** Reads the answer to a packet; undefined if it is none. An answer that this version does not know becomes undefined. */
+/** Reads the answer to a packet, in the same way. */
 export function replyOf(body: Buffer): Reply | undefined {
   const reply = parsed(body) as Reply | undefined;
   if (reply?.isReply !== true || (reply.refused !== undefined && !REFUSALS.has(reply.refused))) return undefined;

@@ -1,4 +1,7 @@
-import { TakenIds } from "./taken-ids.ts";
+/** A packet counts as old if its id is this far below the highest one. */
+const WINDOW = 1_024;
+/** The number of senders whose packets are remembered. The sender that was heard longest ago is dropped first. */
+const MOST_SENDERS = 1_000;
 
 /**
  * Knows the live start of each other server: the one that answers at the server's address. If two processes have one name, only
@@ -13,11 +16,6 @@ export class PeerIncarnations {
   /** @param ask returns the start that answers at a server's address now; undefined if none answers. */
   constructor(ask: (name: string) => Promise<string | undefined>) {
     this.#ask = ask;
-  }
-
-  /** Reports whether any other server has been met. */
-  get any(): boolean {
-    return this.#starts.size > 0;
   }
 
   /** Records that this start has answered a request of this server, at the address of its name. */
@@ -40,5 +38,30 @@ export class PeerIncarnations {
   /** Reports whether a packet of the live start arrives for the first time. */
   isNew(name: string, id: number): boolean {
     return this.#taken.isNew(name, id);
+  }
+}
+
+/** The packets that were taken from each sender. No packet is taken twice. */
+export class TakenIds {
+  readonly #senders = new Map<string, { readonly ids: Set<number>; highest: number }>();
+
+  /** Reports whether a packet arrives for the first time. A packet that many others have overtaken counts as old. */
+  isNew(sender: string, id: number): boolean {
+    const taken = this.#senders.get(sender) ?? { ids: new Set(), highest: 0 };
+    this.#senders.delete(sender);
+    this.#senders.set(sender, taken);
+    if (this.#senders.size > MOST_SENDERS) this.#senders.delete(this.#senders.keys().next().value ?? "");
+    if (id <= taken.highest - WINDOW || taken.ids.has(id)) return false;
+    taken.ids.add(id);
+    taken.highest = Math.max(taken.highest, id);
+    if (taken.ids.size > 2 * WINDOW) {
+      for (const old of taken.ids) if (old <= taken.highest - WINDOW) taken.ids.delete(old);
+    }
+    return true;
+  }
+
+  /** Forgets the packets of a sender, because it counts anew. */
+  forget(sender: string): void {
+    this.#senders.delete(sender);
   }
 }

@@ -1,7 +1,15 @@
 import type { Clock } from "@leasehold/core/provider";
 import type { Envelope, Request, VoterReply } from "./messages.ts";
 import type { Pace } from "./pace.ts";
-import type { Transport } from "./transport.ts";
+
+/** Carries messages between this server and the others. */
+export interface Transport {
+  /** Resolves with the receiver's answer. Rejects if no answer comes in time, or none that can be trusted. */
+  send(message: Envelope<Request>, timeoutMs: number): Promise<Envelope<VoterReply>>;
+  /** Begins to receive messages for this start of the server. `receive` resolves with undefined if no answer is to be sent. */
+  listen(receive: (message: Envelope<Request>) => Promise<Envelope<VoterReply> | undefined>, start: string): Promise<void>;
+  close(): Promise<void>;
+}
 
 /** The requests whose answers are held, or wait for a sync. Their times do not measure the round trip. */
 const WAITS: ReadonlySet<Request["kind"]> = new Set(["ELECT", "RELEASE", "BREAK", "TRANSFER"]);
@@ -21,8 +29,8 @@ export interface PeerLinksOptions {
 }
 
 /**
- * The messages between this start of a server and the present starts of the others. Each message names both starts, and the write
- * counters that its sender knows. A message for an earlier start counts for nothing.
+ * The messages between this start of a server and the present starts of the others. A message for an earlier start counts for
+ * nothing.
  */
 export class PeerLinks {
   readonly start: string;
@@ -40,7 +48,6 @@ export class PeerLinks {
     this.start = options.clock.randomUuid();
   }
 
-  /** The highest write counter of this server that another one knows. */
   rememberedBy(name: string): number {
     return this.#remembered.get(name) ?? 0;
   }
@@ -69,11 +76,10 @@ export class PeerLinks {
     if (answer.toStart !== this.start) throw new Error("The answer is to an earlier start.");
     if (!WAITS.has(content.kind)) pace.answered(to, clock.monotonicMs() - sentMs);
     const wasRestarted = this.#restarts.get(to) !== restarts;
-    // The answer of an earlier start does not count. Its write counter is not recorded either, because the present start has lost
-    // nothing by not knowing of that write.
+    // The write counter of an earlier start is not recorded: the present start has lost nothing by not knowing of that write.
     if (wasRestarted && answer.start === toStart) return undefined;
     this.meet(answer);
-    // The receiver was started again meanwhile. The answer does not count, because the present start may have forgotten it.
+    // The present start may have forgotten this answer.
     if (wasRestarted) return undefined;
     return toStart === answer.start || isOfNoStart(content) ? answer.content : undefined;
   }

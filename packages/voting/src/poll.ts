@@ -1,4 +1,6 @@
-import { type Clock, type Timer, sendRequest } from "@leasehold/core/provider";
+import { isLeaseholdError, StoreError, type LeaseholdError } from "@leasehold/core";
+import { asSentence, onAbort, type Clock, type Timer, sendRequest } from "@leasehold/core/provider";
+import { summarizeError } from "@leasehold/core/diagnostics";
 import type { VoterReply, ElectionRequest, Request, StateRequest } from "./messages.ts";
 
 /** All servers, for a server or an observer that asks them. */
@@ -52,24 +54,25 @@ export function isAnswerOf<A extends VoterReply>(kind: A["kind"]): (answer: Vote
   return (answer): answer is A => answer.kind === kind;
 }
 
-/** `sendRequest` publishes a request to another server. A request to the own server is not published. */
-async function ask(
+/** Asks another server, and publishes the request. */
+async function askOther(
   server: Electorate,
   to: string,
   { request, timeoutMs, isOver }: Pick<PollOptions<VoterReply>, "request" | "timeoutMs" | "isOver">,
 ): Promise<VoterReply> {
-  if (to === server.name) return await server.ask(to, request, timeoutMs);
-  const { clock } = server;
   const { kind: operation, election } = request;
-  const options = {
-    clock,
-    store: "voting",
-    election,
-    operation,
-    timeoutMs,
-    writes: operation !== "READ" && operation !== "TELL",
-  };
+  const writes = operation !== "READ" && operation !== "TELL";
+  const options = { clock: server.clock, store: "voting", election, operation, timeoutMs, writes };
   return await sendRequest(options, () => server.ask(to, request, timeoutMs, isOver));
+}
+
+/** Waits at most `timeoutMs` for the disk of the own server. It may hang, like a network. */
+export async function withinTime<T>(
+  { clock }: Electorate,
+  { election, operation, timeoutMs }: { readonly election: string; readonly operation: string; readonly timeoutMs: number },
+  act: () => Promise<T>,
+): Promise<T> {
+  return await sendRequest({ clock, store: "voting", election, operation, timeoutMs, writes: true }, act);
 }
 
 /**
@@ -78,66 +81,73 @@ async function ask(
  */
 export async function pollToKeep<A extends VoterReply>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
   const { request, timeoutMs } = options;
-  const { clock, everyone, name } = server;
-  const { kind: operation, election } = request;
-  // The disk of the own server may hang, like a network.
-  const within = <T>(act: () => Promise<T>): Promise<T> =>
-    sendRequest({ clock, store: "voting", election, operation, timeoutMs, writes: true }, act);
-  if (everyone.includes(name)) await within(() => server.ask(name, request, timeoutMs));
+  const { everyone, name } = server;
+  const limits = { election: request.election, operation: request.kind, timeoutMs };
+  if (everyone.includes(name)) await withinTime(server, limits, () => server.ask(name, request, timeoutMs));
   const result = await poll(server, options);
-  if (result.outcome === "yes") await within(() => server.remember());
+  if (result.outcome === "yes") await withinTime(server, limits, () => server.remember());
   return result;
 }
 
 /** Asks every server, and resolves as soon as the result is decided. Each server counts once, by its name. */
 export async function poll<A extends VoterReply>(server: Electorate, options: PollOptions<A>): Promise<PollResult<A>> {
-  const { timeoutMs, graceMs = timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
+  const { request, timeoutMs, graceMs = timeoutMs, signal, isAnswer, isYes, onAnswer } = options;
   signal?.throwIfAborted();
+  const { clock, everyone, majority } = server;
   const answers = new Map<string, A>();
   const failures: unknown[] = [];
-  const sentMs = server.clock.monotonicMs();
-  const { everyone, majority } = server;
-  return await new Promise((resolve, reject) => {
-    let grace: Timer | undefined;
-    const callOff = (): void => {
-      timer.cancel();
-      grace?.cancel();
-      reject(signal?.reason as Error);
-    };
-    signal?.addEventListener("abort", callOff, { once: true });
-    const end = (outcome: PollResult<A>["outcome"]): void => {
-      timer.cancel();
-      grace?.cancel();
-      signal?.removeEventListener("abort", callOff);
-      // Answers that arrive later are not part of the result.
-      resolve({ outcome, answers: new Map(answers), failures: [...failures] });
-    };
-    // The disk and the timers of the own server may hang as well.
-    const timer = server.clock.setTimer(() => end("open"), timeoutMs);
-    const decide = (): void => {
-      const yes = [...answers.values()].filter(isYes).length;
-      const no = answers.size - yes;
-      if (yes >= majority) end("yes");
-      else if (everyone.length - no < majority) end("no");
-      else if (answers.size + failures.length === everyone.length) end("open");
-      else if (answers.size >= majority)
-        grace ??= server.clock.setTimer(() => end("open"), sentMs + graceMs - server.clock.monotonicMs());
-    };
-    for (const name of everyone) {
-      ask(server, name, options).then(
-        (answer) => {
-          if (!isAnswer(answer)) failures.push(new Error(`${name} does not take part yet.`));
-          else {
-            answers.set(name, answer);
-            onAnswer?.(name, answer);
-          }
-          decide();
-        },
-        (error: unknown) => {
-          failures.push(error);
-          decide();
-        },
-      );
+  const ended = Promise.withResolvers<PollResult<A>>();
+  // Answers that arrive later are not part of the result.
+  const end = (outcome: PollResult<A>["outcome"]): void =>
+    ended.resolve({ outcome, answers: new Map(answers), failures: [...failures] });
+  const stopListening = onAbort(signal, (reason) => ended.reject(reason));
+  const sentMs = clock.monotonicMs();
+  // The disk and the timers of the own server may hang as well.
+  const timers: Timer[] = [clock.setTimer(() => end("open"), timeoutMs)];
+  const decide = (): void => {
+    const yes = [...answers.values()].filter(isYes).length;
+    const no = answers.size - yes;
+    if (yes >= majority) end("yes");
+    else if (everyone.length - no < majority) end("no");
+    else if (answers.size + failures.length === everyone.length) end("open");
+    else if (answers.size >= majority) timers[1] ??= clock.setTimer(() => end("open"), sentMs + graceMs - clock.monotonicMs());
+  };
+  const heard = (name: string, answer: VoterReply): void => {
+    if (!isAnswer(answer)) failures.push(new Error(`${name} does not take part yet.`));
+    else {
+      answers.set(name, answer);
+      onAnswer?.(name, answer);
     }
-  });
+    decide();
+  };
+  const failed = (error: unknown): void => {
+    failures.push(error);
+    decide();
+  };
+  for (const name of everyone) {
+    const asked = name === server.name ? server.ask(name, request, timeoutMs) : askOther(server, name, options);
+    asked.then((answer) => heard(name, answer), failed);
+  }
+  try {
+    return await ended.promise;
+  } finally {
+    for (const timer of timers) timer.cancel();
+    stopListening();
+  }
+}
+
+/** The error of a request that no majority has answered. */
+export function unanswered(
+  election: string,
+  operation: string,
+  { failures }: Pick<PollResult<VoterReply>, "failures">,
+  mayHaveBeenApplied: boolean,
+): LeaseholdError {
+  // A wrong list of servers is a mistake rather than an outage.
+  const misuse = failures.find((error) => isLeaseholdError(error, "CONFIGURATION"));
+  if (misuse) return misuse;
+  const reasons = failures.map((error) => summarizeError(error).message).join(" ");
+  const message = asSentence(`No majority of the servers has answered ${operation} of '${election}' in time. ${reasons}`.trim());
+  const details = { store: "voting", operation, election, mayHaveBeenApplied, cause: failures[0] };
+  return new StoreError("STORE_UNAVAILABLE", message, details);
 }

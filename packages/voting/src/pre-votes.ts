@@ -20,7 +20,6 @@ export interface Choice {
   granted?: string | undefined;
 }
 
-/** The last claim that this voter has voted for, or whose trial it has granted. */
 interface PreVote {
   readonly from: string;
   readonly termId: string;
@@ -29,9 +28,8 @@ interface PreVote {
 
 /**
  * A voter's preference among candidates. It delays a candidate, and never excludes one. The voter holds its answers to trials for
- * a moment, so that it can choose among several. It grants the best one: the latest LEAD heard, then the leader of that term,
- * then the first server name. A claim with `hasFailed` comes after all others. All of this is part of the trials, so voters that
- * receive the same trials prefer the same one.
+ * a moment, and grants the best trial. The latest LEAD heard is best, then the leader of that term, then the first server name. A
+ * claim with `hasFailed` comes last. All of this is part of the trials, so voters that receive the same trials agree.
  *
  * While a granted claim may be under way, the voter grants no other trial. Two majorities have a voter in common, so claims do
  * not take each other's votes. The preference is not on the disk, and safety does not depend on it.
@@ -74,9 +72,7 @@ export class PreVotes {
     return choice.granted === termId;
   }
 
-  /**
-   * Records that the voter has voted for a claim, or granted its trial. It then grants no other trial for the claim's `claimMs`.
-   */
+  /** Records that the voter has voted for a claim, or granted its trial. It grants no other trial for the claim's `claimMs`. */
   voted({ election, termId, claimMs }: Elect, from: string, nowMs: number): void {
     const untilMs = nowMs + Math.min(claimMs, LONGEST_PRE_VOTE_MS);
     this.#preVotes.delete(election);

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { ConfigurationError } from "@leasehold/core";
 
-/** The list of servers, as one of them knows it. */
+/** The list of servers, as one of them keeps it. */
 export interface Roster {
-  /** The server that keeps this roster. */
   readonly server: string;
   readonly names: readonly string[];
   /** The other servers that it has met with the same list. */
@@ -12,7 +11,7 @@ export interface Roster {
   readonly hasBegun: boolean;
 }
 
-/** The names by which two lists differ. */
+/** The names that only one of two lists has. */
 export interface Difference {
   readonly more: readonly string[];
   readonly less: readonly string[];
@@ -23,15 +22,11 @@ export function clusterOf(names: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(names.toSorted())).digest("hex");
 }
 
-/** Returns the names that only `names` has, and the names that only `others` has. */
 export function differenceOf(names: readonly string[], others: readonly string[]): Difference {
-  return {
-    more: names.filter((name) => !others.includes(name)),
-    less: others.filter((name) => !names.includes(name)),
-  };
+  const without = (list: readonly string[], other: readonly string[]) => list.filter((name) => !other.includes(name));
+  return { more: without(names, others), less: without(others, names) };
 }
 
-/** The number of servers by which two lists differ. */
 export function distanceOf({ more, less }: Difference): number {
   return more.length + less.length;
 }
@@ -74,18 +69,19 @@ function checkChange(kept: Roster, { server, names }: Pick<Roster, "server" | "n
   }
   const difference = differenceOf(names, kept.names);
   if (distanceOf(difference) === 0) return;
-  const was = `This server worked with ${kept.names.join(", ")} before; the list ${inWords(difference)} now.`;
-  if (distanceOf(difference) > 1) {
-    throw new ConfigurationError(`${was} Add or remove one server at a time, on all of them before the next.`);
-  }
-  if (!kept.hasBegun) {
-    throw new ConfigurationError(`${was} It has not taken part with the list of before: start all servers with that one first.`);
-  }
   const missing = names.filter((name) => kept.names.includes(name) && name !== server && !kept.met.includes(name));
-  if (missing.length === 0) return;
-  throw new ConfigurationError(
-    `${was} It has not met ${missing.join(", ")} with the list of before: start all servers with that one first.`,
-  );
+  const first = "with the list of before: start all servers with that one first.";
+  const problem =
+    distanceOf(difference) > 1
+      ? "Add or remove one server at a time, on all of them before the next."
+      : !kept.hasBegun
+        ? `It has not taken part ${first}`
+        : missing.length > 0
+          ? `It has not met ${missing.join(", ")} ${first}`
+          : undefined;
+  if (problem === undefined) return;
+  const was = `This server worked with ${kept.names.join(", ")} before; the list ${inWords(difference)} now.`;
+  throw new ConfigurationError(`${was} ${problem}`);
 }
 
 /** Parses a roster; undefined if the text is none. */

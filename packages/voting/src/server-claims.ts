@@ -1,27 +1,27 @@
-import type { AcquireRequest } from "@leasehold/core/provider";
-import { claim, type ClaimOutcome } from "./claim.ts";
-import type { LeaderStatus, Vote } from "./messages.ts";
+import { holderElapsedMs, instantOf, type AcquireRequest } from "@leasehold/core/provider";
+import { afterRound, beginClaim, COUNTING_MS, type Claim, type ClaimEnd } from "./claim.ts";
+import type { Acknowledgement, Elect, LeaderStatus, Vote } from "./messages.ts";
+import { isAnswerOf, poll, unanswered, withinTime, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
+import { VotingTerm } from "./voting-term.ts";
 
-/**
- * With more elections than this, the outcomes of last claims are forgotten. They only tell when to claim again, and which
- * candidate is preferred.
- */
+/** With more elections than this, the last claims are forgotten. They only tell when to claim again, and who is preferred. */
 const MOST_CLAIMS = 1_000;
-/**
- * After a lost claim, the wait is at least this share of the time that the claim took. A random part of the claim's time is
- * added.
- */
+/** The shortest wait after a lost claim, as a share of the claim's time. A random part of that time is added. */
 const SHORTEST_PAUSE = 0.5;
+
+/** A term that a majority has voted for and acknowledged; or the votes of a lost claim. */
+export type ClaimOutcome = { readonly won: true; readonly votingTerm: VotingTerm } | Extract<ClaimEnd, { won: false }>;
+
+const isVote = isAnswerOf<Vote>("VOTE");
+const isGranted = ({ granted }: Vote): boolean => granted;
 
 /** The claims of one server. Each election has one claim at a time, because two would take each other's votes. */
 export class ServerClaims {
   readonly #server: Server;
   readonly #claiming = new Set<string>();
   readonly #wakers = new Set<(election: string) => void>();
-  /**
-   * The elections in which this server's last claim has failed without a refusal. Voters prefer others until this server wins.
-   */
+  /** The elections in which this server's last claim has failed without a refusal. */
   readonly #failed = new Set<string>();
   /** The earliest time for the next claim, by the votes of the last one. */
   readonly #nextMs = new Map<string, number>();
@@ -34,7 +34,7 @@ export class ServerClaims {
     return this.#claiming.has(election);
   }
 
-  /** The time until the next claim, by the votes of the last one. At most zero if it may be made now. */
+  /** The time until the next claim. At most zero if it may be made now. */
   waitMs(election: string): number {
     return (this.#nextMs.get(election) ?? 0) - this.#server.clock.monotonicMs();
   }
@@ -45,7 +45,7 @@ export class ServerClaims {
     return () => void this.#wakers.delete(waker);
   }
 
-  /** Claims an election in which no claim of this server is under way. Throws what {@link claim} throws. */
+  /** Claims an election in which no claim of this server is under way. Throws what {@link afterRound} throws. */
   async claim(request: AcquireRequest): Promise<ClaimOutcome> {
     const { election } = request;
     const { clock } = this.#server;
@@ -55,7 +55,7 @@ export class ServerClaims {
     let hasFailed = true;
     let hasWon = false;
     try {
-      const outcome = await claim(this.#server, request, hadFailed);
+      const outcome = await runClaim(this.#server, request, hadFailed);
       hasWon = outcome.won;
       hasFailed = !outcome.won && outcome.hasFailed;
       if (outcome.won) this.#nextMs.delete(election);
@@ -75,9 +75,8 @@ export class ServerClaims {
   }
 
   /**
-   * Sets the time of the next claim. No candidate can be elected before a majority grants. So the claim waits until enough of the
-   * refusing voters are free again. If they are free already, other candidates have claimed as well. Then losers wait at random,
-   * and a winner leads in two round trips.
+   * Sets the time of the next claim. It waits until enough of the refusing voters are free again. If they are free already, other
+   * candidates have claimed as well. Then losers wait at random, and a winner leads in two round trips.
    */
   #pauses(election: string, votes: ReadonlyMap<string, Vote>, tookMs: number): void {
     const { majority, everyone, clock } = this.#server;
@@ -90,12 +89,78 @@ export class ServerClaims {
     this.#nextMs.set(election, clock.monotonicMs() + waitMs);
   }
 
-  /**
-   * Reports whether a voter refuses for a leader that has released, as the own server knows. The RELEASE is on its way to that
-   * voter.
-   */
+  /** Reports whether a voter refuses for a leader whose RELEASE is on its way to it, as the own server knows. */
   #isReleased(election: string, sign: LeaderStatus | undefined): boolean {
     const own = this.#server.ballots.sign(election, this.#server.clock.monotonicMs());
     return own?.released === true && own.term === sign?.term && !sign.released;
   }
+}
+
+/** Makes one claim, and returns its outcome. A claim that is not won is withdrawn, so that other claims do not wait for it. */
+async function runClaim(server: Server, request: AcquireRequest, hasFailed: boolean): Promise<ClaimOutcome> {
+  const { election, timeoutMs, candidateId, leaseDurationMs, value } = request;
+  const { ballots, clock, majority, name, pace } = server;
+  const sign = ballots.sign(election, clock.monotonicMs());
+  const hasLed = ballots.lastLeader(election) === name;
+  let claim = beginClaim(request, { termId: clock.randomUuid(), pace, sign, hasLed, hasFailed });
+  const withdrawal = { ...claim.elect, claimMs: 0 };
+  const withdraw = (from: string): void => void server.ask(from, withdrawal, timeoutMs).catch(() => undefined);
+  const granting = new Set<string>();
+  let hasWon = false;
+  let isWithdrawn = false;
+  const onAnswer = (from: string, { granted }: Vote): void => {
+    if (granted && isWithdrawn) withdraw(from);
+    else if (granted) granting.add(from);
+  };
+  const votes = { isAnswer: isVote, isYes: isGranted };
+  // A voter may have to finish another sync first.
+  const graceMs = 2 * pace.answerMs;
+  const trialMs = claim.elect.holdMs + pace.answerMs;
+  let votingTerm: VotingTerm | undefined;
+  const rounds: Readonly<Record<Claim["round"], (elect: Elect) => Promise<PollResult<Vote | Acknowledgement>>>> = {
+    trial: (elect) => poll(server, { ...votes, request: elect, timeoutMs, graceMs: trialMs, onAnswer }),
+    "own vote": async (elect) => {
+      const own = await withinTime(server, { ...request, operation: "ELECT" }, () => server.ask(name, elect, timeoutMs));
+      return { outcome: isVote(own) && own.granted ? "yes" : "no", answers: new Map(), failures: [] };
+    },
+    votes: (elect) => poll(server, { ...votes, request: elect, timeoutMs: Math.min(timeoutMs, COUNTING_MS), graceMs }),
+    LEAD: async ({ term, termId }) => {
+      await withinTime(server, { ...request, operation: "remember" }, () => server.remember());
+      votingTerm = new VotingTerm(server, { election, term, termId, candidateId, leaseDurationMs }, value);
+      const lead = await votingTerm.lead(timeoutMs, graceMs);
+      // Free the servers that have accepted the LEAD: this term has no leader.
+      if (lead.outcome !== "yes") void votingTerm.release(0, timeoutMs);
+      return lead;
+    },
+  };
+  try {
+    for (;;) {
+      const sentAt = instantOf(clock);
+      const result = await rounds[claim.round](claim.elect);
+      // A frozen process may handle the answers before its timer.
+      const next = afterRound(claim, result, holderElapsedMs(clock, sentAt), { ...request, majority });
+      if (!("won" in next)) claim = next;
+      else if (!next.won) return next;
+      else {
+        hasWon = true;
+        return { won: true, votingTerm: votingTerm as VotingTerm };
+      }
+    }
+  } finally {
+    isWithdrawn = !hasWon;
+    if (isWithdrawn) granting.forEach(withdraw);
+  }
+}
+
+/**
+ * Claims a term for which no server votes. This changes nothing anywhere.
+ *
+ * @throws {StoreError} if no majority answers.
+ */
+export async function claimInVain(server: Server, election: string, timeoutMs: number): Promise<void> {
+  const title = { election, term: 0, termId: "", candidateId: "", leaseDurationMs: 0 };
+  const flags = { trial: false, hasLed: false, hasFailed: false };
+  const request: Elect = { kind: "ELECT", ...title, ...flags, heard: { term: 0, number: 0 }, holdMs: 0, claimMs: 0 };
+  const result = await poll(server, { request, timeoutMs, isAnswer: isVote, isYes: () => true });
+  if (result.outcome !== "yes") throw unanswered(election, "ELECT", result, false);
 }

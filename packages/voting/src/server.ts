@@ -1,29 +1,25 @@
 import { type Clock, type StoreMember, membersText, sleep } from "@leasehold/core/provider";
-import type { Disk } from "./disk.ts";
 import {
   OBSERVER,
   type Elect,
   type ElectionRequest,
   type Envelope,
-  type Pong,
   type Request,
-  type StateReply,
   type Vote,
   type VoterReply,
 } from "./messages.ts";
 import { Pace } from "./pace.ts";
-import { PeerLinks } from "./peer-links.ts";
+import { PeerLinks, type Transport } from "./peer-links.ts";
 import { Peers, TAKES_NO_PART } from "./peers.ts";
 import { PreVotes } from "./pre-votes.ts";
 import { StartupRecovery, majorityOf, stateReplyOf } from "./startup-recovery.ts";
-import { StateWriter } from "./state-writer.ts";
-import type { Transport } from "./transport.ts";
+import { StateWriter, type Disk } from "./state-writer.ts";
 import { VoterState } from "./voter-state.ts";
 import type { WarningLog } from "./warning-log.ts";
 
-/** The wait before a server that takes no part yet asks the others again. And the time that each has to answer. */
+/** The wait before a server that takes no part yet asks the others again. Each of them has `ANSWER_MS` for its answer. */
 const ASK_AGAIN_MS = 250;
-const TELL_TIMEOUT_MS = 1_000;
+const ANSWER_MS = 1_000;
 const PING_EVERY_MS = 10_000;
 const PING_ABSENT_EVERY_MS = 2_000;
 const SILENT = { kind: "SILENT" } as const;
@@ -44,7 +40,6 @@ export interface ServerOptions {
   readonly isMoved?: boolean | undefined;
   /** Called once the server takes part with this list. All that it needs for that is on its disk by then. */
   readonly onBegun?: (() => void) | undefined;
-  /** Receives warnings for a person. */
   readonly troubles?: Pick<WarningLog, "tell" | "lasts" | "ends"> | undefined;
 }
 
@@ -68,8 +63,7 @@ export class Server {
   readonly #writer: StateWriter;
   #ballots: VoterState;
   #recovery: StartupRecovery;
-  /** The server may take part, as {@link StartupRecovery} has decided. */
-  #takesPart = false;
+  #mayTakePart = false;
 
   constructor(options: ServerOptions) {
     const { name, names, clock, cluster, transport, disk } = options;
@@ -112,8 +106,9 @@ export class Server {
     return [this.name, ...this.others];
   }
 
+  /** A server is silent after a failed write until a write succeeds, and for good once it is closed. */
   get takesPart(): boolean {
-    return this.#takesPart && !this.#isSilent;
+    return this.#mayTakePart && !this.#writer.isBroken && !this.#closed.signal.aborted;
   }
 
   /** The state of all servers, as this one knows it. */
@@ -123,16 +118,11 @@ export class Server {
     return [own, ...this.others.map((other) => this.#peers.member(other))];
   }
 
-  /** The server is silent after a failed write until a write succeeds. It is silent for good once it is closed. */
-  get #isSilent(): boolean {
-    return this.#writer.isBroken || this.#closed.signal.aborted;
-  }
-
   get ballots(): VoterState {
     return this.#ballots;
   }
 
-  /** Calls `watcher` whenever a LEAD, a RELEASE or an order of some election has arrived. Returns a function that ends this. */
+  /** Calls `watcher` for each LEAD, RELEASE and order that arrives. Returns a function that ends this. */
   onSign(watcher: (election: string) => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
@@ -146,8 +136,8 @@ export class Server {
   }
 
   /**
-   * Persists the highest write counter heard from each server. This server relies on a vote, a hold or an order that another one
-   * has written. By the counter it recognises an older file of the other one, also after a start.
+   * See {@link Electorate.remember}. This server relies on what another one has written. By the counter it recognises an older
+   * file of the other one, also after a start.
    */
   async remember(): Promise<void> {
     this.#ballots.version += 1;
@@ -158,7 +148,10 @@ export class Server {
   async receive(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
     const { from, start, content } = message;
     const links = this.#links;
-    if (from === OBSERVER) return links.envelope(OBSERVER, start, await this.#answerObserver(content));
+    if (from === OBSERVER) {
+      const answer = OBSERVERS_MAY.has(content.kind) ? await this.#answer(content, OBSERVER) : SILENT;
+      return links.envelope(OBSERVER, start, answer);
+    }
     if (!links.isToThisServer(message)) return undefined;
     links.meet(message);
     if (!links.isToThisStart(message)) return links.envelope(from, start, SILENT);
@@ -175,30 +168,25 @@ export class Server {
   #checkFile(remembered: number): void {
     if (remembered <= this.#writer.begun || this.#recovery.forgot) return;
     this.#recovery.loses(this.clock.monotonicMs());
-    const took = this.#takesPart;
-    this.#takesPart = false;
+    const took = this.#mayTakePart;
+    this.#mayTakePart = false;
     this.#writer.erase();
     if (took) void this.#join();
   }
 
-  /** An observer has the secret and is not a server. It may read and give orders, and has no vote. */
-  async #answerObserver(content: Request): Promise<VoterReply> {
-    return OBSERVERS_MAY.has(content.kind) ? await this.#answer(content, OBSERVER) : SILENT;
-  }
-
   async #answer(request: Request, from: string): Promise<VoterReply> {
-    if (request.kind === "TELL") return this.#report();
-    if (request.kind === "PING") return this.#pong();
+    const { takesPart } = this;
+    if (request.kind === "TELL") {
+      const flags = { forgot: this.#recovery.forgot, takesPart };
+      return stateReplyOf(this.#ballots.kept, flags, this.#ballots.longestLeaseMs(this.clock.monotonicMs()));
+    }
+    if (request.kind === "PING")
+      return { kind: "PING", takesPart, syncMs: this.pace.syncMs(this.name), absent: this.#peers.absent };
     if (!this.takesPart) return SILENT;
     const answer = await this.#judge(request, from);
     // Wait for changes of this election only; otherwise heartbeats would wait for votes of other elections.
     await this.#writer.synced(this.#ballots.versionOf(request.election));
     return this.takesPart ? answer : SILENT;
-  }
-
-  #report(): StateReply {
-    const flags = { forgot: this.#recovery.forgot, takesPart: this.takesPart };
-    return stateReplyOf(this.#ballots.kept, flags, this.#ballots.longestLeaseMs(this.clock.monotonicMs()));
   }
 
   async #judge(request: ElectionRequest, from: string): Promise<VoterReply> {
@@ -207,23 +195,21 @@ export class Server {
     if (request.kind === "READ") {
       return { kind: "READ", sign: this.#ballots.sign(election, nowMs), absent: this.#peers.absent };
     }
-    if (request.kind === "ELECT") return request.trial ? await this.#try(request, from) : this.#vote(request, from);
+    if (request.kind === "ELECT") return request.trial ? await this.#try(request, from, nowMs) : this.#vote(request, from, nowMs);
     const answer = this.#ballots.take(request, from, nowMs);
     if (answer.taken && (request.kind === "LEAD" || request.kind === "RELEASE")) this.#preVotes.ended(election);
     for (const watcher of this.#watchers) watcher(election);
     return answer;
   }
 
-  #vote(elect: Elect, from: string): Vote {
-    const nowMs = this.clock.monotonicMs();
+  #vote(elect: Elect, from: string, nowMs: number): Vote {
     const vote = this.#ballots.elect(elect, nowMs);
     if (vote.granted) this.#preVotes.voted(elect, from, nowMs);
     return vote;
   }
 
-  async #try(elect: Elect, from: string): Promise<Vote> {
+  async #try(elect: Elect, from: string, nowMs: number): Promise<Vote> {
     const { election } = elect;
-    const nowMs = this.clock.monotonicMs();
     if (elect.claimMs === 0) this.#preVotes.withdrawn(election, from);
     const vote = this.#ballots.elect(elect, nowMs);
     if (!vote.granted || elect.claimMs === 0) return vote;
@@ -238,9 +224,9 @@ export class Server {
   /** Asks the others for their state until this server may take part. */
   async #join(): Promise<void> {
     const { signal } = this.#closed;
-    while (!signal.aborted && !this.#takesPart) {
+    while (!signal.aborted && !this.#mayTakePart) {
       await Promise.all(this.others.map((other) => this.#beTold(other)));
-      if (await this.#mayTakePart()) return;
+      if (await this.#begins()) return;
       this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#recovery.waitsFor(this.others)}`);
       await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
     }
@@ -260,16 +246,11 @@ export class Server {
   }
 
   async #ping(other: string): Promise<void> {
-    const answer = await this.ask(other, { kind: "PING" }, TELL_TIMEOUT_MS).catch(() => undefined);
+    const answer = await this.ask(other, { kind: "PING" }, ANSWER_MS).catch(() => undefined);
     this.#peers.heard(other, answer);
     if (answer?.kind !== "PING") return;
     this.pace.synced(other, answer.syncMs);
     this.#peers.told(answer.absent.filter(({ name }) => this.others.includes(name)));
-  }
-
-  #pong(): Pong {
-    const { takesPart } = this;
-    return { kind: "PING", takesPart, syncMs: this.pace.syncMs(this.name), absent: this.#peers.absent };
   }
 
   #recover({ forgot, isMoved }: { readonly forgot: boolean; readonly isMoved?: boolean | undefined }): StartupRecovery {
@@ -278,29 +259,26 @@ export class Server {
 
   async #beTold(other: string): Promise<void> {
     const askedMs = this.clock.monotonicMs();
-    try {
-      const answer = await this.#links.send(other, { kind: "TELL" }, TELL_TIMEOUT_MS);
-      if (answer?.kind !== "TELL") return;
-      this.#recovery.hears(other, answer, this.#links.rememberedBy(other), askedMs);
-    } catch {
-      // The next round asks it again.
-    }
+    // After a failure, the next round asks it again.
+    const answer = await this.#links.send(other, { kind: "TELL" }, ANSWER_MS).catch(() => undefined);
+    if (answer?.kind === "TELL") this.#recovery.hears(other, answer, this.#links.rememberedBy(other), askedMs);
   }
 
-  async #mayTakePart(): Promise<boolean> {
+  /** Takes part if {@link StartupRecovery} lets it, and reports whether it does. */
+  async #begins(): Promise<boolean> {
     const nowMs = this.clock.monotonicMs();
     if (this.#recovery.isIntact(this.#ballots.longestLeaseMs(nowMs), nowMs)) {
       const movedOn = this.#recovery.movedOn(this.#ballots.kept);
       if (movedOn) await this.#beginWith(new VoterState(movedOn, nowMs));
-      else this.#takesPart = true;
+      else this.#mayTakePart = true;
     }
     const beginning = this.#recovery.forgot ? this.#recovery.beginning(nowMs, this.clock.wallMs()) : undefined;
     if (beginning) {
       this.#writer.goOnFrom(beginning.writes);
       await this.#beginWith(new VoterState(beginning.ballots, nowMs));
     }
-    if (this.#takesPart) this.#options.onBegun?.();
-    return this.#takesPart;
+    if (this.#mayTakePart) this.#options.onBegun?.();
+    return this.#mayTakePart;
   }
 
   async #beginWith(ballots: VoterState): Promise<void> {
@@ -311,6 +289,6 @@ export class Server {
     this.#recovery = this.#recover({ forgot: false });
     await this.#writer.synced(this.#ballots.version);
     // A message may have shown meanwhile that this server has lost more.
-    this.#takesPart = !this.#recovery.forgot;
+    this.#mayTakePart = !this.#recovery.forgot;
   }
 }

@@ -25,17 +25,17 @@ export interface Beginning {
 /**
  * Decides when a server that was started may take part.
  *
- * A server without a file may have lost it. It waits until the longest lease that may be valid has ended. It also waits until all
- * others but a minority have reported their terms. One of them is in every majority that has elected a leader. A claim that had
- * this server's vote may still be under way. So either all others must have reported, the claimant included. Or only reports
- * count that were asked for after `LONGEST_CLAIM_MS`, when no such claim counts votes any more.
+ * A server without a file may have lost it. It waits until the longest lease that may be valid has ended, and until all others but
+ * a minority have reported their terms. One of them is in every majority that has elected a leader. A claim that had this server's
+ * vote may still be under way. So all others must have reported, the claimant included. Or only reports count that were asked for
+ * after `LONGEST_CLAIM_MS`, when no such claim counts votes any more.
  *
- * A server with an intact file may have been given an older one. Any other server may be the only one that remembers more. So the
- * server asks all others; if one does not answer, it waits for the longest lease.
+ * The file of a server may be an older one, and any other server may be the only one that remembers more. So the server asks all
+ * others; if one does not answer, it waits for the longest lease.
  *
- * A server whose file is from another list waits for reports. It takes part once it and the reporting servers are a majority of
- * this list. It takes the reported terms over: one of these servers knows what a majority of the former list has decided. A
- * majority of the list after this one may have no such server in it.
+ * A server whose file is from another list takes part once it and the reporting servers are a majority of this list. It takes
+ * their terms over: one of them knows what a majority of the former list has decided. A majority of the list after this one may
+ * have no such server in it.
  */
 export class StartupRecovery {
   readonly #servers: number;
@@ -44,14 +44,12 @@ export class StartupRecovery {
   #forgot: boolean;
   readonly #isMoved: boolean;
 
-  /**
-   * @param servers the number of servers, this one included.
-   * @param isMoved whether this server's file is from another list.
-   */
   constructor(options: {
+    /** The number of servers, this one included. */
     readonly servers: number;
     readonly startMs: number;
     readonly forgot: boolean;
+    /** This server's file is from another list. */
     readonly isMoved?: boolean | undefined;
   }) {
     this.#servers = options.servers;
@@ -100,15 +98,12 @@ export class StartupRecovery {
     return [...this.#told.values()].filter(({ forgot }) => !forgot);
   }
 
-  /**
-   * The number of reports that a server with a file of another list still lacks. With them, it and the reporting servers are a
-   * majority.
-   */
+  /** The number of reports that a server with a file of another list still lacks. */
   get #missing(): number {
     return this.#isMoved ? majorityOf(this.#servers) - 1 - this.#knowing.length : 0;
   }
 
-  /** Reports whether a server with an intact file may take part, as far as it can know. */
+  /** Reports whether a server with an intact file may take part. */
   isIntact(longestLeaseMs: number, nowMs: number): boolean {
     if (this.#forgot || this.#missing > 0) return false;
     const told = [...this.#told.values()];
@@ -116,11 +111,7 @@ export class StartupRecovery {
     return this.#haveAllTold || nowMs >= this.#sinceMs + longestMs;
   }
 
-  /**
-   * Says, in words for a person, what a server that takes no part yet waits for.
-   *
-   * @param others the names of all other servers.
-   */
+  /** Says for a person what a server waits for that takes no part yet. */
   waitsFor(others: readonly string[]): string {
     const unheard = others.filter((name) => !this.#told.has(name)).join(" and ");
     if (!this.#forgot && this.#missing > 0) {
@@ -138,10 +129,7 @@ export class StartupRecovery {
     return `${why}, nor does ${lost.join(" and ")}, and ${who} alone cannot tell them all. To begin anew by the clocks, ${how}.`;
   }
 
-  /**
-   * The state with which a server with a file of another list goes on: all that it or the others know. Undefined if its own state
-   * already says that.
-   */
+  /** With a file of another list, returns all that this server or the others know. Undefined if its own state says that already. */
   movedOn(own: StoredVoterState): StoredVoterState | undefined {
     if (!this.#isMoved) return undefined;
     const told = this.#knowing;
@@ -167,8 +155,8 @@ export class StartupRecovery {
   }
 
   /**
-   * The state with which a server that has lost its file begins; undefined until it may begin. If no server that has reported has
-   * voted, this is a first start. Then the clock gives the term above which the server votes.
+   * The state with which a server that has lost its file begins; undefined until it may begin. At a first start, the clock gives
+   * the term above which the server votes.
    */
   beginning(nowMs: number, wallMs: number): Beginning | undefined {
     const told = [...this.#told.values()];
@@ -210,7 +198,6 @@ function termIn(terms: StateReply["terms"], election: string): number | undefine
   return Object.hasOwn(terms, election) ? terms[election] : undefined;
 }
 
-/** The number of servers that are a majority of `servers`. */
 export function majorityOf(servers: number): number {
   return Math.floor(servers / 2) + 1;
 }

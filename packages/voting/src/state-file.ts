@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import type { Disk } from "./disk.ts";
+import type { Disk } from "./state-writer.ts";
 import { asRoster, type Roster } from "./roster.ts";
 
 const NAME = "state";
@@ -17,8 +17,7 @@ export interface State {
 
 /**
  * One file in a directory that only this process uses. Each write replaces the whole file, and resolves once the new file is on
- * the disk. The text is written beside the file, synced and renamed; then the directory is synced. Writes that are requested
- * while one is under way become one write.
+ * the disk. Writes that are requested while one is under way become one write.
  */
 export class StateFile implements Disk {
   readonly #directory: string;
@@ -64,10 +63,8 @@ export class StateFile implements Disk {
       await this.#save();
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      const why = code ?? message;
-      this.#tell(
-        `${this.#directory} cannot be written (${why}): this server takes no part until it can. It tries again every second.`,
-      );
+      const what = `${this.#directory} cannot be written (${code ?? message})`;
+      this.#tell(`${what}: this server takes no part until it can. It tries again every second.`);
       throw error;
     }
   }
@@ -83,22 +80,17 @@ export class StateFile implements Disk {
       .then(async () => {
         this.#present = this.#next ?? this.#present;
         this.#next = undefined;
-        if (!this.#roster) throw new Error("Nobody has said whose file this is.");
-        await replace(this.#directory, textOf({ roster: this.#roster, text: this.#text }));
+        if (!this.#roster) throw new Error("No roster was set.");
+        const body = `${JSON.stringify(this.#roster)}\n${this.#text}`;
+        await replace(this.#directory, `leasehold-voting 1 ${checksum(body)}\n${body}`);
       });
     await this.#next;
   }
 }
 
-function textOf({ roster, text }: State): string {
-  const body = `${JSON.stringify(roster)}\n${text}`;
-  return `leasehold-voting 1 ${checksum(body)}\n${body}`;
-}
-
 /** Parses a file; undefined if it is not intact. */
 function stateOf(content: string): State | undefined {
-  const [head, expected] = HEAD.exec(content) ?? [];
-  if (head === undefined) return undefined;
+  const [head = "", expected] = HEAD.exec(content) ?? [];
   const body = content.slice(head.length);
   if (checksum(body) !== expected) return undefined;
   const end = body.indexOf("\n");
@@ -110,29 +102,23 @@ function checksum(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
+/** Writes the text beside the file, syncs and renames it; then the directory is synced. */
 async function replace(directory: string, content: string): Promise<void> {
   const [path, beside] = [join(directory, NAME), join(directory, `${NAME}.new`)];
   // Use a new file for each write: after a failed sync, the content of the old one is unknown.
   await rm(beside, { force: true });
-  const file = await open(beside, "wx", 0o600);
+  await synced(await open(beside, "wx", 0o600), content);
+  await rename(beside, path);
+  // Windows does not sync directories, and keeps the order of changes to names itself.
+  if (process.platform === "win32") return;
+  await synced(await open(directory, "r"));
+}
+
+async function synced(file: FileHandle, content?: string): Promise<void> {
   try {
-    await file.writeFile(content);
+    if (content !== undefined) await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();
-  }
-  await rename(beside, path);
-  await syncDirectory(directory);
-}
-
-/** Syncs the directory, so that the name leads to the new file after a power cut as well. */
-async function syncDirectory(directory: string): Promise<void> {
-  // Windows does not sync directories, and keeps the order of changes to names itself.
-  if (process.platform === "win32") return;
-  const handle = await open(directory, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

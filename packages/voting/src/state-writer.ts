@@ -1,7 +1,14 @@
 import { type Clock, sleep } from "@leasehold/core/provider";
-import type { Disk } from "./disk.ts";
 import { decodeStoredState, textOf, type StoredState } from "./voter-state-codec.ts";
 import type { VoterState } from "./voter-state.ts";
+
+/** The disk of one server. It holds one text, which is replaced as a whole. */
+export interface Disk {
+  /** The text that was written last; undefined if there is none, or if it is not intact. */
+  read(): Promise<string | undefined>;
+  /** Resolves once the text can no longer be lost. */
+  write(text: string): Promise<void>;
+}
 
 /** The wait before a failed write is repeated. The server is silent meanwhile. */
 const WRITE_AGAIN_MS = 1_000;
@@ -19,10 +26,7 @@ export interface StateWriterOptions {
   readonly onSynced: (tookMs: number) => void;
 }
 
-/**
- * Writes the voter's state to the disk. Several changes share one write. After a failed write, it writes again each second until
- * a write succeeds.
- */
+/** Writes the voter's state to the disk. Several changes share one write. A failed write is repeated until one succeeds. */
 export class StateWriter {
   readonly #options: StateWriterOptions;
   /** The counter of the latest write that has begun, and of the latest write that is certainly on the disk. */

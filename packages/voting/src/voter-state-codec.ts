@@ -1,4 +1,4 @@
-import { isBroken, isTransferOrder } from "./message-shapes.ts";
+import { isBroken, isCount, isFlag, isNumber, isRecordOf, isTransferOrder, optional, recordOf } from "./message-shapes.ts";
 import type { Broken, TransferOrder } from "./messages.ts";
 
 /** A voter's state of one election. The voter writes a change of it to its disk before it answers. */
@@ -17,7 +17,7 @@ export interface Ballot {
   readonly transfer?: TransferOrder | undefined;
 }
 
-/** The state of all elections that a voter keeps on its disk. */
+/** The state that a voter keeps on its disk. */
 export interface StoredVoterState {
   /** The term of each election that is not in `elections`: a new one, or one whose ballot was dropped. */
   readonly floor: number;
@@ -50,35 +50,21 @@ export function textOf(kept: StoredState): string {
 
 /** Reads the text of a file. Returns undefined if it is not what was written; the state then counts as lost. */
 export function decodeStoredState(text: string | undefined): StoredState | undefined {
-  if (text === undefined) return undefined;
   try {
-    const { schema, writes, floor, clockFloor, isFresh, elections, seen } = JSON.parse(text) as StoredState & {
-      readonly schema: unknown;
-    };
-    const isWhole =
-      schema === SCHEMA &&
-      typeof isFresh === "boolean" &&
-      isCount(writes) &&
-      isCount(floor) &&
-      isCount(clockFloor) &&
-      isRecord(seen, isCount) &&
-      isRecord(elections, isBallot);
-    return isWhole ? { writes, floor, clockFloor, isFresh, elections, seen } : undefined;
+    const state = JSON.parse(text ?? "") as StoredState & { readonly schema: unknown };
+    if (state.schema !== SCHEMA || !isRecordOf(state, STATE)) return undefined;
+    const { writes, floor, clockFloor, isFresh, elections, seen } = state;
+    return { writes, floor, clockFloor, isFresh, elections, seen };
   } catch {
     return undefined;
   }
 }
 
-function isBallot(value: unknown): boolean {
-  const { term, votedFor, leaseDurationMs, broken, transfer } = (value ?? {}) as Partial<Ballot>;
-  const isVote = isCount(term) && (votedFor === null || typeof votedFor === "string") && Number.isFinite(leaseDurationMs);
-  return isVote && (broken === undefined || isBroken(broken)) && (transfer === undefined || isTransferOrder(transfer));
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isRecord(value: unknown, isIt: (entry: unknown) => boolean): boolean {
-  return typeof value === "object" && value !== null && Object.values(value).every(isIt);
-}
+const BALLOT = {
+  ...{ term: isCount, votedFor: (value: unknown) => value === null || typeof value === "string", leaseDurationMs: isNumber },
+  ...{ broken: optional(isBroken), transfer: optional(isTransferOrder) },
+};
+const STATE = {
+  ...{ writes: isCount, floor: isCount, clockFloor: isCount, isFresh: isFlag },
+  ...{ elections: recordOf((value) => isRecordOf(value, BALLOT)), seen: recordOf(isCount) },
+};

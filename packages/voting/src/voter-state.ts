@@ -1,5 +1,5 @@
 import { LONGEST_CLAIM_MS } from "./startup-recovery.ts";
-import type { Acknowledgement, Break, Elect, Lead, Release, LeaderStatus, Transfer, TransferOrder, Vote } from "./messages.ts";
+import type { Acknowledgement, Break, Elect, Lead, Release, LeaderStatus, Transfer, Vote } from "./messages.ts";
 import type { Ballot, StoredVoterState } from "./voter-state-codec.ts";
 
 /** A voter's state of one election that is not on its disk. It begins anew at each start. */
@@ -12,27 +12,26 @@ interface Memory {
   vote?: { readonly term: number; readonly candidateId: string; readonly atMs: number };
   /** The value of `VoterState.version` after the last change of this election that must be on the disk. */
   version: number;
-  lead?:
-    | (Omit<LeaderStatus, "ageMs" | "holdMs"> & { readonly termId: string; readonly heardMs: number; readonly server: string })
-    | undefined;
+  lead?: LastLead | undefined;
+}
+
+/** The last leader that this voter knows. Its LEADs and its RELEASE came from `server`. */
+interface LastLead extends Omit<LeaderStatus, "ageMs" | "holdMs"> {
+  readonly termId: string;
+  readonly heardMs: number;
+  readonly server: string;
 }
 
 /** The number of finished elections whose ballots are kept. Of all dropped ones only the highest term is kept, as `floor`. */
 const KEPT_ELECTIONS = 1_000;
-/**
- * An election is finished once nothing has blocked a vote, and no vote was cast, for this time. Until then a silent leader may
- * send again, or a claim may be under way.
- */
+/** An election is finished after this time without a blocker or a vote. A leader's last LEAD or a claim may come until then. */
 const GRACE_MS = 60_000;
-/**
- * A ballot with a higher term is never dropped. Every later term must be above the terms of dropped ballots, so there must be
- * numbers above them.
- */
+/** A ballot with a higher term is never dropped, because every later term must be above the terms of dropped ballots. */
 export const HIGHEST_DROPPED_TERM: number = 2 ** 52;
 
 /**
- * The rules by which one server votes: a state machine without input or output. The caller passes the time of a monotonic clock.
- * The caller also writes each change to the disk before it sends an answer.
+ * The rules by which one server votes: a state machine without input or output. The caller passes the time of a monotonic clock,
+ * and writes each change to the disk before it sends an answer.
  */
 export class VoterState {
   readonly #ballots: Map<string, Ballot>;
@@ -83,9 +82,7 @@ export class VoterState {
     return this.#ballots.get(election)?.term ?? this.#floor;
   }
 
-  /**
-   * The time for which this voter votes for nobody. With `candidateId`: the time for which it does not vote for that candidate.
-   */
+  /** The time for which this voter votes for no candidate. With `candidateId`: the time for that candidate. */
   waitMs(election: string, nowMs: number, candidateId?: string): number {
     const { barredUntilMs, holdUntilMs, orderedMs } = this.#memories.get(election) ?? this.#atStart(election);
     const freeMs = Math.max(barredUntilMs, holdUntilMs);
@@ -95,7 +92,6 @@ export class VoterState {
     return Math.max(untilMs - nowMs, 0);
   }
 
-  /** The server of the last leader that this voter knows. */
   lastLeader(election: string): string | undefined {
     return this.#memories.get(election)?.lead?.server;
   }
@@ -176,9 +172,8 @@ export class VoterState {
    * order if the term is not the present one, or if it was broken and the administrator did not know of that.
    */
   transfer(order: Transfer, nowMs: number): Acknowledgement {
-    const { election, term, afterBreak } = order;
-    const taken = this.#keepTransfer(election, term, order, afterBreak, nowMs);
-    return { kind: "TRANSFER", taken, term: this.termOf(election) };
+    const taken = this.#keepTransfer(order, nowMs);
+    return { kind: "TRANSFER", taken, term: this.termOf(order.election) };
   }
 
   /**
@@ -203,7 +198,8 @@ export class VoterState {
         memory.barredUntilMs = nowMs;
       }
       // The leader may know only of an order that a later one has replaced here.
-      if (transfer && !this.#ballotOf(election, term)?.transfer) this.#keepTransfer(election, term, transfer, false, nowMs);
+      if (transfer && !this.#ballotOf(election, term)?.transfer)
+        this.#keepTransfer({ ...transfer, election, term, afterBreak: false }, nowMs);
     }
     if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
       // If no LEAD of this term has arrived, this voter's vote tells the candidate.
@@ -225,24 +221,19 @@ export class VoterState {
     const { broken, transfer } = this.#ballotOf(election, term) ?? {};
     const left = transfer && { ...transfer, leftMs: this.waitMs(election, nowMs, "") };
     const sign = { term, number, candidateId, value, leaseDurationMs, ageMs: nowMs - heardMs, released, holdMs };
-    const votedFor = this.#votedForAfter(term, memory, nowMs);
+    const { vote } = memory;
+    // No claim takes longer, so this candidate may still win by this voter's vote.
+    const isOpen = vote !== undefined && vote.term > term && nowMs < vote.atMs + LONGEST_CLAIM_MS;
     return {
       ...sign,
       ...(broken ? { broken } : {}),
       ...(left ? { transfer: left } : {}),
-      ...(votedFor === undefined ? {} : { votedFor }),
+      ...(isOpen ? { votedFor: vote.candidateId } : {}),
     };
   }
 
-  /** The candidate that may still win by this voter's vote. No claim takes longer than `LONGEST_CLAIM_MS`. */
-  #votedForAfter(term: number, { vote }: Memory, nowMs: number): string | undefined {
-    return vote && vote.term > term && nowMs < vote.atMs + LONGEST_CLAIM_MS ? vote.candidateId : undefined;
-  }
-
-  /**
-   * An order to a term proves that the term had a leader. Its LEADs may have arrived before this start, or at other servers only.
-   */
-  #leadBefore(election: string): Memory["lead"] {
+  /** An order to a term proves that it had a leader. Its LEADs may have arrived before this start, or at other servers only. */
+  #leadBefore(election: string): LastLead | undefined {
     const ballot = this.#ballots.get(election);
     if (!ballot || !isOrdered(ballot)) return undefined;
     const { term, leaseDurationMs } = ballot;
@@ -251,13 +242,7 @@ export class VoterState {
   }
 
   /** Returns whether the voter has the order now. The same order again does not restart its time. */
-  #keepTransfer(
-    election: string,
-    term: number,
-    { id, candidateId, timeoutMs }: TransferOrder,
-    afterBreak: boolean,
-    nowMs: number,
-  ): boolean {
+  #keepTransfer({ election, term, afterBreak, id, candidateId, timeoutMs }: Omit<Transfer, "kind">, nowMs: number): boolean {
     const ballot = this.#ballotOf(election, term);
     if (!ballot || (ballot.broken && !afterBreak)) return false;
     if (ballot.transfer?.id === id) return true;
@@ -336,9 +321,7 @@ export class VoterState {
     const { leaseDurationMs = 0, broken } = this.#ballots.get(election) ?? {};
     return {
       barredUntilMs: this.#startMs + (broken?.immediate ? 0 : leaseDurationMs),
-      holdUntilMs: -Infinity,
-      orderedMs: -Infinity,
-      version: 0,
+      ...{ holdUntilMs: -Infinity, orderedMs: -Infinity, version: 0 },
     };
   }
 }

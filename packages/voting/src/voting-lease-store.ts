@@ -1,25 +1,19 @@
 import {
   ConfigurationError,
   UnsupportedError,
-  type CheckOptions,
-  type CheckReport,
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
-  type ListedElection,
-  type ListOptions,
   type ReadOptions,
 } from "@leasehold/core";
 import {
   type StoreMember,
   type StoreWarnings,
   checkLease,
-  checkList,
   checkName,
   checkTerm,
   checkValue,
   DEFAULT_REQUEST_TIMEOUT_MS,
-  timedCheck,
   type AcquireOutcome,
   type AcquireRequest,
   type Lease,
@@ -32,13 +26,12 @@ import {
 import { AdministeredStore } from "./administered-store.ts";
 import { HIGHEST_DROPPED_TERM } from "./voter-state.ts";
 import { CAPABILITIES, MAX_VALUE_BYTES, NAME } from "./capabilities.ts";
-import { listElections } from "./listing.ts";
 import { statusesOf } from "./administration.ts";
-import { claimInVain, unanswered } from "./claim.ts";
 import { openServer } from "./open-server.ts";
 import type { VotingLeaseStoreOptions } from "./options.ts";
+import { unanswered } from "./poll.ts";
 import type { VotingTerm } from "./voting-term.ts";
-import { ServerClaims } from "./server-claims.ts";
+import { claimInVain, ServerClaims } from "./server-claims.ts";
 import type { Server } from "./server.ts";
 import { LeaderStatuses } from "./leader-statuses.ts";
 import type { DropReason, WarningLog } from "./warning-log.ts";
@@ -85,7 +78,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
 
   /** For programs that make their own `Server`. All others call `open`. */
   constructor(server: Server) {
-    super(server);
+    super(server, (election, timeoutMs) => claimInVain(server, election, timeoutMs));
     this.#server = server;
     this.#claims = new ServerClaims(server);
     this.#sightings = new LeaderStatuses(server.clock);
@@ -174,7 +167,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
   }
 
   /** Answers from the own server while its leader's lease lasts; otherwise asks all servers and waits for a majority. */
-  async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
+  override async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
     options.signal?.throwIfAborted();
     const local = this.#seen(election);
@@ -182,13 +175,6 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
     for (const sign of await statusesOf(this.#server, election, { timeoutMs, signal })) this.#sightings.see(election, sign);
     return this.#seen(election);
-  }
-
-  /** Lists the elections that a majority of the servers knows, and reads each. */
-  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
-    checkList(prefix, options);
-    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
-    return listElections(this.#server, prefix, limits, (election) => this.read(election, limits));
   }
 
   nextLookMs(election: string, retryPeriodMs: number): number {
@@ -227,11 +213,6 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
       stopClaims();
       signal.removeEventListener("abort", wake);
     }
-  }
-
-  async check({ election, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: CheckOptions): Promise<CheckReport> {
-    const look = (): Promise<LeaseSnapshot | undefined> => this.read(election, { timeoutMs, signal });
-    return await timedCheck(this.clock, look, () => claimInVain(this.#server, election, timeoutMs));
   }
 
   /** Ends this server: it stops listening and voting, and frees its directory and port. */

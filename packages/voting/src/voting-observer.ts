@@ -1,13 +1,9 @@
 import {
   ConfigurationError,
   UnsupportedError,
-  type CheckOptions,
-  type CheckReport,
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
-  type ListedElection,
-  type ListOptions,
   type ReadOptions,
 } from "@leasehold/core";
 import {
@@ -15,17 +11,14 @@ import {
   type Clock,
   type StoreMember,
   StoreWarnings,
-  checkList,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
-  timedCheck,
 } from "@leasehold/core/provider";
 import { AdministeredStore } from "./administered-store.ts";
 import { sightedBy } from "./administration.ts";
 import { majorityOf } from "./startup-recovery.ts";
 import { CAPABILITIES } from "./capabilities.ts";
 import { authorityReader, type Authority } from "./certificates.ts";
-import { listElections } from "./listing.ts";
 import { HttpClient } from "./http-client.ts";
 import { OBSERVER, type VoterReply, type Request } from "./messages.ts";
 import { checkAddress, checkSecret } from "./options.ts";
@@ -65,9 +58,8 @@ export interface VotingObserverOptions {
 export class VotingObserver extends AdministeredStore implements LeaseStore {
   readonly capabilities: LeaseStoreCapabilities = { ...CAPABILITIES, watch: "poll" };
   readonly warnings: StoreWarnings;
-  readonly #electorate: Electorate;
-  readonly #poster: HttpClient;
-  readonly #line: ObserverClient;
+  readonly #client: ObserverClient;
+  readonly #http: HttpClient;
 
   constructor({ servers, secret, ca, clock = systemClock }: VotingObserverOptions) {
     checkSecret(secret);
@@ -76,62 +68,40 @@ export class VotingObserver extends AdministeredStore implements LeaseStore {
       throw new ConfigurationError("servers must have the address of every server.");
     const urls = new Map(servers.map((address, index) => [address, checkAddress(`server number ${index + 1}`, address)]));
     if (urls.size < servers.length) throw new ConfigurationError("servers has an address twice.");
-    const poster = new HttpClient();
+    const http = new HttpClient();
     const warnings = new StoreWarnings();
     const trust = authorityReader(
       clock,
       typeof ca === "function" ? ca : () => ca,
-      (authority) => poster.trust(authority),
+      (authority) => http.trust(authority),
       (message) => warnings.warn("LEASEHOLD_VOTING", message),
     );
-    const client = new PacketClient({ clock, seal: new Seal(secret), http: poster, servers: [] });
-    const line = new ObserverClient(urls, client, clock, trust);
-    const electorate: Electorate = {
-      name: OBSERVER,
-      everyone: [...urls.keys()],
-      majority: majorityOf(urls.size),
-      clock,
-      ask: (to, request, timeoutMs) => line.ask(to, request, timeoutMs),
-      remember: () => Promise.resolve(),
-    };
-    super(electorate);
+    const client = new ObserverClient(urls, new PacketClient({ clock, seal: new Seal(secret), http, servers: [] }), clock, trust);
+    // So `check` rejects also if a majority answers.
+    super(client, notHere);
     this.warnings = warnings;
-    this.#electorate = electorate;
-    this.#poster = poster;
-    this.#line = line;
+    this.#client = client;
+    this.#http = http;
   }
 
   /** The state of all servers, by their last answers. */
   members(): readonly StoreMember[] {
-    return this.#line.members();
+    return this.#client.members();
   }
 
   /** Reports `unknown` if only a minority of the servers knows the latest term: an election may be under way. */
-  async read(
+  override async read(
     election: string,
     { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: ReadOptions = {},
   ): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
-    const { signs, snapshot } = await sightedBy(this.#electorate, this.clock, election, { timeoutMs, signal });
-    if (!snapshot || signs.length >= this.#electorate.majority) return snapshot;
+    const { signs, snapshot } = await sightedBy(this.#client, this.clock, election, { timeoutMs, signal });
+    if (!snapshot || signs.length >= this.#client.majority) return snapshot;
     return { election, state: "unknown", term: snapshot.term };
-  }
-
-  /** Lists the elections that a majority of the servers knows, and reads each. */
-  list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
-    checkList(prefix, options);
-    const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal };
-    return listElections(this.#electorate, prefix, limits, (election) => this.read(election, limits));
   }
 
   nextLookMs(_election: string, retryPeriodMs: number): number {
     return retryPeriodMs;
-  }
-
-  /** @throws {UnsupportedError} if a majority answers: a process that is not a server cannot lead. */
-  async check({ election, timeoutMs, signal }: CheckOptions): Promise<CheckReport> {
-    const look = (): Promise<LeaseSnapshot | undefined> => this.read(election, { timeoutMs, signal });
-    return await timedCheck(this.clock, look, notHere);
   }
 
   /** @throws {UnsupportedError} always: only a server is a candidate. */
@@ -156,7 +126,7 @@ export class VotingObserver extends AdministeredStore implements LeaseStore {
 
   /** Closes its connections. */
   close(): Promise<void> {
-    return Promise.resolve(this.#poster.close());
+    return Promise.resolve(this.#http.close());
   }
 }
 
@@ -168,30 +138,37 @@ function notHere(): Promise<never> {
   );
 }
 
-/** Carries an observer's requests to all servers. */
-class ObserverClient {
+/** Asks all servers, by their addresses, for an observer. */
+class ObserverClient implements Electorate {
+  readonly name: string = OBSERVER;
+  readonly everyone: readonly string[];
+  readonly majority: number;
+  readonly clock: Clock;
   readonly #urls: ReadonlyMap<string, URL>;
   readonly #client: PacketClient;
   readonly #start: string;
   /** The server, and its start, that has answered at each address. */
   readonly #found = new Map<string, { readonly name: string; readonly start: string }>();
   readonly #trust: (signal: AbortSignal) => Promise<void>;
-  readonly peers: Peers;
+  readonly #peers: Peers;
 
   /** @param trust makes the client trust the servers' authority. Rejects when the signal aborts. */
   constructor(urls: ReadonlyMap<string, URL>, client: PacketClient, clock: Clock, trust: (signal: AbortSignal) => Promise<void>) {
+    this.everyone = [...urls.keys()];
+    this.majority = majorityOf(urls.size);
+    this.clock = clock;
     this.#urls = urls;
     this.#client = client;
     this.#trust = trust;
     this.#start = clock.randomUuid();
-    this.peers = new Peers(clock);
+    this.#peers = new Peers(clock);
   }
 
   /** The state of all servers. A server that has never answered has the name that another one reports, or else its address. */
   members(): readonly StoreMember[] {
-    const names = new Set([...this.#found.values(), ...this.peers.absent].map(({ name }) => name));
+    const names = new Set([...this.#found.values(), ...this.#peers.absent].map(({ name }) => name));
     const unheard = [...this.#urls.keys()].filter((address) => !this.#found.has(address));
-    return [...names, ...unheard].slice(0, this.#urls.size).map((name) => this.peers.member(name));
+    return [...names, ...unheard].slice(0, this.#urls.size).map((name) => this.#peers.member(name));
   }
 
   async ask(address: string, request: Request, timeoutMs: number): Promise<VoterReply> {
@@ -205,9 +182,14 @@ class ObserverClient {
     this.#check(address, from, start, servers);
     if (refused) throw new Error(`${from} was started again, or has taken this order before: look again.`);
     const answer = contents[0] ?? { kind: "SILENT" };
-    this.peers.heard(from, answer);
-    if (answer.kind === "READ") this.peers.told(answer.absent);
+    this.#peers.heard(from, answer);
+    if (answer.kind === "READ") this.#peers.told(answer.absent);
     return answer;
+  }
+
+  /** Does nothing: an observer has no disk. */
+  remember(): Promise<void> {
+    return Promise.resolve();
   }
 
   /** Checks that the addresses are those of all servers, each once. Only so is a majority of the addresses one of the servers. */

@@ -9,11 +9,7 @@ export type TermHeader = Omit<Lead, "kind" | "number" | "value">;
 /** The number of LEADs whose send times are kept. An acknowledgement of an older one would extend nothing. */
 const REMEMBERED = 32;
 
-/**
- * One term that a majority has voted for: its LEADs, and the instant from which its lease counts. The lease counts from the send
- * of the latest LEAD that a majority has acknowledged. A server that acknowledged a later LEAD counts for the earlier ones as
- * well.
- */
+/** One term that a majority has voted for: its LEADs, and the instant from which its lease counts. */
 export class VotingTerm {
   readonly title: TermHeader;
   value: string | undefined;
@@ -39,11 +35,6 @@ export class VotingTerm {
     this.value = value;
   }
 
-  /** The number of this term's last LEAD. */
-  get number(): number {
-    return this.#number;
-  }
-
   /** So many servers have a later term that no majority can acknowledge this one any more. */
   get isLost(): boolean {
     return this.#isEnough(this.#lost.size);
@@ -64,7 +55,8 @@ export class VotingTerm {
   }
 
   /**
-   * The instant from which the lease counts, taken before the LEAD was sent. Undefined until a majority has acknowledged a LEAD.
+   * The instant before the send of the latest LEAD that a majority has acknowledged; undefined if there is none. A server that
+   * acknowledged a later LEAD counts for the earlier ones as well.
    */
   get grantedAt(): Instant | undefined {
     const numbers = [...this.#taken.values()].toSorted((one, other) => other - one);
@@ -96,9 +88,7 @@ export class VotingTerm {
     });
   }
 
-  /**
-   * Lifts the block of this term's LEADs; a hold and a transfer still block. Call it only after the term's validity has ended.
-   */
+  /** Lifts the block of this term's LEADs; a hold and a transfer still block. The term's validity must have ended. */
   async release(holdMs: number, timeoutMs: number): Promise<PollResult<Acknowledgement>> {
     this.isOver = true;
     const { election, term, termId, leaseDurationMs } = this.title;

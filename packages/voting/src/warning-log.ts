@@ -28,10 +28,7 @@ const AGAIN_MS = 60_000;
 /** A problem must last for this time before a warning, because the other servers may still be starting. */
 const PATIENCE_MS = 5_000;
 
-/**
- * Handles problems between servers. Dropped packets are counted and published. Problems become warnings of the store, each at
- * most once a minute.
- */
+/** Counts and publishes dropped packets. Turns problems between servers into warnings, each at most once a minute. */
 export class WarningLog {
   readonly warnings: StoreWarnings = new StoreWarnings();
   readonly #clock: Clock;
@@ -46,7 +43,6 @@ export class WarningLog {
     this.#server = server;
   }
 
-  /** The number of dropped packets, for each reason. */
   get dropped(): Readonly<Partial<Record<DropReason, number>>> {
     return Object.fromEntries(this.#dropped);
   }
@@ -56,7 +52,7 @@ export class WarningLog {
     this.#channel.publish({ server: this.#server, reason, from } satisfies DroppedPacket);
   }
 
-  /** Gives a warning at once, except if the same one was given within `AGAIN_MS`. */
+  /** Gives a warning at once. */
   tell(message: string): void {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs < (this.#toldMs.get(message) ?? -Infinity) + AGAIN_MS) return;
@@ -71,10 +67,7 @@ export class WarningLog {
     this.#sinceMs.delete(name);
   }
 
-  /**
-   * Gives a warning once the problem of `name` has lasted for `PATIENCE_MS`. Until then, other servers may only not have been
-   * started yet.
-   */
+  /** Gives a warning once the problem of `name` has lasted for `PATIENCE_MS`. */
   lasts(name: string, message: string): void {
     const nowMs = this.#clock.monotonicMs();
     const sinceMs = this.#sinceMs.get(name) ?? nowMs;

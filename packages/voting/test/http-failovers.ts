@@ -5,7 +5,7 @@ import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
 import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faults/tcp-fault-proxy";
 import { violationIn, type Broken } from "@leasehold/test-kit/simulated/random-run";
-import type { Disk } from "../src/disk.ts";
+import type { Disk } from "../src/state-writer.ts";
 import { HttpTransport } from "../src/http-transport.ts";
 import { clusterOf } from "../src/roster.ts";
 import { Server } from "../src/server.ts";

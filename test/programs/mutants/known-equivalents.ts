@@ -345,7 +345,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
       ],
     ),
   ].map(([from = "", to = ""]) => ({
-    file: "packages/voting/src/claim.ts",
+    file: "packages/voting/src/server-claims.ts",
     from,
     to,
     why: "Nobody votes for a term of zero, whatever else is asked.",
