@@ -124,7 +124,6 @@ describe("a server that has lost its file", () => {
         elections: { e: { term: 4, votedFor: null, leaseDurationMs: 0 }, f: { term: 3, votedFor: null, leaseDurationMs: 0 } },
       },
       writes: 8,
-      toldTo: undefined,
     });
   });
 
@@ -154,6 +153,9 @@ describe("a server that has lost its file", () => {
     expect(admission.beginning(1_000, 7_999)).toMatchObject({ ballots: { clockFloor: 7, isFresh: true } });
     admission.hears("c", TOLD, 0, 1_000);
     expect(admission.beginning(999_999, 7_999)).toBeUndefined();
+    // A server that has begun and not voted counts beside one that has voted.
+    admission.hears("b", { ...TOLD, isFresh: true }, 0, 1_000);
+    expect(admission.beginning(999_999, 7_999)).toMatchObject({ ballots: { clockFloor: 0, isFresh: false } });
   });
 
   test("says what it waits for", () => {

@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import { textOf } from "../src/voter-state-codec.ts";
 import { clusterOf } from "../src/roster.ts";
-import { VotingLeaseStore } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 300 };
@@ -22,8 +21,7 @@ test("a server that goes on to the next list knows what the list before the last
   const cluster = new Cluster(5);
   await cluster.start();
   cluster.away.add("a").add("b");
-  const last = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("e")).acquire(REQUEST));
-  if (!last.acquired) expect.fail("It was not elected.");
+  const last = await cluster.wins("e", REQUEST);
   cluster.away.clear();
 
   // The next list is without e, which goes on leading for its lease.
@@ -31,13 +29,13 @@ test("a server that goes on to the next list knows what the list before the last
   // The next list is without d, and c does not come back at once.
   await cluster.server("c").close();
   await move(cluster, "abc", "ab");
-  const store = new VotingLeaseStore(cluster.server("a"));
+  const store = cluster.store("a");
   const early = await cluster.clock.runUntil(store.acquire(REQUEST).catch(() => undefined));
   expect(early).not.toMatchObject({ acquired: true });
 
   await cluster.clock.advance(REQUEST.leaseDurationMs + 2_000);
   const next = await cluster.clock.runUntil(store.acquire(REQUEST));
-  expect(next).toMatchObject({ acquired: true, lease: { term: last.lease.term + 1 } });
+  expect(next).toMatchObject({ acquired: true, lease: { term: last.term + 1 } });
 });
 
 test.each([
@@ -49,15 +47,14 @@ test.each([
   for (const name of cluster.names) cluster.disks.set(name, textOf({ ...nothing, ...(name === "b" ? known : {}) }));
   await cluster.start();
   cluster.away.add("b");
-  const led = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("c")).acquire(REQUEST));
-  expect(led).toMatchObject({ acquired: true, lease: { term: 1 } });
+  expect(await cluster.wins("c", REQUEST)).toMatchObject({ term: 1 });
   cluster.away.clear();
 
   // The next list is without c, which goes on leading for its lease. The list after it is without a.
   await move(cluster, "ab", "ab");
   await cluster.server("a").close();
   await move(cluster, "b", "b");
-  const store = new VotingLeaseStore(cluster.server("b"));
+  const store = cluster.store("b");
   const early = await cluster.clock.runUntil(store.acquire(REQUEST).catch(() => undefined));
   expect(early).not.toMatchObject({ acquired: true });
   await cluster.clock.advance(REQUEST.leaseDurationMs);

@@ -1,7 +1,7 @@
 /** The winner of several claims at once, and the time at which a loser claims again. */
 import { expect, test } from "vitest";
-import type { AcquireOutcome, Lease } from "@leasehold/core/provider";
-import { VotingLeaseStore, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
+import type { Lease } from "@leasehold/core/provider";
+import type { VotingLeaseStore, VoterReply, Envelope, Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const LEASE_MS = 3_000;
@@ -14,77 +14,71 @@ const request = (candidateId: string) => ({
   timeoutMs: 300,
 });
 
-/** Started servers, with a store each. */
-async function startedWith(count: number): Promise<{ cluster: Cluster; stores: Map<string, VotingLeaseStore> }> {
+async function startedWith(count: number): Promise<Cluster> {
   const cluster = new Cluster(count);
   await cluster.start();
-  return { cluster, stores: new Map(cluster.names.map((name) => [name, new VotingLeaseStore(cluster.server(name))])) };
+  return cluster;
 }
 
 /** Returns the winners of claims that begin at one instant. A claim that rejects has not won. */
-async function winners(cluster: Cluster, stores: Map<string, VotingLeaseStore>, names: readonly string[]): Promise<string[]> {
+async function winners(cluster: Cluster, ...names: readonly string[]): Promise<string[]> {
   const claims = names.map(async (name) => {
-    const outcome = await stores
-      .get(name)
-      ?.acquire(request(name))
-      .catch(() => undefined);
-    return outcome?.acquired === true ? [name] : [];
+    const claim = cluster.store(name).acquire(request(name));
+    return (await claim.catch(() => undefined))?.acquired === true ? [name] : [];
   });
   return (await cluster.clock.runUntil(Promise.all(claims))).flat();
 }
 
 test("a claim that only its own server has granted, too early, does not split later votes", async () => {
-  const { cluster, stores } = await startedWith(3);
-  const leading = await cluster.clock.runUntil(stores.get("c")!.acquire(request("c")));
-  if (!leading.acquired) expect.fail("It was not elected.");
+  const cluster = await startedWith(3);
+  const lease = await cluster.wins("c", request("c"));
   // The last LEAD of c reaches b a tenth of a second later than a.
   cluster.away.add("b");
-  await cluster.clock.runUntil(stores.get("c")!.renew(leading.lease, { timeoutMs: 300 }));
+  await cluster.clock.runUntil(cluster.store("c").renew(lease, { timeoutMs: 300 }));
   await cluster.clock.advance(100);
   await cluster.deliver(cluster.sent.findLast(({ to, content }) => to === "b" && content.kind === "LEAD")!);
   cluster.away.delete("b");
   cluster.away.add("c");
   await cluster.clock.advance(LEASE_MS - 100);
-  expect(await winners(cluster, stores, ["a"])).toEqual([]);
+  expect(await winners(cluster, "a")).toEqual([]);
   await cluster.clock.advance(100);
-  expect(await winners(cluster, stores, ["a", "b"])).toEqual(["a"]);
+  expect(await winners(cluster, "a", "b")).toEqual(["a"]);
 });
 
 test("a loser whose winner does not lead claims again after a random wait, before a whole retry period", async () => {
-  const { cluster, stores } = await startedWith(3);
+  const cluster = await startedWith(3);
   // The server a wins the trial, but cannot keep its own vote.
   cluster.broken.add("a");
-  expect(await winners(cluster, stores, ["a", "b", "c"])).toEqual([]);
-  const waits = ["b", "c"].map((name) => stores.get(name)!.nextLookMs("e", RETRY_MS));
+  expect(await winners(cluster, "a", "b", "c")).toEqual([]);
+  const waits = ["b", "c"].map((name) => cluster.store(name).nextLookMs("e", RETRY_MS));
   expect(Math.min(...waits)).toBeGreaterThan(20);
   expect(Math.max(...waits)).toBeLessThan(200);
   expect(new Set(waits).size).toBe(2);
   await cluster.clock.advance(Math.min(...waits));
-  expect(await winners(cluster, stores, ["a", "b", "c"])).toEqual(["b"]);
+  expect(await winners(cluster, "a", "b", "c")).toEqual(["b"]);
 });
 
 test("a candidate refused by servers that a RELEASE has not reached yet claims again soon", async () => {
-  const { cluster, stores } = await startedWith(5);
-  const leading = await cluster.clock.runUntil(stores.get("a")!.acquire(request("a")));
-  if (!leading.acquired) expect.fail("It was not elected.");
+  const cluster = await startedWith(5);
+  const lease = await cluster.wins("a", request("a"));
   for (const name of ["c", "d", "e"]) cluster.away.add(name);
   await cluster.clock.runUntil(
-    stores
-      .get("a")!
-      .release(leading.lease, { timeoutMs: 300 })
+    cluster
+      .store("a")
+      .release(lease, { timeoutMs: 300 })
       .catch(() => undefined),
   );
   cluster.away.clear();
-  expect(await winners(cluster, stores, ["b"])).toEqual([]);
-  expect(stores.get("b")!.nextLookMs("e", RETRY_MS)).toBeLessThan(200);
+  expect(await winners(cluster, "b")).toEqual([]);
+  expect(cluster.store("b").nextLookMs("e", RETRY_MS)).toBeLessThan(200);
 });
 
 test("a candidate that knows a leader from other servers only claims once that lease has ended", async () => {
-  const { cluster, stores } = await startedWith(3);
+  const cluster = await startedWith(3);
   cluster.away.add("a");
-  expect(await winners(cluster, stores, ["b"])).toEqual(["b"]);
+  expect(await winners(cluster, "b")).toEqual(["b"]);
   cluster.away.delete("a");
-  const store = stores.get("a")!;
+  const store = cluster.store("a");
   expect(await cluster.clock.runUntil(store.read("e", { timeoutMs: 300 }))).toMatchObject({ state: "held", holder: "b" });
   const waitMs = store.nextLookMs("e", RETRY_MS);
   expect(waitMs).toBeGreaterThan(LEASE_MS - 100);
@@ -94,45 +88,42 @@ test("a candidate that knows a leader from other servers only claims once that l
 });
 
 test("a winner is not held back by the wait of an earlier refusal", async () => {
-  const { cluster, stores } = await startedWith(3);
-  const [a, b] = [stores.get("a")!, stores.get("b")!];
-  const leading = await cluster.clock.runUntil(b.acquire(request("b")));
-  if (!leading.acquired) expect.fail("It was not elected.");
-  expect(await winners(cluster, stores, ["a"])).toEqual([]);
-  await cluster.clock.runUntil(b.release(leading.lease, { timeoutMs: 300 }));
-  const next = await cluster.clock.runUntil(a.acquire(request("a")));
-  const { term } = leading.lease;
+  const cluster = await startedWith(3);
+  const [a, b] = [cluster.store("a"), cluster.store("b")];
+  const lease = await cluster.wins("b", request("b"));
+  expect(await winners(cluster, "a")).toEqual([]);
+  await cluster.clock.runUntil(b.release(lease, { timeoutMs: 300 }));
+  const next = await cluster.wins("a", request("a"));
+  const { term } = lease;
   expect(cluster.sent.findLast(({ content }) => content.kind === "ELECT")?.content).toMatchObject({ heard: { term, number: 1 } });
-  if (!next.acquired) expect.fail("It was not elected.");
-  await cluster.clock.runUntil(a.release(next.lease, { timeoutMs: 300 }));
+  await cluster.clock.runUntil(a.release(next, { timeoutMs: 300 }));
   expect(a.nextLookMs("e", 2 * LEASE_MS)).toBe(2 * LEASE_MS);
 });
 
 test("a release is not-held if a majority answers it and one of these servers knows a later term", async () => {
-  const { cluster, stores } = await startedWith(3);
-  const leading = await cluster.clock.runUntil(stores.get("a")!.acquire(request("a")));
-  if (!leading.acquired) expect.fail("It was not elected.");
+  const cluster = await startedWith(3);
+  const lease = await cluster.wins("a", request("a"));
   cluster.away.add("a");
   await cluster.clock.advance(2 * LEASE_MS);
-  expect(await winners(cluster, stores, ["b"])).toEqual(["b"]);
+  expect(await winners(cluster, "b")).toEqual(["b"]);
   cluster.away.delete("a");
   cluster.away.add("c");
-  expect(await cluster.clock.runUntil(stores.get("a")!.release(leading.lease, { timeoutMs: 300 }))).toBe("not-held");
+  expect(await cluster.clock.runUntil(cluster.store("a").release(lease, { timeoutMs: 300 }))).toBe("not-held");
 });
 
 test("a server whose claims fail because no answers reach it comes after others until it has led", async () => {
-  const { cluster, stores } = await startedWith(3);
+  const cluster = await startedWith(3);
   cluster.deaf.add("a");
-  expect(await winners(cluster, stores, ["a", "b"])).toEqual([]);
+  expect(await winners(cluster, "a", "b")).toEqual([]);
   await cluster.clock.advance(100);
-  expect(await winners(cluster, stores, ["a", "b"])).toEqual(["b"]);
+  expect(await winners(cluster, "a", "b")).toEqual(["b"]);
 });
 
 test("a read without answers ends at once when it is cancelled", async () => {
-  const { cluster, stores } = await startedWith(3);
+  const cluster = await startedWith(3);
   cluster.away.add("b").add("c");
   const stopping = new AbortController();
-  const read = stores.get("a")!.read("e", { signal: stopping.signal });
+  const read = cluster.store("a").read("e", { signal: stopping.signal });
   const reason = new Error("the caller's own reason");
   stopping.abort(reason);
   await expect(read).rejects.toBe(reason);
@@ -164,12 +155,11 @@ test.each<
   const [lost, operation, mayHaveBeenApplied, call] = row;
   const cluster = new Losing(3);
   await cluster.start();
-  const store = new VotingLeaseStore(cluster.server("a"));
-  const leading = await cluster.clock.runUntil(store.acquire(request("a")));
-  if (!leading.acquired) expect.fail("It was not elected.");
+  const store = cluster.store("a");
+  const lease = await cluster.wins("a", request("a"));
   cluster.lost.add(lost);
   const message = expect.stringContaining(`No majority of the servers has answered ${operation} of `) as string;
-  await expect(cluster.clock.runUntil(call(store, leading.lease))).rejects.toMatchObject({
+  await expect(cluster.clock.runUntil(call(store, lease))).rejects.toMatchObject({
     store: "voting",
     message,
     mayHaveBeenApplied,
@@ -177,48 +167,19 @@ test.each<
 });
 
 test("a minTerm that leaves no room for later terms is refused before anything is sent", async () => {
-  const { cluster, stores } = await startedWith(3);
-  const acquire = (minTerm: number) => cluster.clock.runUntil(stores.get("a")!.acquire({ ...request("a"), minTerm }));
+  const cluster = await startedWith(3);
+  const acquire = (minTerm: number) => cluster.clock.runUntil(cluster.store("a").acquire({ ...request("a"), minTerm }));
   await expect(acquire(Number.MAX_SAFE_INTEGER)).rejects.toMatchObject({ code: "CONFIGURATION" });
   expect(cluster.sent.filter(({ content }) => content.kind === "ELECT")).toEqual([]);
   expect(await acquire(2 ** 52)).toMatchObject({ acquired: true, lease: { term: 2 ** 52 } });
 });
 
-test("a term at or below aboveTerm is not claimed", async () => {
-  const { cluster, stores } = await startedWith(3);
-  const store = stores.get("a")!;
-  const acquire = (limits: object): Promise<AcquireOutcome> =>
-    cluster.clock.runUntil(store.acquire({ ...request("a"), ...limits }));
-  const leading = await acquire({});
-  if (!leading.acquired) expect.fail("It was not elected.");
-  const { term } = leading.lease;
-  await cluster.clock.runUntil(store.release(leading.lease, { timeoutMs: 300 }));
-  await expect(acquire({ aboveTerm: term + 1 })).rejects.toMatchObject({ code: "TERM_REGRESSED" });
-  await cluster.clock.advance(1);
-  expect(await acquire({ aboveTerm: term })).toMatchObject({ acquired: true, lease: { term: term + 1 } });
-});
-
-test.each([
-  [300, 50],
-  [100, 25],
-])(
-  "answers to a trial are held for 50 ms, and no longer than a quarter of the time limit: with %d ms, %d ms",
-  async (timeoutMs, heldMs) => {
-    const { cluster, stores } = await startedWith(3);
-    const begunMs = cluster.clock.monotonicMs();
-    await cluster.clock.runUntil(stores.get("a")!.acquire({ ...request("a"), timeoutMs }));
-    // The claim takes the hold and three round trips.
-    expect(cluster.clock.monotonicMs() - begunMs).toBeCloseTo(heldMs + 3 * 2 * cluster.latencyMs, 0);
-  },
-);
-
 test("a candidate refused for a broken term that only others know claims again once the block has ended", async () => {
-  const { cluster, stores } = await startedWith(3);
-  const [a, b] = [stores.get("a")!, stores.get("b")!];
+  const cluster = await startedWith(3);
+  const [a, b] = [cluster.store("a"), cluster.store("b")];
   cluster.away.add("a");
-  const leading = await cluster.clock.runUntil(b.acquire(request("b")));
-  if (!leading.acquired) expect.fail("It was not elected.");
-  const order = { reason: "a test", ifTerm: leading.lease.term, timeoutMs: 300 };
+  const lease = await cluster.wins("b", request("b"));
+  const order = { reason: "a test", ifTerm: lease.term, timeoutMs: 300 };
   expect(await cluster.clock.runUntil(b.break("e", order))).toMatchObject({ broken: true });
   cluster.away.clear();
   const refused = await cluster.clock.runUntil(a.acquire(request("a")));
@@ -245,7 +206,7 @@ test.each([
 ] as const)("refused claims are remembered of %s, or of the latest alone", async (_, count, remembered) => {
   const cluster = new Refusing(3);
   await cluster.start();
-  const store = new VotingLeaseStore(cluster.server("a"));
+  const store = cluster.store("a");
   const elections = TOO_MANY.slice(0, count);
   await cluster.clock.runUntil(Promise.all(elections.map((election) => store.acquire({ ...request("a"), election }))));
   const waits = [elections[0]!, elections.at(-1)!].map((election) => store.nextLookMs(election, RETRY_MS));
@@ -258,7 +219,7 @@ test.each([
 ] as const)("failed claims are remembered of %s, or of the latest alone", async (_, count, remembered) => {
   const cluster = new Losing(3);
   await cluster.start();
-  const store = new VotingLeaseStore(cluster.server("a"));
+  const store = cluster.store("a");
   const elections = TOO_MANY.slice(0, count);
   const claim = (election: string): Promise<unknown> => store.acquire({ ...request("a"), election }).catch(() => undefined);
   cluster.lost.add("trial");

@@ -1,7 +1,8 @@
-import { type Clock, sleep } from "@leasehold/core/provider";
+import { type AcquireOutcome, type AcquireRequest, type Clock, type Lease, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import {
   Server,
+  VotingLeaseStore,
   type VoterReply,
   type Disk,
   type Envelope,
@@ -27,6 +28,7 @@ export class Cluster {
   latencyMs = 1;
   /** All requests from one server to another, without pings. */
   readonly sent: Envelope<Request>[] = [];
+  readonly #stores = new WeakMap<Server, VotingLeaseStore>();
   readonly #receivers = new Map<string, (message: Envelope<Request>) => Promise<Envelope<VoterReply> | undefined>>();
 
   constructor(count = 3) {
@@ -68,6 +70,25 @@ export class Cluster {
     const server = this.servers.get(name);
     if (!server) throw new Error(`There is no server ${name}.`);
     return server;
+  }
+
+  /** The store of a server's present start. */
+  store(name: string): VotingLeaseStore {
+    const server = this.server(name);
+    const store = this.#stores.get(server) ?? new VotingLeaseStore(server);
+    this.#stores.set(server, store);
+    return store;
+  }
+
+  async acquire(name: string, request: AcquireRequest): Promise<AcquireOutcome> {
+    return await this.clock.runUntil(this.store(name).acquire(request));
+  }
+
+  /** Claims, and must win. */
+  async wins(name: string, request: AcquireRequest): Promise<Lease> {
+    const outcome = await this.acquire(name, request);
+    if (!outcome.acquired) throw new Error(`${name} was not elected.`);
+    return outcome.lease;
   }
 
   /** Delivers a message, perhaps once more. */

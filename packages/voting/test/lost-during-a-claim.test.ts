@@ -1,7 +1,7 @@
 /** A server loses its state while its vote still counts, or while its acknowledgement of a LEAD does. */
 import { expect, test } from "vitest";
 import type { AcquireOutcome } from "@leasehold/core/provider";
-import { VotingLeaseStore, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
+import type { VoterReply, Envelope, Request } from "../src/simulation.ts";
 import { Cluster, shifted } from "./cluster.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 20_000 };
@@ -32,7 +32,9 @@ class Delayed extends Cluster {
   }
 
   claim(name: string, timeoutMs: number): Promise<AcquireOutcome | undefined> {
-    return new VotingLeaseStore(this.server(name)).acquire({ ...REQUEST, timeoutMs }).catch(() => undefined);
+    return this.store(name)
+      .acquire({ ...REQUEST, timeoutMs })
+      .catch(() => undefined);
   }
 }
 
@@ -48,9 +50,7 @@ async function underWay(
   cluster.others = (name) => (name === "c" ? { clock: shifted(cluster.clock, suspendedMs) } : {});
   await cluster.start();
   // After this election, a later start is not a first start any more.
-  const before = new VotingLeaseStore(cluster.server("b"));
-  const request = { ...REQUEST, election: "before", leaseDurationMs: 200, timeoutMs: 100 };
-  await cluster.clock.runUntil(before.acquire(request));
+  await cluster.wins("b", { ...REQUEST, election: "before", leaseDurationMs: 200, timeoutMs: 100 });
   cluster.fate = ({ from, to, content }) =>
     from === "c" && to !== "a" && content.kind === "ELECT" && !content.trial ? "waits" : "arrives";
   const claim = cluster.claim("c", 20_000);
@@ -112,9 +112,7 @@ test("a server with an older file does not vote beside a leader that alone remem
   await cluster.start();
   const older = cluster.disks.get("a");
   cluster.away.add("d").add("e");
-  const leader = new VotingLeaseStore(cluster.server("c"));
-  const led = await cluster.clock.runUntil(leader.acquire({ ...REQUEST, timeoutMs: 300 }));
-  expect(led).toMatchObject({ acquired: true });
+  const lease = await cluster.wins("c", { ...REQUEST, timeoutMs: 300 });
 
   await cluster.restart("a", () => cluster.disks.set("a", older));
   cluster.away.clear();
@@ -122,9 +120,8 @@ test("a server with an older file does not vote beside a leader that alone remem
   await cluster.clock.advance(2_000);
   expect(await cluster.clock.runUntil(cluster.claim("d", 300))).not.toMatchObject({ acquired: true });
   cluster.away.clear();
-  expect(await cluster.clock.runUntil(leader.renew(led.acquired ? led.lease : expect.fail(), { timeoutMs: 300 }))).toMatchObject({
-    held: true,
-  });
+  const renewal = cluster.store("c").renew(lease, { timeoutMs: 300 });
+  expect(await cluster.clock.runUntil(renewal)).toMatchObject({ held: true });
 });
 
 test("an answer from before a server was given an older file does not count when it arrives later", async () => {

@@ -186,27 +186,6 @@ test("the warning names servers that are not started, and their addresses", asyn
   expect(heard.filter((line) => line.includes("nobody listens for c at"))).toHaveLength(1);
 });
 
-test("exchanged addresses are reported", async () => {
-  const heard = warnings();
-  const servers = await Servers.of(["a", "b", "c"]);
-  const { a = "", b = "", c = "" } = servers.addresses;
-  await Promise.all([servers.open("b"), servers.open("c")]);
-  await servers.open("a", { servers: { a, b: c, c: b } });
-  await vi.waitFor(() => expect(heard.join("\n")).toContain(`the server at ${c} is 'c' rather than 'b'`), eventually);
-});
-
-test("servers whose lists differ by one server do not work together, and report the difference", async () => {
-  const heard = warnings();
-  const servers = await Servers.of(["a", "b", "c"]);
-  const { a = "", b = "" } = servers.addresses;
-  await servers.open("a", { servers: { a, b } });
-  await servers.open("b");
-  await vi.waitFor(() => {
-    expect(heard.join("\n")).toContain("Voting server a: the list of servers here lacks c, compared with that of b");
-    expect(heard.join("\n")).toContain("Voting server b: the list of servers here has c, compared with that of a");
-  }, eventually);
-});
-
 test("a server whose list differs by more from another server's stops, and says why", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c", "d"]);

@@ -4,9 +4,8 @@ import { expect, test, vi } from "vitest";
 import { StoreError } from "@leasehold/core";
 import type { StoreMember, Lease } from "@leasehold/core/provider";
 import { Server, VotingLeaseStore, type VoterReply, type Disk, type Envelope, type Request } from "../src/simulation.ts";
-import { StartupRecovery } from "../src/startup-recovery.ts";
 import { decodeStoredState } from "../src/voter-state-codec.ts";
-import type { Elect, StateReply, Vote } from "../src/messages.ts";
+import type { Elect, Vote } from "../src/messages.ts";
 import { Cluster, shifted } from "./cluster.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 3_000, renewIntervalMs: 1_000, timeoutMs: 300 };
@@ -21,44 +20,29 @@ test("a first start needs all three servers, and the clock gives the first term"
   cluster.startOne("c");
   await cluster.clock.advance(1_000);
   expect([...cluster.servers.values()].every(({ takesPart }) => takesPart)).toBe(true);
-  const store = new VotingLeaseStore(cluster.server("a"));
-  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
-  expect(outcome).toMatchObject({ acquired: true, lease: { term: expect.any(Number) } });
-  expect(outcome.acquired && outcome.lease.term).toBeGreaterThan(Date.UTC(2026, 0, 1) / 1_000);
-});
-
-test("an election takes two messages for each other server and round trip", async () => {
-  const cluster = new Cluster();
-  await cluster.start();
-  const before = cluster.sent.length;
-  const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
-  expect(outcome.acquired).toBe(true);
-  // A trial, ELECT and LEAD go to each of the others, and each has one answer.
-  expect(cluster.sent.length - before).toBe(6);
+  expect((await cluster.wins("a", REQUEST)).term).toBeGreaterThan(Date.UTC(2026, 0, 1) / 1_000);
 });
 
 test("a leader counts from the send that a majority has acknowledged, and stops for a later term", async () => {
   const cluster = new Cluster(5);
   await cluster.start();
-  const store = new VotingLeaseStore(cluster.server("a"));
-  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
-  if (!outcome.acquired) expect.fail("It was not elected.");
+  const { store, lease } = await won(cluster, "a");
   cluster.away.add("d").add("e");
   const sentMs = cluster.clock.monotonicMs();
-  const renewed = await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
+  const renewed = await cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }));
   expect(renewed).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
 
   // Its own vote and one more are no majority.
   cluster.away.add("c");
-  await expect(cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }))).rejects.toThrow(StoreError);
+  await expect(cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }))).rejects.toThrow(StoreError);
 
   cluster.away.clear();
   cluster.away.add("a");
   await cluster.clock.advance(3_100);
-  const successor = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
-  expect(successor.acquired && successor.lease.term).toBe(outcome.lease.term + 1);
+  const successor = await cluster.acquire("b", REQUEST);
+  expect(successor.acquired && successor.lease.term).toBe(lease.term + 1);
   cluster.away.clear();
-  const late = await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
+  const late = await cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }));
   expect(late).toMatchObject({ held: false, reason: "taken" });
 });
 
@@ -81,50 +65,40 @@ test.each([
   const cluster = new Changed();
   await cluster.start();
   cluster.changed = (answer) => ({ ...answer, ...change });
-  const store = new VotingLeaseStore(cluster.server("a"));
+  const store = cluster.store("a");
   await expect(cluster.clock.runUntil(store.acquire(REQUEST))).rejects.toThrow(StoreError);
-});
-
-test("an elected candidate whose LEAD a majority refuses has not won, and is told so", async () => {
-  const cluster = new Changed();
-  await cluster.start();
-  cluster.changed = (answer) =>
-    answer.content.kind === "LEAD" ? { ...answer, content: { ...answer.content, taken: false } } : answer;
-  const store = new VotingLeaseStore(cluster.server("a"));
-  expect(await cluster.clock.runUntil(store.acquire(REQUEST))).toMatchObject({ acquired: false });
 });
 
 test("a server that was cut off deposes no leader when it returns", async () => {
   const cluster = new Cluster();
   await cluster.start();
-  const store = new VotingLeaseStore(cluster.server("a"));
-  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
-  if (!outcome.acquired) expect.fail("It was not elected.");
+  const { store, lease } = await won(cluster, "a");
   cluster.away.add("c");
   for (let round = 0; round < 6; round += 1) {
     await cluster.clock.advance(1_000);
-    await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
-    await expect(cluster.clock.runUntil(new VotingLeaseStore(cluster.server("c")).acquire(REQUEST))).rejects.toThrow(StoreError);
+    await cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }));
+    await expect(cluster.acquire("c", REQUEST)).rejects.toThrow(StoreError);
   }
   cluster.away.clear();
-  const refused = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("c")).acquire(REQUEST));
-  expect(refused).toMatchObject({ acquired: false, current: { state: "held", holder: "c", term: outcome.lease.term } });
-  expect(await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }))).toMatchObject({ held: true });
-  expect(cluster.server("c").ballots.termOf("e")).toBe(outcome.lease.term);
+  await cluster.clock.advance(1);
+  const refused = await cluster.acquire("c", REQUEST);
+  expect(refused).toMatchObject({ acquired: false, current: { state: "held", holder: "c", term: lease.term } });
+  expect(await cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }))).toMatchObject({ held: true });
+  expect(cluster.server("c").ballots.termOf("e")).toBe(lease.term);
 });
 
 test("after a failed write a server is silent and repeats the write until one succeeds", async () => {
   const cluster = new Cluster();
   await cluster.start();
   cluster.broken.add("a");
-  await expect(cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST))).resolves.toMatchObject({
+  await expect(cluster.acquire("a", REQUEST)).resolves.toMatchObject({
     acquired: false,
   });
   cluster.broken.clear();
   expect(cluster.server("a").takesPart).toBe(false);
   // The others have granted its trial, and wait for its claim.
   await cluster.clock.advance(1_000);
-  const other = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("b")).acquire(REQUEST));
+  const other = await cluster.acquire("b", REQUEST);
   expect(other.acquired).toBe(true);
   await cluster.clock.advance(1_000);
   expect(cluster.server("a").takesPart).toBe(true);
@@ -144,7 +118,7 @@ test("a server knows which others take no part and since when, and adopts a long
   const cluster = new Cluster();
   await cluster.start();
   await cluster.clock.advance(2_000);
-  const members = new VotingLeaseStore(cluster.server("a")).members();
+  const members = cluster.store("a").members();
   expect(members.map(({ name, counts }) => [name, counts])).toEqual([
     ["a", true],
     ["b", true],
@@ -168,7 +142,7 @@ test("a server whose disk cannot be written is reported as taking no part", asyn
   const cluster = new Cluster();
   await cluster.start();
   cluster.broken.add("a");
-  await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST));
+  await cluster.acquire("a", REQUEST);
   await cluster.clock.advance(10_000);
   expect(absentAt(cluster, "b")).toMatchObject([{ name: "a", waitsFor: "it takes no part." }]);
   expect(absentAt(cluster, "a")).toMatchObject([{ name: "a", waitsFor: "it takes no part." }]);
@@ -181,7 +155,7 @@ test("a hanging disk delays a claim no longer than its time limit", async () => 
   const cluster = new Cluster();
   await cluster.start();
   cluster.hanging.add("a");
-  const acquired = new VotingLeaseStore(cluster.server("a")).acquire(REQUEST);
+  const acquired = cluster.store("a").acquire(REQUEST);
   await expect(cluster.clock.runUntil(acquired, 1_000)).rejects.toMatchObject({
     code: "STORE_TIMEOUT",
     store: "voting",
@@ -206,20 +180,18 @@ test("a hanging disk delays an order to break no longer either, and may keep it 
 test("an answer waits for changes of its own election, and a heartbeat does not wait for votes of another one", async () => {
   const cluster = new Cluster();
   await cluster.start();
-  const store = new VotingLeaseStore(cluster.server("a"));
-  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
-  if (!outcome.acquired) expect.fail("It was not elected.");
+  const { store, lease } = await won(cluster, "a");
   cluster.hanging.add("b").add("c");
   const other = store.acquire({ ...REQUEST, election: "other" });
   await expect(cluster.clock.runUntil(other, 1_000)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-  const renewed = await cluster.clock.runUntil(store.renew(outcome.lease, { timeoutMs: 300 }));
+  const renewed = await cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }));
   expect(renewed).toMatchObject({ held: true });
 });
 
 test("messages from before a start are not carried out after it", async () => {
   const cluster = new Cluster();
   await cluster.start();
-  const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST));
+  const outcome = await cluster.acquire("a", REQUEST);
   expect(outcome.acquired).toBe(true);
   const captured = cluster.sent.filter(({ to, content }) => to === "b" && content.kind !== "TELL");
   expect(captured.map(({ content }) => content.kind)).toEqual(["ELECT", "ELECT", "LEAD"]);
@@ -243,8 +215,7 @@ test.each([
     const cluster = new Cluster();
     await cluster.start();
     const older = cluster.disks.get("b");
-    const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST));
-    if (!outcome.acquired) expect.fail("It was not elected.");
+    const { lease } = await won(cluster, "a");
     await cluster.server("b").close();
     const text = cluster.disks.get("b") ?? "";
     cluster.disks.set("b", loss === "older" ? older : typeof loss === "function" ? loss(text) : undefined);
@@ -256,7 +227,7 @@ test.each([
     cluster.away.clear();
     await cluster.clock.advance(1_000);
     expect(cluster.server("b").takesPart).toBe(true);
-    expect(cluster.server("b").ballots.termOf("e")).toBe(outcome.lease.term);
+    expect(cluster.server("b").ballots.termOf("e")).toBe(lease.term);
   },
 );
 
@@ -296,55 +267,6 @@ test("a server says what it waits for: an answer, or, if two of three have lost 
   expect((await won(cluster, "a")).lease.term).toBeGreaterThan(lease.term);
 });
 
-const told = (how: "full" | "fresh" | "forgot"): StateReply => ({
-  kind: "TELL",
-  forgot: how === "forgot",
-  isFresh: how === "fresh",
-  floor: 5,
-  clockFloor: 0,
-  terms: { e: 7 },
-  longestLeaseMs: 100,
-});
-
-test("one report gives no floor, nor do servers without state beside one that has voted, nor reports before the longest lease ends", () => {
-  const admission = new StartupRecovery({ servers: 3, startMs: 0, forgot: true });
-  admission.hears("b", told("full"), 3, 0);
-  expect(admission.beginning(1_000, 0)).toBeUndefined();
-  admission.hears("c", told("forgot"), 0, 0);
-  expect(admission.beginning(1_000, 0)).toBeUndefined();
-  admission.hears("c", told("full"), 9, 0);
-  expect(admission.beginning(99, 0)).toBeUndefined();
-  expect(admission.beginning(100, 0)).toMatchObject({ writes: 10, ballots: { floor: 5, elections: { e: { term: 7 } } } });
-});
-
-test("of five servers, early reports count once all have reported, and an intact file needs all reports too", () => {
-  const admission = new StartupRecovery({ servers: 5, startMs: 0, forgot: true });
-  const intact = new StartupRecovery({ servers: 5, startMs: 0, forgot: false });
-  for (const name of ["a", "b", "c"]) for (const each of [admission, intact]) each.hears(name, told("full"), 0, 9_999);
-  expect(admission.beginning(20_000, 0)).toBeUndefined();
-  expect([intact.isIntact(0, 99), intact.isIntact(0, 100)]).toEqual([false, true]);
-  intact.hears("d", told("full"), 0, 50);
-  expect(intact.isIntact(0, 50)).toBe(true);
-  for (const name of ["a", "b"]) admission.hears(name, told("full"), 0, 10_000);
-  expect(admission.beginning(20_000, 0)).toBeUndefined();
-  const late = new StartupRecovery({ servers: 5, startMs: 0, forgot: true });
-  for (const name of ["a", "b", "c"]) late.hears(name, told("full"), 0, 10_000);
-  expect(late.beginning(10_000, 0)).toBeDefined();
-  admission.hears("d", told("full"), 0, 50);
-  expect(admission.beginning(20_000, 0)).toBeDefined();
-});
-
-test("servers that have begun and not voted report as others do, and make a first start among themselves", () => {
-  const beside = new StartupRecovery({ servers: 3, startMs: 0, forgot: true });
-  beside.hears("b", told("full"), 3, 0);
-  beside.hears("c", told("fresh"), 0, 0);
-  expect(beside.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: false, clockFloor: 0 } });
-  const among = new StartupRecovery({ servers: 3, startMs: 0, forgot: true });
-  among.hears("b", told("forgot"), 0, 0);
-  among.hears("c", told("fresh"), 0, 0);
-  expect(among.beginning(100, 9_000_000)).toMatchObject({ ballots: { isFresh: true, clockFloor: 9_000 } });
-});
-
 test("terms rise with any clocks if votes are kept: after a clock in 2099, and after one that was set back", async () => {
   const cluster = new Cluster();
   const { clock } = cluster;
@@ -353,10 +275,7 @@ test("terms rise with any clocks if votes are kept: after a clock in 2099, and a
   await cluster.start();
   const terms: number[] = [];
   for (const name of ["a", "b", "c"]) {
-    const store = new VotingLeaseStore(cluster.server(name));
-    const outcome = await clock.runUntil(store.acquire(REQUEST));
-    if (!outcome.acquired) expect.fail(`${name} was not elected.`);
-    terms.push(outcome.lease.term);
+    terms.push((await cluster.wins(name, REQUEST)).term);
     await Promise.all(cluster.names.map((each) => cluster.server(each).close()));
     offMs = -offMs;
     await cluster.start();
@@ -486,10 +405,7 @@ test("a decision made while a server closes is neither sent nor written", async 
 });
 
 async function won(cluster: Cluster, name: string): Promise<{ readonly store: VotingLeaseStore; readonly lease: Lease }> {
-  const store = new VotingLeaseStore(cluster.server(name));
-  const outcome = await cluster.clock.runUntil(store.acquire(REQUEST));
-  if (!outcome.acquired) throw new Error(`${name} was not elected.`);
-  return { store, lease: outcome.lease };
+  return { store: cluster.store(name), lease: await cluster.wins(name, REQUEST) };
 }
 
 function electOf(election: string, term: number): Elect {
@@ -497,15 +413,6 @@ function electOf(election: string, term: number): Elect {
   const title = { election, term, termId: "x", candidateId: "c", leaseDurationMs: 1_000 };
   return { kind: "ELECT", ...title, trial: false, heard, hasLed: false, hasFailed: false, holdMs: 0, claimMs: 0 };
 }
-
-test("an even number of servers, and one alone, elect as well", async () => {
-  for (const count of [1, 2, 4]) {
-    const cluster = new Cluster(count);
-    await cluster.start();
-    const outcome = await cluster.clock.runUntil(new VotingLeaseStore(cluster.server("a")).acquire(REQUEST));
-    expect(outcome.acquired).toBe(true);
-  }
-});
 
 test("a server that finds its file to be older stops writing its state, though votes wait for it", async () => {
   const cluster = new Cluster();
@@ -603,7 +510,7 @@ test("a LEAD that a restarted server has not taken is not sent again after the R
 
   const kinds = cluster.sent.slice(before).filter(({ from, to }) => from === "a" && to === "c");
   expect(kinds.map(({ content }) => content.kind)).toEqual(["LEAD", "RELEASE", "RELEASE"]);
-  await expect(cluster.clock.runUntil(new VotingLeaseStore(cluster.server("c")).acquire(REQUEST))).resolves.toMatchObject({
+  await expect(cluster.acquire("c", REQUEST)).resolves.toMatchObject({
     acquired: true,
   });
 });

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { onTestFinished, expect, test, vi } from "vitest";
 import { lockDirectory } from "../src/directory-lock.ts";
-import { rosterAtStart } from "../src/roster.ts";
 import { StateFile } from "../src/state-file.ts";
 
 const ROSTER = { server: "a", names: ["a", "b", "c"], met: ["b"], hasBegun: true };
@@ -142,22 +141,4 @@ test("a directory belongs to one server until its process ends in any way", asyn
   await expect(lockDirectory(directory)).rejects.toThrow("in use by another process");
   unlock();
   (await lockDirectory(directory))();
-});
-
-test.each([
-  ["the same list", ["a", "b", "c"], ["b"], undefined],
-  ["one more", ["a", "b", "c", "d"], ["b", "c"], undefined],
-  ["one less", ["a", "b"], ["b"], undefined],
-  ["another order", ["c", "b", "a"], [], undefined],
-  ["one more, before all had the list of before", ["a", "b", "c", "d"], ["b"], "has not met c with the list of before"],
-  ["two more", ["a", "b", "c", "d", "e"], ["b", "c"], "the list has d, e now"],
-  ["one replaced", ["a", "b", "d"], ["b", "c"], "the list has d and lacks c now"],
-])("after a start with %s", (_, names, met, problem) => {
-  const check = (): unknown => rosterAtStart({ ...ROSTER, met }, { server: "a", names }, "/votes");
-  if (problem === undefined) check();
-  else expect(check).toThrow(problem);
-});
-
-test("the directory of another server is refused", () => {
-  expect(() => rosterAtStart(ROSTER, { ...ROSTER, server: "b" }, "/votes")).toThrow("belongs to the server 'a', and this is 'b'");
 });
