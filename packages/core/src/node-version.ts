@@ -4,10 +4,7 @@
 /** The oldest Node version on which all packages run: from this version on SQLite works without a flag. */
 const FLOOR = "22.13";
 
-/**
- * Returns the error message for a Node version below the floor, and `undefined` for any other.
- * @param versions those of `process`. Bun and Deno, which also state a Node version, are accepted
- */
+/** Returns the error message for a Node version below the floor. Bun and Deno, which also state a version, are accepted. */
 export function unsupportedNodeMessage(versions: Readonly<Record<string, string | undefined>>): string | undefined {
   const { node, bun, deno } = versions;
   if (node === undefined || bun !== undefined || deno !== undefined) return undefined;

@@ -35,10 +35,8 @@ export interface Occasion {
 }
 
 /**
- * The order of candidates that learn at one instant that a lease is free. Each candidate draws its own turn at random.
- *
- * A few go first, and write at once. The others wait until they can know of a first one's win. So a crowd costs a handful of
- * writes, and a standby that is alone waits for a round trip or two.
+ * Orders candidates that learn at one instant that a lease is free. Each draws its own turn. A few write at once. The others wait
+ * until they can know of a win, so a crowd costs a handful of writes.
  */
 export class AcquireOrder {
   readonly #clock: Clock;

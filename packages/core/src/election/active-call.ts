@@ -3,11 +3,7 @@ import { checkCallOptions, checkSignal } from "../store/options.ts";
 import { WAIT_OPTIONS, type WaitOptions } from "./calls.ts";
 import { LazyDeferred } from "./lazy-deferred.ts";
 
-/**
- * The call that an elector is busy with.
- *
- * It is itself the one listener on the caller's signal. Many electors may share a signal, and each listener makes it slower.
- */
+/** The call that an elector is busy with. It is the one listener on the caller's signal, which many electors may share. */
 export class Call {
   readonly name: string;
   readonly #given: AbortSignal | undefined;
@@ -58,10 +54,7 @@ export class ActiveCall {
     return this.#call;
   }
 
-  /**
-   * Claims the elector for a call.
-   * @throws {ElectorBusyError} {AlreadyAbortedError} {ConfigurationError}
-   */
+  /** Claims the elector. @throws {ElectorBusyError} {AlreadyAbortedError} {ConfigurationError} */
   begin(name: string, options: WaitOptions, known: Readonly<Record<string, true>> = WAIT_OPTIONS): Call {
     const election = this.#election;
     if (this.#call) throw new ElectorBusyError(election, name, this.#call.name);

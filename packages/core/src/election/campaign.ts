@@ -19,13 +19,7 @@ export interface CampaignOptions extends CampaignBackoffOptions {
 /** The result of a round: the lease, or a wait. A wake-up cuts `waitMs` short, and does not cut `pauseMs` short. */
 type Round = { readonly lease: Lease } | { readonly waitMs: number } | { readonly pauseMs: number };
 
-/**
- * Gets the lease for one candidate by polling, on a store that has no queue. {@link nextMove} decides; this class sends and
- * waits.
- *
- * A standby polls after each renewal, and whenever the store wakes it. After it has observed one nonce for the whole lease it
- * acquires without another read. The write is conditional on the version that it has read.
- */
+/** Gets the lease by polling, on a store that has no queue. {@link nextMove} decides; this class sends and waits. */
 export class Campaign {
   readonly #options: CampaignOptions;
   readonly #signal: AbortSignal;
@@ -52,10 +46,7 @@ export class Campaign {
     this.#backoff = new CampaignBackoff(options);
   }
 
-  /**
-   * Waits until the candidate has the lease. Returns `undefined` once the signal has aborted. It may also abort before the caller
-   * goes on, which then gives the lease back.
-   */
+  /** Resolves with the lease, or with `undefined` once the signal has aborted. It may also abort right after the win. */
   async win(): Promise<Lease | undefined> {
     const { starts } = StoreShare.of(this.#options.store, this.#options.clock);
     try {

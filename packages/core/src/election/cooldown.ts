@@ -1,10 +1,7 @@
 import { sleep, type Clock } from "../time/clock.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
-/**
- * The shortest wait between two terms of one `run`. Otherwise a task that returns at once, on a store in memory, would run for
- * ever in microtasks, and no timer would run.
- */
+/** The shortest wait between two terms of one `run`. A task that returns at once must not run for ever in microtasks. */
 const SHORTEST_PAUSE_MS = 100;
 
 /** The cooldown: the time for which an elector that gave up a term leaves the election to others. A lost lease causes none. */

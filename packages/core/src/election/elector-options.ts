@@ -25,34 +25,24 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
    */
   readonly onOverrun?: "report" | "exit" | undefined;
   /**
-   * The way to find that a lease has expired; see `store.capabilities.storeClock`. `tryRun` uses the store's clock if there is
-   * one.
+   * The way to find that a lease has expired. `tryRun` uses the store's clock if there is one.
    * @defaultValue 'store-clock' if that clock is exact, else 'observed'
    */
   readonly expiry?: Expiry | undefined;
-  /**
-   * The sender of renewals: a timer, or the task by `leadership.renew()`. Use `manual` where timers are not reliable, such as in
-   * a function. @defaultValue 'scheduled'
-   */
+  /** `manual`: the task renews by `leadership.renew()`, where timers are not reliable (a function). @defaultValue 'scheduled' */
   readonly renewal?: "scheduled" | "manual" | undefined;
   /**
    * The time after an acquisition in which nobody else may acquire, even after a release. It keeps a late duplicate from doing a
    * quick task again. A task that throws leaves no hold. At most `leaseDurationMs`. @defaultValue 0
    */
   readonly minimumHoldMs?: number | undefined;
-  /**
-   * The longest that each of the two tries of a release may take. Lower it if the process is about to be frozen or ended.
-   * @defaultValue attemptTimeoutMs
-   */
+  /** The longest of each of a release's two tries. Lower it for a process that may be frozen. @defaultValue attemptTimeoutMs */
   readonly releaseTimeoutMs?: number | undefined;
   /** The group of this candidate, and the time for which its terms keep the election to that group. @defaultValue none */
   readonly reservation?: Reservation | undefined;
   /** The lowest term that this candidate may lead. An administrator sets it after a record was lost or restored. */
   readonly minTerm?: number | undefined;
-  /**
-   * The destination of log lines: `console`, a winston logger, or `pinoLogger(pino)`. Without a logger, the few things that a
-   * person must know are process warnings. `false` silences those, too.
-   */
+  /** The destination of log lines: `console`, winston or `pinoLogger(pino)`. None: process warnings. `false`: silence. */
   readonly logger?: LoggerOption;
   /**
    * The reaction of `run` and `campaign` to a store that only refuses (no rights, no table): reject after a whole lease, or keep

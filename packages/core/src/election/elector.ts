@@ -125,10 +125,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return this.#announcements.leader;
   }
 
-  /**
-   * The leader that this candidate observed last, and how long ago; undefined before the first poll. A leader asks `isLeader`
-   * instead.
-   */
+  /** As `leader`, and how long ago that was; undefined before the first poll. A leader asks `isLeader` instead. */
   get lastSeen(): LastSeen | undefined {
     return this.#announcements.lastSeen;
   }

@@ -25,11 +25,9 @@ export function isInsideTask(owner: object): boolean {
 }
 
 /**
- * Checks that the task which has started the calling code leads at this moment, and returns its leadership. It is for code deep
- * below a task, to which no leadership is passed. It covers the tasks of `run`, `tryRun`, `oncePerOccurrence`, schedulers and
- * functions. In nested tasks it is about the innermost one. As `assertValid()` does, it looks at the clocks and sends nothing. It
- * does not stop a write that is already on its way.
- *
+ * Checks that the task which has started the calling code leads now, and returns its leadership. It is for code deep below a task
+ * of `run`, `tryRun`, `oncePerOccurrence`, a scheduler or a function; of nested tasks the innermost. As `assertValid()`, it sends
+ * nothing, and stops no write that is already on its way.
  * @throws {LeaseLostError | LeadershipEndedError} if that leadership is over.
  * @throws {ConfigurationError} outside of a task, also in a leadership that is held by hand.
  * @throws {UnsupportedError} on a Node before version 24, where it would slow down every promise of the process.

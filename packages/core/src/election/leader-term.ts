@@ -106,10 +106,7 @@ export class LeaderTerm<Led extends Leadership> {
     if (signal.aborted) stop(signal.reason as Error);
   }
 
-  /**
-   * Settles once the task has settled and the lease is given up, or when a stop has waited long enough. Returns `undefined` if
-   * the term was over or ending before the task could be called.
-   */
+  /** Settles once the lease is given up, or a stop has waited long enough; `undefined` if the task could not be called. */
   async run<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
     const work = this.#work(task);
     this.#awaitWork(work);

@@ -1,10 +1,7 @@
 import type { Completion } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 
-/**
- * The leadership of one term. A lease cannot stop a write that a paused process sends late. Call `isValid()` before acting, or
- * let the store that you write to check the term (fencing).
- */
+/** The leadership of one term. It stops no late write: call `isValid()` before acting, or fence the write. */
 export interface Leadership {
   readonly election: string;
   readonly candidateId: string;
@@ -17,10 +14,7 @@ export interface Leadership {
    * `LeadershipEndedError` (a resign, a stall, a transfer, a settled task), or the reason of the caller's own signal.
    */
   readonly signal: AbortSignal;
-  /**
-   * Resolves with the signal's reason once that has aborted, for work that is not one function. The end of a task, or the
-   * disposal of a leadership held by hand, aborts it, too.
-   */
+  /** Resolves with the signal's reason once it has aborted, also by the task's end or a disposal. */
   readonly ended: Promise<Error>;
   /**
    * Reports whether this is the one valid leadership at this moment. It is false from 0.9 lease durations after the last

@@ -14,10 +14,7 @@ export interface Reporter {
 /** A failure that follows a recovery sooner is reported only if it lasts. So a store that comes and goes is reported once. */
 const QUIET_MS = 60_000;
 
-/**
- * One way in which a store fails, for all electors and observers of a process. Each logger learns once that it has begun, that it
- * has lasted for a lease, and that it affects nobody any more.
- */
+/** One way in which a store fails, for all users of a process. Each logger learns once that it began, lasts, and is over. */
 export class OutageReporter {
   readonly #storeName: string;
   readonly #clock: Clock;

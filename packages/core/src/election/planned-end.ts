@@ -18,10 +18,7 @@ export async function untilPlannedEnd(term: LeaderTerm<Leadership>, options: Lea
   if (inMs > 0) await sleep(clock, inMs, term.leadership.signal).catch(() => undefined);
 }
 
-/**
- * Returns the milliseconds from `nowMs` after which a term should end: just before the next poll of standbys with the same
- * options. Those poll in step with the holder's renewals. It is only an aim.
- */
+/** Returns the wait until just before the next poll of standbys with the same options. It is only an aim. */
 export function plannedEndMs(
   nowMs: number,
   grantedAt: Instant,

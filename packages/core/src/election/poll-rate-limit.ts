@@ -8,12 +8,7 @@ export interface PaceOptions {
   readonly renewIntervalMs: number;
 }
 
-/**
- * Limits a standby's polls to the rate that its own options allow, whatever a holder publishes.
- *
- * A holder with this standby's own options would cause `ceil(renewIntervalMs / retryPeriodMs)` polls in each `renewIntervalMs`.
- * The limit allows one more in that time.
- */
+/** Limits a standby's polls to one more in each `renewIntervalMs` than a holder with its own options would cause. */
 export class PollRateLimit {
   readonly #clock: Clock;
   readonly #spacingMs: number;

@@ -22,10 +22,7 @@ export interface PollTimerOptions {
   readonly journal: Journal;
 }
 
-/**
- * Paces the polls of an election: waits for a time, or until the store's watch wakes it. A poll answers all wake-ups before its
- * send.
- */
+/** Waits for a time, or until the store's watch wakes it. A poll answers all wake-ups before its send. */
 export class PollTimer {
   readonly #options: PollTimerOptions;
   readonly #clock: Clock;
@@ -55,9 +52,7 @@ export class PollTimer {
     void this.#watch();
   }
 
-  /**
-   * Aborts with the caller's signal. Many may share that one, and each listener makes it slower, so this timer is the only one.
-   */
+  /** Aborts with the caller's signal. It is the only listener on that one, because many may share it. */
   get signal(): AbortSignal {
     return this.#stopped.signal;
   }

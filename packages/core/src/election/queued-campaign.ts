@@ -8,10 +8,7 @@ import type { CampaignOptions } from "./campaign.ts";
 import { PollRateLimit } from "./poll-rate-limit.ts";
 import { CampaignBackoff } from "./campaign-backoff.ts";
 
-/**
- * Gets the lease for one candidate by a position in the store's queue. It keeps a position only while it would lead at its turn,
- * because everybody behind it waits.
- */
+/** Gets the lease by a position in the store's queue, which it keeps only while it would lead at its turn. */
 export class QueuedCampaign {
   readonly #options: CampaignOptions;
   readonly #queue: Queue;

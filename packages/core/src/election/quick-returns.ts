@@ -14,10 +14,7 @@ export interface QuickReturnsOptions {
   readonly retryPeriodMs: number;
 }
 
-/**
- * Counts the terms in which a task of `run` returns at once, because it does not await the work that it starts. Leadership would
- * move as fast as the store answers, and the started work would go on in every process.
- */
+/** Counts the terms in which a task of `run` returns at once, because it does not await the work that it starts. */
 export class QuickReturns {
   readonly #options: QuickReturnsOptions;
   #inARow = 0;

@@ -21,10 +21,7 @@ export function toDeadlineMs(term: TermState, now: Instant): number {
   return term.drain ? validForMs(term, now) : term.plan.timing.renewDeadlineMs - sinceGrantMs(term, now);
 }
 
-/**
- * Returns the time until the *last try*, a whole attempt that ends with the deadline; negative from then on. No other request is
- * under way when it begins, so an outage that ends before it does no harm. With `renewal: 'manual'` there is none.
- */
+/** Returns the time until the *last try*: a whole attempt, alone, that ends with the deadline. Negative from then on. */
 export function toLastTryMs(term: TermState, now: Instant): number {
   if (term.renewal.is === "closed" || term.plan.renewal === "manual") return -Infinity;
   return toDeadlineMs(term, now) - term.plan.timing.attemptTimeoutMs;
@@ -48,10 +45,7 @@ interface FailedRenewal {
   readonly retryAfterMs: number;
 }
 
-/**
- * Returns the wait until the next renewal after one that failed. It doubles with each failure, or is as long as the service asks,
- * but never goes beyond the last try. The duration of the failed attempt counts.
- */
+/** Returns the wait after a failed renewal. It doubles, or is as the service asks, and never passes the last try. */
 export function retryInMs(term: TermState, failed: FailedRenewal, now: Instant): number {
   const longestMs = Math.min(FIRST_RETRY_MS * 2 ** term.failures, term.plan.timing.renewIntervalMs / 4);
   const backoffMs = Math.max(longestMs - (now.monotonicMs - failed.atMs), 0);

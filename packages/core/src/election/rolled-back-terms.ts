@@ -1,10 +1,7 @@
 import type { Clock } from "../time/clock.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 
-/**
- * Waits until a term must be over that this process observed and that the store no longer shows, because a failover undid it. The
- * wait is the longest lease that this process has observed, from the first read of the lower term.
- */
+/** Waits, once a failover has undone a term, for the longest observed lease from the first read of the lower term. */
 export class RolledBackTerms {
   readonly #clock: Clock;
   #longestLeaseMs: number;

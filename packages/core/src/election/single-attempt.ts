@@ -4,10 +4,7 @@ import type { Clock } from "../time/clock.ts";
 import type { CandidateRequests } from "./candidate-requests.ts";
 import type { Timing } from "./timing.ts";
 
-/**
- * Makes one attempt to acquire, without waiting. Makes a second one, within the time limit of one, if a kept connection has broken.
- * A function that was frozen between two calls finds its connections closed, and only the first request reveals that.
- */
+/** Makes one attempt, without waiting, and a second one within its time if a kept connection has broken (after a freeze). */
 export async function attemptOnce(
   candidacy: CandidateRequests,
   clock: Clock,

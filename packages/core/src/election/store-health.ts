@@ -15,10 +15,7 @@ export interface ContactHealth {
   readonly lastError?: ErrorSummary | undefined;
 }
 
-/**
- * The contact of one elector or observer with its store. It knows when the store last answered, how it fails, and if it accepts
- * this process's writes of that election.
- */
+/** The contact of one elector or observer with its store: the last answer, the failure, the proven right to write. */
 export class StoreHealth {
   readonly #election: string;
   readonly #clock: Clock;
@@ -50,10 +47,7 @@ export class StoreHealth {
     };
   }
 
-  /**
-   * Reports whether this process must prove now that it may write: it has no proof, or a write has failed. Reads would not show
-   * it.
-   */
+  /** Reports whether this process must prove its right to write: it has no proof, or a write has failed. */
   get needsProof(): boolean {
     const { proving } = this.#shared;
     return (!this.#isProven || this.#failure?.kind === "write") && !proving.has(this.#election);

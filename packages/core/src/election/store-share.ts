@@ -39,10 +39,7 @@ export class StoreShare {
     return share;
   }
 
-  /**
-   * Warns of settings of the service that can lose acknowledged writes, once for each logger. No lease waits for it. After a
-   * failure the next campaign inspects again.
-   */
+  /** Warns each logger once of settings that can lose acknowledged writes. No lease waits for it. */
   async reportSettings(election: string, journal: Journal): Promise<void> {
     const store = this.#store;
     if (!store.inspect || this.#inspectedFor.has(journal)) return;

@@ -1,10 +1,7 @@
 /** The longest chain of causes that is followed, in case it is circular. */
 const MAX_CAUSES = 16;
 
-/**
- * Reports whether a task rejected only because its signal has aborted. Its error or one of the causes is the signal's reason, or
- * an AbortError of any SDK.
- */
+/** Reports whether a task rejected only because its signal has aborted: the error or one of its causes is an abort. */
 export function countsAsReturn(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   let cause: unknown = error;

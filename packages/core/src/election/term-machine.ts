@@ -263,10 +263,7 @@ function lost({ plan, drain }: TermState, reason: LossReason, explanation: strin
   return new LeaseLostError(plan.lease.election, plan.lease.term, reason, explanation, drain?.reason);
 }
 
-/**
- * Returns how long the task may still take to settle. Once no lease covers it, this is at most half of the safety margin, so that
- * `onOverrun: 'exit'` ends the process before a rival may lead.
- */
+/** Returns the rest of the drain. Without a lease it is at most half of the safety margin, and ends before a rival leads. */
 function drainLeftMs(term: TermState, now: Instant): number {
   const { drainTimeoutMs, leaseDurationMs } = term.plan.timing;
   const leftMs = drainTimeoutMs - (term.drain ? elapsedMs(now, term.drain.since) : 0);

@@ -14,10 +14,7 @@ interface Reporter {
   readonly journal: Journal;
 }
 
-/**
- * Knows if the watches of one store announce changes. A gateway may drop a connection silently, or a pooler may share it. Then no
- * notification arrives any more, and nothing fails.
- */
+/** Knows if the watches of one store announce changes. A gateway or a pooler may silently stop notifications. */
 export class WatchHealth {
   readonly #watches = new Set<Renewable>();
   readonly #reportedTo = new Set<Journal>();

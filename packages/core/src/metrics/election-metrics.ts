@@ -60,10 +60,7 @@ export interface Measurement {
   stop(): void;
 }
 
-/**
- * Measures every elector of this process from now on, by the diagnostics channels. It keeps no elector alive, and has no label
- * for a candidate or a term, because such labels have no bound.
- */
+/** Measures every elector of this process by the diagnostics channels. It keeps none alive, and labels by election alone. */
 export function electionMetrics(meters: ElectionMeters): Measurement {
   const electors = new Set<WeakRef<ElectorHandle>>();
   const gone = new FinalizationRegistry<WeakRef<ElectorHandle>>((elector) => void electors.delete(elector));

@@ -29,10 +29,7 @@ export interface LatestBegin {
   readonly store: OccurrenceStore;
 }
 
-/**
- * `unavailable`: the store has failed, also at the second try. `missed`: no host has claimed the occurrence, and it is too late to
- * begin.
- */
+/** `unavailable`: the store failed twice. `missed`: no host has claimed the occurrence, and it is too late to begin. */
 export type AttemptOutcome<T> =
   | TryRunOutcome<T>
   | { readonly elected: false; readonly unavailable: StoreError }
@@ -44,10 +41,7 @@ function missed(occurrence: string): AttemptOutcome<never> {
   return { elected: false, reason: "missed" };
 }
 
-/**
- * Runs the task as leader, if this candidate can lead at once. Gives the leadership up before it settles. Rejects with every
- * error of the task, also once the signal has aborted, because work that was cut short is not done.
- */
+/** Runs the task if this candidate can lead at once. Rejects with every error of the task, also after an abort. */
 export async function attempt<T, Store extends LeaseStore>(
   elector: Elector<Store>,
   task: LeaderTask<T, LeadershipOf<Store>>,

@@ -2,14 +2,9 @@ import { ConfigurationError } from "../reporting/errors.ts";
 import { duration } from "../store/lease-limits.ts";
 import { scheduledMsOf, type Occurrence } from "./occurrence.ts";
 
-/**
- * The rule by which missed occurrences are done later, for instance after every host was down. They follow the delivered
- * occurrence, the oldest first.
- */
+/** The rule by which missed occurrences are done later: after the delivered occurrence, the oldest first. */
 export interface CatchUp {
-  /**
-   * Returns the time of the occurrence before `scheduledMs`, for instance `(ms) => ms - 3_600_000`. It may consult a calendar.
-   */
+  /** Returns the time of the occurrence before this one, for instance `(ms) => ms - 3_600_000`. */
   readonly previous: (scheduledMs: number) => number;
   /** The number of earlier occurrences that a delivery checks. Each check costs one read. From 1 to 100. */
   readonly atMost: number;
@@ -40,10 +35,7 @@ export function checkCatchUp(catchUp: CatchUp): void {
 /** The most by which this machine's wall clock may be wrong. An occurrence may be done so long before it was due. */
 const CLOCK_MARGIN_MS = 3_600_000;
 
-/**
- * Returns the occurrences before this one that have to be checked, the oldest first. Leaves out those that the store may have
- * deleted after they were done.
- */
+/** Returns the occurrences before this one to check, the oldest first, without those that the store may have deleted. */
 export function earlierOccurrences(
   { name, scheduledMs }: Occurrence,
   { previous, atMost, since, withinMs = Infinity }: CatchUp,

@@ -8,8 +8,7 @@ const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;
 
 /**
- * Records that an occurrence is done. Tries for as long as its claim keeps others out, but no longer than until `endMs` of the
- * monotonic clock. A claim that has run out is tried once, because there may be no other attempt yet.
+ * Completes an occurrence. Tries while its claim keeps others out, until `endMs` of the monotonic clock; at least once.
  * @throws {LeaseLostError} if another attempt has taken over.
  * @throws {NotRecordedError} otherwise; its `cause` is the error of the last try.
  */
@@ -27,11 +26,7 @@ export async function completeWhileClaimed(
   }
 }
 
-/**
- * Records that an occurrence is done. Tries until `endMs` of the monotonic clock, because work that is not recorded is done
- * again.
- * @throws {LeaseLostError} if another attempt has taken over; else the error of the last try.
- */
+/** As {@link completeWhileClaimed}, but until `endMs`. @throws {LeaseLostError}, else the error of the last try. */
 export async function completeInTime(
   leadership: OccurrenceLeadership,
   clock: Clock,

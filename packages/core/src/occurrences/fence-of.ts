@@ -7,11 +7,7 @@ export type FenceOf<Store> = Store extends { fence: (leadership: never, ...rest:
   ? (...rest: Rest) => Result
   : undefined;
 
-/**
- * Returns the fence of one leadership. It takes the further arguments of the store's own `fence`.
- * @param store the store on which the leadership was won. A store of occurrences has its own fence, if any.
- * @param what the kind of leadership, for messages.
- */
+/** Returns the fence of a leadership of `store`. It takes the further arguments of the store's own `fence`. */
 export function fenceOf<Store>(leadership: Leadership, store: LeaseStore, what: "occurrences" | "elections"): FenceOf<Store> {
   const { fence } = store as { fence?: (leadership: Leadership, ...rest: unknown[]) => unknown };
   const bound = (...rest: unknown[]): unknown => {

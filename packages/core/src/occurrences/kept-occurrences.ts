@@ -15,9 +15,7 @@ export function checkRetention(retentionMs: unknown): void {
 }
 
 /**
- * Returns the occurrences of a schedule, as a new store. It is new each time, so that a long-lived process does not remember
- * every past occurrence.
- * @param whose the name of the caller, for messages.
+ * Returns the occurrences of a schedule, as a new store, so that a long-lived process forgets past ones.
  * @throws {UnsupportedError} if the store keeps no occurrences, or cannot tell when a claim of one has run out.
  */
 export function occurrencesOf(store: LeaseStore, schedule: string, retentionMs: number, whose: string): OccurrenceStore {

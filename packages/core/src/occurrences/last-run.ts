@@ -25,21 +25,19 @@ const NOTE = "last-run";
 const SHARE = 0.1;
 
 /**
- * Reads which occurrence of a schedule was done last. `oncePerOccurrence` and schedulers note it with `noteLastRun`, under the name
- * of the schedule. The gate `oncePerTick` of a function notes it under its election. Use it in health checks, and in alerts when
- * nothing has run for too long. It sends one request and needs the right to read.
+ * Reads which occurrence of a schedule was done last, for health checks and alerts, in one request. With `noteLastRun`,
+ * `oncePerOccurrence` and schedulers note it under the schedule's name. The gate `oncePerTick` of a function notes it under its
+ * election.
  *
- * Each run writes this note after its end. If the store fails at that moment, the note is missing or names the run before. The
- * occurrence's own record is the proof that it is done. Returns `undefined` if no occurrence was done for as long as occurrences
- * are kept.
+ * The note is written after a run. If the store fails then, it is missing or names the run before; the occurrence's own record is
+ * the proof. Returns `undefined` if none was done for as long as occurrences are kept.
  *
  * @example
  * ```ts
  * const last = await lastRun(store, "close-the-books");
  * if (!last || Date.now() - last.doneMs > 2 * 3_600_000) await raiseAlarm(last);
  * ```
- * @throws {ConfigurationError} for an invalid name. {UnsupportedError} if the store keeps no occurrences. {StoreError} if it
- * cannot be read.
+ * @throws {ConfigurationError} for an invalid name. {UnsupportedError} if the store keeps no occurrences. {StoreError}
  */
 export async function lastRun(store: LeaseStore, election: string, options: LastRunOptions = {}): Promise<LastRun | undefined> {
   const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;

@@ -1,10 +1,7 @@
 import { publisher } from "../reporting/diagnostics.ts";
 import type { NotRun } from "./overlap.ts";
 
-/**
- * The `node:diagnostics_channel` on which each end of a claimed occurrence is published, as {@link PublishedOccurrence}. So is each
- * occurrence that this host has missed.
- */
+/** The `node:diagnostics_channel` of each end of a claimed occurrence, and of each missed one: {@link PublishedOccurrence}. */
 export const OCCURRENCE_CHANNEL = "leasehold:occurrence";
 
 /** An occurrence whose claim has ended on this host, or that this host has missed. */
@@ -23,10 +20,7 @@ export interface PublishedOccurrence {
   readonly outcome: "done" | "failed" | "open" | NotRun;
   /** The number of the attempt; absent if this host has claimed nothing. */
   readonly attempt?: number | undefined;
-  /**
-   * The time from when it was due until its task began, by this host's wall clock, in milliseconds. Negative if that clock is behind.
-   * Absent if no task began, or if it is due at no time.
-   */
+  /** Milliseconds from due until its task began, by this host's wall clock; perhaps negative. Absent if none began. */
   readonly lateMs?: number | undefined;
 }
 

@@ -19,9 +19,7 @@ export interface KeyedOccurrence {
 
 /** An occurrence with the facts of its claim. */
 interface Claim {
-  /**
-   * Its name in the store, such as `nightly@2026-11-20T03:00:00.000Z`. Use it as a key by which its effects can be recognised.
-   */
+  /** Its name in the store, such as `nightly@2026-11-20T03:00:00.000Z`: a key by which its effects can be recognised. */
   readonly id: string;
   /** The number of the attempt, from 1. It is the term of the leadership. */
   readonly attempt: number;
@@ -36,11 +34,7 @@ export interface ClaimedKey extends KeyedOccurrence, Claim {}
 /** The last instant that ISO 8601 can name with a year of four digits, in milliseconds since the Unix epoch. */
 export const LAST_MS = 253_402_300_799_999;
 
-/**
- * Returns the name of an occurrence in the store, such as `nightly@2026-11-20T03:00:00.000Z`.
- * @param advice the end of the message about an invalid name, for people.
- * @throws {ConfigurationError} unless the occurrence is valid.
- */
+/** Returns an occurrence's name in the store. `advice` ends the message about an invalid one. @throws {ConfigurationError} */
 export function occurrenceId({ name, scheduledMs }: Occurrence, advice: string): string {
   if (typeof scheduledMs !== "number" || !(scheduledMs >= 0 && scheduledMs <= LAST_MS)) {
     throw new ConfigurationError(
@@ -57,11 +51,7 @@ export function occurrenceId({ name, scheduledMs }: Occurrence, advice: string):
   return id;
 }
 
-/**
- * Returns the name of an occurrence with a key, such as `migrate@4f2c9aa`. The command's `run --occurrence KEY` gives it the same
- * name.
- * @throws {ConfigurationError} unless name and key are valid, and have at most 254 bytes together.
- */
+/** Returns the name of an occurrence with a key, such as `migrate@4f2c9aa`. @throws {ConfigurationError} above 255 bytes. */
 export function keyedOccurrenceId({ name, key }: KeyedOccurrence): string {
   checkName("name", name);
   checkName("key", key);
@@ -78,10 +68,7 @@ export function withoutOccurrence(election: string): string {
 /** A date with a time and a zone. Without a zone it would be another instant on another machine. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
 
-/**
- * Returns the instant that a text names, in milliseconds since the Unix epoch. @throws {ConfigurationError} with the advice, if
- * it names none.
- */
+/** Returns the instant that a text names, in milliseconds since the Unix epoch. @throws {ConfigurationError} with the advice. */
 export function scheduledMsOf(text: unknown, where: string, advice: string): number {
   // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
   const ms = typeof text === "string" && INSTANT.test(text) ? Date.parse(text) : Number.NaN;

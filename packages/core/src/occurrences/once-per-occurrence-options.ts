@@ -40,10 +40,7 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
    * logged as an error, and the occurrence is done without a result. Others can read what is kept. @defaultValue false
    */
   readonly keepResult?: boolean | undefined;
-  /**
-   * Notes after each run which occurrence was done, so that `lastRun` can read it. It costs two more requests for each run.
-   * @defaultValue false
-   */
+  /** Notes after each run which occurrence was done, for `lastRun`. It costs two more requests. @defaultValue false */
   readonly noteLastRun?: boolean | undefined;
   /**
    * The longest time from when an occurrence was due until its task begins, in milliseconds. After that the occurrence is missed:
@@ -71,9 +68,8 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
 
 export interface OncePerOccurrenceOptions<Store extends LeaseStore = LeaseStore> extends ScheduleOptions<Store> {
   /**
-   * The time at which this occurrence was due by its schedule: the same instant on every host, to the millisecond. A `Date`, a
-   * text in ISO 8601 with its zone, or milliseconds since the Unix epoch. Never pass the present time, because it differs on each
-   * host.
+   * The time at which this occurrence was due: the same instant on every host, to the millisecond, and never the present time. A
+   * `Date`, a text in ISO 8601 with its zone, or milliseconds since the Unix epoch.
    */
   readonly scheduledAt: Date | string | number;
   /** Pass either `scheduledAt` or `key`. */
@@ -111,10 +107,7 @@ const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
   clock: true,
 };
 
-/**
- * Checks everything about a schedule that is known before its first occurrence.
- * @throws {ConfigurationError | UnsupportedError} for a schedule that cannot work.
- */
+/** Checks what is known of a schedule before its first occurrence. @throws {ConfigurationError | UnsupportedError} */
 export function checkSchedule(whose: string, options: ScheduleOptions, key?: string): void {
   checkOptions(whose, options, SCHEDULE_OPTIONS);
   const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS } = options;

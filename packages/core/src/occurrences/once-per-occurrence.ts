@@ -24,34 +24,25 @@ import { noteRun } from "./last-run.ts";
 import { runClaimed } from "./run-claimed.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
-/**
- * The first wait for an occurrence that another host has claimed, in milliseconds. It doubles from there, up to the interval of
- * renewals.
- */
+/** The first wait for an occurrence that another host has claimed. It doubles, up to the renew interval. */
 const FIRST_WAIT_MS = 250;
 
 /** The claim of an occurrence, as its task receives it. Its term is the number of the attempt. */
 export interface ClaimedLeadership<Store = LeaseStore, Claimed = ClaimedOccurrence> extends Leadership {
   readonly occurrence: Claimed;
-  /**
-   * Makes a write of yours depend on this claim, or on the leadership of the schedule's election if there is an overlap policy. It
-   * takes the further arguments of the store's own `fence`.
-   */
+  /** Makes a write depend on this claim, or with `overlap` on the schedule's leadership. As the store's own `fence`. */
   readonly fence: FenceOf<Store>;
 }
 
-/**
- * The work of an occurrence. A return means that it is done. A task that was cut short has to throw, for instance by
- * `leadership.signal.throwIfAborted()`.
- */
+/** The work of an occurrence. A return means done: a task that was cut short has to throw (`signal.throwIfAborted()`). */
 export type OccurrenceTask<T, Store = LeaseStore, Claimed = ClaimedOccurrence> = (
   leadership: ClaimedLeadership<Store, Claimed>,
 ) => Promise<T> | T;
 
 /**
- * `done`: another call has done it; `result` is what its task returned, as JSON, with `keepResult`. `failed`: its last try has
- * failed, with an error of this code. `in-progress`: another host has claimed it, and may still fail. `missed`: no host had claimed it, and more than `startWithinMs`
- * had passed since it was due. `overlap`, `cancelled`, `paused`: see {@link NotRun}. Other hosts find such an occurrence done.
+ * `done`: another call has done it; with `keepResult`, `result` is what its task returned. `failed`: its last try has failed,
+ * with an error of this code. `in-progress`: another host has claimed it, and may still fail. `missed`, `overlap`, `cancelled`,
+ * `paused`: see {@link NotRun}. Other hosts find all but a missed one done.
  */
 export type OccurrenceOutcome<T> =
   | { readonly ran: true; readonly result: T; readonly attempt: number }
@@ -176,10 +167,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     return settled;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
-  /**
-   * The time of the first failure since the last answer. Before the first answer it is -Infinity, so that no outage is waited
-   * out.
-   */
+  /** The first failure since the last answer. -Infinity before the first answer, so that no outage is waited out. */
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {

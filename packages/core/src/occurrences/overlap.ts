@@ -46,10 +46,7 @@ export type NotRun = "overlap" | "cancelled" | "paused" | "missed";
 
 export type Settled<T> = { readonly ran: true; readonly result: T } | { readonly ran: false; readonly reason: NotRun };
 
-/**
- * The work of a claimed occurrence. Its leadership is the claim, and is over as soon as the schedule's is. The schedule's own is for
- * a fence: it changes with each occurrence and each attempt.
- */
+/** Its leadership is the claim, and is over as soon as the schedule's is. The schedule's own is for a fence. */
 type ScheduledTask<T> = (leadership: OccurrenceLeadership, schedule: Leadership) => Promise<T> | T;
 
 /** @throws {ConfigurationError} {UnsupportedError} for a policy that cannot work with this store. */
@@ -65,8 +62,8 @@ export function checkOverlap(overlap: unknown, store: LeaseStore, whose: string)
 }
 
 /**
- * Runs the task of a claimed occurrence as leader of its schedule's election, so that no two run at the same time. The caller
- * then completes the occurrence, also if it did not run: the decision is made once, for all hosts.
+ * Runs the task as leader of its schedule's election, so that no two run at once. The caller then completes the occurrence, also
+ * if it did not run.
  * @throws the task's error; the reason of the claim's signal, if that aborts before the task begins.
  */
 export async function runByOverlap<T>(
@@ -172,10 +169,7 @@ class ScheduleTurn {
     return this.#buffered !== undefined || other === undefined || other.value === this.#claim.election;
   }
 
-  /**
-   * Asks the other occurrence to end, once for each of its terms, and again if that fails. Once the other's record shows the request,
-   * this does not let the transfer read on: the elector reads anyway.
-   */
+  /** Asks the other occurrence to end, once for each term. Once its record shows that, the transfer need not read on. */
   #cancel({ term, state }: Leader): void {
     if (state === "ending") return this.#transfer?.abort();
     if (this.#cancelledTerm === term) return;

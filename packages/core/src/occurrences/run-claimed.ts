@@ -46,8 +46,7 @@ export interface ClaimedRun<Store extends LeaseStore> {
 export type ClaimedTask<T, Store> = (led: OccurrenceLeadership, fence: FenceOf<Store>) => Promise<T> | T;
 
 /**
- * Runs the task of a claimed occurrence by the policies of its schedule, and completes the occurrence. Also completes one that did
- * not run because of a policy, and one whose last try failed.
+ * Runs a claimed occurrence by its schedule's policies, and completes it, also if it did not run or has failed for good.
  * @throws the task's error, after the last try or without `tries`. As {@link completeWhileClaimed} does.
  */
 export async function runClaimed<T, Store extends LeaseStore>(

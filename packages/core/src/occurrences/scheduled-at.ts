@@ -7,18 +7,12 @@ import { LAST_MS, scheduledMsOf } from "./occurrence.ts";
 const PASS_WHEN_DUE = "Pass the time at which the occurrence was due: a Date, such a text, or milliseconds since 1970.";
 /** The longest time before it is due at which an occurrence may be done, by a clock that is ahead. In milliseconds. */
 const MAX_EARLY_MS = 3_600_000;
-/**
- * An occurrence counts as forgotten this long before the end of its retention, in milliseconds. Clocks of hosts differ, and an
- * occurrence may have been done early.
- */
+/** An occurrence counts as forgotten this early, in milliseconds: clocks differ, and it may have been done early. */
 const FORGOTTEN_EARLY_MS = 2 * MAX_EARLY_MS;
 /** A scheduled time with a fraction of a second that is this close to the present is taken for the present. In milliseconds. */
 const PRESENT_MS = 5;
 
-/**
- * Returns the time at which an occurrence was due, in milliseconds since the Unix epoch.
- * @throws {ConfigurationError} for a value that is no instant, and for one that {@link checkWhenDue} refuses.
- */
+/** Returns when an occurrence was due, in milliseconds since the Unix epoch. @throws {ConfigurationError} for a bad instant. */
 export function checkScheduledAt(
   {
     scheduledAt,

@@ -10,12 +10,10 @@ import type { Overlap } from "./overlap.ts";
 /** The options that say what happens after a task has thrown. */
 export interface FailureOptions {
   /**
-   * The number of times that the task of an occurrence is tried, from 1 to 100. The claim is kept between two tries. After the last
-   * one the occurrence has failed: the call rejects with the task's error, and no host tries it again. A claim that ended before
-   * counts as one try: its host died, or its signal aborted, perhaps before the task had begun. So that such claims do not use up all
-   * tries, each claim has two at least, unless `tries` is 1. Without this option an occurrence is open after an error. Each host that
-   * waits or comes later then tries it once.
-   * @defaultValue none
+   * The number of times that the task is tried, from 1 to 100, under one claim. After the last one the occurrence has failed: the
+   * call rejects with the task's error, and no host tries it again. A claim that ended before, because its host died or its
+   * signal aborted, counts as one try. But each claim has two at least, unless `tries` is 1. Without this option an error leaves
+   * the occurrence open, and each host that waits or comes later tries it once. @defaultValue none
    */
   readonly tries?: number | undefined;
   /** The wait before the second try, in milliseconds. It doubles from there, up to an hour. @defaultValue 1_000 */
@@ -67,8 +65,7 @@ export function checkFailureOptions(
 }
 
 /**
- * Runs a task until it returns, at most `tries` times. Each earlier claim counts as one of them, but the task is tried twice at
- * least if `tries` is not 1. An error after the signal has aborted is no failure of the task.
+ * Runs a task until it returns, at most `tries` times. An earlier claim counts as one, but each claim has two at least.
  * @throws the task's error if `tries` is not given, or the signal has aborted; the signal's reason if it aborts during a wait.
  */
 export async function runWithTries<T>(

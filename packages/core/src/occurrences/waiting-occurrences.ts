@@ -2,10 +2,7 @@ import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 
-/**
- * A host polls this many of the newest occurrences of a schedule at their own pace. It polls all older ones together as often as
- * this many.
- */
+/** A host polls this many of a schedule's newest occurrences at their own pace, and all older ones together as often. */
 const AT_OWN_PACE = 2;
 /** The most occurrences of one schedule for which a host waits at the same time. For one more, the oldest is given up. */
 const MOST_WAITING = 100;
@@ -23,10 +20,7 @@ export interface Waiting {
 
 const byStore = new WeakMap<LeaseStore, Map<string, WaitingOccurrences>>();
 
-/**
- * The occurrences of one schedule that this host waits for, while others have claimed them. Without limits, a job that hangs on
- * one host would leave a poller for each tick on every other host.
- */
+/** The occurrences of a schedule that this host waits for. A job that hangs must not leave a poller for each tick. */
 export class WaitingOccurrences {
   readonly #waits: Wait[] = [];
   #isWarned = false;

@@ -16,10 +16,7 @@ interface Abandoned {
   readonly heldUntilMs: number;
 }
 
-/**
- * The terms of this process on which nobody leads any more, because a reply was lost. They count as vacant if the store shows
- * one.
- */
+/** The terms of this process on which nobody leads, because a reply was lost. They count as vacant if the store shows one. */
 export class AbandonedTerms {
   readonly #clock: Clock;
   readonly #versionsReturn: boolean;
@@ -46,10 +43,7 @@ export class AbandonedTerms {
     return abandoned && abandoned.heldUntilMs - this.#clock.monotonicMs();
   }
 
-  /**
-   * Drops the terms that can no longer appear: a write on the condition of a version that has passed never arrives. Where
-   * versions may return, a term is kept for as long as one may.
-   */
+  /** Drops the terms that can no longer appear: the version for their last write has passed, and cannot return. */
   settle(election: string, { termId }: LeaseRecord, { version }: StoredRecord): void {
     const terms = this.#terms.get(election);
     for (const [id, abandoned] of terms ?? []) {

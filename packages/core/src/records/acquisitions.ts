@@ -63,10 +63,7 @@ export class Acquisitions {
     return await this.#resolve(attempt, undefined);
   }
 
-  /**
-   * Returns the record to write on. The last observed one will do unless it is known to be old: the write is conditional on its
-   * version.
-   */
+  /** Returns the record to write on: the last observed one, unless it is known to be old. */
   async #basis(request: AcquireRequest): Promise<ObservedRecord | undefined> {
     const { election, aboveTerm = 0 } = request;
     const last = this.#seen.last(election);
@@ -94,10 +91,7 @@ export class Acquisitions {
     };
   }
 
-  /**
-   * Makes a win count that only a read has shown, where a failover may undo that. Writes the record once more, with a fresh
-   * nonce, and the lease counts from that send. If the write is not acknowledged, nobody leads on that term.
-   */
+  /** Writes a win that only a read has shown once more, where a failover may undo it. The lease counts from that send. */
   async #confirm(election: string, { record, version }: Found, request: AcquireRequest): Promise<AcquireOutcome> {
     const { clock, abandoned } = this.#seen;
     const grantedAt = instantOf(clock);
@@ -112,12 +106,7 @@ export class Acquisitions {
     return { acquired: true, lease: this.#leases.take(election, { record: again, version: written }, grantedAt) };
   }
 
-  /**
-   * Reads to find out whether a write has arrived whose outcome is not known.
-   * @param lost the error of a write without a reply. It is thrown if the read failed or the record is unchanged. Otherwise
-   * another write
-   *   was first.
-   */
+  /** Reads whether a write has arrived whose outcome is not known. `lost` is the error of one without a reply. */
   async #resolve({ request, record, condition, grantedAt }: Attempt, lost: Error | undefined): Promise<AcquireOutcome> {
     const { election } = request;
     const observed = await this.#seen.read(election, request).catch(() => undefined);

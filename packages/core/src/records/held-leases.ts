@@ -44,10 +44,7 @@ export class HeldLeases {
     return lease;
   }
 
-  /**
-   * Renews or publishes by one conditional write, with a fresh nonce. It is conditional on the version of an earlier write of
-   * unknown outcome, so that at most one of them can arrive.
-   */
+  /** Renews or publishes by one conditional write, on the version of any lost one, so that at most one of them arrives. */
   async write(lease: Lease, given: RequestLimits, change: (record: LeaseRecord) => LeaseRecord): Promise<RenewOutcome> {
     const { clock } = this.#seen;
     const holding = this.#holding(lease);
@@ -128,10 +125,7 @@ export class HeldLeases {
     return (await this.#seen.write(election, again, { record, version }, limits)) !== undefined;
   }
 
-  /**
-   * Adopts the record in the store after a write of ours has failed its condition. It is another write of ours whose reply was
-   * lost, or an administrator's. Reads it, unless the refusal has shown it. Returns how the lease was lost, if it was.
-   */
+  /** Adopts the record that has failed a condition: a lost reply's, or an administrator's. Returns how the lease was lost. */
   async #catchUp(lease: Lease, holding: Holding, limits: RequestLimits): Promise<Lost | undefined> {
     if (!holding.overtaken) return undefined;
     const { election } = lease;

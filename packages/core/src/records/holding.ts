@@ -7,10 +7,7 @@ export interface Found {
   readonly version: string;
 }
 
-/**
- * A holder's last known record, and its writes whose outcome may be unknown. Each of those is conditional on that record's
- * version, so at most one of them arrives, and none once the version has passed.
- */
+/** A holder's last known record, and its writes of unknown outcome. All are on its version, so at most one arrives. */
 export class Holding implements Found {
   #found: Found;
   /** The send times of the nonces that may still be found in the store. */

@@ -6,11 +6,7 @@ const UNKNOWN_LEASE_MS = 60_000;
 /** The beginning of the nonce of a lost record. The term follows it. */
 const NONCE = "lost after term ";
 
-/**
- * Returns a substitute for a record that is gone, but whose term the fence remembers. It is held for one lease, because the
- * former holder may still believe that it leads.
- * @param known the record as this process observed it last.
- */
+/** Returns a substitute for a record that is gone, but whose term the fence remembers, with a hold for its former holder. */
 export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseRecord {
   if (known && isLost(known) && known.term === term) return known;
   // The lease duration of another term does not tell the one of the last term.
@@ -32,10 +28,7 @@ export function isLost({ nonce, termId }: LeaseRecord): boolean {
   return nonce.startsWith(NONCE) && termId === null;
 }
 
-/**
- * Returns the record to write in place of one that is gone, so that the store counts its hold. The former lease is unknown, so
- * the hold lasts at least as long as the candidate's own.
- */
+/** Returns the record to write in place of one that is gone, so that the store counts its hold. It covers both leases. */
 export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): LeaseRecord {
   return withBars(lost, [...holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)), barOf(lost, "pause")]);
 }

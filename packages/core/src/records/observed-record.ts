@@ -8,10 +8,7 @@ import { StoreAge, type RecordReading } from "./store-age.ts";
 /** The number of earlier versions that are remembered. A reply that shows one of them comes from a replica that lags. */
 const PAST_VERSIONS = 16;
 
-/**
- * One election's record as this process has observed it. *Observed* expiry is judged by it. The lower bound of the age counts
- * from the return of the read that first showed the nonce, by the monotonic clock.
- */
+/** One election's record as this process has observed it. Its age counts from the return of the read that showed the nonce. */
 export class ObservedRecord {
   readonly #clock: Clock;
   readonly #storeClock: StoreClock | undefined;
@@ -73,9 +70,7 @@ export class ObservedRecord {
     return expiry === "store-clock" || this.#storeClock?.exact === true;
   }
 
-  /**
-   * Reports whether a second read would help: the store's age is unconfirmed, and would end a wait or is the only upper bound.
-   */
+  /** Reports whether a second read would help: an unconfirmed age would end a wait, or is the only upper bound. */
   get wantsConfirmation(): boolean {
     const unconfirmedMs = this.#storeAge.unconfirmedMs;
     if (unconfirmedMs === undefined) return false;
@@ -83,10 +78,7 @@ export class ObservedRecord {
     return waitsMs.length > 0 && (!this.#writtenAfter || unconfirmedMs >= Math.min(...waitsMs));
   }
 
-  /**
-   * Reports whether a candidate needs this record's age, but no trusted clock shows it to a process without memory. This happens
-   * after a failover that took the holder with it. The age must then be restarted, or candidates would wait for ever.
-   */
+  /** Reports whether a candidate needs the age, and no trusted clock shows it (after a failover). It is then restarted. */
   get isAgeUnknown(): boolean {
     const waitsMs = waitsOf(this.#record);
     return waitsMs.length > 0 && this.#storeAge.isAgeUnknown(Math.min(...waitsMs));
@@ -119,10 +111,7 @@ export class ObservedRecord {
     this.#storeAge.note(reading);
   }
 
-  /**
-   * Returns bounds of the present nonce's age. The lower one decides expiry. The upper one decides only if the state is
-   * `unknown`.
-   */
+  /** Returns bounds of the nonce's age. The lower one decides expiry, the upper one only if the state is `unknown`. */
   ageMs(expiry: Expiry | undefined): [min: number, max: number] {
     const nowMs = this.#clock.monotonicMs();
     let min = nowMs - this.#firstSeenMs;

@@ -175,9 +175,7 @@ export class RecordCache {
     return await this.#requests.fenceTerm(election, limits);
   }
 
-  /**
-   * Sends a write whose condition must fail. It proves the right to write. @throws {ConfigurationError} if it was carried out.
-   */
+  /** Sends a write whose condition must fail, to prove the right to write. @throws {ConfigurationError} if it succeeds. */
   async probe(election: string, limits: GivenLimits): Promise<void> {
     // Sent without a fence: a change of the fence would wait for the leader's transactions, and they for it.
     const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };
@@ -215,11 +213,7 @@ export class RecordCache {
     return undefined;
   }
 
-  /**
-   * Takes in what a reply shows.
-   * @param replaced the version that an own write has replaced. A read of that version is older than the write, even if it was sent
-   * later.
-   */
+  /** Takes in a reply. `replaced`: the version that an own write has replaced. A read of it is older than the write. */
   #saw(election: string, stored: StoredRecord | undefined, sentAt: Instant, replaced?: string): ObservedRecord | undefined {
     const known = this.last(election);
     if (known?.overtook(sentAt) && known.version !== replaced) return known;

@@ -24,10 +24,7 @@ export interface ChangeRequest<Outcome> {
   readonly change: (found: ObservedRecord | undefined, isSent: boolean) => Change<Outcome>;
 }
 
-/**
- * Changes the record of an election. Each try is one conditional write on the record that was just read. A lost reply is resolved
- * by reading. Where a failover may undo what a read shows, it counts only once it is written again.
- */
+/** Changes a record by conditional writes. A read resolves a lost reply; where a failover may undo it, a further write. */
 export async function changeRecord<Outcome>(
   seen: RecordCache,
   election: string,

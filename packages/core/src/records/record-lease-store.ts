@@ -55,9 +55,6 @@ export interface RecordLeaseStoreOptions {
 /**
  * A {@link LeaseStore} over any service that offers compare-and-swap on one record. It decides terms, nonces, lost replies, break
  * and transfer once for every provider, and expiry without trusting clocks.
- *
- * A lease has expired once this process has observed the same nonce for the whole duration that the record states, as in
- * Kubernetes' client-go. The store's own clock may also show an expiry.
  */
 export class RecordLeaseStore implements LeaseStore {
   readonly name: string;

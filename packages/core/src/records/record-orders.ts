@@ -4,10 +4,7 @@ import { barOf, holdFor, withBars } from "./bars.ts";
 import { isLost } from "./lost-record.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
-/**
- * Returns the record of a term that nobody holds any more. The time of a transfer begins now, or after the hold. A break stays in
- * the record, for an administrator whose reply was lost.
- */
+/** Returns the record of a term that nobody holds any more. A break stays in it, for an administrator without a reply. */
 export function vacate({ value: _, ...record }: LeaseRecord, nonce: string, holdMs = 0): LeaseRecord {
   const transfer = barOf(record, "transfer");
   const leaseMs = record.termId === null ? 0 : record.leaseDurationMs;
@@ -21,10 +18,7 @@ export function ordered(record: LeaseRecord, found: LeaseSnapshot, order: Order,
   return order.kind === "break" ? afterBreak(record, order, nonce) : afterTransfer(record, found, order, nonce);
 }
 
-/**
- * Removes every block but a pause. The rest of the lease stays unless the break is immediate: its holder may believe that it
- * leads.
- */
+/** Removes every block but a pause. The rest of the lease stays, unless the break is immediate. */
 function afterBreak(
   record: LeaseRecord,
   { id, reason, immediate }: Extract<Order, { kind: "break" }>,
@@ -37,10 +31,7 @@ function afterBreak(
   return { ...(isHeld && immediate ? vacate(lifted, nonce) : lifted), broken: { reason, id } };
 }
 
-/**
- * A transfer replaces a reservation, and asks a present holder to drain. If nobody holds the lease, its time begins now, or after
- * the rest of a hold, and needs a new nonce to count from.
- */
+/** Replaces a reservation. If nobody holds the lease, the time begins now, or after a hold, and counts from a new nonce. */
 function afterTransfer(
   record: LeaseRecord,
   { state, bar }: LeaseSnapshot,

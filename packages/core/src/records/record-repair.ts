@@ -13,10 +13,7 @@ const ROOM = 1_000;
 /** A repair leaves at least this many terms for later elections. */
 const TERMS_LEFT = 2 ** 32;
 
-/**
- * Mends the record of an election that was deleted or restored. Each try has its own nonce, because its hold counts from that
- * send.
- */
+/** Mends a record that was deleted or restored. Each try has its own nonce, because its hold counts from that send. */
 export async function repairRecord(seen: RecordCache, election: string, options: RepairOptions = {}): Promise<RepairOutcome> {
   checkName("election", election);
   checkTerm("minTerm", options.minTerm);

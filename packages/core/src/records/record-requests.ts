@@ -25,10 +25,7 @@ export class RecordRequests {
     );
   }
 
-  /**
-   * Sends one conditional write. Sends it again soon if it met another transaction, such as a fenced one: a leader may run one
-   * after the other. It does so during the first half of its time only, because the last try needs the other half.
-   */
+  /** Sends one conditional write. Repeats it, for half of its time, if it met another transaction, such as a fenced one. */
   async put(
     election: string,
     record: LeaseRecord,

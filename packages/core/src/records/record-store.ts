@@ -22,16 +22,10 @@ export interface RecordStore {
   /** Writes the record if its version is still `ifVersion` (`undefined`: if there is no record). Sends one request. */
   put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome>;
 
-  /**
-   * Lists the records whose names begin with `prefix`, by code point: none twice, in any order, page by page, perhaps without the
-   * last write. Absent where the service cannot list.
-   */
+  /** Lists the records whose names begin with `prefix`, by code point: unordered, none twice, perhaps without the last write. */
   list?(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord>;
 
-  /**
-   * Returns the term that the fence remembers, where the fence is a record of its own; `undefined` if it remembers none. Sends one
-   * request. Only a check uses it: a fence ahead of its record shows that the record was restored.
-   */
+  /** Returns the term that a separate fence remembers, if any, in one request. Only a check asks. */
   fenceTerm?(election: string, options: RecordRequestOptions): Promise<number | undefined>;
 
   /** Yields a wake-up at each change of the record's fence, where the service can push; see `watch` of `LeaseStore`. */
@@ -60,9 +54,7 @@ export interface RecordRequestOptions {
 
 export interface ListRecordsOptions {
   readonly pageSize: number;
-  /**
-   * Sends one request of the list, within its time, and one at a time. The records that the list yields next are of this request.
-   */
+  /** Sends one request of the list, one at a time, within its time. The records yielded next are of this request. */
   readonly request: <T>(send: (options: RecordRequestOptions) => Promise<T>) => Promise<T>;
 }
 
@@ -80,22 +72,16 @@ export interface GetOptions extends RecordRequestOptions {
 
 export interface PutOptions extends RecordRequestOptions {
   readonly ifVersion: string | undefined;
-  /**
-   * True where the age of the nonce must stay. Otherwise the store counts it from now: the nonce is new, or its age was unknown.
-   */
+  /** True where the age of the nonce must stay. Otherwise the store counts it from now. */
   readonly keepsNonce: boolean;
   /**
-   * Set where the write changes which guarded writes may pass. A store whose fence is a record of its own changes both or
-   * neither. Beside a record of a quorum ({@link QUORUM_SCHEMA}) it replaces any fence, because there the record says which term
-   * is later.
+   * Set where the write changes which guarded writes may pass: a store with a separate fence changes both or neither. Beside a
+   * record of a quorum ({@link QUORUM_SCHEMA}) it replaces any fence.
    */
   readonly fence?: Fence | undefined;
 }
 
-/**
- * A version that no record has, so that a write on the condition of it must fail. A service whose versions are not text needs one
- * of its own.
- */
+/** A version that no record has, so that a write on it must fail. A service whose versions are not text needs its own. */
 export const IMPOSSIBLE_VERSION = "never";
 
 /** The holder whose guarded writes pass: the one with this term and `termId`. While `termId` is null, no guarded write passes. */
@@ -113,34 +99,19 @@ export interface StoredRecord {
   readonly data: unknown;
   /** Changes at every write of any kind. */
   readonly version: string;
-  /**
-   * Bounds of the time since the present nonce was written, by one and the same clock of the store. Absent where the age is
-   * unknown, for instance because another server wrote the nonce.
-   */
+  /** Bounds of the time since the present nonce was written, by one clock of the store. Absent where that is unknown. */
   readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
-  /**
-   * The writer's wall clock when it sent the present nonce. The age is never believed to be more than the wall clocks say; see
-   * {@link StoreClock.mayStep}.
-   */
+  /** The writer's wall clock when it sent the nonce. No greater age is believed; see {@link StoreClock.mayStep}. */
   readonly nonceWallMs?: number | undefined;
-  /**
-   * The time since this process first knew that the present nonce had been written. Set where an earlier answer of the service
-   * could not show it yet. Observed expiry counts from then.
-   */
+  /** How long this process has known the nonce, if an earlier answer could not show it. Observed expiry counts from then. */
   readonly nonceKnownForMs?: number | undefined;
   /** The service has a clock, but the writer of the nonce did not know its time. A candidate has to restart the age. */
   readonly ageUnknown?: true | undefined;
-  /**
-   * Set where the record is gone, but the fence remembers this term. `data` is ignored. A write on the condition of `version`
-   * makes a new record. No candidate acquires it before the former lease must have run out.
-   */
+  /** The term that the fence remembers of a record that is gone. `data` is ignored. A write on `version` makes a record. */
   readonly lostTerm?: number | undefined;
 }
 
-/**
- * The record of one election. It is never deleted, so that terms survive. An administrator writes `broken`, or a transfer or a
- * pause among the `bars`, and never changes the nonce. Each order has an `id`, by which it is recognised after a lost reply.
- */
+/** The record of one election. It is never deleted, so that terms survive. Administrators never change its nonce. */
 export interface LeaseRecord {
   /** {@link QUORUM_SCHEMA} where this store is a member of a quorum. Then only the quorum may read or write the record. */
   readonly schema: typeof RECORD_SCHEMA | typeof QUORUM_SCHEMA;
@@ -160,10 +131,7 @@ export interface LeaseRecord {
   readonly broken?: { readonly reason: string; readonly id: string } | undefined;
   /** The blocks beside the lease; absent where there are none. While the lease is held, a transfer asks its holder to drain. */
   readonly bars?: readonly Bar[] | undefined;
-  /**
-   * Set where the occurrence is done: no candidate may acquire it any more. `value` is then absent, or a `Completion` as JSON. An
-   * election's record never has this field.
-   */
+  /** The occurrence is done, and no candidate may acquire it. `value` is then absent, or a `Completion` as JSON. */
   readonly done?: true | undefined;
   /** The note of a quorum in its member's record, as JSON text; only with {@link QUORUM_SCHEMA}. */
   readonly quorum?: string | undefined;

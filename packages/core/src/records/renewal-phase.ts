@@ -7,10 +7,7 @@ const SETTLE_MS = 10;
 /** The waits before the two quick extra polls for an expected renewal that is missing, in milliseconds. */
 const SECOND_LOOKS_MS: readonly number[] = [40, 120];
 
-/**
- * The instants at which a holder renews, as a standby learns them. A holder renews on a fixed grid, so each renewal that is
- * observed between two polls narrows the instant down. They aim polls; no decision rests on them.
- */
+/** The instants at which a holder renews, as a standby learns them from polls. They aim polls; no decision rests on them. */
 export class RenewalPhase {
   readonly #intervalMs: number;
   /** The instant at which the last observed renewal reached the store. */

@@ -20,11 +20,9 @@ interface Measured {
 }
 
 /**
- * The age of one nonce by the store's own clock, and whether it may be believed.
- *
- * A clock that is not exact needs a second opinion. If it cannot be set, that is a second reading. If it may be set, the wall
- * clocks of writer and reader must not say less. The smaller of both ages counts, so wall clocks can only make a reader wait
- * longer. Two clocks would have to be wrong in the same way before a valid lease looked expired.
+ * The age of one nonce by the store's own clock, and whether it is believed. A clock that is not exact needs a second opinion: a
+ * second reading or, if it may be set, the wall clocks of writer and reader. The smaller age counts, so these can only make a
+ * reader wait longer.
  */
 export class StoreAge {
   readonly #clock: Clock;
@@ -35,10 +33,7 @@ export class StoreAge {
   #confirmed: boolean;
   /** The writer's wall clock at the instant from which the store counts the age. */
   #wallMs: number | undefined;
-  /**
-   * The greatest age that any clock allows, believed or not. Set only where a clock may have been set, or the writer did not know
-   * it.
-   */
+  /** The greatest age that any clock allows, where a clock may have been set, or the writer did not know it. */
   #saidMs: number | undefined;
 
   constructor(clock: Clock, trust: StoreClock | undefined) {
@@ -93,10 +88,7 @@ export class StoreAge {
     return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
   }
 
-  /**
-   * Doubts a measured age that exceeds the age by the wall clocks by more than the tolerance. A smaller one is believed: a write
-   * that was under way for long is younger than its send.
-   */
+  /** Doubts an age above that by the wall clocks. A smaller one is believed: a write that took long is younger. */
   #askWallClocks(measured: Measured, nonceWallMs: number | undefined, { toleranceMs }: StoreClock): Measured | undefined {
     if (nonceWallMs === undefined) return undefined;
     const mostMs = measured.inAt.wallMs - nonceWallMs;

@@ -33,18 +33,12 @@ const BRAND = Symbol.for("leasehold.error");
 /** The page with a row for each code. */
 const HELP = "https://github.com/leasehold/leasehold/blob/main/site/pages/errors.md";
 
-/**
- * Reports whether a failed write may have been carried out. A foreign error was not mapped by a provider, so its outcome is
- * unknown.
- */
+/** Reports whether a failed write may have been carried out. A foreign error says nothing of that. */
 export function isUnknown(error: unknown): boolean {
   return !isLeaseholdError(error) || (error as StoreError).mayHaveBeenApplied;
 }
 
-/**
- * The base of every error that Leasehold throws. Test for it with {@link isLeaseholdError}: two copies of this package may be
- * installed.
- */
+/** The base of every error of Leasehold. Test by {@link isLeaseholdError}: two copies of this package may be installed. */
 export class LeaseholdError extends Error {
   /** Stable. Switch on it rather than on messages. */
   readonly code: LeaseholdErrorCode;
@@ -194,18 +188,12 @@ export class DrainTimeoutError extends LeaseholdError {
   }
 }
 
-/**
- * The store shows a lower term than this process, or the fence, has seen: the record was deleted or restored, and terms would
- * repeat.
- */
+/** The store shows a lower term than this process, or the fence, has seen, so that terms would repeat. */
 export class TermRegressedError extends LeaseholdError {
   readonly foundTerm: number;
   readonly highestTermSeen: number;
 
-  /**
-   * @param remedy the advice for people, on a store where `minTerm` does not help.
-   * @param seenBy the process or the fence that has seen the higher term.
-   */
+  /** `remedy` replaces the advice to set `minTerm`. */
   constructor(election: string, foundTerm: number, highestTermSeen: number, remedy?: string, seenBy = "this process") {
     super(
       "TERM_REGRESSED",

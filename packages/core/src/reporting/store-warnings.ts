@@ -1,8 +1,6 @@
 import { Journal, type WarningCode } from "./journal.ts";
 
-/**
- * The warnings of one store, for the loggers of the electors and observers that use it. Without any they are process warnings.
- */
+/** The warnings of one store, for the loggers of its electors and observers. Without any they are process warnings. */
 export class StoreWarnings {
   readonly #journals = new Set<Journal>();
 

@@ -41,10 +41,7 @@ export interface ElectionState {
   isClaiming?(candidateId: string): boolean;
   /** Writes the order, unless somebody has written since this read. Returns whether it was written. */
   carryOut(order: Order): Promise<boolean>;
-  /**
-   * Where a failover may undo what a read has found: writes the record again, unchanged, unless somebody has written since.
-   * Returns whether it was written. The finding counts from then on.
-   */
+  /** Writes the record again, unchanged, where a failover may undo what a read has found. Returns whether it was written. */
   confirm?(): Promise<boolean>;
 }
 

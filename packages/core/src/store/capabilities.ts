@@ -13,15 +13,9 @@ export interface LeaseStoreCapabilities {
   readonly leaseGranularityMs: number;
   /** The sequential round trips that one attempt may take. @defaultValue 2: a request, and a read if its reply was lost */
   readonly roundTrips?: number | undefined;
-  /**
-   * True where a read may show a write that a failover may undo. There a read alone proves nothing. A record that was found to be
-   * ours, or done, counts once a later write to it is acknowledged. @defaultValue false
-   */
+  /** A failover may undo what a read shows: it counts once a later write to the record is acknowledged. @defaultValue false */
   readonly showsUndurable?: boolean | undefined;
-  /**
-   * True where a failover may undo an acknowledged write: the lease, its term and its fence together. Two candidates may then lead
-   * until one of them reads again. @defaultValue false
-   */
+  /** A failover may undo an acknowledged write, so that two may lead until one of them reads again. @defaultValue false */
   readonly losesAcknowledged?: boolean | undefined;
   /** In bytes of UTF-8. */
   readonly maxValueBytes: number;
@@ -49,9 +43,8 @@ export interface StoreClock {
   /** True where the clock is exact enough to count for every reader, and not only with `expiry: "store-clock"`. */
   readonly exact: boolean;
   /**
-   * True where somebody can set the clock, or a failover can replace it. It is then believed only if the wall clocks of writer
-   * and reader agree with it to within `toleranceMs`. The safety margin of the shortest lease covers that.
-   * @defaultValue false
+   * True where the clock can be set or replaced. It is then believed only if the wall clocks of writer and reader agree to within
+   * `toleranceMs`. The safety margin of the shortest lease covers that. @defaultValue false
    */
   readonly mayStep?: boolean | undefined;
 }

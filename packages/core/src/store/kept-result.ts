@@ -4,18 +4,13 @@ import type { OccurrenceStore } from "./lease-store.ts";
 import { utf8Bytes } from "./names.ts";
 
 /**
- * Returns the completion that keeps the result of a task; `undefined` for a task that returned nothing.
- * @throws {ConfigurationError} for a result that JSON would change, or that is too large for the store.
+ * Returns the completion that keeps a result, if any. @throws {ConfigurationError} for one that JSON or the store cannot keep.
  */
 export function completionOf(result: unknown, id: string, store: OccurrenceStore): Completion | undefined {
   return result === undefined ? undefined : checked({ result }, id, store);
 }
 
-/**
- * Returns the completion that somebody has given; `undefined` for a value that is none. `work().then(leadership.complete)` gives
- * any value.
- * @throws {ConfigurationError} as {@link completionOf} does.
- */
+/** As {@link completionOf}, for a value that may be no completion: `work().then(leadership.complete)` gives any value. */
 export function completionIn(given: unknown, id: string, store: OccurrenceStore): Completion | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { result, failure } = given as Completion;

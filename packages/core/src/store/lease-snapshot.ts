@@ -45,10 +45,7 @@ export interface LeaseSnapshot {
   /** Bounds of the time since the last renewal, in milliseconds; the upper one may be Infinity. */
   readonly ageMs?: readonly [min: number, max: number] | undefined;
   readonly leaseDurationMs?: number | undefined;
-  /**
-   * No process without memory can know the age, and the lease may have run out, or its record was deleted. An attempt to acquire
-   * it by the store's clock fails, and makes the store restart the age.
-   */
+  /** No process without memory can know the age. An attempt to acquire fails, and makes the store restart it. */
   readonly ageUnknown?: true | undefined;
   /** Absent where any candidate may try. */
   readonly bar?: Blocker | undefined;

@@ -56,9 +56,7 @@ export interface LeaseStore {
   /** Called when a term is over and was not released. Sends nothing. */
   forget?(lease: Lease): void;
 
-  /**
-   * Returns the lease as the store shows it, with what this process has observed before; `undefined` if there never was a record.
-   */
+  /** Returns the lease, with what this process has observed before; `undefined` if there never was a record. */
   read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
 
   /**
@@ -86,9 +84,8 @@ export interface LeaseStore {
   check(options: CheckOptions): Promise<CheckReport>;
 
   /**
-   * Returns what a person should know about the service's settings, above all those that may lose acknowledged writes. Each item
-   * is one sentence, with the remedy. Sends one request that changes nothing. Electors log it as warnings; `check` returns it,
-   * too.
+   * Returns what a person should know about the service's settings: sentences, each with its remedy. Sends one request that
+   * changes nothing. Electors log it as warnings; `check` returns it, too.
    * @throws {StoreError} where the service does not answer, or its layout cannot hold leases.
    */
   inspect?(options: CheckOptions): Promise<readonly string[]>;
@@ -113,10 +110,7 @@ export interface LeaseStore {
    */
   watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 
-  /**
-   * Yields a wake-up when a held lease may be gone, so that its holder renews at once; see {@link watch}. Restarts by itself
-   * after a failure. Ends when the signal aborts.
-   */
+  /** Wakes the holder when its lease may be gone, so that it renews at once; see {@link watch}. Restarts by itself. */
   watchLease?(lease: Lease, options: WatchOptions): AsyncIterable<void>;
 
   /**
@@ -154,10 +148,7 @@ export interface LeaseStore {
   /** Lifts a pause, and changes nothing else. @throws as `pause`. */
   resume(election: string, options?: ResumeOptions): Promise<ResumeOutcome>;
 
-  /**
-   * Returns a store for the occurrences of the schedule `election`. It is new each time, and remembers its observations for as
-   * long as it is used. So a long-lived process does not collect every past occurrence.
-   */
+  /** Returns a new store for the occurrences of the schedule `election`. It remembers its observations while it is used. */
   occurrences?(election: string, options: OccurrenceOptions): OccurrenceStore;
 }
 
@@ -178,10 +169,7 @@ export interface OccurrenceStore extends LeaseStore {
 export type Expiry = "observed" | "store-clock";
 
 export interface RequestLimits {
-  /**
-   * In milliseconds, for a renewal, a publication or a release as a whole (see `shareLimits`), and for each request of any other
-   * call.
-   */
+  /** In milliseconds: a whole renewal, publication or release (see `shareLimits`), or each request of another call. */
   readonly timeoutMs: number;
 }
 
@@ -200,9 +188,8 @@ export interface AcquireRequest extends RequestLimits {
 }
 
 /**
- * Keeps an election, while nobody holds its lease, to the candidates of one group. Its time counts by the store's clock from the
- * last acquisition of that group, or from its renewals and releases where those change the record. It decides only whose turn it
- * is.
+ * Keeps an election without a leader to the candidates of one group. The time counts by the store's clock from the last
+ * acquisition of that group, or from its renewals and releases where those change the record.
  */
 export interface Reservation {
   readonly group: string;
@@ -210,10 +197,7 @@ export interface Reservation {
 }
 
 export interface CompleteOptions extends RequestLimits {
-  /**
-   * The facts to record in the same write. As JSON they have at most `maxValueBytes`. A snapshot shows them beside `done`.
-   * @defaultValue none
-   */
+  /** The facts to record in the same write, at most `maxValueBytes` as JSON. A snapshot shows them beside `done`. */
   readonly completion?: Completion | undefined;
 }
 
@@ -284,9 +268,8 @@ export interface CheckOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
-   * False: a service whose settings may lose leases is no reason to reject, and no request asks for `fenceTerm`. Electors ask in
-   * this way, because a standby that ends makes nothing safer: they warn of what {@link LeaseStore.inspect} returns.
-   * @defaultValue true
+   * False: settings that may lose leases reject nothing, and no request asks for `fenceTerm`. Electors ask so, and warn of what
+   * {@link LeaseStore.inspect} returns. @defaultValue true
    */
   readonly settings?: boolean | undefined;
 }
@@ -295,10 +278,7 @@ export interface CheckOptions {
 export interface CheckReport {
   readonly readMs: number;
   readonly writeMs: number;
-  /**
-   * The term that the fence remembers, where the fence is a record of its own. A later read of the election shows this term or a
-   * higher one, unless the record was restored from a backup.
-   */
+  /** The term that a separate fence remembers. A later read shows it or a higher one, unless a backup was restored. */
   readonly fenceTerm?: number | undefined;
   /** The result of {@link LeaseStore.inspect}, where the store has it. */
   readonly warnings?: readonly string[] | undefined;

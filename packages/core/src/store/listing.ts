@@ -19,9 +19,7 @@ export const LIST_PAGE_SIZE: number = 100;
 
 const LIST_OPTIONS = { signal: true, timeoutMs: true } as const satisfies Record<keyof ListOptions, true>;
 
-/**
- * Checks the arguments of `list`. @throws {ConfigurationError} unless the prefix is empty, or a text with which a name may begin.
- */
+/** Checks the arguments of `list`. @throws {ConfigurationError} unless the prefix is empty, or may begin a name. */
 export function checkList(prefix: unknown, options: ListOptions): asserts prefix is string {
   if (prefix !== "") checkName("prefix", prefix);
   checkCallOptions("list()", options, LIST_OPTIONS);
@@ -48,10 +46,7 @@ const LAST_CODE_POINT = 0x10_ff_ff;
 const FIRST_SURROGATE = 0xd8_00;
 const AFTER_SURROGATES = 0xe0_00;
 
-/**
- * Returns the least text above every text with this prefix, by code point and by the bytes of UTF-8; `undefined` if there is
- * none.
- */
+/** Returns the least text above every text with this prefix, by code point; `undefined` if there is none. */
 export function endOfPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   while (points.at(-1) === LAST_CODE_POINT) points.pop();

@@ -42,10 +42,8 @@ export class LocalStoreWarnings extends StoreWarnings {
 }
 
 /**
- * Returns the warning that a store reaches no other instance, if this process seems to be one of several. It seems so in a
- * container, or with NODE_ENV=production on a host that is named like a pod. Tests (NODE_ENV=test, or Node's test runner) get
- * none.
- * @param subject the store, for the message: "A memory store", say.
+ * Returns the warning that a store reaches no other instance, if this process seems to be one of several: in a container, or on a
+ * host named like a pod with NODE_ENV=production. Tests get none.
  */
 export function localStoreWarning(
   subject: string,

@@ -6,10 +6,7 @@ export const MAX_NAME_BYTES: number = 255;
 /** The longest reason of a break, in bytes of UTF-8. */
 const MAX_REASON_BYTES = 500;
 
-/**
- * Checks a name: 1 to 255 bytes of UTF-8, no control characters, no lone surrogates. Names are compared by code point.
- * @throws {ConfigurationError} saying what is wrong with it.
- */
+/** Checks a name: 1 to 255 bytes of UTF-8 without control characters and lone surrogates. @throws {ConfigurationError} */
 export function checkName(
   what: "election" | "candidateId" | "group" | "name" | "prefix" | "occurrence" | "key" | "delivery",
   name: unknown,

@@ -20,9 +20,7 @@ export interface RequestOptions {
 /**
  * Sends one request and waits at most `timeoutMs` for it, even if the SDK ignores the signal. A later reply is dropped. Publishes
  * the request on the diagnostics channel.
- *
- * @throws {StoreError} `STORE_TIMEOUT` when time ran out; the caller's own reason when its signal aborted; else the error of
- *   `send`.
+ * @throws {StoreError} `STORE_TIMEOUT`; the caller's own reason when its signal aborted; else the error of `send`.
  */
 export async function sendRequest<T>(options: RequestOptions, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, signal } = options;

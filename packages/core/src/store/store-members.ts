@@ -12,10 +12,7 @@ export interface StoreMember {
   readonly waitsFor: string | undefined;
 }
 
-/**
- * Returns a text about the members that do not count, or undefined if all of them count.
- * For instance: "2 of 3 servers count. c has not for 12 s: it does not answer."
- */
+/** Returns a text about members that do not count: "2 of 3 servers count. c has not for 12 s: it does not answer." */
 export function membersText(members: readonly StoreMember[], what: string): string | undefined {
   const absent = members.filter(({ counts }) => !counts);
   if (absent.length === 0) return undefined;

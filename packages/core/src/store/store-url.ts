@@ -26,10 +26,7 @@ export type OpenedStore = LeaseStore & AsyncDisposable;
 export interface StoreUrlContext {
   /** The variables of the environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /**
-   * Returns the text of the file that a parameter names, or undefined without that parameter.
-   * @throws {ConfigurationError} if the file cannot be read.
-   */
+  /** Returns the text of the file that a parameter names, if it is given. @throws {ConfigurationError} if it is unreadable. */
   readFile(url: StoreUrl, parameter: string): Promise<string | undefined>;
   /** Opens another store by its URL: a member of this store. */
   openStore(url: string): Promise<OpenedStore>;
@@ -43,10 +40,7 @@ export interface StoreScheme {
   packages?(url: StoreUrl): readonly string[];
   /** Checks a URL without any request. @throws {ConfigurationError} for an invalid one. The message shows no password. */
   check(url: StoreUrl): void;
-  /**
-   * Opens the store. Sends no request to it yet.
-   * @throws {ConfigurationError} if a file or a variable is missing, or if the store refuses an option.
-   */
+  /** Opens the store without a request. @throws {ConfigurationError} for a missing file or variable, or a refused option. */
   open(url: StoreUrl, context: StoreUrlContext): Promise<OpenedStore>;
   /** Returns the commands or statements that create a missing store, for people. */
   creation?(url: StoreUrl, store: LeaseStore): readonly string[];

@@ -14,9 +14,7 @@ export interface JoinedWatch {
 }
 
 /**
- * Yields a wake-up once the connection listens, and at each change, until the signal aborts. Changes that come while the caller
- * handles a wake-up make one more.
- * @param join adds the callbacks to a connection that listens.
+ * Yields a wake-up once the connection listens, and at each change until the signal aborts. Changes meanwhile make one more.
  * @throws what ends the listening.
  */
 export async function* wakeUps(join: (callbacks: WatchCallbacks) => JoinedWatch, signal: AbortSignal): AsyncGenerator<void> {

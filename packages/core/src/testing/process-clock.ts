@@ -13,10 +13,7 @@ export interface ProcessClockOptions {
   readonly wallOffsetMs?: number | undefined;
 }
 
-/**
- * The clocks of one process. Several processes share another clock, usually a virtual one, which shows the true time. Each
- * process can be killed, paused or suspended alone.
- */
+/** The clocks of one process, by the true time of another clock. It can be killed, paused or suspended alone. */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
   readonly #rate: number;
@@ -85,10 +82,7 @@ export class ProcessClock implements Clock {
     return this.#world.randomUuid();
   }
 
-  /**
-   * Runs a callback that reaches the process from outside, such as a reply. It runs now, or once the process runs again. After a
-   * kill it never runs.
-   */
+  /** Runs a callback that reaches the process from outside, once the process runs. After a kill it never runs. */
   deliver(callback: () => void): void {
     if (this.#held) this.#held.push(callback);
     else if (this.#alive) callback();
@@ -115,10 +109,7 @@ export class ProcessClock implements Clock {
     this.#suspendedAtMs ??= this.#world.monotonicMs();
   }
 
-  /**
-   * Runs the callbacks that fell due meanwhile, in order. Everything that a callback starts runs before the next callback.
-   * Returns the true time that the monotonic clock has missed since {@link suspend}.
-   */
+  /** Runs the callbacks that fell due meanwhile, in order. Returns the true time that the monotonic clock has missed. */
   resume(): number {
     const missedMs = this.#suspendedAtMs === undefined ? 0 : this.#world.monotonicMs() - this.#suspendedAtMs;
     this.#missedMs += missedMs;

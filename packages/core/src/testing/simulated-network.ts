@@ -11,9 +11,7 @@ export interface Arrival {
 
 /** The fate of one request. */
 export interface Passage {
-  /**
-   * Empty: the request is lost. Several: the network delivers it several times. The first reply that comes back is the answer.
-   */
+  /** Empty: the request is lost. Several: it is delivered several times. The first reply that comes back is the answer. */
   readonly arrivals: readonly Arrival[];
   /** The connection breaks with this error, `afterMs` after the send. The request may arrive all the same. */
   readonly breaks?: { readonly afterMs: number; readonly error: Error } | undefined;
@@ -38,12 +36,7 @@ export function promptNetwork(latencyMs = 1): Network {
   return () => passage;
 }
 
-/**
- * Carries a request from a process to a service, and the answer back. The service acts even if the process is paused or killed
- * meanwhile. An answer waits while the process is paused. It never reaches a killed process.
- *
- * @param serve the action of the service at each arrival. An error that it throws is its answer.
- */
+/** Carries a request to a service, which acts in any case, and the answer back. It waits while the process is paused. */
 export function carry<T>(world: VirtualClock, process: ProcessClock, passage: Passage, serve: () => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const answer = (): (() => void) => {

@@ -74,9 +74,8 @@ interface Watcher {
 }
 
 /**
- * A service that compares and swaps one record per election, in virtual time, for any number of processes. Each process reaches
- * it by its own {@link connect | connection}. The network of a connection can lose, delay or repeat requests and replies. Wrap a
- * connection in a `RecordLeaseStore` to get a store for an `Elector`.
+ * A service that compares and swaps one record per election, in virtual time. Each process reaches it by its own {@link connect |
+ * connection}, whose network can lose, delay or repeat. Wrap a connection in a `RecordLeaseStore`.
  */
 export class SimulatedRecordService {
   readonly #world: VirtualClock;
@@ -109,9 +108,7 @@ export class SimulatedRecordService {
     return this.get(election)?.data;
   }
 
-  /**
-   * Returns the service's own time. It starts with the monotonic clock of the true time, and may run at another rate, or step.
-   */
+  /** Returns the service's own time, which may run at another rate than the true time, or step. */
   nowMs(): number {
     return this.#world.monotonicMs() * (this.#options.clockRate ?? 1) + this.#clockOffsetMs;
   }
@@ -121,10 +118,7 @@ export class SimulatedRecordService {
     this.#clockOffsetMs += ms;
   }
 
-  /**
-   * Makes another server take over. Its clock is ahead of the former one's by `aheadMs`. It knows no age of the former server's
-   * writes.
-   */
+  /** Makes another server take over, ahead by `aheadMs`. It knows no age of the former server's writes. */
   failOver(aheadMs: number): void {
     this.#server += 1;
     if (this.#durable) {
@@ -136,10 +130,7 @@ export class SimulatedRecordService {
     this.stepClock(aheadMs);
   }
 
-  /**
-   * Cuts off the replica that takes over at a failover, until {@link rejoin}. Writes are still carried out and shown, but not
-   * acknowledged. A failover undoes them.
-   */
+  /** Cuts off the replica of a failover, until {@link rejoin}: writes are carried out and shown, but not acknowledged. */
   cutOff(): void {
     this.#durable ??= { entries: new Map(this.#entries), fences: new Map(this.#fences) };
   }
@@ -183,10 +174,7 @@ export class SimulatedRecordService {
     return { stored: true, version };
   }
 
-  /**
-   * Reports whether a write that depends on a leadership passes now. The store's own fence decides, which changes with the
-   * record.
-   */
+  /** Reports whether a write that depends on a leadership passes now, by the store's own fence. */
   admits(election: string, { term, termId }: { readonly term: number; readonly termId: string }): boolean {
     const fence = this.#fences.get(election);
     return fence !== undefined && fence.term === term && fence.termId === termId;
@@ -297,10 +285,7 @@ class SimulatedConnection implements RecordStore {
     return this.#carry("put", () => this.#answer(this.#service.put(election, record, options, sent)));
   }
 
-  /**
-   * Returns the outcome, or never answers: a stored write waits for the replica while it is cut off. A write that changed nothing
-   * does not wait.
-   */
+  /** Returns the outcome, or never answers: a stored write waits for the replica while it is cut off. */
   #answer<T extends { readonly stored: boolean }>(outcome: T): T | Promise<never> {
     return outcome.stored && !this.#service.acknowledges ? new Promise(() => undefined) : outcome;
   }

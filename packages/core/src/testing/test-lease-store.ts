@@ -12,10 +12,7 @@ import {
 import { checkName } from "../store/names.ts";
 import { systemClock, type Clock } from "../time/clock.ts";
 
-/**
- * The clock of a process under fake timers. Both its clocks are `Date`, because node:test's fake timers leave `performance` alone.
- * It looks the globals up at each call, so that it follows the fake timers of Vitest, Jest and node:test.
- */
+/** Follows the fake timers of Vitest, Jest and node:test: `Date` serves for both clocks, and is looked up at each call. */
 const fakeTimersClock: Clock = {
   ...systemClock,
   monotonicMs: () => Date.now(),
@@ -60,10 +57,7 @@ export class TestLeaseStore extends RecordLeaseStore {
     return new RecordOccurrenceStore(records, { clock: this.clock });
   }
 
-  /**
-   * Makes each request fail from now on, before it changes anything. A leader gives up `renewDeadlineMs` after its last renewal.
-   * @param message the error's message.
-   */
+  /** Makes each request fail, before it changes anything. A leader gives up `renewDeadlineMs` after its last renewal. */
   fail(message: string = "The store is away."): void {
     this.#state.failure = message;
   }

@@ -10,10 +10,7 @@ interface Pending {
   state: "waiting" | "cancelled" | "done";
 }
 
-/**
- * A clock that moves only on command, for deterministic tests of code that uses Leasehold. Timers run in the order of their time.
- * Everything that a timer starts runs before the next timer.
- */
+/** A clock that moves only on command. Timers run in order, and what one starts runs before the next. */
 export class VirtualClock implements Clock {
   readonly #random: SeededRandom;
   /** A binary heap with the earliest timer first. A cancelled timer stays until it comes up. */
@@ -73,10 +70,7 @@ export class VirtualClock implements Clock {
     this.#pass(Math.max(untilMs - this.#monotonicMs, 0));
   }
 
-  /**
-   * Lets time pass until the next timer, and runs it and everything that it starts. If no timer falls due by `untilMs` of the
-   * monotonic clock, it returns false and lets no time pass.
-   */
+  /** Lets time pass until the next timer, and runs it. Returns false, without that, if none falls due by `untilMs`. */
   async step(untilMs: number = Infinity): Promise<boolean> {
     const next = this.#next();
     if (!next || next.atMs > untilMs) return false;
@@ -89,10 +83,7 @@ export class VirtualClock implements Clock {
     return true;
   }
 
-  /**
-   * Advances until `promise` settles, by at most `limitMs`. Returns its result, or throws its rejection. Throws an error if the
-   * promise is still pending at the limit.
-   */
+  /** Advances until `promise` settles, and returns its result. @throws an error if it is still pending after `limitMs`. */
   async runUntil<T>(promise: Promise<T>, limitMs = 3_600_000): Promise<T> {
     let settled = false;
     const watch = promise.then(

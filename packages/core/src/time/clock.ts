@@ -1,7 +1,4 @@
-/**
- * Everything in Leasehold that is not a function of its inputs. No other code touches `Date`, `performance`, `setTimeout` or
- * `Math.random`, so a simulation can run the real code under a virtual clock.
- */
+/** All time and randomness of Leasehold, so that a simulation can run the real code under a virtual clock. */
 export interface Clock {
   /** Milliseconds from an arbitrary origin. Never goes back. May stand still while the machine is suspended. */
   monotonicMs(): number;
@@ -60,9 +57,8 @@ export function instantOf(clock: Clock): Instant {
 }
 
 /**
- * Returns the time since `since` for a *holder*: the larger elapsed time of both clocks. A monotonic clock can stop while a
- * machine is suspended (nodejs/node#47724), and a wall clock can be set back. So the holder gives up too early rather than too
- * late.
+ * Returns the time since `since` for a *holder*: the larger of both clocks, so that it gives up too early rather than too late. A
+ * monotonic clock can stop while a machine is suspended (nodejs/node#47724), and a wall clock can be set back.
  */
 export function holderElapsedMs(clock: Clock, since: Instant): number {
   return elapsedMs(instantOf(clock), since);

@@ -11,10 +11,7 @@ interface Entry<Value> {
   keptUntilMs: number;
 }
 
-/**
- * A map that drops the entries that nobody has read in the last hour, when a new one is added. So a process that meets new names
- * every second for a year needs a bounded memory.
- */
+/** A map that drops entries that nobody has read in the last hour, so that new names every second need a bounded memory. */
 export class ExpiringMap<Value> {
   readonly #clock: Clock;
   /** In the order in which they were checked last. */

@@ -4,11 +4,9 @@ import { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from
 export const DATE_GRAIN_MS = 1_000;
 
 /**
- * A service's own clock, as a process learns it from the `Date` headers of replies: an interval for its difference to the
- * monotonic clock. Every reply narrows it, and drift widens it. A reply that contradicts the earlier ones starts it anew.
- *
- * It aims requests and proves nothing, because it allows only for the drift of real clocks. A proof of expiry needs wider bounds,
- * as DynamoDB's record store has them.
+ * A service's own clock, by the `Date` headers of replies: an interval for its difference to the monotonic clock. Each reply
+ * narrows it, and drift widens it. A contradiction starts it anew. It aims requests and proves nothing: it allows only for the
+ * drift of real clocks.
  */
 export class ServiceClock {
   /** Service time minus monotonic time. */
@@ -41,9 +39,7 @@ export class ServiceClock {
     return offset && { lo: service.lo - offset.hi, hi: service.hi - offset.lo };
   }
 
-  /**
-   * Returns the first instant from `fromMs` on at which a request would halve the uncertainty: where the service's second turns.
-   */
+  /** Returns the first instant from `fromMs` at which a request would halve the uncertainty: the service's second turns. */
   sharpeningMs(fromMs: number): number {
     const offset = this.#offset ?? { lo: 0, hi: 0 };
     const intoSecond = (((fromMs + middle(offset)) % DATE_GRAIN_MS) + DATE_GRAIN_MS) % DATE_GRAIN_MS;
