@@ -38,7 +38,7 @@ describe("the pages of the site", () => {
       leadership.indexOf("interface OccurrenceLeadership"),
     );
     const expected = [
-      ...[...events.matchAll(/^ {2}(\w+): true/gm)].map(([, name]) => name),
+      ...[...events.matchAll(/^ {2}readonly (\w+): \{/gm)].map(([, name]) => name),
       ...[...members.matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)].map(([, name]) => name),
     ];
     expect(expected.length).toBeGreaterThan(20);

@@ -1,5 +1,5 @@
-import { isLeaseholdError, StoreError, type LossReason, type StoreErrorCode } from "@leasehold/core";
-import { redact, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
+import { isLeaseholdError, type LossReason, type StoreError, type StoreErrorCode } from "@leasehold/core";
+import { redact, requestFailed, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "azure-blob";
 
@@ -164,20 +164,12 @@ export function toStoreError(error: unknown, operation: string, election: string
   const failure = readFailure(error);
   const { status, code, fromService, cause } = failure;
   const errorCode = storeErrorCode(status, code);
-  const message = `${STORE_NAME}: '${operation}' of '${election}' failed: ${cause.message}${adviceFor(failure, errorCode)}`;
   // Only a refusal by the service itself proves that nothing was written. Another server in its place may answer with a 4xx too.
   const isRefused = fromService && status >= 400 && status < 500 && status !== 408;
-  const mayHaveArrived = !isRefused && !wasNeverSent(code);
-  const unknown = writes && mayHaveArrived && !NO_CREDENTIALS.has(code);
-  const details = {
-    store: STORE_NAME,
-    operation,
-    election,
-    retryAfterMs: failure.retryAfterMs,
-    mayHaveBeenApplied: unknown,
-    cause,
-  };
-  const storeError = new StoreError(errorCode, message, details);
+  const notApplied = isRefused || wasNeverSent(code) || NO_CREDENTIALS.has(code);
+  const text = `: ${cause.message}${adviceFor(failure, errorCode)}`;
+  const details = { code: errorCode, text, notApplied, retryAfterMs: failure.retryAfterMs, cause };
+  const storeError = requestFailed({ store: STORE_NAME, operation, election, writes }, details);
   failures.set(storeError, failure);
   return storeError;
 }

@@ -7,7 +7,7 @@ import {
   type StorageSharedKeyCredential,
 } from "@azure/storage-blob";
 import { ConfigurationError } from "@leasehold/core";
-import { type Clock, checkOptions } from "@leasehold/core/provider";
+import { type Clock, checkOptions, defineOptions } from "@leasehold/core/provider";
 
 /** A source of tokens, such as those of `@azure/identity`. */
 export interface TokenCredential {
@@ -40,16 +40,9 @@ export interface BlobLeaseStoreOptions {
 }
 
 /** The names of all options. */
-export const BLOB_STORE_OPTIONS: Readonly<Record<keyof BlobLeaseStoreOptions, true>> = {
-  container: true,
-  blob: true,
-  connectionString: true,
-  accountUrl: true,
-  containerName: true,
-  credential: true,
-  createContainer: true,
-  clock: true,
-};
+export const BLOB_STORE_OPTIONS: Readonly<Record<keyof BlobLeaseStoreOptions, true>> = defineOptions<BlobLeaseStoreOptions>()(
+  "container blob connectionString accountUrl containerName credential createContainer clock",
+);
 
 /** A container whose client sends each request once, and the names of the blobs in it. */
 export interface BlobPlace {

@@ -28,5 +28,5 @@ export {
   type StoreRequest,
 } from "./reporting/diagnostics.ts";
 export type { WarningCode } from "./reporting/journal.ts";
-export { summarizeError } from "./reporting/error-summary.ts";
+export { summarizeError } from "./reporting/redact.ts";
 export { ELECTION_DIMENSION, isDimensionValue, metricFields, METRICS_NAMESPACE } from "./reporting/metric-line.ts";

@@ -3,7 +3,6 @@
 
 import "./node-version.ts";
 
-// The election.
 export { Elector } from "./election/elector.ts";
 export { assertLeading } from "./election/inside-task.ts";
 export type { StopOptions, TryRunOutcome, RunOptions, WaitOptions } from "./election/calls.ts";
@@ -21,7 +20,6 @@ export type {
 } from "./election/leadership.ts";
 export { Observer, type ObserverOptions } from "./election/observer.ts";
 export { timing, type Timing, type TimingOptions, type TimingReport } from "./election/timing.ts";
-// Each occurrence of a schedule, once.
 export {
   oncePerOccurrence,
   type ClaimedLeadership,
@@ -32,7 +30,6 @@ export type { OncePerKeyOptions, OncePerOccurrenceOptions, ScheduleOptions } fro
 export { lastRun, type LastRun, type LastRunOptions } from "./occurrences/last-run.ts";
 export type { NotRun, Overlap } from "./occurrences/overlap.ts";
 export type { ClaimedKey, ClaimedOccurrence } from "./occurrences/occurrence.ts";
-// The store, as a user sees it.
 export type { Completion, LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
 export type { ListedElection, ListOptions } from "./store/listing.ts";
 export type { LeaseStoreCapabilities } from "./store/capabilities.ts";
@@ -49,7 +46,6 @@ export type {
   TransferOutcome,
 } from "./store/admin-calls.ts";
 export { MemoryLeaseStore } from "./records/memory-lease-store.ts";
-// Reporting.
 export {
   ConfigurationError,
   DrainTimeoutError,

@@ -2,7 +2,6 @@
 
 import "./node-version.ts";
 
-// The contract of a store.
 export type {
   AcquireOutcome,
   AcquireRequest,
@@ -13,17 +12,15 @@ export type {
   RenewOutcome,
   RequestLimits,
   WatchOptions,
-  CompleteOptions,
   OccurrenceOptions,
   OccurrenceStore,
   Reservation,
 } from "./store/lease-store.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
 export { cannotList, cannotPause, checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/listing.ts";
-export { blockerOf, mayAcquire } from "./store/blocker.ts";
+export { blockerOf, mayAcquire } from "./store/lease-snapshot.ts";
 export type { Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
-// How programs open a store by a URL.
 export {
   disposable,
   type OpenedStore,
@@ -31,9 +28,7 @@ export {
   type StoreSchemes,
   type StoreUrl,
   type StoreUrlContext,
-  type StoreUsage,
 } from "./store/store-url.ts";
-// A store of records: core manages its leases.
 export { membersText, type StoreMember } from "./store/store-members.ts";
 export { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
@@ -45,6 +40,7 @@ export {
   parseLeaseRecord,
   QUORUM_SCHEMA,
   RECORD_SCHEMA,
+  vacantRecord,
   type Fence,
   type GetOptions,
   type ListedRecord,
@@ -57,15 +53,13 @@ export {
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "./records/record-store.ts";
-// Checks of a caller's input.
 export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
-export { checkBoolean, checkCallOptions, checkKnown, checkOptions, checkSignal } from "./store/options.ts";
+export { checkBoolean, checkCallOptions, checkKnown, checkOptions, checkSignal, defineOptions } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
-// Occurrences, for code that delivers them: a scheduler, or the gate of a function.
 export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
 export { type CatchUp, checkCatchUp, earlierOccurrences } from "./occurrences/catch-up.ts";
-export { fenceOf, type FenceOf } from "./occurrences/fence-of.ts";
+export { fenceOf, type FenceOf } from "./occurrences/run-claimed.ts";
 export { noteRun } from "./occurrences/last-run.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
@@ -73,23 +67,20 @@ export { doOccurrence, latestBegin } from "./occurrences/once-per-occurrence.ts"
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
 export { checkOverlap, type Settled } from "./occurrences/overlap.ts";
 export { runClaimed } from "./occurrences/run-claimed.ts";
-export { checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from "./occurrences/tries.ts";
+export { checkFailureOptions, type FailureOptions } from "./occurrences/tries.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
-// Members of a fleet, which are candidates beside the elector.
 export { defaultCandidateId } from "./election/candidate-id.ts";
-// Requests.
-export { sharedClock } from "./store/shared-clock.ts";
+export { sharedClock } from "./store/options.ts";
 export { wakeUps, type JoinedWatch, type WatchCallbacks } from "./store/wake-ups.ts";
 export { LocalStoreWarnings } from "./store/local-store.ts";
 export { sendRequest, shareLimits, timedCheck, type RequestOptions } from "./store/request.ts";
-export { retryAfterMs, wasNeverSent } from "./store/failed-request.ts";
+export { requestFailed, retryAfterMs, wasNeverSent, type RequestLabel } from "./store/failed-request.ts";
 export { asSentence, redact } from "./reporting/redact.ts";
 export { Journal } from "./reporting/journal.ts";
-export { Listeners, type ListenerFailed } from "./reporting/listeners.ts";
-export { StoreWarnings } from "./reporting/store-warnings.ts";
-// Time.
+export { Listeners } from "./reporting/listeners.ts";
+export { StoreWarnings } from "./reporting/journal.ts";
 export { holderElapsedMs, instantOf, onAbort, sleep, systemClock, type Clock, type Instant, type Timer } from "./time/clock.ts";
-export { isoOf } from "./time/iso.ts";
+export { isoOf } from "./time/clock.ts";
 export type { Interval } from "./time/interval.ts";
 export { ExpiringMap } from "./time/expiring-map.ts";
 export { DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";

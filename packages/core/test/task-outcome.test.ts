@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { countsAsReturn } from "../src/election/task-outcome.ts";
+import { countsAsReturn } from "../src/election/inside-task.ts";
 
 class SdkAbortError extends Error {
   override readonly name = "AbortError";

@@ -1,6 +1,6 @@
 import { LeaseholdError } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { summarizeError } from "../src/reporting/error-summary.ts";
+import { summarizeError } from "../src/reporting/redact.ts";
 
 test.each([
   ["an error of Leasehold's", new LeaseholdError("CONFIGURATION", "no store"), { code: "CONFIGURATION", message: "no store" }],

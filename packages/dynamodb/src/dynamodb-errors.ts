@@ -1,5 +1,5 @@
-import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { asSentence, redact, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
+import { ConfigurationError, isLeaseholdError, type StoreErrorCode } from "@leasehold/core";
+import { asSentence, redact, requestFailed, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "dynamodb";
 
@@ -72,18 +72,10 @@ export function toStoreError(error: unknown, operation: string, election: string
   const rights = election === undefined && code === "STORE_DENIED" ? CREATION_RIGHTS : ADVICE[code];
   const advice = name === "ValidationException" && /\bkeys?\b/i.test(message) ? KEY_ADVICE : (rights ?? "");
   const what = (closed || name === "Error") && socketCode !== undefined ? socketCode : name;
-  return new StoreError(
-    code,
-    `${STORE_NAME}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${what}${status ? ` (HTTP ${status})` : ""}: ${asSentence(redact(message))}${advice}`,
-    {
-      store: STORE_NAME,
-      operation,
-      election,
-      retryAfterMs: retryAfterMs($response?.headers?.["retry-after"]),
-      mayHaveBeenApplied: writes && !refused && !notSent,
-      cause: withoutRequest(error),
-    },
-  );
+  const text = `: ${what}${status ? ` (HTTP ${status})` : ""}: ${asSentence(redact(message))}${advice}`;
+  const askedMs = retryAfterMs($response?.headers?.["retry-after"]);
+  const failure = { code, text, notApplied: refused || notSent, retryAfterMs: askedMs, cause: withoutRequest(error) };
+  return requestFailed({ store: STORE_NAME, operation, election, writes }, failure);
 }
 
 /** The message of the SDK's plain `Error` for the first request of a client without a region. */

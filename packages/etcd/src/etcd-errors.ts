@@ -1,5 +1,5 @@
-import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { asSentence, wasNeverSent } from "@leasehold/core/provider";
+import { isLeaseholdError, type StoreError, type StoreErrorCode } from "@leasehold/core";
+import { asSentence, requestFailed, wasNeverSent } from "@leasehold/core/provider";
 import { EtcdFailure, WRONG_SCHEME } from "./transport.ts";
 
 export const STORE_NAME = "etcd";
@@ -103,13 +103,10 @@ export function toStoreError(error: unknown, operation: string, election: string
   const failure = error instanceof EtcdFailure ? error : new EtcdFailure(String(error), { status: 0 });
   const { grpcCode, socketCode, message } = failure;
   const code = storeErrorCode(failure);
-  const isRefused =
+  const notApplied =
     REFUSALS.has(grpcCode) || wasNeverSent(socketCode) || (socketCode !== undefined && NOT_TRUSTED.test(socketCode));
-  return new StoreError(
-    code,
-    `${STORE_NAME}: '${operation}' of '${election}' failed: ${asSentence(message)}${adviceFor(failure, code)}`,
-    { store: STORE_NAME, operation, election, mayHaveBeenApplied: writes && !isRefused, cause: failure },
-  );
+  const text = `: ${asSentence(message)}${adviceFor(failure, code)}`;
+  return requestFailed({ store: STORE_NAME, operation, election, writes }, { code, text, notApplied, cause: failure });
 }
 
 function storeErrorCode({ status, grpcCode, socketCode, message }: EtcdFailure): StoreErrorCode {

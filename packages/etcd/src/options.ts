@@ -1,6 +1,6 @@
 import { createSecureContext } from "node:tls";
 import { ConfigurationError } from "@leasehold/core";
-import { type Clock, checkOptions } from "@leasehold/core/provider";
+import { type Clock, checkOptions, defineOptions } from "@leasehold/core/provider";
 import { HttpTransport } from "./http-transport.ts";
 import { authenticated } from "./authentication.ts";
 import type { EtcdTransport } from "./transport.ts";
@@ -35,17 +35,9 @@ export interface EtcdLeaseStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof EtcdLeaseStoreOptions, true>> = {
-  endpoints: true,
-  tls: true,
-  user: true,
-  password: true,
-  prefix: true,
-  transport: true,
-  clock: true,
-};
+const OPTIONS = defineOptions<EtcdLeaseStoreOptions>()("endpoints tls user password prefix transport clock");
 
-const TLS_OPTIONS: Readonly<Record<keyof EtcdTls, true>> = { ca: true, cert: true, key: true };
+const TLS_OPTIONS = defineOptions<EtcdTls>()("ca cert key");
 
 /** @throws {ConfigurationError} for options that cannot work. Nothing is sent. */
 export function resolveOptions(options: EtcdLeaseStoreOptions): { readonly transport: EtcdTransport; readonly prefix: string } {

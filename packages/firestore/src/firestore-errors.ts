@@ -1,5 +1,5 @@
-import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { asSentence, redact } from "@leasehold/core/provider";
+import { ConfigurationError, isLeaseholdError, type StoreErrorCode } from "@leasehold/core";
+import { asSentence, redact, requestFailed } from "@leasehold/core/provider";
 
 export const STORE_NAME = "firestore";
 
@@ -83,19 +83,12 @@ export function toStoreError(error: unknown, operation: string, election: string
   const text = redact(textOf(error));
   if (NO_PROJECT.test(text)) return noProject(error);
   const hasNoCredentials = NO_CREDENTIALS.test(text);
-  const storeCode = hasNoCredentials ? "STORE_UNAUTHENTICATED" : storeCodeOf(known);
+  const code = hasNoCredentials ? "STORE_UNAUTHENTICATED" : storeCodeOf(known);
   const cause = Object.assign(new Error(text), known === undefined ? {} : { code: known });
-  return new StoreError(
-    storeCode,
-    `${STORE_NAME}: '${operation}' of '${election}' failed${known === undefined ? "" : ` with gRPC code ${known}`}: ${asSentence(text)}${known === CODE.failedPrecondition ? STATE_ADVICE : (ADVICE[storeCode] ?? "")}`,
-    {
-      store: STORE_NAME,
-      operation,
-      election,
-      mayHaveBeenApplied: writes && !hasNoCredentials && (known === undefined || UNKNOWN_OUTCOME.has(known)),
-      cause,
-    },
-  );
+  const advice = known === CODE.failedPrecondition ? STATE_ADVICE : (ADVICE[code] ?? "");
+  const how = `${known === undefined ? "" : ` with gRPC code ${known}`}: ${asSentence(text)}${advice}`;
+  const notApplied = hasNoCredentials || (known !== undefined && !UNKNOWN_OUTCOME.has(known));
+  return requestFailed({ store: STORE_NAME, operation, election, writes }, { code, text: how, notApplied, cause });
 }
 
 /** Returns the gRPC code, which is a number. */

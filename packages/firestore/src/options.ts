@@ -1,5 +1,5 @@
 import type { Firestore } from "@google-cloud/firestore";
-import type { RecordLeaseStoreOptions } from "@leasehold/core/provider";
+import { defineOptions, type RecordLeaseStoreOptions } from "@leasehold/core/provider";
 
 export interface FirestoreLeaseStoreOptions extends RecordLeaseStoreOptions {
   /**
@@ -12,11 +12,8 @@ export interface FirestoreLeaseStoreOptions extends RecordLeaseStoreOptions {
 }
 
 /** The names of all options. */
-export const OPTIONS: Readonly<Record<keyof FirestoreLeaseStoreOptions, true>> = {
-  firestore: true,
-  collection: true,
-  clock: true,
-};
+export const OPTIONS: Readonly<Record<keyof FirestoreLeaseStoreOptions, true>> =
+  defineOptions<FirestoreLeaseStoreOptions>()("firestore collection clock");
 
 /**
  * Settings for a `Firestore` that make it drop a dead connection soon, and reconnect soon.

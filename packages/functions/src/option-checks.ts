@@ -11,8 +11,8 @@ import {
   checkRetention,
   checkValue,
   DEFAULT_RETENTION_MS,
+  defineOptions,
   duration,
-  FAILURE_OPTIONS,
   occurrencesOf,
 } from "@leasehold/core/provider";
 import { DELIVERY_BYTES } from "./claim-value.ts";
@@ -20,36 +20,14 @@ import type { AnyOptions, ExclusiveOptions, OncePerTickOptions, StickyOptions } 
 import { timeBudget } from "./time-budget.ts";
 
 /** The names of the options of all gates. */
-const OPTIONS: Readonly<Record<keyof Everything, true>> = {
-  gate: true,
-  store: true,
-  election: true,
-  onStandby: true,
-  waitMs: true,
-  onUnavailable: true,
-  onClaimed: true,
-  delivery: true,
-  shutdownMarginMs: true,
-  leaseDurationMs: true,
-  minimumHoldMs: true,
-  renewal: true,
-  value: true,
-  signal: true,
-  logger: true,
-  clock: true,
-  group: true,
-  periodMs: true,
-  missedTicks: true,
-  occurrence: true,
-  retentionMs: true,
-  catchUp: true,
-  keepResult: true,
-  startWithinMs: true,
-  overlap: true,
-  ...FAILURE_OPTIONS,
-};
+const OPTIONS = defineOptions<Everything>()(
+  "gate store election onStandby waitMs onUnavailable onClaimed delivery shutdownMarginMs leaseDurationMs minimumHoldMs renewal",
+  "value signal logger clock group periodMs missedTicks occurrence retentionMs catchUp keepResult startWithinMs overlap tries",
+  "backoffMs pauseOnFailure",
+);
 
-type Everything = ExclusiveOptions<never, LeaseStore, unknown> & StickyOptions<never, LeaseStore, unknown>;
+type NamesOf<Options> = Options extends unknown ? keyof Options : never;
+type Everything = Record<NamesOf<AnyOptions>, unknown>;
 
 const DEFAULT_MISSED_TICKS = 2;
 /**

@@ -1,10 +1,10 @@
-import { ConfigurationError, type LeaseStoreCapabilities, type TimingOptions } from "@leasehold/core";
+import { ConfigurationError, timing, type LeaseStoreCapabilities, type TimingOptions } from "@leasehold/core";
 import { SAFETY_MARGIN } from "@leasehold/core/provider";
 
 /** The time for which a leadership stays valid after its invocation, because the platform may end an invocation a little late. */
 const LATE_END_MS = 1_000;
-/** The lease of an invocation that renews in the background. It is the elector's default. */
-const BACKGROUND_LEASE_MS = 15_000;
+/** The lease of an invocation that renews in the background. */
+const BACKGROUND_LEASE_MS = timing().leaseDurationMs;
 /** The default limit of the time in which a handler stops before its platform ends it. */
 const SHUTDOWN_MARGIN_MS = 5_000;
 /** The longest wait for one reply. */

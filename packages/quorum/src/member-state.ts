@@ -1,4 +1,11 @@
-import { ForeignRecordError, QUORUM_SCHEMA, RECORD_SCHEMA, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
+import {
+  ForeignRecordError,
+  QUORUM_SCHEMA,
+  RECORD_SCHEMA,
+  vacantRecord,
+  type LeaseRecord,
+  type StoredRecord,
+} from "@leasehold/core/provider";
 import { ConfigurationError } from "@leasehold/core";
 import type { Ballot } from "./ballot.ts";
 import type { Roster } from "./roster.ts";
@@ -65,15 +72,7 @@ interface Note {
 }
 
 /** The record of a member that has promised, and has accepted nothing yet. It names no leader. */
-export const UNACCEPTED: LeaseRecord = {
-  schema: RECORD_SCHEMA,
-  term: 0,
-  termId: null,
-  candidateId: null,
-  nonce: "none",
-  leaseDurationMs: 15_000,
-  renewIntervalMs: 5_000,
-};
+export const UNACCEPTED: LeaseRecord = vacantRecord({ term: 0, nonce: "none" });
 
 /** Returns the record in which a member stores a state. */
 export function recordOf(state: State, { number, incarnations }: Roster): LeaseRecord {

@@ -1,14 +1,10 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { asSentence, redact, wasNeverSent } from "@leasehold/core/provider";
+import { asSentence, redact, requestFailed, wasNeverSent, type RequestLabel as CoreLabel } from "@leasehold/core/provider";
 
 export const STORE_NAME = "redis";
 
 /** The request of an error. */
-export interface RequestLabel {
-  readonly operation: string;
-  readonly election: string;
-  readonly writes: boolean;
-}
+export type RequestLabel = Omit<CoreLabel, "store"> & { readonly election: string };
 
 /** The meaning of an error that a server has answered. */
 interface Meaning {
@@ -107,13 +103,8 @@ export function keepsConnection(error: unknown): boolean {
 }
 
 /** Returns the error of an answer by a replica. Nothing was written. */
-export function isReplica({ operation, election }: RequestLabel): StoreError {
-  return new StoreError("STORE_UNAVAILABLE", `${STORE_NAME}: '${operation}' of '${election}' failed: ${REPLICA}.`, {
-    store: STORE_NAME,
-    operation,
-    election,
-    mayHaveBeenApplied: false,
-  });
+export function isReplica(label: RequestLabel): StoreError {
+  return requestFailed({ store: STORE_NAME, ...label }, { code: "STORE_UNAVAILABLE", text: `: ${REPLICA}.`, notApplied: true });
 }
 
 /** Returns the error of a write that reached the server too late, twice. Nothing was written. */
@@ -133,7 +124,7 @@ export function storeClosed(): ConfigurationError {
 }
 
 /** Returns a client's error as a `StoreError`. Returns an error of Leasehold unchanged. @param sent false if nothing was sent. */
-export function toStoreError(error: unknown, { operation, election, writes }: RequestLabel, sent: boolean): Error {
+export function toStoreError(error: unknown, label: RequestLabel, sent: boolean): Error {
   if (isLeaseholdError(error)) return error;
   const { message, code } = rootOf(error);
   const word = wordOf(error);
@@ -143,17 +134,9 @@ export function toStoreError(error: unknown, { operation, election, writes }: Re
   const what = code !== undefined && !line.includes(code) ? `${code}: ${line}` : line;
   // The client's own error is not the cause, because clients attach the command and its arguments to it.
   const cause = Object.assign(new Error(line), code === undefined ? {} : { code });
-  return new StoreError(
-    meaning?.code ?? "STORE_UNAVAILABLE",
-    `${STORE_NAME}: '${operation}' of '${election}' failed: ${asSentence(what)}${meaning?.advice ?? ""}`,
-    {
-      store: STORE_NAME,
-      operation,
-      election,
-      mayHaveBeenApplied: writes && sent && meaning === undefined && !wasNeverSent(code),
-      cause,
-    },
-  );
+  const text = `: ${asSentence(what)}${meaning?.advice ?? ""}`;
+  const notApplied = !sent || meaning !== undefined || wasNeverSent(code);
+  return requestFailed({ store: STORE_NAME, ...label }, { code: meaning?.code ?? "STORE_UNAVAILABLE", text, notApplied, cause });
 }
 
 /** Returns the first error of several, for instance of all addresses of a host. */

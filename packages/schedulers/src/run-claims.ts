@@ -1,5 +1,5 @@
 import { ConfigurationError, type LeaseStore, type ScheduleOptions } from "@leasehold/core";
-import { checkOptions, checkSchedule } from "@leasehold/core/provider";
+import { checkOptions, checkSchedule, defineOptions } from "@leasehold/core/provider";
 import type { RunCoordinator } from "node-cron";
 import { Ticks } from "./tick.ts";
 
@@ -12,13 +12,7 @@ export type RunClaimsOptions<Store extends LeaseStore = LeaseStore> = Pick<
   "store" | "retentionMs" | "candidateId" | "logger" | "clock"
 >;
 
-const OPTIONS: Readonly<Record<keyof RunClaimsOptions, true>> = {
-  store: true,
-  retentionMs: true,
-  candidateId: true,
-  logger: true,
-  clock: true,
-};
+const OPTIONS = defineOptions<RunClaimsOptions>()("store retentionMs candidateId logger clock");
 
 /** A run that was allowed and has not ended. */
 interface Run {

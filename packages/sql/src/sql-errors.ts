@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { asSentence, redact, wasNeverSent } from "@leasehold/core/provider";
+import { asSentence, redact, requestFailed, wasNeverSent, type RequestLabel as CoreLabel } from "@leasehold/core/provider";
 
 /** The meaning of a driver's error. */
 export interface Meaning {
@@ -10,12 +10,7 @@ export interface Meaning {
   readonly advice?: string;
 }
 
-export interface RequestLabel {
-  readonly store: string;
-  readonly operation: string;
-  /** The election or occurrence of the request; `undefined` for a request about the tables. */
-  readonly election: string | undefined;
-  readonly writes: boolean;
+export interface RequestLabel extends CoreLabel {
   /** A sentence about the session that held the locks for which the request waited. */
   readonly blockers?: string | undefined;
 }
@@ -112,18 +107,15 @@ export function storeClosed(): ConfigurationError {
 export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (error: unknown) => Meaning | undefined): Error {
   if (isLeaseholdError(error)) return error;
   const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
-  const { store, operation, election, writes, blockers } = label;
+  const { blockers, ...request } = label;
   const meaning = meaningOf(error) ?? { code: "STORE_UNAVAILABLE", notApplied: wasNeverSent(code) };
   const line = redact(message);
   const what = typeof code === "string" && !line.includes(code) ? `${code}: ${line}` : line;
   const found = meaning.code === "STORE_CONFLICT" && blockers !== undefined ? ` ${blockers}` : undefined;
   // The driver's own error is not the cause, because drivers attach the statement and its values to it. The nonce is among them.
   const cause = Object.assign(new Error(line), typeof code === "string" ? { code } : {});
-  return new StoreError(
-    meaning.code,
-    `${store}: '${operation}'${election === undefined ? "" : ` of '${election}'`} failed: ${asSentence(what)}${found ?? meaning.advice ?? ADVICE[meaning.code] ?? ""}`,
-    { store, operation, election, mayHaveBeenApplied: writes && !meaning.notApplied, cause },
-  );
+  const text = `: ${asSentence(what)}${found ?? meaning.advice ?? ADVICE[meaning.code] ?? ""}`;
+  return requestFailed(request, { code: meaning.code, text, notApplied: meaning.notApplied, cause });
 }
 
 /** @throws {StoreError} for every failure while the tables are created. */

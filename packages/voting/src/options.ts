@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { createSecureContext } from "node:tls";
 import { ConfigurationError } from "@leasehold/core";
-import { systemClock, type Clock, checkName, checkOptions } from "@leasehold/core/provider";
+import { systemClock, type Clock, checkName, checkOptions, defineOptions } from "@leasehold/core/provider";
 import type { ListenOptions } from "./http-listener.ts";
 import type { Secret } from "./packet.ts";
 
@@ -48,17 +48,9 @@ export interface VotingLeaseStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof VotingLeaseStoreOptions, true>> = {
-  server: true,
-  servers: true,
-  secret: true,
-  stateDirectory: true,
-  host: true,
-  tls: true,
-  clock: true,
-};
+const OPTIONS = defineOptions<VotingLeaseStoreOptions>()("server servers secret stateDirectory host tls clock");
 
-const TLS_OPTIONS: Readonly<Record<keyof VotingTls, true>> = { key: true, cert: true, ca: true };
+const TLS_OPTIONS = defineOptions<VotingTls>()("key cert ca");
 
 const MOST_SERVERS = 7;
 const SHORTEST_SECRET = 16;

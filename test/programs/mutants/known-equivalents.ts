@@ -11,12 +11,6 @@ export interface KnownEquivalent {
 /** Mutants that no test can kill. Each has to exist. */
 export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
   {
-    file: "packages/core/src/occurrences/attempt.ts",
-    from: "const waitMs = Math.min(Math.max(outage.retryAfterMs ?? 0, RETRY_MS), RETRY_MAX_MS);",
-    to: "const waitMs = Math.min(Math.max(outage.retryAfterMs ?? 1, RETRY_MS), RETRY_MAX_MS);",
-    why: "RETRY_MS is more than either.",
-  },
-  {
     file: "packages/functions/src/held-response.ts",
     from: "this.#response.write = this.#write;",
     to: ";",

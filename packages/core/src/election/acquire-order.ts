@@ -25,7 +25,6 @@ export interface PlaceInOrder {
   readonly atMs: number;
 }
 
-/** How a candidate learned that it may acquire. */
 export interface Occasion {
   /** The instant from which it could acquire if it were the only candidate, by the monotonic clock. */
   readonly sinceMs: number;
@@ -47,7 +46,6 @@ export class AcquireOrder {
     this.#clock = clock;
   }
 
-  /** The average time of a request, within the limits above. */
   get roundTripMs(): number {
     return Math.min(Math.max(this.#roundTripMs ?? 0, SHORTEST_ROUND_TRIP_MS), LONGEST_ROUND_TRIP_MS);
   }

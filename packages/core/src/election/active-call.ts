@@ -21,7 +21,6 @@ export class Call {
     return this.#linked.signal;
   }
 
-  /** Resolves once the elector is free again. */
   get over(): Promise<void> {
     return this.#over.promise;
   }
@@ -30,7 +29,6 @@ export class Call {
     this.#linked.abort(this.#given?.reason);
   }
 
-  /** Ends the call, as an abort of the caller's signal does. */
   stop(election: string): void {
     this.#linked.abort(new DOMException(`The elector of '${election}' was stopped.`, "AbortError"));
   }
@@ -41,7 +39,6 @@ export class Call {
   }
 }
 
-/** Limits an elector to one call at a time. */
 export class ActiveCall {
   readonly #election: string;
   #call: Call | undefined;

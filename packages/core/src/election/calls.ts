@@ -1,13 +1,13 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import type { Completion } from "../store/lease-snapshot.ts";
+import type { OptionNames } from "../store/options.ts";
 import type { Leader } from "./leadership.ts";
 
-/** The options of every waiting call. */
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export const WAIT_OPTIONS: Readonly<Record<keyof WaitOptions, true>> = { signal: true };
+export const WAIT_OPTIONS: OptionNames<WaitOptions> = { signal: true };
 
 /** The name of a signal of the process, such as `SIGTERM`. */
 export type StopSignal = `SIG${string}`;
@@ -17,7 +17,7 @@ export interface RunOptions extends WaitOptions {
   readonly stopOn?: readonly StopSignal[] | undefined;
 }
 
-export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = { signal: true, stopOn: true };
+export const RUN_OPTIONS: OptionNames<RunOptions> = { signal: true, stopOn: true };
 
 export interface StopOptions {
   /**
@@ -27,7 +27,7 @@ export interface StopOptions {
   readonly planned?: boolean | undefined;
 }
 
-export const STOP_OPTIONS: Readonly<Record<keyof StopOptions, true>> = { planned: true };
+export const STOP_OPTIONS: OptionNames<StopOptions> = { planned: true };
 
 export function doneOutcome({ completion }: { readonly completion?: Completion | undefined }): TryRunOutcome<never> {
   return { elected: false, reason: "done", ...(completion ? { completion } : {}) };
@@ -50,7 +50,6 @@ export type TryRunOutcome<T> =
       readonly completion?: Completion | undefined;
     };
 
-/** @throws {ConfigurationError} for a task that is no function. */
 export function checkTask(call: string, task: unknown): void {
   if (call === "run" && task instanceof Object && typeof task !== "function") {
     throw new ConfigurationError("run takes its options second. To lead until stopped, call run(undefined, { signal }).");

@@ -40,7 +40,6 @@ export class CampaignBackoff {
     return Math.max(askedMs, this.periodMs * (0.5 + clock.random() / 2));
   }
 
-  /** Throws the failure if the store has only refused for a whole lease. */
   #report(error: unknown): void {
     const { contact, timing, journal, failsFast } = this.#options;
     const { leaseDurationMs } = timing;

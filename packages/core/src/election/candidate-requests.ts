@@ -1,12 +1,10 @@
-import { mayAcquire } from "../store/blocker.ts";
+import { mayAcquire, type LeaseSnapshot } from "../store/lease-snapshot.ts";
 import { holderElapsedMs, type Clock } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import { isStoreFailure, TermRegressedError } from "../reporting/errors.ts";
-import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { AcquireOutcome, AcquireRequest, Expiry, Lease, LeaseStore, RequestLimits } from "../store/lease-store.ts";
 import type { Place } from "../store/place.ts";
-import { RolledBackTerms } from "./rolled-back-terms.ts";
-import type { SeenTerms } from "./seen-terms.ts";
+import { RolledBackTerms, type SeenTerms } from "./seen-terms.ts";
 import { releaseInTime } from "./release.ts";
 import type { RequestKind, StoreHealth } from "./store-health.ts";
 import { StoreShare } from "./store-share.ts";
@@ -25,17 +23,14 @@ export interface CandidateRequestsOptions {
   readonly onReleaseFailed: (term: number, error: unknown) => void;
 }
 
-/** A store that has a queue. */
 export type Queue = Required<Pick<LeaseStore, "join">>;
 
 /** The requests of one candidate to its store. */
 export class CandidateRequests {
   readonly contact: StoreHealth;
   readonly #options: CandidateRequestsOptions;
-  /** The highest term that this candidate has observed, ever. */
   #highest = 0;
   #led = 0;
-  /** The last term that the store showed. */
   #shown = 0;
   readonly #rolledBack: RolledBackTerms;
   /** Other electors of this process may have observed a higher term lately. */

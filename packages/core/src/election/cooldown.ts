@@ -18,7 +18,6 @@ export class Cooldown {
     this.#cooldownMs = cooldownMs;
   }
 
-  /** Records that a term has ended. `gaveUp` is false if it was lost. */
   ended(term: number, gaveUp: boolean): void {
     this.#term = term;
     this.#endedMs = this.#clock.monotonicMs();

@@ -25,7 +25,6 @@ export interface Published {
   readonly candidateId: string;
   /** Always the same reference. It is weak, so that a listener keeps no elector alive. */
   readonly elector: WeakRef<ElectorHandle>;
-  /** By the elector's clock. */
   readonly monotonicMs: number;
 }
 
@@ -45,7 +44,6 @@ export interface PublishedRenewal {
 /** The state that a poll, an attempt or a push returned. A failed poll is the event `storeFailed`. */
 export interface PublishedLook extends Published {
   readonly election: string;
-  /** Undefined if there was no record. */
   readonly snapshot: LeaseSnapshot | undefined;
 }
 

@@ -1,18 +1,9 @@
+import { defineOptions, type OptionNames } from "../store/options.ts";
 import type { Leader } from "./leadership.ts";
 
-export const EVENT_NAMES: Readonly<Record<keyof ElectorEvents, true>> = {
-  standby: true,
-  startedLeading: true,
-  ending: true,
-  stoppedLeading: true,
-  newLeader: true,
-  renewed: true,
-  renewFailed: true,
-  releaseFailed: true,
-  overrun: true,
-  storeFailed: true,
-  listenerFailed: true,
-};
+export const EVENT_NAMES: OptionNames<ElectorEvents> = defineOptions<ElectorEvents>()(
+  "standby startedLeading ending stoppedLeading newLeader renewed renewFailed releaseFailed overrun storeFailed listenerFailed",
+);
 
 /** The events of an elector. A listener that throws becomes a `listenerFailed` event and changes nothing else. */
 export interface ElectorEvents {

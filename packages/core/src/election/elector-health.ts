@@ -4,12 +4,9 @@ import type { Leadership } from "./leadership.ts";
 import type { LeaderTerm, LeaderTermOptions } from "./leader-term.ts";
 import type { ContactHealth } from "./store-health.ts";
 
-/** Computed from the clocks at each call, so correct after a freeze. */
 export interface ElectorHealth extends ContactHealth {
   readonly state: ElectorState;
-  /** As `isLeader`. */
   readonly leading: boolean;
-  /** The term that this elector leads, or that is ending. */
   readonly term?: number | undefined;
   /** The milliseconds for which the leadership stays valid without another renewal; 0 for a standby. */
   readonly validForMs: number;
@@ -17,7 +14,6 @@ export interface ElectorHealth extends ContactHealth {
   readonly members?: readonly StoreMember[] | undefined;
 }
 
-/** Returns the health of an elector. @param term the present term. */
 export function healthOf({ announcements, contact, store }: LeaderTermOptions, term?: LeaderTerm<Leadership>): ElectorHealth {
   // Asked first, because it may change the state: no timer has run yet right after a freeze.
   const validForMs = term?.leadership.remainingMs() ?? 0;

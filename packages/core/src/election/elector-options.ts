@@ -3,7 +3,7 @@ import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
 import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 import type { Expiry, LeaseStore, Reservation } from "../store/lease-store.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
-import { checkOptions } from "../store/options.ts";
+import { checkOptions, defineOptions } from "../store/options.ts";
 import { checkName, checkReservation, checkValue } from "../store/names.ts";
 import { checkStore } from "./observer.ts";
 import { duration } from "../store/lease-limits.ts";
@@ -53,31 +53,11 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly clock?: Clock | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof ElectorOptions, true>> = {
-  store: true,
-  election: true,
-  candidateId: true,
-  value: true,
-  leaseDurationMs: true,
-  renewIntervalMs: true,
-  renewDeadlineMs: true,
-  retryPeriodMs: true,
-  attemptTimeoutMs: true,
-  drainTimeoutMs: true,
-  stallTimeoutMs: true,
-  cooldownMs: true,
-  releaseOnStop: true,
-  onOverrun: true,
-  expiry: true,
-  renewal: true,
-  minimumHoldMs: true,
-  releaseTimeoutMs: true,
-  reservation: true,
-  minTerm: true,
-  logger: true,
-  startup: true,
-  clock: true,
-};
+const OPTIONS = defineOptions<ElectorOptions>()(
+  "store election candidateId value releaseOnStop onOverrun expiry renewal minimumHoldMs releaseTimeoutMs reservation minTerm",
+  "logger startup clock leaseDurationMs renewIntervalMs renewDeadlineMs retryPeriodMs attemptTimeoutMs drainTimeoutMs",
+  "stallTimeoutMs cooldownMs",
+);
 
 /** Checks everything that can be checked before a request. @throws {ConfigurationError | UnsupportedError} with the numbers. */
 export function checkElectorOptions(options: ElectorOptions): Timing {

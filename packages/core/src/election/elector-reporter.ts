@@ -1,8 +1,7 @@
 import { publishState, type ElectorState } from "../reporting/diagnostics.ts";
 import { Listeners } from "../reporting/listeners.ts";
 import type { Journal } from "../reporting/journal.ts";
-import { isoOf } from "../time/iso.ts";
-import { holderElapsedMs, instantOf, type Clock, type Instant } from "../time/clock.ts";
+import { isoOf, holderElapsedMs, instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { publishEvent, publishLook, type ElectorHandle, type Published, type PublishedEvent } from "./elector-channels.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import { lineOf } from "./event-lines.ts";
@@ -16,11 +15,8 @@ export interface AnnouncementsOptions {
   readonly journal: Journal;
 }
 
-/** The leader that a candidate observed last. */
 export interface LastSeen {
-  /** Undefined if nobody led. */
   readonly leader: Leader | undefined;
-  /** The larger elapsed time of both clocks. */
   readonly ageMs: number;
 }
 

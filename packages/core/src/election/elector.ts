@@ -2,8 +2,7 @@ import { ConfigurationError, LeadershipEndedError } from "../reporting/errors.ts
 import { Journal } from "../reporting/journal.ts";
 import type { Blocker } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
-import { checkCallOptions, checkKnown } from "../store/options.ts";
-import { sharedClock } from "../store/shared-clock.ts";
+import { checkCallOptions, checkKnown, sharedClock } from "../store/options.ts";
 import type { Clock } from "../time/clock.ts";
 import { ElectorReporter, type LastSeen } from "./elector-reporter.ts";
 import { ActiveCall } from "./active-call.ts";
@@ -63,7 +62,6 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   readonly #claim: ActiveCall;
   readonly #announcements: ElectorReporter;
   readonly #candidacy: CandidateRequests;
-  /** The parts that campaigns and terms work with. */
   readonly #parts: CampaignOptions & LeaderTermOptions;
   /** The present term, until its task has settled and its lease is given up. */
   #term: LeaderTerm<LeadershipOf<Store>> | undefined;
@@ -120,7 +118,6 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return this.#term?.leadership.isValid() === true;
   }
 
-  /** The leader that this candidate observed last. */
   get leader(): Leader | undefined {
     return this.#announcements.leader;
   }
@@ -310,7 +307,6 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return this.#candidacy.giveBack(lease).then(() => undefined);
   }
 
-  /** Returns a lease as a leadership, or `undefined` if its term was over or ending before. */
   async #hold(lease: Lease, signal: AbortSignal): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
     if (signal.aborted) {
       await this.#candidacy.giveBack(lease);

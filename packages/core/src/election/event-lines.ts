@@ -1,7 +1,7 @@
 import { isLeaseholdError } from "../reporting/errors.ts";
 import type { WarningCode } from "../reporting/journal.ts";
 import type { LogAttributes, LogLevel } from "../reporting/logger.ts";
-import { summarizeError } from "../reporting/error-summary.ts";
+import { summarizeError } from "../reporting/redact.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 
 export interface Line {

@@ -4,12 +4,11 @@ import type { CompleteOptions, Lease, LeaseStore, OccurrenceStore, RequestLimits
 import { instantOf, onAbort, type Clock, type Instant, type Timer } from "../time/clock.ts";
 import type { ElectorOptions } from "./elector-options.ts";
 import { LazyDeferred } from "./lazy-deferred.ts";
-import { callTask, isInsideTask } from "./inside-task.ts";
+import { callTask, isInsideTask, countsAsReturn } from "./inside-task.ts";
 import type { HeldLeadership, Leadership, LeaderTask } from "./leadership.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { isLastTryDue, mayRenew, requestLimitMs, validForMs } from "./renewal-timing.ts";
 import type { Cooldown } from "./cooldown.ts";
-import { countsAsReturn } from "./task-outcome.ts";
 import { TermAnnouncements, type TermAnnouncementsOptions } from "./term-announcements.ts";
 import { beginTerm, isOverdue, nextTickMs, step } from "./term-machine.ts";
 import { canComplete, TermRequests } from "./term-requests.ts";
@@ -49,7 +48,6 @@ export class LeaderTerm<Led extends Leadership> {
   readonly #settled = new LazyDeferred<void>();
   #state: TermState;
   #timer: Timer | undefined;
-  /** By the monotonic clock. */
   #timerMs = Infinity;
   #renewal: Promise<void> | undefined;
   #completion: Promise<void> | undefined;
@@ -135,7 +133,6 @@ export class LeaderTerm<Led extends Leadership> {
     void this.finished.then(() => timer.cancel());
   }
 
-  /** Decides the meaning of a rejection at once, because the end of the term aborts the signal, too. */
   async #work<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
     const context = { owner: this.#options.owner, leadership: this.leadership };
     try {

@@ -70,7 +70,6 @@ export type LeaderTask<T = void, Led extends Leadership = Leadership> = (leaders
 export interface Leader {
   readonly candidateId: string;
   readonly term: number;
-  /** The value that the leader published, for instance its address. */
   readonly value?: string | undefined;
   /** `unknown`: the last known leader. This reader cannot know yet if that leader still leads. */
   readonly state: "held" | "ending" | "unknown";

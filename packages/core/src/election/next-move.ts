@@ -4,7 +4,6 @@ import type { PlaceInOrder } from "./acquire-order.ts";
 /** A poll and its reply. The instants are by the monotonic clock. */
 export interface Polled {
   readonly snapshot: LeaseSnapshot | undefined;
-  /** True if a wake-up caused the poll. */
   readonly isWoken: boolean;
   readonly sentMs: number;
   /** The instant from which this candidate could act, if it were the only one. */
@@ -20,18 +19,15 @@ export interface Situation {
   readonly isNew: boolean;
   /** True until the candidate has waited at all. Only candidates that have waited learn of something at the same instant. */
   readonly isFirst: boolean;
-  /** The turn of this candidate, once it has come. */
   readonly turn: PlaceInOrder | undefined;
   readonly nowMs: number;
   readonly isPushed: boolean;
-  /** True if no poll has answered the last wake-up yet. */
   readonly isWoken: boolean;
   /** The time until the rate limit allows a poll. */
   readonly readInMs: number;
   readonly cooldownMs: number;
   /** True if the polled snapshot leaves the lease to this candidate. */
   readonly mayAcquire: boolean;
-  /** True if this process has to prove that it may write. */
   readonly needsProof: boolean;
 }
 

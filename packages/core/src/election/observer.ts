@@ -1,7 +1,7 @@
 import type { Clock } from "../time/clock.ts";
 import { AlreadyAbortedError, ConfigurationError, isMisuse, isStoreFailure } from "../reporting/errors.ts";
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
-import { checkCallOptions, checkOptions, checkSignal } from "../store/options.ts";
+import { checkCallOptions, checkOptions, checkSignal, defineOptions, sharedClock } from "../store/options.ts";
 import { WAIT_OPTIONS } from "./calls.ts";
 import type { Leader } from "./leadership.ts";
 import { StoreHealth, type ContactHealth } from "./store-health.ts";
@@ -10,7 +10,6 @@ import type { LeaseStore } from "../store/lease-store.ts";
 import { PollRateLimit } from "./poll-rate-limit.ts";
 import { PollTimer } from "./poll-timer.ts";
 import { checkName } from "../store/names.ts";
-import { sharedClock } from "../store/shared-clock.ts";
 import { DEFAULT_LEASE_MS, DEFAULT_REQUEST_TIMEOUT_MS, duration } from "../store/lease-limits.ts";
 
 export interface ObserverOptions {
@@ -20,20 +19,12 @@ export interface ObserverOptions {
   readonly retryPeriodMs?: number | undefined;
   /** The longest that one poll may take. @defaultValue 5_000 */
   readonly attemptTimeoutMs?: number | undefined;
-  /** As the elector's option. */
   readonly logger?: LoggerOption;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof ObserverOptions, true>> = {
-  store: true,
-  election: true,
-  retryPeriodMs: true,
-  attemptTimeoutMs: true,
-  logger: true,
-  clock: true,
-};
+const OPTIONS = defineOptions<ObserverOptions>()("store election retryPeriodMs attemptTimeoutMs logger clock");
 
 /**
  * Reads who leads, and never competes: it needs read access only.

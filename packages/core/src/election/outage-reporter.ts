@@ -1,6 +1,5 @@
-import { asSentence } from "../reporting/redact.ts";
+import { asSentence, summarizeError } from "../reporting/redact.ts";
 import type { Journal } from "../reporting/journal.ts";
-import { summarizeError } from "../reporting/error-summary.ts";
 import type { Clock } from "../time/clock.ts";
 
 export interface Reporter {
@@ -19,7 +18,6 @@ export class OutageReporter {
   readonly #storeName: string;
   readonly #clock: Clock;
   readonly #affected = new Set<object>();
-  /** The last report that each logger has. */
   readonly #reported = new Map<Journal, "begun" | "lasting">();
   #sinceMs = 0;
   #overMs = -Infinity;

@@ -8,7 +8,6 @@ import type { Timing } from "./timing.ts";
 /** The time between a planned end and the poll. The task settles and the release arrives in it. */
 const BEFORE_LOOK_MS = 100;
 
-/** Waits until the best time for a leader to stop, unless its term ends earlier. */
 export async function untilPlannedEnd(term: LeaderTerm<Leadership>, options: LeaderTermOptions): Promise<void> {
   const { clock, store, timing, wishes } = options;
   const { releaseOnStop = true, renewal } = wishes;

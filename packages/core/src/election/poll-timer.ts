@@ -37,7 +37,6 @@ export class PollTimer {
   #isSilent = true;
   /** The instant of the first poll that showed a change which the watch has not announced, by the monotonic clock. */
   #silentSinceMs: number | undefined;
-  /** The parts of the last polled state whose change wakes. */
   #shown: string | undefined;
   #wake: (() => void) | undefined;
 
@@ -79,7 +78,6 @@ export class PollTimer {
     await sleep(this.#clock, delayMs, this.#stopped.signal);
   }
 
-  /** Called when a poll is sent. */
   polling(): void {
     this.#isSilent = this.#wokenMs === undefined;
     this.#wokenMs = undefined;

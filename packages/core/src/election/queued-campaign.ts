@@ -46,7 +46,6 @@ export class QueuedCampaign {
     }
   }
 
-  /** Waits in one position until it has become the lease, or is void. */
   async #step(): Promise<Lease | undefined> {
     const { candidacy, clock, expiry } = this.#options;
     if (!this.#place) {

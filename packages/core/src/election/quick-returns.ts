@@ -46,7 +46,6 @@ export class QuickReturns {
   }
 }
 
-/** The task of a `run` without a task: leads until the term ends. */
 export async function untilEnded({ ended }: Leadership): Promise<void> {
   await ended;
 }

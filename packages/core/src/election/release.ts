@@ -2,11 +2,17 @@ import { sleep, type Clock } from "../time/clock.ts";
 import { isLeaseholdError, type StoreError } from "../reporting/errors.ts";
 import type { ReleaseOutcome, RequestLimits } from "../store/lease-store.ts";
 
-/** The number of tries of a release. One lost request must not cost a lease, and an outage must not delay a stop for long. */
-const TRIES = 2;
+/** The tries of a call with little time. One lost reply is no outage, and an outage must not delay its caller for long. */
+export const TRIES = 2;
 /** The wait between the two tries, and the longest wait if the service asks for more. */
 const RETRY_MS = 100;
 const RETRY_MAX_MS = 1_000;
+
+/** Returns the wait between the two tries, in milliseconds. */
+export function retryWaitMs(error: unknown): number {
+  const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;
+  return Math.min(Math.max(askedMs, RETRY_MS), RETRY_MAX_MS);
+}
 
 /** A release. `timeoutMs` returns the time that a try may take: 0 or less if it is too late. */
 export interface TimelyRelease {
@@ -24,8 +30,7 @@ export async function releaseInTime({ clock, timeoutMs, send }: TimelyRelease): 
       return (await send({ timeoutMs: limitMs })) !== "not-held";
     } catch (error) {
       if (tries === TRIES || timeoutMs() <= 0) throw error;
-      const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;
-      await sleep(clock, Math.min(Math.max(askedMs, RETRY_MS), RETRY_MAX_MS));
+      await sleep(clock, retryWaitMs(error));
     }
   }
 }

@@ -37,11 +37,9 @@ export function nextGridMs({ plan, grantedAt }: Pick<TermState, "plan" | "grante
 }
 
 interface FailedRenewal {
-  /** By the monotonic clock. */
   readonly atMs: number;
   /** It was asked for before the last try was due. */
   readonly isBeforeLastTry: boolean;
-  /** The wait that the service asks for. */
   readonly retryAfterMs: number;
 }
 
@@ -67,7 +65,6 @@ export function mayRenew(term: TermState, now: Instant): boolean {
   return lastTryMs <= 0 || lastTryMs >= term.plan.timing.attemptTimeoutMs / 2;
 }
 
-/** Reports whether the last try has to be sent before any other request. */
 export function isLastTryDue(term: TermState, now: Instant): boolean {
   return term.renewal.is !== "closed" && term.plan.renewal === "scheduled" && toLastTryMs(term, now) <= 0;
 }

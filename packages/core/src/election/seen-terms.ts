@@ -1,9 +1,8 @@
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Clock } from "../time/clock.ts";
 import { ExpiringMap } from "../time/expiring-map.ts";
 
-/** The highest terms of one election that this process knows; 0 if none. */
 interface Terms {
-  /** Returned by a read, a push or an acquisition. */
   readonly seen: number;
   /** Led by this process: the store has acknowledged the acquisition. */
   readonly led: number;
@@ -23,10 +22,36 @@ export class SeenTerms {
     return this.#byElection.get(election) ?? NONE;
   }
 
-  /** Records a term. `isLed` is true if this process leads it. */
   note(election: string, term: number, isLed = false): void {
     const { seen, led } = this.highest(election);
     const isNews = term > seen || (isLed && term > led);
     if (isNews) this.#byElection.set(election, { seen: Math.max(term, seen), led: isLed ? Math.max(term, led) : led });
+  }
+}
+
+/** Waits, once a failover has undone a term, for the longest observed lease from the first read of the lower term. */
+export class RolledBackTerms {
+  readonly #clock: Clock;
+  #longestLeaseMs: number;
+  #lowerSinceMs: number | undefined;
+
+  /** @param leaseMs the shortest time to wait. */
+  constructor(clock: Clock, leaseMs: number) {
+    this.#clock = clock;
+    this.#longestLeaseMs = leaseMs;
+  }
+
+  saw(snapshot: LeaseSnapshot | undefined, isLower: boolean): void {
+    this.#longestLeaseMs = Math.max(this.#longestLeaseMs, snapshot?.leaseDurationMs ?? 0);
+    if (!isLower) this.#lowerSinceMs = undefined;
+    else this.#lowerSinceMs ??= this.#clock.monotonicMs();
+  }
+
+  get isOver(): boolean {
+    return this.#lowerSinceMs === undefined || this.#clock.monotonicMs() - this.#lowerSinceMs >= this.#longestLeaseMs;
+  }
+
+  get isWaitedOut(): boolean {
+    return this.#lowerSinceMs !== undefined && this.isOver;
   }
 }

@@ -23,7 +23,6 @@ export async function attemptOnce(
   }
 }
 
-/** Reads once and, if the reply shows a chance, tries once. */
 async function readAndTry(candidacy: CandidateRequests, signal: AbortSignal): Promise<Lease | undefined> {
   const mayTry = candidacy.mayTry(await candidacy.read("store-clock", signal)) && !signal.aborted;
   return mayTry ? await candidacy.attempt("store-clock") : undefined;

@@ -1,5 +1,5 @@
 import { isRefusal } from "../reporting/errors.ts";
-import { summarizeError, type ErrorSummary } from "../reporting/error-summary.ts";
+import { summarizeError, type ErrorSummary } from "../reporting/redact.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Reporter } from "./outage-reporter.ts";
@@ -101,7 +101,6 @@ export class StoreHealth {
     failure.report(error, { ...reporter, election: this.#election });
   }
 
-  /** Called when the call is over. */
   end(): void {
     const { outages, refusals } = this.#shared;
     outages.dropped(this);

@@ -18,7 +18,6 @@ export class StoreShare {
   readonly refusals: OutageReporter;
   /** The elections in which the store has carried out a write of this process, or refused one only for its condition. */
   readonly proven: ExpiringMap<true>;
-  /** The elections for which a proof of the right to write is under way. */
   readonly proving: Set<string> = new Set();
   /** True if the last request of any elector or observer was answered. */
   isWell = false;

@@ -17,7 +17,6 @@ export interface TermAnnouncementsOptions {
   readonly wishes: Pick<ElectorOptions, "value" | "onOverrun">;
 }
 
-/** Announces one term: by events, states and warnings, and to the health of its store. */
 export class TermAnnouncements {
   readonly #options: TermAnnouncementsOptions;
   readonly #lease: Lease;
@@ -58,7 +57,6 @@ export class TermAnnouncements {
     announcements.emit("ending", { term, reason });
   }
 
-  /** The task is still pending after its drain. With `onOverrun: 'exit'` this ends the process. */
   overrun(sinceSignalMs: number): void {
     const { announcements, journal, wishes } = this.#options;
     const { election, term } = this.#lease;

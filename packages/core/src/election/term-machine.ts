@@ -47,7 +47,6 @@ export function nextTickMs(term: TermState, now: Instant): number {
   return Math.min(checkMs, renewMs, drain.isOverrun ? Infinity : drain.untilMs);
 }
 
-/** Reports whether a `check` would change the term. */
 export function isOverdue(term: TermState, now: Instant): boolean {
   return !term.over && toDeadlineMs(term, now) <= 0;
 }

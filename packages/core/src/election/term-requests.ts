@@ -19,7 +19,6 @@ export class TermRequests {
     this.#options = options;
   }
 
-  /** Runs a request once the requests before it have settled. */
   inTurn<T>(request: () => Promise<T>): Promise<T> {
     const result = this.#requests.then(request);
     this.#requests = result.catch(() => undefined);
@@ -33,13 +32,11 @@ export class TermRequests {
     return result;
   }
 
-  /** Call it in turn. */
   async renew(limits: RequestLimits): Promise<RenewOutcome> {
     const { clock, store, lease } = this.#options;
     return await publishedRenewal(clock, lease, () => store.renew(lease, limits));
   }
 
-  /** Call it in turn. */
   async publish(value: string, limits: RequestLimits): Promise<RenewOutcome> {
     const { store, lease } = this.#options;
     return await store.publish(lease, value, limits);

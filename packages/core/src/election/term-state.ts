@@ -55,11 +55,8 @@ export interface TermState {
   /** Read before the send of the last request that is known to have extended the lease. */
   readonly grantedAt: Instant;
   readonly renewal: Renewal;
-  /** Since the last success. */
   readonly failures: number;
-  /** By the monotonic clock. */
   readonly checkpointMs: number;
-  /** Set once the signal has aborted. */
   readonly drain: Drain | undefined;
   /** The error that `assertValid()` throws. Set in the phases `over` and `settled`. */
   readonly over: Error | undefined;
@@ -75,7 +72,6 @@ export type TermEvent =
   /** `dueMs`: the instant for which the timer was set. It may lie in the past after a freeze. @defaultValue now */
   | { readonly type: "tick"; readonly dueMs?: number }
   | { readonly type: "checkpoint" }
-  /** The task calls `renew()`. */
   | { readonly type: "renew-requested" }
   /** The store pushes that the lease may be gone. */
   | { readonly type: "woken" }

@@ -67,7 +67,6 @@ export interface TimingReport extends Timing {
   readonly timeToStopMs: number;
   /** The difference between the rates of two clocks, as a ratio, up to which two leaders are never valid at once. */
   readonly driftTolerated: number;
-  /** Returns this report as a table for people. */
   toString(): string;
 }
 

@@ -52,7 +52,6 @@ export class WatchHealth {
     for (const watch of this.#watches) watch.renewWatch();
   }
 
-  /** Warns that the watches are deaf, once for each logger. */
   report({ store, election, journal }: Reporter): void {
     if (this.#reportedTo.has(journal)) return;
     this.#reportedTo.add(journal);

@@ -34,18 +34,14 @@ export interface ElectionMeters {
    * and of one that released with the last poll that still showed it.
    */
   takeover(election: string, durationMs: number): void;
-  /** A task was still pending when its time was up. */
   overrun(election: string): void;
-  /** A request to a store ended. */
   request(request: StoreRequest): void;
-  /** An occurrence ended on this host, or was missed. */
   occurrence?(occurrence: PublishedOccurrence): void;
 }
 
 /** One election in which this process has candidates, at this moment. */
 export interface MeasuredElection {
   readonly election: string;
-  /** True if one of them leads. */
   readonly isLeader: boolean;
   /** The milliseconds for which that leadership stays valid without another renewal; 0 if none leads. */
   readonly remainingMs: number;
@@ -53,7 +49,6 @@ export interface MeasuredElection {
   readonly absentMembers?: number | undefined;
 }
 
-/** A measurement that goes on until it is stopped. */
 export interface Measurement {
   /** Returns every election of which anything was published since the start. It is computed from the clocks. */
   elections(): readonly MeasuredElection[];

@@ -2,17 +2,12 @@ import { doneOutcome, type TryRunOutcome } from "../election/calls.ts";
 import type { Elector } from "../election/elector.ts";
 import type { Leader, LeadershipOf, LeaderTask } from "../election/leadership.ts";
 import { leaderOf } from "../election/observer.ts";
+import { retryWaitMs, TRIES } from "../election/release.ts";
 import { isOutage, type StoreError } from "../reporting/errors.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import { withoutOccurrence } from "./occurrence.ts";
 import { publishOccurrence } from "./occurrence-channel.ts";
-
-/** The number of tries if the store fails. One lost reply is no outage, and the caller has no time for more. */
-const TRIES = 2;
-/** The wait between the two tries where the service asks for no other, and the longest that it may ask for. In milliseconds. */
-const RETRY_MS = 100;
-const RETRY_MAX_MS = 1_000;
 
 export interface AttemptLimits {
   readonly clock: Clock;
@@ -25,7 +20,6 @@ export interface AttemptLimits {
 export interface LatestBegin {
   /** The time by this host's wall clock, in milliseconds since the Unix epoch. */
   readonly wallMs: number;
-  /** The store of the occurrence. */
   readonly store: OccurrenceStore;
 }
 
@@ -35,7 +29,6 @@ export type AttemptOutcome<T> =
   | { readonly elected: false; readonly unavailable: StoreError }
   | { readonly elected: false; readonly reason: "missed"; readonly leader?: Leader | undefined };
 
-/** Publishes that this host has missed an occurrence, and returns the outcome. */
 function missed(occurrence: string): AttemptOutcome<never> {
   publishOccurrence(() => ({ name: withoutOccurrence(occurrence), occurrence, outcome: "missed" }));
   return { elected: false, reason: "missed" };
@@ -73,13 +66,11 @@ export async function attempt<T, Store extends LeaseStore>(
       // If an abort cuts the second try short, the store has still not answered.
       else if (!outage || !signal?.aborted) throw error;
       if (tries === TRIES || signal?.aborted) return { elected: false, unavailable: outage };
-      const waitMs = Math.min(Math.max(outage.retryAfterMs ?? 0, RETRY_MS), RETRY_MAX_MS);
-      await sleep(clock, waitMs, signal).catch(() => undefined);
+      await sleep(clock, retryWaitMs(outage), signal).catch(() => undefined);
     }
   }
 }
 
-/** Reads whether an occurrence is done or claimed. Claims nothing. */
 async function readOnly<Store extends LeaseStore>(
   { election, timing }: Elector<Store>,
   store: OccurrenceStore,

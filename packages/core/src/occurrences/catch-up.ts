@@ -17,7 +17,6 @@ export interface CatchUp {
 const MAX_LOOK_BACK = 100;
 const WRITE_IT_LIKE = "Write it like 2026-11-20T00:00:00Z.";
 
-/** @throws {ConfigurationError} for a rule that cannot work. */
 export function checkCatchUp(catchUp: CatchUp): void {
   const { previous, atMost, since, withinMs } = (catchUp ?? {}) as CatchUp;
   if (typeof previous !== "function") {

@@ -3,7 +3,6 @@ import { duration } from "../store/lease-limits.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 
 const DAY_MS = 86_400_000;
-/** The default time for which an occurrence is remembered, in milliseconds. */
 export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS;
 
 /** @throws {ConfigurationError} for a retention of less than a day, because a delivery may be that late. */

@@ -2,13 +2,11 @@ import { DEFAULT_REQUEST_TIMEOUT_MS } from "../store/lease-limits.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 
-/** The occurrence that was done last. */
 export interface LastRun {
   /** The occurrence's name in the store, such as `nightly@2026-11-20T03:00:00.000Z`. */
   readonly occurrence: string;
   /** The time at which it was due, in milliseconds since the Unix epoch. */
   readonly scheduledMs: number;
-  /** The number of the attempt that did it. */
   readonly attempt: number;
   /** The time at which it was done, by the clock of the process that did it. */
   readonly doneMs: number;

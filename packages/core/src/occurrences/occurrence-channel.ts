@@ -8,7 +8,6 @@ export const OCCURRENCE_CHANNEL = "leasehold:occurrence";
 export interface PublishedOccurrence {
   /** The name of the schedule, or of the work of a key. */
   readonly name: string;
-  /** The occurrence's name in the store. */
   readonly occurrence: string;
   /**
    * - `done`: the store has recorded that its task has returned.
@@ -18,11 +17,9 @@ export interface PublishedOccurrence {
    * - `overlap`, `cancelled`, `paused`: see {@link NotRun}.
    */
   readonly outcome: "done" | "failed" | "open" | NotRun;
-  /** The number of the attempt; absent if this host has claimed nothing. */
   readonly attempt?: number | undefined;
   /** Milliseconds from due until its task began, by this host's wall clock; perhaps negative. Absent if none began. */
   readonly lateMs?: number | undefined;
 }
 
-/** Publishes the end of an occurrence, if the channel has a subscriber. */
 export const publishOccurrence: (make: () => PublishedOccurrence) => void = publisher(OCCURRENCE_CHANNEL);

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { checkName } from "../store/names.ts";
-import { isoOf } from "../time/iso.ts";
+import { isoOf } from "../time/clock.ts";
 
 /** One occurrence of a schedule. Every delivery of it names the same two fields, on every host. */
 export interface Occurrence {
@@ -17,7 +17,6 @@ export interface KeyedOccurrence {
   readonly key: string;
 }
 
-/** An occurrence with the facts of its claim. */
 interface Claim {
   /** Its name in the store, such as `nightly@2026-11-20T03:00:00.000Z`: a key by which its effects can be recognised. */
   readonly id: string;

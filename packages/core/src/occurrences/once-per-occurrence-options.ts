@@ -6,14 +6,13 @@ import type { LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
 import { duration } from "../store/lease-limits.ts";
-import { checkBoolean, checkOptions } from "../store/options.ts";
-import { checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from "./tries.ts";
+import { checkBoolean, checkOptions, defineOptions } from "../store/options.ts";
+import { checkFailureOptions, type FailureOptions } from "./tries.ts";
 import type { Clock } from "../time/clock.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { checkOverlap, type Overlap } from "./overlap.ts";
 import { keyedOccurrenceId, occurrenceId } from "./occurrence.ts";
 
-/** The options that all occurrences of a schedule have in common. */
 export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
   extends Pick<TimingOptions, "leaseDurationMs" | "stallTimeoutMs" | "drainTimeoutMs">, FailureOptions {
   /** The store of the occurrences, the same for every host. */
@@ -60,7 +59,6 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
    * `cancelOther`. @defaultValue `<host>-<pid>-<random>`
    */
   readonly candidateId?: string | undefined;
-  /** As the option of the elector. */
   readonly logger?: LoggerOption;
   /** @defaultValue the store's clock */
   readonly clock?: Clock | undefined;
@@ -89,23 +87,10 @@ export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extend
   readonly scheduledAt?: undefined;
 }
 
-const SCHEDULE_OPTIONS: Readonly<Record<keyof ScheduleOptions, true>> = {
-  store: true,
-  name: true,
-  whenInProgress: true,
-  retentionMs: true,
-  keepResult: true,
-  noteLastRun: true,
-  startWithinMs: true,
-  overlap: true,
-  ...FAILURE_OPTIONS,
-  leaseDurationMs: true,
-  stallTimeoutMs: true,
-  drainTimeoutMs: true,
-  candidateId: true,
-  logger: true,
-  clock: true,
-};
+const SCHEDULE_OPTIONS = defineOptions<ScheduleOptions>()(
+  "store name whenInProgress retentionMs keepResult noteLastRun startWithinMs overlap tries backoffMs pauseOnFailure",
+  "leaseDurationMs stallTimeoutMs drainTimeoutMs candidateId logger clock",
+);
 
 /** Checks what is known of a schedule before its first occurrence. @throws {ConfigurationError | UnsupportedError} */
 export function checkSchedule(whose: string, options: ScheduleOptions, key?: string): void {

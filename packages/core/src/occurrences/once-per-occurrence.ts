@@ -4,11 +4,10 @@ import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts"
 import { Journal } from "../reporting/journal.ts";
 import type { Completion } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
-import { checkCallOptions, checkSignal } from "../store/options.ts";
-import { sharedClock } from "../store/shared-clock.ts";
+import { checkCallOptions, checkSignal, sharedClock } from "../store/options.ts";
 import { sleep } from "../time/clock.ts";
 import { attempt, type AttemptOutcome, type LatestBegin } from "./attempt.ts";
-import type { FenceOf } from "./fence-of.ts";
+import { type FenceOf, runClaimed } from "./run-claimed.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
 import { keyedOccurrenceId, occurrenceId, type ClaimedKey, type ClaimedOccurrence } from "./occurrence.ts";
 import {
@@ -21,7 +20,6 @@ import {
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
 import type { NotRun, Settled } from "./overlap.ts";
 import { noteRun } from "./last-run.ts";
-import { runClaimed } from "./run-claimed.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
 /** The first wait for an occurrence that another host has claimed. It doubles, up to the renew interval. */
@@ -120,10 +118,8 @@ export async function oncePerOccurrence<T, Store extends LeaseStore>(
   return await doOccurrence({ schedule, scheduledMs }, task, { signal });
 }
 
-/** An occurrence of a checked schedule. */
 export type DueOccurrence<Store extends LeaseStore> = { readonly schedule: ScheduleOptions<Store> } & (
   | {
-      /** The time at which it was due, in milliseconds since the Unix epoch. */
       readonly scheduledMs: number;
       readonly key?: undefined;
     }
@@ -200,7 +196,6 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   }
 }
 
-/** Returns the outcome of an occurrence that another call has completed. */
 function doneBefore<T>({ result, failure }: Completion = {}): OccurrenceOutcome<T> {
   if (failure !== undefined) return { ran: false, reason: "failed", failure };
   return { ran: false, reason: "done", ...(result === undefined ? {} : { result: result as T }) };

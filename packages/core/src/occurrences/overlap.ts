@@ -22,7 +22,6 @@ const FIRST_WAIT_MS = 250;
 /** The election, among the occurrences, of the one that waits. It cannot be an occurrence's name, because those contain an @. */
 const BUFFER = "buffered";
 
-/** A claimed occurrence of a schedule with an overlap policy. */
 export interface OverlapOptions {
   readonly store: LeaseStore;
   /** The schedule's election in `store`. The host that runs an occurrence leads it. */
@@ -89,7 +88,6 @@ export async function runByOverlap<T>(
   }
 }
 
-/** The turn of one claimed occurrence in its schedule. */
 class ScheduleTurn {
   readonly #options: OverlapOptions;
   readonly #claim: OccurrenceLeadership;
@@ -98,7 +96,6 @@ class ScheduleTurn {
   #buffered: AsyncDisposable | undefined;
   /** The term that was asked to end. */
   #cancelledTerm: number | undefined;
-  /** The request to it. */
   #transfer: AbortController | undefined;
   hasBegun = false;
 
@@ -160,7 +157,6 @@ class ScheduleTurn {
     return found?.bar?.kind === "pause";
   }
 
-  /** Takes the place of the one that waits, if it is free. */
   async #mayWait(): Promise<boolean> {
     if (this.#buffered) return true;
     const elector = this.#candidate(this.#options.occurrences, BUFFER);

@@ -1,19 +1,18 @@
+import { UnsupportedError } from "../reporting/errors.ts";
 import { callTask } from "../election/inside-task.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
-import { summarizeError } from "../reporting/error-summary.ts";
+import { summarizeError } from "../reporting/redact.ts";
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import type { Completion } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
 import type { LatestBegin } from "./attempt.ts";
 import { completeWhileClaimed } from "./complete-in-time.ts";
-import { fenceOf, type FenceOf } from "./fence-of.ts";
 import { completionOf } from "../store/kept-result.ts";
 import { publishOccurrence, type PublishedOccurrence } from "./occurrence-channel.ts";
 import { runByOverlap, type Overlap, type Settled } from "./overlap.ts";
 import { pauseAfterFailure, runWithTries, type FailureOptions, type Tried } from "./tries.ts";
 
-/** The policies of a schedule. */
 interface Policies extends FailureOptions {
   readonly overlap?: Overlap | undefined;
   readonly keepResult?: boolean | undefined;
@@ -23,10 +22,8 @@ interface Policies extends FailureOptions {
 /** The longest code of an error that is kept, in characters: an error's name may be any text. */
 const MAX_CODE = 100;
 
-/** A claimed occurrence, and all that its run needs beside the task. */
 export interface ClaimedRun<Store extends LeaseStore> {
   readonly store: Store;
-  /** The schedule's election in `store`. */
   readonly election: string;
   readonly occurrences: OccurrenceStore;
   /** The name of the schedule, or of the work of a key, as metrics show it. */
@@ -82,7 +79,6 @@ export async function runClaimed<T, Store extends LeaseStore>(
   throw error;
 }
 
-/** Runs the task by the policies of its schedule, and completes the occurrence. */
 async function runAndComplete<T, Store extends LeaseStore>(
   { store, election, occurrences, policies, clock, latest, endMs, timing }: ClaimedRun<Store>,
   claim: OccurrenceLeadership,
@@ -122,4 +118,19 @@ function completionOfDone(
     Journal.to(logger).warn("LEASEHOLD_TICK_FAILED", "error", text, { occurrence });
     return undefined;
   }
+}
+
+/** The store's own `fence` without its first argument, the leadership. `undefined` where the store has none. */
+export type FenceOf<Store> = Store extends { fence: (leadership: never, ...rest: infer Rest) => infer Result }
+  ? (...rest: Rest) => Result
+  : undefined;
+
+/** Returns the fence of a leadership of `store`. It takes the further arguments of the store's own `fence`. */
+export function fenceOf<Store>(leadership: Leadership, store: LeaseStore, what: "occurrences" | "elections"): FenceOf<Store> {
+  const { fence } = store as { fence?: (leadership: Leadership, ...rest: unknown[]) => unknown };
+  const bound = (...rest: unknown[]): unknown => {
+    if (fence) return fence.call(store, leadership, ...rest);
+    throw new UnsupportedError(`${store.name} has no fence for ${what}.`, { election: leadership.election });
+  };
+  return bound as FenceOf<Store>;
 }

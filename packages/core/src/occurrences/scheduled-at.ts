@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import { DEFAULT_RETENTION_MS } from "./kept-occurrences.ts";
-import { isoOf } from "../time/iso.ts";
+import { isoOf } from "../time/clock.ts";
 import { LAST_MS, scheduledMsOf } from "./occurrence.ts";
 
 const PASS_WHEN_DUE = "Pass the time at which the occurrence was due: a Date, such a text, or milliseconds since 1970.";
@@ -55,7 +55,6 @@ export function checkWhenDue(what: string, due: WhenDue): void {
   }
 }
 
-/** The journals that were warned. Once is enough. */
 const warned = new WeakSet<Journal>();
 
 /** Warns of a time that looks like the present one, because each host would then have an occurrence of its own. */

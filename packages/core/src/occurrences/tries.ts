@@ -1,13 +1,12 @@
 import type { Leadership } from "../election/leadership.ts";
 import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
-import { summarizeError } from "../reporting/error-summary.ts";
+import { summarizeError } from "../reporting/redact.ts";
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import { duration } from "../store/lease-limits.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import type { Overlap } from "./overlap.ts";
 
-/** The options that say what happens after a task has thrown. */
 export interface FailureOptions {
   /**
    * The number of times that the task is tried, from 1 to 100, under one claim. After the last one the occurrence has failed: the
@@ -25,13 +24,6 @@ export interface FailureOptions {
   readonly pauseOnFailure?: boolean | undefined;
 }
 
-/** The names of these options. */
-export const FAILURE_OPTIONS: Readonly<Record<keyof FailureOptions, true>> = {
-  tries: true,
-  backoffMs: true,
-  pauseOnFailure: true,
-};
-
 const MAX_TRIES = 100;
 const DEFAULT_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 3_600_000;
@@ -41,7 +33,6 @@ const CHECKPOINT_MS = 500;
 /** The result of the task, or its last error if all tries have failed. */
 export type Tried<T> = { readonly result: T } | { readonly failure: unknown };
 
-/** @throws {ConfigurationError} {UnsupportedError} for options that cannot work. */
 export function checkFailureOptions(
   options: FailureOptions & { readonly overlap?: Overlap | undefined },
   store: LeaseStore,
@@ -100,7 +91,6 @@ export async function pauseAlive(
   leadership.checkpoint();
 }
 
-/** A failed occurrence, and its schedule's election. */
 export interface Failure {
   readonly store: LeaseStore;
   readonly election: string;

@@ -9,10 +9,8 @@ const MOST_WAITING = 100;
 /** A host that waits for this many occurrences at the same time is warned. */
 const MANY_WAITING = 10;
 
-/** The occurrence that a wait is for, and the means to wait. */
 export interface Waiting {
   readonly name: string;
-  /** The occurrence's name in the store. */
   readonly id: string;
   readonly clock: Clock;
   readonly logger: LoggerOption;
@@ -25,7 +23,6 @@ export class WaitingOccurrences {
   readonly #waits: Wait[] = [];
   #isWarned = false;
 
-  /** Begins a wait for an occurrence of this store. End it by `leave`. */
   static enter(store: LeaseStore, waiting: Waiting): Wait {
     const byName = byStore.get(store) ?? new Map<string, WaitingOccurrences>();
     byStore.set(store, byName);
@@ -58,7 +55,6 @@ export class WaitingOccurrences {
     return wait;
   }
 
-  /** Returns the factor by which the pauses of this wait are longer. */
   #slowness(wait: Wait): number {
     const older = this.#waits.length - AT_OWN_PACE;
     return this.#waits.indexOf(wait) < older ? Math.max(older / AT_OWN_PACE, 1) : 1;
@@ -72,7 +68,6 @@ export class WaitingOccurrences {
   }
 }
 
-/** A wait of this host for one occurrence. */
 export interface Wait {
   readonly waiting: Waiting;
   /** True if too many later occurrences wait: this host no longer waits for this one. */

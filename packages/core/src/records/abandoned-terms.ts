@@ -9,10 +9,8 @@ const VERSIONS_RETURN_MS = 900_000;
 export type Condition = string | undefined;
 
 interface Abandoned {
-  /** The condition of its last write. */
   readonly condition: Condition;
   readonly sinceMs: number;
-  /** By the monotonic clock. */
   readonly heldUntilMs: number;
 }
 

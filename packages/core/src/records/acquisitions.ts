@@ -1,5 +1,5 @@
 import { isUnknown, TermRegressedError } from "../reporting/errors.ts";
-import { mayAcquire } from "../store/blocker.ts";
+import { mayAcquire } from "../store/lease-snapshot.ts";
 import type { AcquireOutcome, AcquireRequest } from "../store/lease-store.ts";
 import { checkTerm } from "../store/names.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
@@ -16,7 +16,6 @@ interface Attempt {
   readonly request: AcquireRequest;
   readonly record: LeaseRecord;
   readonly condition: Condition;
-  /** Before the send. */
   readonly grantedAt: Instant;
 }
 

@@ -51,7 +51,6 @@ export function withBars({ bars: _, ...record }: LeaseRecord, bars: readonly (Ba
   return present.length > 0 ? { ...record, bars: present } : record;
 }
 
-/** Reports whether stored data is a list of blocks, or absent. */
 export function areBars(field: unknown): boolean {
   if (field === undefined) return true;
   return Array.isArray(field) && field.length > 0 && field.length <= MAX_BARS && field.every(isBar);

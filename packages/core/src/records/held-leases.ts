@@ -1,4 +1,5 @@
-import { ConfigurationError, isUnknown, StoreError } from "../reporting/errors.ts";
+import { ConfigurationError, isUnknown } from "../reporting/errors.ts";
+import { conflict } from "../store/failed-request.ts";
 import { shareLimits } from "../store/request.ts";
 import type { Lease, ReleaseOptions, ReleaseOutcome, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
@@ -16,7 +17,6 @@ type Lost = Extract<RenewOutcome, { held: false }>;
 export interface Vacating extends ReleaseOptions {
   /** True where no candidate may ever acquire again. */
   readonly done?: true | undefined;
-  /** The value of the record that is left. */
   readonly value?: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export class HeldLeases {
       }
       holding.overtake();
     }
-    throw this.#conflict("renew", lease.election);
+    throw conflict(this.#seen.name, lease.election, "renew");
   }
 
   /** Ends our term. Even if the request fails, nobody leads on the term any more. */
@@ -105,7 +105,7 @@ export class HeldLeases {
       holding.resolveReleases();
       return "released";
     }
-    throw this.#conflict("release", election);
+    throw conflict(this.#seen.name, election, "release");
   }
 
   /** Where only an acknowledged write counts, the call after a lost reply reads first, because a write would usually fail. */
@@ -149,12 +149,6 @@ export class HeldLeases {
     const holding = this.#holdings.get(lease);
     if (holding) return holding;
     throw new ConfigurationError(`This lease of '${lease.election}' was not given out by this ${this.#seen.name} store.`);
-  }
-
-  #conflict(operation: string, election: string): StoreError {
-    const { name: store } = this.#seen;
-    const message = `${store}: others kept writing the record of '${election}' during '${operation}'.`;
-    return new StoreError("STORE_CONFLICT", message, { store, operation, election, mayHaveBeenApplied: false });
   }
 }
 

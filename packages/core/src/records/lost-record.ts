@@ -1,5 +1,5 @@
 import { barOf, holdFor, withBars } from "./bars.ts";
-import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
+import { vacantRecord, type LeaseRecord } from "./record-store.ts";
 
 /** The lease duration that is assumed for a record that this process has never observed, in milliseconds. */
 const UNKNOWN_LEASE_MS = 60_000;
@@ -11,19 +11,11 @@ export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseR
   if (known && isLost(known) && known.term === term) return known;
   // The lease duration of another term does not tell the one of the last term.
   const leaseDurationMs = known?.term === term ? known.leaseDurationMs : Math.max(known?.leaseDurationMs ?? 0, UNKNOWN_LEASE_MS);
-  const record = {
-    schema: RECORD_SCHEMA,
-    term,
-    termId: null,
-    candidateId: known?.candidateId ?? null,
-    nonce: `${NONCE}${term}`,
-    leaseDurationMs,
-    renewIntervalMs: leaseDurationMs / 3,
-  } as const;
+  const candidateId = known?.candidateId ?? null;
+  const record = vacantRecord({ term, candidateId, nonce: `${NONCE}${term}`, leaseDurationMs });
   return withBars(record, [...holdFor(leaseDurationMs), known && barOf(known, "pause")]);
 }
 
-/** Reports whether this is the substitute for a record that is gone. */
 export function isLost({ nonce, termId }: LeaseRecord): boolean {
   return nonce.startsWith(NONCE) && termId === null;
 }

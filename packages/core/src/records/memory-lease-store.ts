@@ -1,5 +1,5 @@
 import { onAbort, systemClock, type Clock } from "../time/clock.ts";
-import type { StoreWarnings } from "../reporting/store-warnings.ts";
+import type { StoreWarnings } from "../reporting/journal.ts";
 import { LocalStoreWarnings } from "../store/local-store.ts";
 import { checkName } from "../store/names.ts";
 import { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";

@@ -124,7 +124,6 @@ export class ObservedRecord {
     return [min, Math.max(min, max)];
   }
 
-  /** Returns the time until the poll that should find the next renewal. */
   nextRenewalLookMs(): number {
     return this.#phase.nextLookMs(this.#clock.monotonicMs());
   }

@@ -1,7 +1,6 @@
 import { ConfigurationError, ForeignRecordError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { Expiry, RequestLimits } from "../store/lease-store.ts";
-import { DEFAULT_LEASE_MS } from "../store/lease-limits.ts";
 import { LIST_PAGE_SIZE, type ListedElection } from "../store/listing.ts";
 import { instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { ExpiringMap } from "../time/expiring-map.ts";
@@ -14,7 +13,7 @@ import {
   fenceOfRecord,
   IMPOSSIBLE_VERSION,
   parseLeaseRecord,
-  RECORD_SCHEMA,
+  vacantRecord,
   type GetOptions,
   type LeaseRecord,
   type ListRecordsOptions,
@@ -24,16 +23,7 @@ import {
 import { ObservedRecord } from "./observed-record.ts";
 
 /** A record without a holder, for `probe`. It is never stored. */
-const PROBE: LeaseRecord = {
-  schema: RECORD_SCHEMA,
-  term: 0,
-  termId: null,
-  candidateId: null,
-  nonce: "probe",
-  // Some stores derive time limits from it.
-  leaseDurationMs: DEFAULT_LEASE_MS,
-  renewIntervalMs: DEFAULT_LEASE_MS / 3,
-};
+const PROBE: LeaseRecord = vacantRecord({ term: 0, nonce: "probe" });
 
 interface Write extends RequestLimits {
   readonly found: Found | undefined;
@@ -170,7 +160,6 @@ export class RecordCache {
     await this.#put(election, found.record, { timeoutMs: limits.timeoutMs, found, keepsNonce: false });
   }
 
-  /** Returns the term that the fence remembers, where the fence is a record of its own. */
   async fenceTerm(election: string, limits: GivenLimits): Promise<number | undefined> {
     return await this.#requests.fenceTerm(election, limits);
   }

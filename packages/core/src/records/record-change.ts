@@ -1,4 +1,5 @@
-import { isUnknown, StoreError } from "../reporting/errors.ts";
+import { isUnknown } from "../reporting/errors.ts";
+import { outcomeUnknown } from "../store/failed-request.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS } from "../store/lease-limits.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { RecordCache } from "./record-cache.ts";
@@ -15,7 +16,6 @@ export interface Change<Outcome> {
 }
 
 export interface ChangeRequest<Outcome> {
-  /** For messages: `repair`, `pause`, `resume`. */
   readonly operation: string;
   /** The advice for people whose outcome stays unknown: a sentence. */
   readonly advice: string;
@@ -44,7 +44,5 @@ export async function changeRecord<Outcome>(
       else if (unanswered === undefined) throw error;
     }
   }
-  const message = `${seen.name}: the outcome of the ${operation} of '${election}' is unknown, because no reply came. ${advice}`;
-  const details = { store: seen.name, operation, election, mayHaveBeenApplied: true, cause: unanswered };
-  throw new StoreError("STORE_CONFLICT", message, details);
+  throw outcomeUnknown("STORE_CONFLICT", { store: seen.name, operation, election }, advice, unanswered);
 }

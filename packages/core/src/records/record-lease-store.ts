@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../reporting/errors.ts";
-import type { StoreWarnings } from "../reporting/store-warnings.ts";
+import type { StoreWarnings } from "../reporting/journal.ts";
 import { Administration, type OrderLimits, type ElectionState } from "../store/administration.ts";
 import { timedCheck } from "../store/request.ts";
 import { cannotList, checkList, type ListedElection, type ListOptions } from "../store/listing.ts";

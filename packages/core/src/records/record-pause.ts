@@ -3,7 +3,7 @@ import { checkName, checkReason } from "../store/names.ts";
 import { barOf, withBars, type Bar } from "./bars.ts";
 import { leaseToWaitMs } from "./lost-record.ts";
 import { changeRecord, type Change } from "./record-change.ts";
-import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
+import { vacantRecord } from "./record-store.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { ObservedRecord } from "./observed-record.ts";
 
@@ -22,13 +22,13 @@ export async function pauseRecord(seen: RecordCache, election: string, options: 
     change: (found) => {
       const present = found && barOf(found.record, "pause");
       if (present) return { ...there(found), outcome: outcomeOf(present, present.id === pause.id) };
-      const record = found?.record ?? neverHeld(nonce, seen.last(election)?.record);
+      const leaseDurationMs = leaseToWaitMs(seen.last(election)?.record);
+      const record = found?.record ?? vacantRecord({ term: 0, nonce, leaseDurationMs });
       return { outcome: outcomeOf(pause, true), record: withBars(record, [...(record.bars ?? []), pause]) };
     },
   });
 }
 
-/** Lifts a pause, and changes nothing else. */
 export async function resumeRecord(seen: RecordCache, election: string, options: ResumeOptions = {}): Promise<ResumeOutcome> {
   checkName("election", election);
   return await changeRecord(seen, election, {
@@ -50,18 +50,4 @@ function there({ record }: ObservedRecord): Pick<Change<unknown>, "record" | "is
 
 function outcomeOf({ reason = "", sinceMs }: Bar, isNew: boolean): PauseOutcome {
   return { isNew, reason, ...(sinceMs === undefined ? {} : { sinceMs }) };
-}
-
-/** Returns the record for an election that nobody has led, as far as the store shows. */
-function neverHeld(nonce: string, before: LeaseRecord | undefined): LeaseRecord {
-  const leaseDurationMs = leaseToWaitMs(before);
-  return {
-    schema: RECORD_SCHEMA,
-    term: 0,
-    termId: null,
-    candidateId: null,
-    nonce,
-    leaseDurationMs,
-    renewIntervalMs: leaseDurationMs / 3,
-  };
 }

@@ -4,7 +4,7 @@ import { checkName, checkTerm } from "../store/names.ts";
 import { barOf, holdFor, withBars } from "./bars.ts";
 import { leaseToWaitMs } from "./lost-record.ts";
 import { changeRecord } from "./record-change.ts";
-import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
+import { vacantRecord, type LeaseRecord } from "./record-store.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { ObservedRecord } from "./observed-record.ts";
 
@@ -62,24 +62,13 @@ function vacated(
   }
   const most = Number.MAX_SAFE_INTEGER - TERMS_LEFT;
   if (minTerm > most) {
-    throw new ConfigurationError(
-      `minTerm is ${minTerm}, which leaves too few terms for '${election}'; it may be ${most} at most.`,
-      {
-        election,
-      },
-    );
+    const message = `minTerm is ${minTerm}, which leaves too few terms for '${election}'; it may be ${most} at most.`;
+    throw new ConfigurationError(message, { election });
   }
-  const leaseDurationMs = options.leaseDurationMs ?? leaseToWaitMs(found ?? before);
-  const record: LeaseRecord = {
-    schema: RECORD_SCHEMA,
-    term: minTerm - 1,
-    termId: null,
-    candidateId: found?.candidateId ?? before?.candidateId ?? null,
-    nonce,
-    leaseDurationMs,
-    renewIntervalMs: leaseDurationMs / 3,
-  };
-  // A repair does not resume an election, because operators pause it before they restore a backup.
   const known = found ?? before;
+  const leaseDurationMs = options.leaseDurationMs ?? leaseToWaitMs(known);
+  const candidateId = found?.candidateId ?? before?.candidateId ?? null;
+  const record = vacantRecord({ term: minTerm - 1, candidateId, nonce, leaseDurationMs });
+  // A repair does not resume an election, because operators pause it before they restore a backup.
   return withBars(record, [...holdFor(leaseDurationMs), known && barOf(known, "pause")]);
 }

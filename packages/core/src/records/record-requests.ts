@@ -49,7 +49,6 @@ export class RecordRequests {
     }
   }
 
-  /** Reads the term that the fence remembers. Undefined, without a request, where the fence is no record of its own. */
   async fenceTerm(election: string, { timeoutMs, signal }: GivenLimits): Promise<number | undefined> {
     const records = this.#records;
     if (!records.fenceTerm) return undefined;

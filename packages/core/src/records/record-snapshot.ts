@@ -1,5 +1,4 @@
-import { blockerOf, type Claims } from "../store/blocker.ts";
-import type { Completion, LeaseSnapshot, LeaseState } from "../store/lease-snapshot.ts";
+import { blockerOf, type Claims, type Completion, type LeaseSnapshot, type LeaseState } from "../store/lease-snapshot.ts";
 import type { Expiry } from "../store/lease-store.ts";
 import { barOf, type Bar } from "./bars.ts";
 import type { LeaseRecord } from "./record-store.ts";

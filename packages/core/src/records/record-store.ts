@@ -1,5 +1,6 @@
 import type { LeaseStoreCapabilities, StoreClock } from "../store/capabilities.ts";
-import type { StoreWarnings } from "../reporting/store-warnings.ts";
+import { DEFAULT_LEASE_MS } from "../store/lease-limits.ts";
+import type { StoreWarnings } from "../reporting/journal.ts";
 import type { WatchOptions } from "../store/lease-store.ts";
 import { areBars, type Bar } from "./bars.ts";
 
@@ -11,7 +12,6 @@ import { areBars, type Bar } from "./bars.ts";
  * it may show a write before it is durable, it declares `showsUndurable`.
  */
 export interface RecordStore {
-  /** For messages and telemetry, for instance `dynamodb`. */
   readonly name: string;
   readonly capabilities: RecordStoreCapabilities;
   readonly warnings?: StoreWarnings | undefined;
@@ -159,6 +159,13 @@ export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
   "quorum",
 ];
 
+type Vacant = Pick<LeaseRecord, "term" | "nonce"> & Partial<Pick<LeaseRecord, "candidateId" | "leaseDurationMs">>;
+
+/** Returns a record that nobody holds, with the lease and the interval of renewals that are an elector's defaults. */
+export function vacantRecord({ term, candidateId = null, nonce, leaseDurationMs = DEFAULT_LEASE_MS }: Vacant): LeaseRecord {
+  return { schema: RECORD_SCHEMA, term, termId: null, candidateId, nonce, leaseDurationMs, renewIntervalMs: leaseDurationMs / 3 };
+}
+
 /** Returns the fence that belongs to a record. It is closed once the term is vacated or broken. */
 export function fenceOfRecord({ term, termId, broken }: LeaseRecord): Fence {
   return { term, termId: broken ? null : termId };
@@ -211,7 +218,6 @@ function isDuration(field: unknown): boolean {
   return typeof field === "number" && Number.isFinite(field) && field > 0;
 }
 
-/** Returns the check of a field that is absent, or an object with these fields. */
 function isNote(fields: Readonly<Record<string, Check>>): Check {
   const checks = Object.entries(fields);
   return (field) => {

@@ -10,7 +10,6 @@ const SECOND_LOOKS_MS: readonly number[] = [40, 120];
 /** The instants at which a holder renews, as a standby learns them from polls. They aim polls; no decision rests on them. */
 export class RenewalPhase {
   readonly #intervalMs: number;
-  /** The instant at which the last observed renewal reached the store. */
   #last: Interval | undefined;
   #lastLookSentMs: number | undefined;
   #missed = 0;

@@ -20,9 +20,8 @@ interface Measured {
 }
 
 /**
- * The age of one nonce by the store's own clock, and whether it is believed. A clock that is not exact needs a second opinion: a
- * second reading or, if it may be set, the wall clocks of writer and reader. The smaller age counts, so these can only make a
- * reader wait longer.
+ * The age of one nonce by the store's own clock, and whether it is believed. A clock that is not exact needs a second reading. One
+ * that may be set needs the wall clocks of writer and reader. The smaller age counts, so these can only make a reader wait longer.
  */
 export class StoreAge {
   readonly #clock: Clock;

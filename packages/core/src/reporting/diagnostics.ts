@@ -5,7 +5,6 @@ export const STATE_CHANNEL = "leasehold:state";
 /** The `node:diagnostics_channel` on which every request to a store is published once it has ended, as {@link StoreRequest}. */
 export const REQUEST_CHANNEL = "leasehold:request";
 
-/** The states of an elector. */
 export type ElectorState = "standby" | "leading" | "ending" | "stopped";
 
 export interface StateChange {
@@ -14,7 +13,6 @@ export interface StateChange {
   readonly state: ElectorState;
   /** The term that began, is ending or has ended. */
   readonly term?: number | undefined;
-  /** The reason, in words. */
   readonly reason?: string | undefined;
   /** The time of the change by the wall clock of this process, in milliseconds since the Unix epoch. */
   readonly wallMs: number;
@@ -34,9 +32,7 @@ export interface StoreRequest {
   readonly message?: string | undefined;
 }
 
-/** Publishes a state change, if the channel has a subscriber. */
 export const publishState: (make: () => StateChange) => void = publisher(STATE_CHANNEL);
-/** Publishes a request, if the channel has a subscriber. */
 export const publishRequest: (make: () => StoreRequest) => void = publisher(REQUEST_CHANNEL);
 
 /** Returns a function that publishes on a channel. It calls `make` only if the channel has a subscriber. */

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "./errors.ts";
 import type { LogAttributes, Logger, LogLevel } from "./logger.ts";
-import { summarizeError } from "./error-summary.ts";
+import { summarizeError } from "./redact.ts";
 
 export type WarningCode =
   | "LEASEHOLD_STORE_FAILED"
@@ -45,7 +45,6 @@ export class Journal {
   static readonly #byOwner = new WeakMap<object, Journal>();
   readonly #logger: LoggerOption;
   #loggerFailed: string | undefined;
-  /** The codes and causes of `warnOnce`. */
   readonly #warned = new Set<string>();
 
   private constructor(logger: LoggerOption) {
@@ -115,4 +114,26 @@ function checkLogger(logger: unknown): asserts logger is Logger {
   throw new ConfigurationError(
     `logger has no ${missing.join(", no ")}. Give it console, a winston logger, pinoLogger(pino), or false for silence.`,
   );
+}
+
+/** The warnings of one store, for the loggers of its electors and observers. Without any they are process warnings. */
+export class StoreWarnings {
+  readonly #journals = new Set<Journal>();
+
+  join(journal: Journal): void {
+    this.#journals.add(journal);
+  }
+
+  warn(code: WarningCode, message: string): void {
+    for (const journal of this.#readers) journal.warn(code, "warn", message, {});
+  }
+
+  /** Writes a warning once for each cause: to each logger once in this process. */
+  warnOnce(code: WarningCode, cause: string, message: string): void {
+    for (const journal of this.#readers) journal.warnOnce(code, cause, message);
+  }
+
+  get #readers(): Iterable<Journal> {
+    return this.#journals.size > 0 ? this.#journals : [Journal.to(undefined)];
+  }
 }

@@ -1,8 +1,6 @@
 import type { LogAttributes } from "./logger.ts";
 
-/** The namespace of every metric in CloudWatch. */
 export const METRICS_NAMESPACE = "Leasehold";
-/** The dimension whose value is the election's name. */
 export const ELECTION_DIMENSION = "Election";
 
 /** The texts that CloudWatch takes as the value of a dimension. https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Dimension.html */
@@ -21,7 +19,6 @@ export interface Metric {
   readonly value: number;
 }
 
-/** Reports whether CloudWatch takes this text as the value of a dimension. */
 export function isDimensionValue(text: string): boolean {
   return DIMENSION_VALUE.test(text);
 }

@@ -2,13 +2,17 @@ import type { LeaseSnapshot } from "./lease-snapshot.ts";
 
 // The options and outcomes of an administrator's calls; see `LeaseStore`.
 
-export interface BreakOptions {
+export interface AdminCallOptions {
+  /** The longest that each of its requests may take, in milliseconds. @defaultValue 5_000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface BreakOptions extends AdminCallOptions {
   readonly reason: string;
   /** Break only this term, and never a successor. @defaultValue the term that the first read finds */
   readonly ifTerm?: number | undefined;
   /** Do not wait for the lease to run out. The old leader may still believe that it leads; then only fencing protects. */
   readonly immediate?: boolean | undefined;
-  readonly timeoutMs?: number | undefined;
 }
 
 /** `broken`: the term is closed, or its blockers are removed. After a lost reply, also if the term has ended since. */
@@ -16,11 +20,9 @@ export type BreakOutcome =
   | { readonly broken: true; readonly term: number }
   | { readonly broken: false; readonly current?: LeaseSnapshot | undefined };
 
-export interface PauseOptions {
+export interface PauseOptions extends AdminCallOptions {
   /** The reason, of at most 500 bytes, for people who ask later. */
   readonly reason: string;
-  /** The longest that each of its requests may take, in milliseconds. @defaultValue 5_000 */
-  readonly timeoutMs?: number | undefined;
 }
 
 export interface PauseOutcome {
@@ -30,13 +32,13 @@ export interface PauseOutcome {
   readonly sinceMs?: number | undefined;
 }
 
-export type ResumeOptions = Omit<PauseOptions, "reason">;
+export type ResumeOptions = AdminCallOptions;
 
 export interface ResumeOutcome {
   readonly resumed: boolean;
 }
 
-export interface RepairOptions {
+export interface RepairOptions extends AdminCallOptions {
   /**
    * The least next term, above every term that a process or a fenced resource has seen. Round it up generously.
    * @defaultValue 1,000 above the highest known term; without any it must be given
@@ -47,25 +49,18 @@ export interface RepairOptions {
    * @defaultValue that of the record as this process has observed it, else 60,000
    */
   readonly leaseDurationMs?: number | undefined;
-  /** The longest that each of its requests may take, in milliseconds. @defaultValue 5_000 */
-  readonly timeoutMs?: number | undefined;
 }
 
 /** `current` is the lease that is held; nothing was changed. */
 export type RepairOutcome =
-  | {
-      readonly repaired: true;
-      readonly minTerm: number;
-      readonly holdMs: number;
-    }
+  | { readonly repaired: true; readonly minTerm: number; readonly holdMs: number }
   | { readonly repaired: false; readonly current: LeaseSnapshot };
 
-export interface TransferOptions {
+export interface TransferOptions extends AdminCallOptions {
   /** @defaultValue the term that the first read finds */
   readonly ifTerm?: number | undefined;
   /** The time for which only the named candidate may acquire once the lease is free; at most ten minutes. @defaultValue 30_000 */
   readonly transferTimeoutMs?: number | undefined;
-  readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

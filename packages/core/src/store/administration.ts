@@ -1,14 +1,9 @@
 import { sleep, type Clock } from "../time/clock.ts";
-import {
-  ConfigurationError,
-  isLeaseholdError,
-  isUnknown,
-  PausedError,
-  StoreError,
-  type StoreErrorCode,
-} from "../reporting/errors.ts";
+import { ConfigurationError, isUnknown, PausedError, isLeaseholdError } from "../reporting/errors.ts";
+import type { StoreError, StoreErrorCode } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { RequestLimits } from "./lease-store.ts";
+import { conflict, outcomeUnknown } from "./failed-request.ts";
 import type { BreakOptions, BreakOutcome, TransferOptions, TransferOutcome } from "./admin-calls.ts";
 import { checkBreak, checkName, checkTerm } from "./names.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "./lease-limits.ts";
@@ -35,7 +30,6 @@ export interface ElectionState {
   readonly beneathPause?: LeaseSnapshot | undefined;
   /** The candidate that leads, or led last. */
   readonly lastHolder: string | undefined;
-  /** Reports whether this order is in the store already. */
   isCarriedOut(order: Order): boolean;
   /** Reports whether a candidate may be about to lead. Only for stores where an acquisition takes more than one step. */
   isClaiming?(candidateId: string): boolean;
@@ -48,7 +42,6 @@ export interface ElectionState {
 export interface AdminStore {
   readonly name: string;
   readonly clock: Clock;
-  /** Reads the election once. Returns `undefined` if there never was a record. */
   read(election: string, limits: OrderLimits): Promise<ElectionState | undefined>;
 }
 
@@ -67,7 +60,6 @@ export class Administration {
     this.#store = store;
   }
 
-  /** See {@link LeaseStore.break}. */
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     checkName("election", election);
     checkBreak(options);
@@ -78,7 +70,6 @@ export class Administration {
     return carriedOut ? { broken: true, term } : { broken: false, current };
   }
 
-  /** See {@link LeaseStore.transfer}. */
   async transfer(election: string, candidateId: string, options: TransferOptions = {}): Promise<TransferOutcome> {
     checkName("election", election);
     checkName("candidateId", candidateId);
@@ -104,7 +95,7 @@ export class Administration {
         if (standing?.isCarriedOut(order)) {
           isSent = true;
           if (await isConfirmed(standing)) return { carriedOut: true, term: standing.snapshot.term, current };
-          unanswered ??= this.#conflict(election, order);
+          unanswered ??= conflict(this.#store.name, election, order.kind);
           continue;
         }
         if (order.kind === "transfer" && current?.bar?.kind === "pause") throw new PausedError(election, current.bar.reason);
@@ -123,7 +114,7 @@ export class Administration {
         isSent = true;
         if (await standing.carryOut(order)) return { carriedOut: true, term, current };
         // The network may also have delivered our write twice: this is then the reply to the second one. Only a read can tell.
-        unanswered ??= this.#conflict(election, order);
+        unanswered ??= conflict(this.#store.name, election, order.kind);
       } catch (error) {
         if (isSent && isUnknown(error)) unanswered = error;
         else if (unanswered === undefined) throw error;
@@ -133,7 +124,6 @@ export class Administration {
     throw this.#failure(election, order, term, unanswered);
   }
 
-  /** Waits until the term that is to end has a successor, or until any candidate may acquire. */
   async #awaitSuccessor(
     election: string,
     term: number,
@@ -168,20 +158,10 @@ export class Administration {
     }
   }
 
-  #conflict(election: string, { kind }: Order): StoreError {
-    const { name } = this.#store;
-    const message = `${name}: others kept writing the record of '${election}' during '${kind}'.`;
-    return new StoreError("STORE_CONFLICT", message, { store: name, operation: kind, election, mayHaveBeenApplied: false });
-  }
-
   #failure(election: string, { kind }: Order, term: number | undefined, unanswered: unknown): StoreError {
-    const { name } = this.#store;
-    const details = { store: name, operation: kind, election };
     const code = isStoreError(unanswered) ? (unanswered.code as StoreErrorCode) : "STORE_UNAVAILABLE";
-    const message =
-      `${name}: the outcome of the ${kind} of '${election}' is unknown, because no reply came. ` +
-      `To try again, pass ifTerm: ${term}, which spares a successor.`;
-    return new StoreError(code, message, { ...details, mayHaveBeenApplied: true, cause: unanswered });
+    const advice = `To try again, pass ifTerm: ${term}, which spares a successor.`;
+    return outcomeUnknown(code, { store: this.#store.name, operation: kind, election }, advice, unanswered);
   }
 }
 

@@ -1,4 +1,3 @@
-/** The abilities of a store. */
 export interface LeaseStoreCapabilities {
   /** The judge of expiry: the service itself (`native`), or standbys by `RecordLeaseStore` (`observed`). */
   readonly expiry: "native" | "observed";
@@ -23,15 +22,12 @@ export interface LeaseStoreCapabilities {
   readonly fence: "atomic" | "after-seal" | "none";
   /** The leader's time to drain: all that it needs (`full`), or the rest of the lease. Undefined where there are no transfers. */
   readonly transfer: { readonly drain: "full" | "remaining-lease" } | undefined;
-  /** True where `repair` is supported. @defaultValue false */
   readonly repair?: boolean | undefined;
   /** True where `pause` and `resume` are supported. @defaultValue false */
   readonly pause?: boolean | undefined;
-  /** True where `list` is supported. @defaultValue false */
   readonly list?: boolean | undefined;
   /** True where the store can keep a fleet of `@leasehold/fleet`. Its records are elections of the store. @defaultValue false */
   readonly fleet?: boolean | undefined;
-  /** The store's own clock, where it may judge the age of a lease. */
   readonly storeClock: StoreClock | undefined;
   /** The most by which the end of a {@link Reservation} may be noticed late. Undefined where no clock can judge it. */
   readonly reservation?: { readonly toleranceMs: number } | undefined;

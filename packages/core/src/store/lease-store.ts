@@ -10,7 +10,7 @@ import type {
   TransferOptions,
   TransferOutcome,
 } from "./admin-calls.ts";
-import type { StoreWarnings } from "../reporting/store-warnings.ts";
+import type { StoreWarnings } from "../reporting/journal.ts";
 import type { Completion, LeaseSnapshot } from "./lease-snapshot.ts";
 import type { ListedElection, ListOptions } from "./listing.ts";
 import type { Clock, Instant } from "../time/clock.ts";
@@ -280,7 +280,6 @@ export interface CheckReport {
   readonly writeMs: number;
   /** The term that a separate fence remembers. A later read shows it or a higher one, unless a backup was restored. */
   readonly fenceTerm?: number | undefined;
-  /** The result of {@link LeaseStore.inspect}, where the store has it. */
   readonly warnings?: readonly string[] | undefined;
 }
 

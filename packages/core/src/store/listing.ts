@@ -1,4 +1,5 @@
 import { UnsupportedError } from "../reporting/errors.ts";
+import type { AdminCallOptions } from "./admin-calls.ts";
 import { duration } from "./lease-limits.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import { checkName } from "./names.ts";
@@ -7,11 +8,9 @@ import { checkCallOptions, checkSignal } from "./options.ts";
 /** One election of a store, as of its own read. `foreign`: its record cannot be read as a lease; `problem` says why. */
 export type ListedElection = LeaseSnapshot | { readonly election: string; readonly state: "foreign"; readonly problem: string };
 
-export interface ListOptions {
+export interface ListOptions extends AdminCallOptions {
   /** Ends the list: the next entry is its reason, thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** The longest that each of its requests may take. @defaultValue 5_000 */
-  readonly timeoutMs?: number | undefined;
 }
 
 /** The most entries that one request of a list should ask for. With the longest values they are some megabytes. */
@@ -27,13 +26,11 @@ export function checkList(prefix: unknown, options: ListOptions): asserts prefix
   if (options.timeoutMs !== undefined) duration("timeoutMs", options.timeoutMs);
 }
 
-/** @throws {UnsupportedError} always: for a store without `capabilities.list`. */
 export function cannotList(store: string, prefix: unknown, options: ListOptions): never {
   checkList(prefix, options);
   throw new UnsupportedError(`${store} cannot list its elections. Read each of them by its name.`);
 }
 
-/** @throws {UnsupportedError} always: for a store without `capabilities.pause`. */
 export function cannotPause(store: string, election: string): never {
   checkName("election", election);
   throw new UnsupportedError(`${store} keeps no pause of an election. Stop its candidates instead, and start them to resume.`, {

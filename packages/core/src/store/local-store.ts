@@ -1,6 +1,5 @@
 import { hostname } from "node:os";
-import type { Journal } from "../reporting/journal.ts";
-import { StoreWarnings } from "../reporting/store-warnings.ts";
+import { type Journal, StoreWarnings } from "../reporting/journal.ts";
 
 export interface HostFacts {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -42,8 +41,8 @@ export class LocalStoreWarnings extends StoreWarnings {
 }
 
 /**
- * Returns the warning that a store reaches no other instance, if this process seems to be one of several: in a container, or on a
- * host named like a pod with NODE_ENV=production. Tests get none.
+ * Returns the warning that a store reaches no other instance, if this process seems to be one of several. It seems so in a
+ * container, or with NODE_ENV=production on a host that is named like a pod. Tests get none.
  */
 export function localStoreWarning(
   subject: string,

@@ -1,9 +1,8 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 
-/** The longest election name and candidateId, in bytes of UTF-8. Every store can hold that many. */
+/** The longest election name and candidateId, in bytes of UTF-8. Every store can hold that many, and compares by code point. */
 export const MAX_NAME_BYTES: number = 255;
 
-/** The longest reason of a break, in bytes of UTF-8. */
 const MAX_REASON_BYTES = 500;
 
 /** Checks a name: 1 to 255 bytes of UTF-8 without control characters and lone surrogates. @throws {ConfigurationError} */
@@ -34,7 +33,6 @@ export function checkTerm(what: string, term: number | undefined): void {
   throw new ConfigurationError(`${what} is ${String(term)}; it must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`);
 }
 
-/** @throws {ConfigurationError} for a bad reason or term of a break. */
 export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: number | undefined }): void {
   checkReason(options.reason, "say why it is broken");
   checkTerm("ifTerm", options.ifTerm);
@@ -48,7 +46,6 @@ export function checkReason(reason: unknown, advice: string): asserts reason is 
   checkText("reason", reason, MAX_REASON_BYTES);
 }
 
-/** @throws {ConfigurationError} unless the group is a name and `durationMs` a number from 1. */
 export function checkReservation({ group, durationMs }: { readonly group: unknown; readonly durationMs: unknown }): void {
   checkName("group", group);
   // It may be months: no timer waits for it.

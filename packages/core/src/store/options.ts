@@ -1,4 +1,25 @@
+import { systemClock, type Clock } from "../time/clock.ts";
+import type { LeaseStore } from "./lease-store.ts";
 import { ConfigurationError } from "../reporting/errors.ts";
+
+/** The names of all options of a call or a constructor. */
+export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
+
+type WordOf<Line extends string> = Line extends `${infer First} ${infer Rest}` ? First | WordOf<Rest> : Line;
+/** Any type if the words are the names, else what is wrong. No text has that type. */
+type Exact<Names, Words> = [Exclude<Names, Words>, Exclude<Words, Names>] extends [never, never]
+  ? unknown
+  : { readonly missing: Exclude<Names, Words>; readonly unknown: Exclude<Words, Names> };
+
+/** Takes the names of all options as words in lines. The compiler finds a name that is missing, and one that is no option. */
+export function defineOptions<Options>(): <Line extends string>(
+  ...lines: ReadonlyArray<Line & Exact<keyof Options, WordOf<Line>>>
+) => OptionNames<Options> {
+  return (...lines) => {
+    const names = lines.flatMap((line: string) => line.split(" "));
+    return Object.fromEntries(names.map((name) => [name, true])) as unknown as OptionNames<Options>;
+  };
+}
 
 /** Refuses unknown options, such as a mistyped name. @throws {ConfigurationError} that suggests a known one or lists all. */
 export function checkOptions(whose: string, given: object, known: Readonly<Record<string, true>>): void {
@@ -41,4 +62,14 @@ function areAlike(one: string, other: string): boolean {
     restOfOne === restOfOther.slice(1),
     restOfOne.slice(2) === restOfOther.slice(2),
   ].some(Boolean);
+}
+
+/** Returns the one clock of a store and its users. By another, a lease might never seem to end. @throws {ConfigurationError} */
+export function sharedClock(store: LeaseStore, given: Clock | undefined): Clock {
+  if (given && store.clock && given !== store.clock) {
+    throw new ConfigurationError(
+      `The ${store.name} store goes by another clock than the one given here. Give the clock to the store alone: an elector or observer takes its store's.`,
+    );
+  }
+  return given ?? store.clock ?? systemClock;
 }

@@ -1,19 +1,14 @@
-import { summarizeError } from "../reporting/error-summary.ts";
+import { summarizeError } from "../reporting/redact.ts";
 import { onAbort, type Clock } from "../time/clock.ts";
 import { publishRequest, type StoreRequest } from "../reporting/diagnostics.ts";
 import { isLeaseholdError, StoreError } from "../reporting/errors.ts";
+import type { RequestLabel } from "./failed-request.ts";
 import type { CheckReport, RequestLimits } from "./lease-store.ts";
 
-/** One request to a service. */
-export interface RequestOptions {
+export interface RequestOptions extends RequestLabel {
   readonly clock: Clock;
-  readonly store: string;
   readonly election: string;
-  /** The request's name in errors and telemetry. */
-  readonly operation: string;
   readonly timeoutMs: number;
-  /** True where the service changes something. A request without a reply may then have been applied. */
-  readonly writes: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -77,16 +72,8 @@ function failed(error: unknown, signal: AbortSignal | undefined): Pick<StoreRequ
 }
 
 function timedOut({ store, operation, election, timeoutMs, writes }: RequestOptions): StoreError {
-  return new StoreError(
-    "STORE_TIMEOUT",
-    `${store} did not answer '${operation}' of '${election}' within ${Math.round(timeoutMs)} ms.`,
-    {
-      store,
-      operation,
-      election,
-      mayHaveBeenApplied: writes,
-    },
-  );
+  const message = `${store} did not answer '${operation}' of '${election}' within ${Math.round(timeoutMs)} ms.`;
+  return new StoreError("STORE_TIMEOUT", message, { store, operation, election, mayHaveBeenApplied: writes });
 }
 
 /** Returns the limits of a call that sends several requests: each may take what the earlier ones have left of `timeoutMs`. */

@@ -1,8 +1,6 @@
 /** One of the servers or stores that a store is made of, as this process knows it. It can be written as JSON. */
 export interface StoreMember {
-  /** Its name in the configuration. */
   readonly name: string;
-  /** Its kind, for instance `sql`. */
   readonly store: string;
   /** True if its answers count. False also if they do not count for one election only. */
   readonly counts: boolean;

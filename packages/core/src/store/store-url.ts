@@ -24,7 +24,6 @@ export type OpenedStore = LeaseStore & AsyncDisposable;
 
 /** The parts of a process that a store needs to open itself by a URL. */
 export interface StoreUrlContext {
-  /** The variables of the environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Returns the text of the file that a parameter names, if it is given. @throws {ConfigurationError} if it is unreadable. */
   readFile(url: StoreUrl, parameter: string): Promise<string | undefined>;
@@ -50,7 +49,6 @@ export interface StoreScheme {
   localWarnings?(url: StoreUrl): readonly string[];
 }
 
-/** The answer to the question whether candidates have used a store in files. */
 export interface StoreUsage {
   /** The store as a noun, such as `SQLite file /var/lib/app/app.db`. */
   readonly subject: string;
@@ -58,7 +56,6 @@ export interface StoreUsage {
   readonly state: "missing" | "unused" | "used";
 }
 
-/** The export `fromUrl` of a store's package: its schemes by their names. */
 export type StoreSchemes = Readonly<Record<string, StoreScheme>>;
 
 /** Makes a store disposable: its disposal calls `end`, and waits for it. */

@@ -1,12 +1,10 @@
 import { onAbort } from "../time/clock.ts";
 
-/** The callbacks by which a connection that listens reports to one watch. */
 export interface WatchCallbacks {
   readonly changed: () => void;
   readonly failed: (error: Error) => void;
 }
 
-/** A watch that has joined a connection. */
 export interface JoinedWatch {
   /** Resolves once every later change is certain to be heard. @throws what prevents that. */
   readonly listening: Promise<void>;

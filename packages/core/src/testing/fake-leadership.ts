@@ -16,7 +16,6 @@ export interface FakeLeadershipOptions {
 
 /** A leadership for the test of a task. It lasts until the test ends it. */
 export interface FakeLeadership extends Leadership {
-  /** The values that the task has published. */
   readonly published: readonly string[];
   /** Loses the lease: the signal aborts with a `LeaseLostError` of this reason. @param reason `expired` by default. */
   lose(reason?: LossReason): void;

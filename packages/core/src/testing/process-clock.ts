@@ -88,7 +88,6 @@ export class ProcessClock implements Clock {
     else if (this.#alive) callback();
   }
 
-  /** Moves the wall clock forward, or back. */
   jumpWall(ms: number): void {
     this.#wallOffsetMs += ms;
   }

@@ -20,7 +20,6 @@ export class SeededRandom {
     return lo + this.next() * (hi - lo);
   }
 
-  /** Returns true with this probability. */
   chance(probability: number): boolean {
     return this.next() < probability;
   }

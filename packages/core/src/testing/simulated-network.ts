@@ -9,7 +9,6 @@ export interface Arrival {
   readonly replyAfterMs?: number | undefined;
 }
 
-/** The fate of one request. */
 export interface Passage {
   /** Empty: the request is lost. Several: it is delivered several times. The first reply that comes back is the answer. */
   readonly arrivals: readonly Arrival[];
@@ -27,7 +26,6 @@ export interface PassengerRequest {
   readonly begins?: boolean | undefined;
 }
 
-/** Decides the fate of each request of one process. */
 export type Network = (request: PassengerRequest) => Passage;
 
 /** Returns a network on which every request and every reply takes `latencyMs`. */

@@ -12,7 +12,6 @@ import type { ProcessClock } from "./process-clock.ts";
 import { carry, promptNetwork, type Network, type Passage } from "./simulated-network.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** The properties of a simulated service. */
 export interface SimulatedRecordServiceOptions {
   /** The service's own clock, and how far it is trusted. Without one the service returns no ages. */
   readonly storeClock?: RecordStoreCapabilities["storeClock"];
@@ -24,7 +23,6 @@ export interface SimulatedRecordServiceOptions {
   readonly showsUndurable?: RecordStoreCapabilities["showsUndurable"];
 }
 
-/** A write that the service has accepted. */
 export interface AcceptedWrite {
   readonly election: string;
   readonly before: LeaseRecord | undefined;
@@ -35,9 +33,7 @@ export interface AcceptedWrite {
   readonly sentMs: number;
 }
 
-/** The instant at which a process sent a write. */
 interface Sent {
-  /** In true time. */
   readonly atMs: number;
   /** By the process's own wall clock. */
   readonly wallMs: number;
@@ -46,7 +42,6 @@ interface Sent {
 /** A stored record with its version, to be restored later; `undefined` if there was none. */
 export type RecordBackup = Entry | undefined;
 
-/** The stored record of one election. */
 interface Entry {
   /** Kept as most services would: only what JSON can hold. It is frozen, so that no reader can change it. */
   readonly data: unknown;
@@ -54,13 +49,11 @@ interface Entry {
   readonly nonceWritten: NonceWritten;
 }
 
-/** The state that a failover keeps. */
 interface Durable {
   readonly entries: ReadonlyMap<string, Entry>;
   readonly fences: ReadonlyMap<string, Fence>;
 }
 
-/** The instant at which a nonce was written. */
 interface NonceWritten {
   /** By the clock of the server that wrote it. */
   readonly atMs: number;
@@ -113,7 +106,6 @@ export class SimulatedRecordService {
     return this.#world.monotonicMs() * (this.#options.clockRate ?? 1) + this.#clockOffsetMs;
   }
 
-  /** Moves the service's own clock forward, or back. */
   stepClock(ms: number): void {
     this.#clockOffsetMs += ms;
   }
@@ -251,7 +243,6 @@ export class SimulatedRecordService {
   }
 }
 
-/** The service as one process reaches it. */
 class SimulatedConnection implements RecordStore {
   readonly name: string = "simulated";
   readonly capabilities: RecordStoreCapabilities;

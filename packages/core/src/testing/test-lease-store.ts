@@ -62,7 +62,6 @@ export class TestLeaseStore extends RecordLeaseStore {
     this.#state.failure = message;
   }
 
-  /** Lets requests succeed again. */
   recover(): void {
     this.#state.failure = undefined;
   }
@@ -78,7 +77,6 @@ export class TestLeaseStore extends RecordLeaseStore {
   }
 }
 
-/** Records in memory whose requests fail if the test says so. */
 class FallibleRecords extends MemoryRecordStore {
   override readonly name: string = "test";
   readonly #state: { readonly failure: string | undefined };

@@ -109,7 +109,6 @@ export class VirtualClock implements Clock {
     this.#wallMs += ms;
   }
 
-  /** Moves the wall clock forward, or back. */
   jumpWall(ms: number): void {
     this.#wallMs += ms;
   }

@@ -92,3 +92,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     });
   });
 }
+
+export function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

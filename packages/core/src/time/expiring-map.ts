@@ -7,7 +7,6 @@ const CHECKS = 2;
 
 interface Entry<Value> {
   readonly value: Value;
-  /** By the monotonic clock. */
   keptUntilMs: number;
 }
 

@@ -14,7 +14,7 @@ import { VOTING_MUTANTS } from "./voting-mutants.ts";
 
 const RECORDS: readonly StoreKind[] = ["records", "records with a push", "records with a clock"];
 
-const BAR = "packages/core/src/store/blocker.ts";
+const BAR = "packages/core/src/store/lease-snapshot.ts";
 const CLOCK = "packages/core/src/time/clock.ts";
 const CANDIDACY = "packages/core/src/election/candidate-requests.ts";
 const ELECTOR = "packages/core/src/election/elector.ts";

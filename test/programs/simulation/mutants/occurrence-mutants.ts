@@ -16,7 +16,7 @@ export const OCCURRENCE_MUTANTS: readonly Mutant[] = [
     within: 1_000,
     patches: [
       {
-        file: "packages/core/src/store/blocker.ts",
+        file: "packages/core/src/store/lease-snapshot.ts",
         find: "  if (done) return",
         replace: "  if (done && holdMs < 0) return",
       },

@@ -5,7 +5,7 @@ import type { Mutant } from "./mutant.ts";
 const CLOCKED: readonly StoreKind[] = ["records with a push", "records with a clock"];
 const RECORDS: readonly StoreKind[] = ["records", ...CLOCKED];
 
-const BAR = "packages/core/src/store/blocker.ts";
+const BAR = "packages/core/src/store/lease-snapshot.ts";
 const SNAPSHOT = "packages/core/src/records/record-snapshot.ts";
 const ORDERS = "packages/core/src/records/record-orders.ts";
 const LEADER_TERM = "packages/core/src/election/leader-term.ts";
