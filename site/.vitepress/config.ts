@@ -31,6 +31,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       item("Operating", "/docs/operating"),
       item("Fleets and shards", "/docs/fleet"),
       item("Infrastructure", "/docs/infrastructure"),
+      item("Metric lines", "/docs/metric-lines"),
     ],
   },
   {

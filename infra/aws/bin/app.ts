@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { AwsSolutionsChecks } from "cdk-nag";
+import { Vpc } from "aws-cdk-lib/aws-ec2";
 import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import { App, CfnOutput, Duration, Stack, Validations } from "aws-cdk-lib/core";
 import {
@@ -35,8 +36,12 @@ const candidates = new Stack(app, "LeaseholdCandidates", {
   env,
   description: "Leasehold: two candidates on Fargate, with alarms and a dashboard.",
 });
+// A network for an account without one. Pass yours instead: Vpc.fromLookup.
+const vpc = new Vpc(candidates, "Network", { maxAzs: 2, natGateways: 1 });
+Validations.of(vpc).acknowledge({ id: "AwsSolutions-VPC7", reason: "Flow logs are for the owner of a network to decide on." });
 new CandidateService(candidates, "Candidates", {
   table,
+  vpc,
   election: CANDIDATES_ELECTION,
   // Bundle the sources of this repository. If our packages are installed, leave the conditions out, here and below.
   image: new CandidateImage(path("../programs/candidate.ts"), { conditions: ["@leasehold/source"] }),

@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { Elector } from "@leasehold/core";
+import { publishMetrics } from "@leasehold/core/diagnostics";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
-import { publishMetrics } from "@leasehold/dynamodb/cloudwatch";
 
 // CandidateService sets all of these.
 const { LEASE_TABLE: tableName = "", LEASE_TABLE_REGION: region = "", ELECTION: election = "" } = process.env;

@@ -2,7 +2,7 @@ import { Alarm, ComparisonOperator, TreatMissingData } from "aws-cdk-lib/aws-clo
 import type { HealthCheck } from "aws-cdk-lib/aws-ecs";
 import { Duration } from "aws-cdk-lib/core";
 import type { Construct } from "constructs";
-import { isLeaderMetric } from "./election-metrics.ts";
+import { hasLeaderMetric } from "./election-metrics.ts";
 
 /** The port on which a candidate answers whether it campaigns. */
 export const HEALTH_PORT = 8080;
@@ -23,11 +23,11 @@ export const HEALTH_CHECK: HealthCheck = {
 /** More than twice the time for which a standby waits for a leader that died, at the default durations. */
 const ALARM_MINUTES = 3;
 
-/** Goes off if candidates of the election run and none of them leads. */
+/** Goes off if candidates of the election run in this region, and no candidate leads in any region. */
 export function deploymentAlarm(scope: Construct, election: string): Alarm {
   return new Alarm(scope, "NobodyLeads", {
-    alarmDescription: `Candidates of the election '${election}' run, and none of them has led for ${ALARM_MINUTES} minutes.`,
-    metric: isLeaderMetric(election),
+    alarmDescription: `Candidates of the election '${election}' run, and have known no leader for ${ALARM_MINUTES} minutes.`,
+    metric: hasLeaderMetric(election),
     comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
     threshold: 1,
     evaluationPeriods: ALARM_MINUTES,

@@ -1,12 +1,13 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { ConfigurationError } from "@leasehold/core";
 import { Platform } from "aws-cdk-lib/aws-ecr-assets";
 import { ContainerImage, CpuArchitecture, type ContainerDefinition, type ContainerImageConfig } from "aws-cdk-lib/aws-ecs";
 import { FileSystem } from "aws-cdk-lib/core";
 import type { Construct } from "constructs";
 import type * as Esbuild from "esbuild";
+import { BUNDLE_TARGET, REQUIRE_BANNER } from "./bundling.ts";
 
 /** The settings of a {@link CandidateImage}. */
 export interface CandidateImageProps {
@@ -79,22 +80,28 @@ CMD ["node", "--enable-source-maps", "/candidate/${PROGRAM}"]
 `;
 }
 
+/**
+ * Writes the bundle and its source map. All paths in them are relative to the program's folder, so that every checkout builds the
+ * same image.
+ */
 function bundle(entry: string, folder: string, conditions: readonly string[]): void {
-  mkdirSync(folder, { recursive: true });
-  esbuild().buildSync({
-    entryPoints: [entry],
-    outfile: join(folder, PROGRAM),
+  const programFolder = dirname(resolve(entry));
+  const { outputFiles } = esbuild().buildSync({
+    absWorkingDir: programFolder,
+    entryPoints: [resolve(entry)],
+    outfile: join(programFolder, PROGRAM),
+    write: false,
     bundle: true,
     platform: "node",
     format: "esm",
-    target: "node24",
+    target: BUNDLE_TARGET,
     sourcemap: true,
     sourcesContent: false,
     conditions: [...conditions, "module"],
-    // The SDK has CommonJS parts, which need `require`.
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    banner: { js: REQUIRE_BANNER },
     logLevel: "warning",
   });
+  for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
 }
 
 /** Returns the app's own esbuild, which NodejsFunction also uses. */

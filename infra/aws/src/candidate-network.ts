@@ -1,47 +1,32 @@
 import { ConfigurationError } from "@leasehold/core";
-import {
-  GatewayVpcEndpointAwsService,
-  InterfaceVpcEndpointAwsService,
-  SubnetType,
-  Vpc,
-  type IVpc,
-  type SubnetSelection,
-} from "aws-cdk-lib/aws-ec2";
-import { Stack, Validations } from "aws-cdk-lib/core";
-import type { Construct } from "constructs";
+import { SubnetType, type IVpc, type SubnetSelection } from "aws-cdk-lib/aws-ec2";
+import { AnyPrincipal, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Aws } from "aws-cdk-lib/core";
+import { ADMINISTRATOR_ACTIONS, OPERATOR_ACTIONS, TABLE_ACTIONS } from "./election-statements.ts";
 import type { ILeaseTable } from "./lease-table-base.ts";
 
 /**
- * Isolated subnets in two availability zones, with a way to DynamoDB, ECR and CloudWatch Logs of their own region.
- * @throws {ConfigurationError} for a table in another region.
+ * Allows requests to these tables of leases. As the only statement of a gateway endpoint's policy it closes the endpoint to every
+ * other table: `endpoint.addToPolicy(leaseEndpointStatement(table))`.
  */
-export function closedNetwork(scope: Construct, table: ILeaseTable): Vpc {
-  if (Stack.of(scope).region !== table.region) {
-    throw new ConfigurationError(
-      `The table is in ${table.region}, and the network that is made here has a way to DynamoDB of its own region alone. Pass a vpc with private subnets that have a way out.`,
-    );
-  }
-  const vpc = new Vpc(scope, "Vpc", {
-    maxAzs: 2,
-    natGateways: 0,
-    subnetConfiguration: [{ name: "Candidates", subnetType: SubnetType.PRIVATE_ISOLATED }],
-    gatewayEndpoints: {
-      DynamoDb: { service: GatewayVpcEndpointAwsService.DYNAMODB },
-      // ECR keeps the layers of images in S3.
-      S3: { service: GatewayVpcEndpointAwsService.S3 },
-    },
+export function leaseEndpointStatement(...tables: [ILeaseTable, ...ILeaseTable[]]): PolicyStatement {
+  return new PolicyStatement({
+    principals: [new AnyPrincipal()],
+    actions: [...new Set([...ADMINISTRATOR_ACTIONS, ...OPERATOR_ACTIONS, ...TABLE_ACTIONS])],
+    resources: tables.map(({ tableArn }) => tableArn),
   });
-  vpc.addInterfaceEndpoint("Ecr", { service: InterfaceVpcEndpointAwsService.ECR });
-  vpc.addInterfaceEndpoint("EcrDocker", { service: InterfaceVpcEndpointAwsService.ECR_DOCKER });
-  vpc.addInterfaceEndpoint("Logs", { service: InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS });
-  Validations.of(vpc).acknowledge(
-    {
-      id: "AwsSolutions-VPC7",
-      reason: "Nothing enters or leaves but requests to DynamoDB, ECR and CloudWatch Logs, and those are logged there.",
-    },
-    { id: "AwsSolutions-EC23", reason: "The endpoints take requests from the network's own addresses alone." },
-  );
-  return vpc;
+}
+
+/**
+ * Allows reading the layers of images in Amazon ECR, for the policy of a gateway endpoint for S3.
+ * https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html
+ */
+export function imageEndpointStatement(): PolicyStatement {
+  return new PolicyStatement({
+    principals: [new AnyPrincipal()],
+    actions: ["s3:GetObject"],
+    resources: [`arn:${Aws.PARTITION}:s3:::prod-${Aws.REGION}-starport-layer-bucket/*`],
+  });
 }
 
 /**
@@ -58,7 +43,5 @@ export function subnetsOf(vpc: IVpc, chosen: SubnetSelection | undefined): Subne
   }
   if (vpc.privateSubnets.length > 0) return { subnetType: SubnetType.PRIVATE_WITH_EGRESS };
   if (vpc.isolatedSubnets.length > 0) return { subnetType: SubnetType.PRIVATE_ISOLATED };
-  throw new ConfigurationError(
-    "The vpc has public subnets alone; candidates belong in private or isolated ones. Give it some, or leave vpc out.",
-  );
+  throw new ConfigurationError("The vpc has public subnets alone; candidates belong in private or isolated ones. Give it some.");
 }

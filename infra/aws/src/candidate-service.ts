@@ -1,6 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkName } from "@leasehold/core/provider";
-import { checkElectionDimension } from "@leasehold/dynamodb/cloudwatch";
 import type { Alarm, Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import {
@@ -20,7 +19,8 @@ import { Annotations, Duration, Token, Validations, type CfnResource } from "aws
 import { Construct } from "constructs";
 import { deploymentAlarm, HEALTH_CHECK, HEALTH_PORT } from "./candidate-health.ts";
 import { CandidateImage } from "./candidate-image.ts";
-import { closedNetwork, subnetsOf } from "./candidate-network.ts";
+import { subnetsOf } from "./candidate-network.ts";
+import { checkElectionDimension } from "./election-metrics.ts";
 import type { ILeaseTable } from "./lease-table-base.ts";
 import { checkEnvironment, tableEnvironment } from "./table-environment.ts";
 
@@ -30,10 +30,7 @@ export interface CandidateServiceProps {
   readonly table: ILeaseTable;
   /** The election that every task competes in, in the environment variable `ELECTION`. */
   readonly election: string;
-  /**
-   * The image that runs: a {@link CandidateImage}, or one of yours. In a network that this construct makes it has to come from
-   * Amazon ECR (a private repository, or an asset).
-   */
+  /** The image that runs: a {@link CandidateImage}, or one of yours. */
   readonly image: ContainerImage;
   /**
    * The number of candidates: one leads, the others wait. With one there is a warning at synthesis.
@@ -53,10 +50,10 @@ export interface CandidateServiceProps {
    */
   readonly stopTimeout?: Duration;
   /**
-   * The network. It needs private subnets with a gateway endpoint for DynamoDB, or another way there.
-   * @default - a new one: isolated subnets in two availability zones, with endpoints for DynamoDB, ECR and CloudWatch Logs
+   * The network. It needs private subnets with a way to DynamoDB, to the image's registry and to CloudWatch Logs, and to whatever
+   * the leader calls.
    */
-  readonly vpc?: IVpc;
+  readonly vpc: IVpc;
   /**
    * The subnets of `vpc`. Public ones are an error.
    * @default - private ones with a way out, else isolated ones, which need an endpoint for DynamoDB
@@ -129,7 +126,7 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
     } = props;
     const stopTimeout = props.stopTimeout ?? Duration.seconds(drainTimeout.toSeconds() + STOP_MARGIN_S);
     checkService(props, drainTimeout, stopTimeout);
-    this.vpc = props.vpc ?? closedNetwork(this, table);
+    this.vpc = props.vpc;
     const vpcSubnets = subnetsOf(this.vpc, props.vpcSubnets);
     this.cluster = new Cluster(this, "Cluster", { vpc: this.vpc });
     this.logGroup = new LogGroup(this, "Log", { retention: props.logRetention ?? RetentionDays.ONE_MONTH });
@@ -210,7 +207,7 @@ const STOP_MARGIN_S = 15;
 const LONGEST_STOP_S = 120;
 
 function checkService(props: CandidateServiceProps, drainTimeout: Duration, stopTimeout: Duration): void {
-  const { election, candidates = 2, vpc, vpcSubnets, environment = {} } = props;
+  const { election, candidates = 2, environment = {} } = props;
   if (!Token.isUnresolved(election)) {
     checkName("election", election);
     checkElectionDimension(election);
@@ -220,7 +217,6 @@ function checkService(props: CandidateServiceProps, drainTimeout: Duration, stop
       `candidates is ${candidates}; it must be a whole number from 1, and 2 for somebody to take over.`,
     );
   }
-  if (vpcSubnets && !vpc) throw new ConfigurationError("vpcSubnets are those of a vpc: set vpc as well, or leave both out.");
   const [drainS, stopS] = [drainTimeout.toSeconds({ integral: false }), stopTimeout.toSeconds({ integral: false })];
   if (stopS > LONGEST_STOP_S) {
     throw new ConfigurationError(

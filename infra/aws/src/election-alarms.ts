@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkName } from "@leasehold/core/provider";
-import { checkElectionDimension, METRIC_NAMES } from "@leasehold/dynamodb/cloudwatch";
+import { METRIC_NAMES } from "@leasehold/core/diagnostics";
 import {
   Alarm,
   AlarmStatusWidget,
@@ -16,12 +16,12 @@ import {
 } from "aws-cdk-lib/aws-cloudwatch";
 import { Duration, Token } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
-import { electionMetric, isLeaderMetric } from "./election-metrics.ts";
+import { checkElectionDimension, electionMetric, hasLeaderMetric } from "./election-metrics.ts";
 import type { ILeaseTable } from "./lease-table-base.ts";
 
 /** The settings of {@link ElectionAlarms}. */
 export interface ElectionAlarmsProps {
-  /** The election. All of its candidates have to write metrics (`publishMetrics` of `@leasehold/dynamodb/cloudwatch`). */
+  /** The election. All of its candidates have to write metrics (`publishMetrics` of `@leasehold/core/diagnostics`). */
   readonly election: string;
   /**
    * The time without a leader after which the alarm goes off, in whole minutes.
@@ -67,7 +67,7 @@ export interface ElectionAlarmsProps {
  * leader between two invocations: use {@link ScheduledFunctionAlarms} for those.
  */
 export class ElectionAlarms extends Construct {
-  /** Goes off if nobody leads, or if no candidate reports. */
+  /** Goes off if no candidate leads in any region, or if none of this region reports. */
   readonly noLeader: Alarm;
   /** Goes off if the leadership moves too often. */
   readonly flapping: Alarm;
@@ -90,7 +90,7 @@ export class ElectionAlarms extends Construct {
     this.#election = election;
     this.noLeader = new Alarm(this, "NoLeader", {
       alarmDescription: `Nobody has led the election '${election}' for ${noLeaderMinutes} minutes, or no candidate runs.`,
-      metric: this.metricIsLeader(),
+      metric: this.metricHasLeader(),
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
       threshold: 1,
       evaluationPeriods: noLeaderMinutes,
@@ -128,9 +128,9 @@ export class ElectionAlarms extends Construct {
     return [this.noLeader, this.flapping, this.lateRenewals];
   }
 
-  /** 1 in a minute in which a candidate led, else 0. */
-  metricIsLeader(options?: MetricOptions): Metric {
-    return isLeaderMetric(this.#election, options);
+  /** 1 in a minute in which a candidate of this region led, or observed a leader in any region; else 0. */
+  metricHasLeader(options?: MetricOptions): Metric {
+    return hasLeaderMetric(this.#election, options);
   }
 
   /** The number of terms that began. */
@@ -147,7 +147,12 @@ export class ElectionAlarms extends Construct {
     const title = (what: string): string => `${this.#election}: ${what}`;
     const widgets: IWidget[] = [
       new AlarmStatusWidget({ title: title("alarms"), alarms: [...this.alarms], width: 6, height: 6 }),
-      new GraphWidget({ title: title("somebody leads"), left: [this.metricIsLeader()], leftYAxis: { min: 0, max: 1 }, width: 6 }),
+      new GraphWidget({
+        title: title("somebody leads"),
+        left: [this.metricHasLeader()],
+        leftYAxis: { min: 0, max: 1 },
+        width: 6,
+      }),
       new GraphWidget({ title: title("terms begun"), left: [this.metricTransitions()], leftYAxis: { min: 0 }, width: 6 }),
       new GraphWidget({
         title: title("time between renewals / deadline"),

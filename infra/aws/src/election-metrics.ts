@@ -1,14 +1,27 @@
-import { ELECTION_DIMENSION, METRIC_NAMES, METRICS_NAMESPACE } from "@leasehold/dynamodb/cloudwatch";
+import { ConfigurationError } from "@leasehold/core";
+import { ELECTION_DIMENSION, isDimensionValue, METRIC_NAMES, METRICS_NAMESPACE } from "@leasehold/core/diagnostics";
 import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import { Duration } from "aws-cdk-lib/core";
 
-/** 1 in a minute in which a candidate of the election led. 0 in a minute in which candidates ran and none led. */
-export function isLeaderMetric(election: string, options?: MetricOptions): Metric {
-  return electionMetric(election, METRIC_NAMES.isLeader, { statistic: Stats.MAXIMUM, ...options });
+/**
+ * 1 in a minute in which a candidate of this region led, or observed a leader in any region. 0 in a minute in which the candidates
+ * knew no leader. A minute without candidates has no value.
+ */
+export function hasLeaderMetric(election: string, options?: MetricOptions): Metric {
+  return electionMetric(election, METRIC_NAMES.hasLeader, { statistic: Stats.MAXIMUM, ...options });
 }
 
-/** A metric that candidates write by `publishMetrics` of `@leasehold/dynamodb/cloudwatch`. */
+/** A metric that candidates write by `publishMetrics` of `@leasehold/core/diagnostics`. */
 export function electionMetric(election: string, metricName: string, options: MetricOptions): Metric {
   const dimensionsMap = { [ELECTION_DIMENSION]: election };
   return new Metric({ namespace: METRICS_NAMESPACE, metricName, dimensionsMap, period: Duration.minutes(1), ...options });
+}
+
+/** @throws {ConfigurationError} unless CloudWatch accepts this election's name as the value of a dimension. */
+export function checkElectionDimension(election: string): void {
+  if (isDimensionValue(election)) return;
+  throw new ConfigurationError(
+    `CloudWatch takes printable ASCII characters alone as the value of a dimension, and the election is called ${JSON.stringify(election)}. Give it another name, or do without these metrics.`,
+    { election },
+  );
 }

@@ -2,10 +2,10 @@ import { ConfigurationError } from "@leasehold/core";
 import { checkName } from "@leasehold/core/provider";
 import { ELECTION_DIMENSION, isDimensionValue, METRICS_NAMESPACE } from "@leasehold/core/diagnostics";
 import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
-import { Role, ServicePrincipal, type IGrantable, type IPrincipal, type IRole } from "aws-cdk-lib/aws-iam";
+import { ManagedPolicy, Role, ServicePrincipal, type IGrantable, type IPrincipal, type IRole } from "aws-cdk-lib/aws-iam";
 import { Architecture, Runtime } from "aws-cdk-lib/aws-lambda";
 import { SqsDestination } from "aws-cdk-lib/aws-lambda-destinations";
-import { NodejsFunction, OutputFormat, type BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
+import { NodejsFunction, type BundlingOptions, type NodejsFunctionProps } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import {
   ContextAttribute,
@@ -18,9 +18,11 @@ import { LambdaInvoke } from "aws-cdk-lib/aws-scheduler-targets";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Duration, Stack, Token, Validations, type CfnElement, type CfnResource } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
+import { functionBundling } from "./bundling.ts";
 import type { ILeaseTable } from "./lease-table-base.ts";
 import { warnOfRate } from "./rate-warning.ts";
 import { retryWindow, type RetryWindow } from "./retry-window.ts";
+import { checkScheduleName } from "./schedule-names.ts";
 import { checkEnvironment, tableEnvironment } from "./table-environment.ts";
 
 /** The settings of a {@link LeaderScheduledFunction}. */
@@ -48,7 +50,8 @@ export interface LeaderScheduledFunctionProps {
    */
   readonly timeout?: Duration;
   /**
-   * The schedule's name. `oncePerTick` identifies occurrences by it, so it has to be the same in every region.
+   * The schedule's name. `oncePerTick` identifies occurrences by it, so it has to be the same in every region. A second function
+   * of the same election in a region needs another name.
    * @default - the election's name, if it is a valid name of a schedule
    */
   readonly scheduleName?: string;
@@ -81,10 +84,20 @@ export interface LeaderScheduledFunctionProps {
   readonly logRetention?: RetentionDays;
   /**
    * More options of esbuild.
-   * @default - an ES module, without the AWS SDK, which Lambda has
+   * @default - an ES module that can hold CommonJS packages, without the AWS SDK, which Lambda has
    */
   readonly bundling?: BundlingOptions;
+  /**
+   * Further settings of the function, such as `vpc` and `layers`.
+   * @default - none
+   */
+  readonly functionProps?: Omit<NodejsFunctionProps, OwnFunctionProp>;
 }
+
+/** The settings of the function that this construct makes of its other props. */
+type OwnFunctionProp =
+  | ("entry" | "handler" | "runtime" | "architecture" | "timeout" | "memorySize" | "environment" | "role" | "logGroup")
+  | ("retryAttempts" | "maxEventAge" | "onFailure" | "bundling");
 
 /**
  * A function that EventBridge Scheduler invokes, and that proceeds only as leader. It has its own role, log group and dead-letter
@@ -106,12 +119,16 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
   readonly role: Role;
   readonly grantPrincipal: IPrincipal;
   readonly election: string;
+  /** The name by which `oncePerTick` identifies occurrences. */
+  readonly scheduleName: string;
 
   /** @throws {ConfigurationError} for settings that cannot work. */
   constructor(scope: Construct, id: string, props: LeaderScheduledFunctionProps) {
     super(scope, id);
     const { table, election, timeout = Duration.minutes(1), retryAttempts = 2, maxEventAge = Duration.hours(1) } = props;
+    this.scheduleName = props.scheduleName ?? election;
     const window = checkSchedule(props, timeout, retryAttempts, maxEventAge);
+    checkScheduleName(this);
     const environment = tableEnvironment(this, table, election);
     this.deadLetterQueue = new Queue(this, "DeadLetters", {
       encryption: QueueEncryption.SQS_MANAGED,
@@ -125,7 +142,9 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
     });
     this.grantPrincipal = this.role;
     this.logGroup.grantWrite(this.role);
+    if (props.functionProps?.vpc) this.#mayJoinNetwork();
     this.function = new NodejsFunction(this, "Function", {
+      ...props.functionProps,
       entry: props.entry,
       handler: props.handler ?? "handler",
       runtime: Runtime.NODEJS_24_X,
@@ -144,7 +163,7 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
       retryAttempts,
       maxEventAge,
       onFailure: new SqsDestination(this.deadLetterQueue),
-      bundling: { format: OutputFormat.ESM, target: "node24", sourceMap: true, sourcesContent: false, ...props.bundling },
+      bundling: functionBundling(props.bundling),
     });
     // A function waits for its role's policies by name, and for the role by reference. cfn-lint reports the second as
     // superfluous.
@@ -166,7 +185,7 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
       },
     };
     this.schedule = new Schedule(this, "Schedule", {
-      scheduleName: scheduleNameOf(props),
+      scheduleName: this.scheduleName,
       schedule: props.schedule,
       description: `Invokes the function that proceeds as the leader of '${election}'.`,
       target,
@@ -213,6 +232,16 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
     return this.function.metricDuration({ statistic: Stats.MAXIMUM, ...options });
   }
 
+  /** Lets the function make its network interfaces. CDK gives this right only to a role that it makes itself. */
+  #mayJoinNetwork(): void {
+    const name = "service-role/AWSLambdaVPCAccessExecutionRole";
+    this.role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName(name));
+    Validations.of(this.role).acknowledge({
+      id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${name}]`,
+      reason: "It is AWS's own policy for a function in a network.",
+    });
+  }
+
   /** Returns a metric of the election, or of the function if CloudWatch does not take the election's name. */
   #invocations(metricName: "Ran" | "Skipped", options: MetricOptions = {}): Metric {
     const isByElection = Token.isUnresolved(this.election) || isDimensionValue(this.election);
@@ -242,19 +271,14 @@ function scheduledEvent(): ScheduleTargetInput {
 const SCHEDULE_NAME = /^[\w.-]{1,64}$/;
 const LONGEST_TIMEOUT_S = 900;
 
-function scheduleNameOf({ scheduleName, election }: LeaderScheduledFunctionProps): string {
-  return scheduleName ?? election;
-}
-
 function checkSchedule(
   props: LeaderScheduledFunctionProps,
   timeout: Duration,
   retryAttempts: number,
   maxEventAge: Duration,
 ): RetryWindow {
-  const { election, environment = {} } = props;
+  const { election, environment = {}, scheduleName: name = election } = props;
   if (!Token.isUnresolved(election)) checkName("election", election);
-  const name = scheduleNameOf(props);
   if (!Token.isUnresolved(name) && !SCHEDULE_NAME.test(name)) {
     throw new ConfigurationError(
       `A schedule cannot be called ${JSON.stringify(name)}: 1 to 64 letters, digits, dots, hyphens and underscores. Set scheduleName, the same in every region.`,

@@ -25,7 +25,8 @@ export interface LeaseTableProps {
    */
   readonly occurrenceTtlAttribute?: string;
   /**
-   * Further regions that hold the whole table. Only with `multiRegionConsistency: STRONG`, and in stacks whose region is set.
+   * Further regions that hold the whole table. Only with `multiRegionConsistency: STRONG`, and in regions of one set: three of the
+   * United States, four of Europe, or three of Japan and Korea.
    * @default - only the stack's region
    */
   readonly replicaRegions?: string[];
@@ -104,7 +105,7 @@ export class LeaseTable extends LeaseTableBase {
     super(scope, id);
     this.region = regionOf(this);
     checkTtlAttribute(props);
-    checkRegions(props);
+    checkRegions(this.region, props);
     this.#encryption = props.encryption ?? TableEncryptionV2.awsManagedKey();
     const { replicaRegions = [], removalPolicy = RemovalPolicy.RETAIN, deletionProtection = true } = props;
     const table = new TableV2(this, "Resource", {

@@ -18,9 +18,10 @@ export interface ScheduledFunctionAlarmsProps {
   readonly scheduled: LeaderScheduledFunction;
   /**
    * The time without a run after which the alarm goes off, in whole hours up to 7 days. It has to be longer than the schedule's
-   * longest pause.
+   * longest pause. CloudWatch looks back no further: for a weekly or monthly schedule see the README.
+   * @default - no such alarm
    */
-  readonly notRunFor: Duration;
+  readonly notRunFor?: Duration;
   /**
    * True if the function runs in other regions as well. A skipped invocation then counts too, because another region may have run
    * instead, and a region has no metrics of another one. Each region has alarms of its own.
@@ -40,7 +41,7 @@ export interface ScheduledFunctionAlarmsProps {
  */
 export class ScheduledFunctionAlarms extends Construct {
   /** Goes off if nothing has run, or no invocation reports: the schedule does not fire, or each attempt fails. */
-  readonly notRun: Alarm;
+  readonly notRun: Alarm | undefined;
   /** Goes off if an invocation was given up: undelivered, or failed at every attempt. It stays on until the queue is empty. */
   readonly deadLetters: Alarm;
   /** Goes off if Lambda has delayed an invocation, because too many ran at once. */
@@ -50,16 +51,7 @@ export class ScheduledFunctionAlarms extends Construct {
   constructor(scope: Construct, id: string, props: ScheduledFunctionAlarmsProps) {
     super(scope, id);
     const { scheduled, notRunFor, inOtherRegions = false, actions = [] } = props;
-    const hours = hoursOf(notRunFor);
-    this.notRun = new Alarm(this, "NotRun", {
-      alarmDescription: `The function of '${scheduled.election}' has not run for ${hours} hours.`,
-      metric: inOtherRegions ? ranOrLeft(scheduled) : scheduled.metricRan({ period: HOUR }),
-      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-      threshold: 1,
-      evaluationPeriods: hours,
-      // Missing metrics count as bad: there is no invocation that could report that nothing ran.
-      treatMissingData: TreatMissingData.BREACHING,
-    });
+    if (notRunFor) this.notRun = this.#notRun(scheduled, hoursOf(notRunFor), inOtherRegions);
     const alarm = (name: string, alarmDescription: string, metric: IMetric): Alarm =>
       new Alarm(this, name, { alarmDescription, metric, ...ANY });
     const period = Duration.minutes(5);
@@ -81,7 +73,19 @@ export class ScheduledFunctionAlarms extends Construct {
 
   /** All alarms. */
   get alarms(): readonly Alarm[] {
-    return [this.notRun, this.deadLetters, this.throttles];
+    return [...(this.notRun ? [this.notRun] : []), this.deadLetters, this.throttles];
+  }
+
+  #notRun(scheduled: LeaderScheduledFunction, hours: number, inOtherRegions: boolean): Alarm {
+    return new Alarm(this, "NotRun", {
+      alarmDescription: `The function of '${scheduled.election}' has not run for ${hours} hours.`,
+      metric: inOtherRegions ? ranOrLeft(scheduled) : scheduled.metricRan({ period: HOUR }),
+      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      threshold: 1,
+      evaluationPeriods: hours,
+      // Missing metrics count as bad: there is no invocation that could report that nothing ran.
+      treatMissingData: TreatMissingData.BREACHING,
+    });
   }
 }
 
@@ -109,6 +113,6 @@ function hoursOf(duration: Duration): number {
   const hours = duration.toHours({ integral: false });
   if (Number.isInteger(hours) && hours >= 1 && hours <= LONGEST_HOURS) return hours;
   throw new ConfigurationError(
-    `notRunFor is ${hours} hours; CloudWatch looks back on whole hours, from 1 to ${LONGEST_HOURS}. Make it longer than the longest pause of the schedule.`,
+    `notRunFor is ${hours} hours; CloudWatch looks back on whole hours, from 1 to ${LONGEST_HOURS}. Make it longer than the longest pause of the schedule. If that is a week or more, leave notRunFor out.`,
   );
 }

@@ -6,6 +6,15 @@ import { Token } from "aws-cdk-lib/core";
 export const OCCURRENCE_TTL_ATTRIBUTE = "expiresAt";
 /** The number of regions in multi-region strong consistency, including a witness. */
 const STRONG_REGIONS = 3;
+/**
+ * The sets of regions that can be strongly consistent with each other.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateGlobalTableWitnessGroupMemberAction.html
+ */
+const REGION_SETS: readonly (readonly string[])[] = [
+  ["us-east-1", "us-east-2", "us-west-2"],
+  ["eu-west-1", "eu-west-2", "eu-west-3", "eu-central-1"],
+  ["ap-northeast-1", "ap-northeast-2", "ap-northeast-3"],
+];
 
 interface Regions {
   readonly replicaRegions?: readonly string[];
@@ -31,8 +40,11 @@ export function checkTtlAttribute({ occurrenceTtlAttribute }: Regions): void {
   throw new ConfigurationError(wrongTtl(occurrenceTtlAttribute));
 }
 
-/** @throws {ConfigurationError} for replicas in which two candidates could lead. */
-export function checkRegions(props: Regions): void {
+/**
+ * @param region the stack's own.
+ * @throws {ConfigurationError} for replicas in which two candidates could lead, and for regions that DynamoDB cannot combine.
+ */
+export function checkRegions(region: string, props: Regions): void {
   const { replicaRegions = [], witnessRegion, multiRegionConsistency, occurrenceTtlAttribute } = props;
   const others = [...replicaRegions, ...(witnessRegion === undefined ? [] : [witnessRegion])];
   if (others.length === 0) {
@@ -51,8 +63,13 @@ export function checkRegions(props: Regions): void {
       `Multi-region strong consistency takes ${STRONG_REGIONS} regions: the stack's own with two replicaRegions, or with one and a witnessRegion. Here there are ${replicaRegions.length} replicaRegions and ${witnessRegion === undefined ? "no" : "a"} witnessRegion.`,
     );
   }
-  const named = others.filter((region) => !Token.isUnresolved(region));
-  if (new Set(named).size < named.length) throw new ConfigurationError(`A region is named twice among ${others.join(", ")}.`);
+  const named = [region, ...others].filter((each) => !Token.isUnresolved(each));
+  if (new Set(named).size < named.length) throw new ConfigurationError(`A region is named twice among ${named.join(", ")}.`);
+  if (!REGION_SETS.some((set) => named.every((each) => set.includes(each)))) {
+    throw new ConfigurationError(
+      `DynamoDB has no multi-region strong consistency among ${named.join(", ")}: all three regions have to be of one set (${REGION_SETS.map((set) => set.join(", ")).join("; ")}).`,
+    );
+  }
   if (occurrenceTtlAttribute !== undefined) {
     throw new ConfigurationError(
       `occurrenceTtlAttribute cannot be set with multiRegionConsistency STRONG: ${NO_TTL}. Leave it out; occurrences are then kept until an administrator deletes them.`,

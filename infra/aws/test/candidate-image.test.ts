@@ -7,7 +7,7 @@ import { CpuArchitecture } from "aws-cdk-lib/aws-ecs";
 import { describe, expect, test } from "vitest";
 import { nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
 import { CandidateImage, CandidateService, LeaseTable } from "../src/index.ts";
-import { onlyOf, strictStack, TABLE_ARN } from "./strict-app.ts";
+import { existingVpc, onlyOf, strictStack, TABLE_ARN } from "./strict-app.ts";
 
 const entry = fileURLToPath(new URL("../programs/candidate.ts", import.meta.url));
 const conditions = ["@leasehold/source"];
@@ -33,7 +33,8 @@ describe("the image of a program", () => {
   test("is built for the processors that the task definition names", () => {
     const stack = strictStack();
     const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
-    new CandidateService(stack, "Candidates", { table, election: "nightly-billing", image });
+    const vpc = existingVpc(stack);
+    new CandidateService(stack, "Candidates", { table, election: "nightly-billing", image, vpc });
     expect(onlyOf(stack, "AWS::ECS::TaskDefinition").Properties).toMatchObject({
       RuntimePlatform: { CpuArchitecture: "ARM64" },
       ContainerDefinitions: [{ Image: { "Fn::Sub": expect.stringContaining("container-assets") } }],

@@ -1,12 +1,18 @@
-import { InterfaceVpcEndpointAwsService, IpAddresses, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
+import { GatewayVpcEndpointAwsService, InterfaceVpcEndpointAwsService, IpAddresses, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
 import { Repository } from "aws-cdk-lib/aws-ecr";
 import { ContainerImage, CpuArchitecture } from "aws-cdk-lib/aws-ecs";
 import { Duration, type Stack } from "aws-cdk-lib/core";
 import { Template } from "aws-cdk-lib/assertions";
 import { describe, expect, test } from "vitest";
-import { CandidateService, LeaseTable, type CandidateServiceProps } from "../src/index.ts";
+import {
+  CandidateService,
+  imageEndpointStatement,
+  leaseEndpointStatement,
+  LeaseTable,
+  type CandidateServiceProps,
+} from "../src/index.ts";
 import { allows, type Statement } from "./iam-evaluator.ts";
-import { nagFindings, onlyOf, resourcesOf, strictStack, warningsOf, TABLE_ARN } from "./strict-app.ts";
+import { existingVpc, nagFindings, onlyOf, resourcesOf, strictStack, SUBNETS, warningsOf, TABLE_ARN } from "./strict-app.ts";
 
 type Task = { ContainerDefinitions: [Record<string, unknown>]; Cpu: string; Memory: string; RuntimePlatform: object };
 
@@ -16,41 +22,32 @@ function stackWith(props: (stack: Stack) => Partial<CandidateServiceProps> = () 
     table: LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN),
     election: "nightly-billing",
     image: ContainerImage.fromEcrRepository(Repository.fromRepositoryName(stack, "Image", "candidate"), "1"),
+    vpc: existingVpc(stack),
     ...props(stack),
   });
   return stack;
 }
 
+function closedVpc(stack: Stack): Vpc {
+  return new Vpc(stack, "Network", {
+    maxAzs: 2,
+    natGateways: 0,
+    subnetConfiguration: [{ name: "P", subnetType: SubnetType.PRIVATE_ISOLATED }],
+  });
+}
+
 describe("by default", () => {
   const stack = stackWith();
 
-  test("two candidates run in isolated subnets, with a way to DynamoDB and to their images", () => {
-    const { Properties } = onlyOf<{ NetworkConfiguration: { AwsvpcConfiguration: { Subnets: { Ref: string }[] } } }>(
-      stack,
-      "AWS::ECS::Service",
-    );
-    expect(Properties).toMatchObject({
+  test("two candidates run in the network's private subnets, and nothing of a network is made", () => {
+    expect(onlyOf(stack, "AWS::ECS::Service").Properties).toMatchObject({
       DesiredCount: 2,
       LaunchType: "FARGATE",
       DeploymentConfiguration: { MinimumHealthyPercent: 100, DeploymentCircuitBreaker: { Enable: true, Rollback: true } },
-      NetworkConfiguration: { AwsvpcConfiguration: { AssignPublicIp: "DISABLED" } },
+      NetworkConfiguration: { AwsvpcConfiguration: { AssignPublicIp: "DISABLED", Subnets: SUBNETS } },
     });
-    expect(Properties.NetworkConfiguration.AwsvpcConfiguration.Subnets).toHaveLength(2);
-    expect(resourcesOf(stack, "AWS::EC2::InternetGateway")).toEqual([]);
-    expect(resourcesOf(stack, "AWS::EC2::NatGateway")).toEqual([]);
-    const endpoints = resourcesOf<{ ServiceName: unknown; VpcEndpointType: string }>(stack, "AWS::EC2::VPCEndpoint");
-    const services = endpoints.map(
-      ({ Properties: { ServiceName, VpcEndpointType } }) =>
-        `${VpcEndpointType} ${JSON.stringify(ServiceName).replaceAll(/[^a-z0-9.]/gi, "")}`,
-    );
-    for (const service of [
-      "Gateway .*dynamodb",
-      "Gateway .*s3",
-      "Interface .*ecr.api",
-      "Interface .*ecr.dkr",
-      "Interface .*logs",
-    ]) {
-      expect(services).toContainEqual(expect.stringMatching(new RegExp(service)));
+    for (const type of ["VPC", "VPCEndpoint", "NatGateway", "InternetGateway"]) {
+      expect(resourcesOf(stack, `AWS::EC2::${type}`)).toEqual([]);
     }
   });
 
@@ -91,7 +88,7 @@ describe("by default", () => {
     });
     expect(onlyOf(stack, "AWS::CloudWatch::Alarm").Properties).toMatchObject({
       Namespace: "Leasehold",
-      MetricName: "IsLeader",
+      MetricName: "HasLeader",
       Dimensions: [{ Name: "Election", Value: "nightly-billing" }],
       Statistic: "Maximum",
       Period: 60,
@@ -101,16 +98,6 @@ describe("by default", () => {
       // No candidate runs before the first deployment. The alarm must not block it.
       TreatMissingData: "notBreaching",
     });
-  });
-
-  test("the service waits for the endpoints, the routes and the rights of its tasks", () => {
-    const { DependsOn } = onlyOf(stack, "AWS::ECS::Service") as { DependsOn?: string[] };
-    const waitsFor = (type: string): void => {
-      const ids = Object.keys(Template.fromStack(stack).findResources(type));
-      expect(ids.length).toBeGreaterThan(0);
-      expect(DependsOn).toEqual(expect.arrayContaining(ids));
-    };
-    for (const type of ["AWS::EC2::VPCEndpoint", "AWS::EC2::SubnetRouteTableAssociation", "AWS::IAM::Policy"]) waitsFor(type);
   });
 
   test("its role may compete in its election, and do nothing else", () => {
@@ -150,20 +137,42 @@ test("the props set the service and the task", () => {
   expect(Properties.ContainerDefinitions[0]).toMatchObject({ StopTimeout: 75, Command: ["node", "other.js"] });
 });
 
-test("a table in another region is an error, because the service's own network cannot reach it", () => {
-  const far = (stack: Stack): Partial<CandidateServiceProps> => ({
-    table: LeaseTable.fromTableArn(stack, "Far", TABLE_ARN.replace("eu-central-1", "us-east-1")),
+test("the service waits for the endpoints, the routes and the rights of its tasks", () => {
+  const stack = stackWith((own) => {
+    const vpc = closedVpc(own);
+    vpc.addInterfaceEndpoint("Logs", { service: InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS });
+    return { vpc };
   });
-  expect(() => stackWith(far)).toThrow(/The table is in us-east-1.*Pass a vpc/s);
+  const { DependsOn } = onlyOf(stack, "AWS::ECS::Service") as { DependsOn?: string[] };
+  for (const type of ["AWS::EC2::VPCEndpoint", "AWS::EC2::SubnetRouteTableAssociation", "AWS::IAM::Policy"]) {
+    const ids = Object.keys(Template.fromStack(stack).findResources(type));
+    expect(ids.length).toBeGreaterThan(0);
+    expect(DependsOn).toEqual(expect.arrayContaining(ids));
+  }
+});
+
+test("the policies close gateway endpoints to all but the table and the layers of images", () => {
+  const stack = strictStack();
+  const vpc = closedVpc(stack);
+  const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
+  const { DYNAMODB, S3 } = GatewayVpcEndpointAwsService;
+  vpc.addGatewayEndpoint("Leases", { service: DYNAMODB }).addToPolicy(leaseEndpointStatement(table));
+  vpc.addGatewayEndpoint("Layers", { service: S3 }).addToPolicy(imageEndpointStatement());
+  const [leases, layers] = resourcesOf<{ PolicyDocument: { Statement: Statement[] } }>(stack, "AWS::EC2::VPCEndpoint").map(
+    ({ Properties }) => Properties.PolicyDocument.Statement,
+  );
+  const may = (action: string, resource: string): boolean => allows(leases!, { action, resource, context: {} });
+  expect([may("dynamodb:UpdateItem", TABLE_ARN), may("dynamodb:DeleteItem", TABLE_ARN)]).toEqual([true, true]);
+  expect(may("dynamodb:PutItem", TABLE_ARN)).toBe(false);
+  expect(may("dynamodb:GetItem", `${TABLE_ARN}-2`)).toBe(false);
+  expect(layers).toMatchObject([
+    { Action: "s3:GetObject", Resource: { "Fn::Join": ["", expect.arrayContaining([":s3:::prod-"])] } },
+  ]);
 });
 
 test("the endpoints of a network may let in the service, which does not wait for that", () => {
   const stack = strictStack();
-  const vpc = new Vpc(stack, "Network", {
-    maxAzs: 2,
-    natGateways: 0,
-    subnetConfiguration: [{ name: "P", subnetType: SubnetType.PRIVATE_ISOLATED }],
-  });
+  const vpc = closedVpc(stack);
   const endpoint = vpc.addInterfaceEndpoint("Logs", { service: InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS, open: false });
   const service = new CandidateService(stack, "Candidates", {
     table: LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN),
@@ -217,7 +226,6 @@ describe("in a network of yours", () => {
     expect(() => stackWith((own) => ({ vpc: network(own, SubnetType.PUBLIC, SubnetType.PRIVATE_ISOLATED), vpcSubnets }))).toThrow(
       "vpcSubnets has public subnets",
     );
-    expect(() => stackWith(() => ({ vpcSubnets }))).toThrow("set vpc as well");
   });
 });
 

@@ -7,7 +7,7 @@ import { ContainerImage, CpuArchitecture } from "aws-cdk-lib/aws-ecs";
 import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import { Duration } from "aws-cdk-lib/core";
 import { expect, test } from "vitest";
-import { onlyOf, resourcesOf, strictStack } from "./strict-app.ts";
+import { existingVpc, onlyOf, resourcesOf, strictStack } from "./strict-app.ts";
 
 const { CandidateService, ElectionAlarms, LeaderScheduledFunction, LeaseTable, ScheduledFunctionAlarms } = exported;
 
@@ -17,11 +17,6 @@ const LAMBDA = "https://aws.amazon.com/lambda/pricing/";
 
 const processor: Price = { of: "a vCPU of ARM for an hour", usd: 0.03238, source: FARGATE };
 const memory: Price = { of: "a GB of memory beside it for an hour", usd: 0.00356, source: FARGATE };
-const endpoint: Price = {
-  of: "an interface endpoint in a zone for an hour",
-  usd: 0.01,
-  source: "https://aws.amazon.com/privatelink/pricing/",
-};
 const alarm: Price = { of: "an alarm", usd: 0.1, source: CLOUDWATCH };
 const metric: Price = { of: "a metric of one's own", usd: 0.3, source: CLOUDWATCH };
 const dashboard: Price = { of: "a dashboard", usd: 3, source: CLOUDWATCH };
@@ -45,25 +40,24 @@ testCosts(
         makes: "a DynamoDB table on demand, restorable, protected from deletion, retained; some KB, which cost less than a cent",
         costs: [
           cost(DYNAMODB_WRITE, [720, "renewals an hour"], HOURS),
-          cost(DYNAMODB_READ, [1, "standby"], [2_300, "looks an hour"], [0.5, "since they need not be consistent"], HOURS),
+          cost(DYNAMODB_READ, [1, "standby"], [2_300, "polls an hour"], [0.5, "since they need not be consistent"], HOURS),
         ],
         rights: "nobody, until granted, election by election; candidates may not delete or scan",
       },
       CandidateService: {
         makes:
-          "a Fargate service of 2 tasks on ARM, with a role, a log and an alarm that rolls deployments back. Without a `vpc` it has its own network with endpoints for DynamoDB, ECR and the log",
+          "a Fargate service of 2 tasks on ARM, with a role, a log and an alarm that rolls deployments back. The network is yours, and not counted",
         costs: [
           cost(processor, [2, "tasks"], [0.25, "vCPU"], HOURS),
           cost(memory, [2, "tasks"], [0.5, "GB"], HOURS),
-          cost(endpoint, [3, "endpoints"], [2, "zones"], HOURS),
-          cost(log, [840, "lines an hour"], [0.00000033, "GB"], HOURS),
+          cost(log, [2, "tasks"], [60, "lines an hour"], [0.00000045, "GB"], HOURS),
           cost(alarm, [1, "alarm"]),
         ],
         rights: "its tasks are candidates of the one election",
       },
       ElectionAlarms: {
-        makes: "3 alarms and a dashboard, on 3 metrics that candidates write into their log",
-        costs: [cost(alarm, [3, "alarms"]), cost(metric, [3, "metrics"]), cost(dashboard, [1, "dashboard"])],
+        makes: "3 alarms and a dashboard, on 3 of the 4 metrics that candidates write into their log",
+        costs: [cost(alarm, [3, "alarms"]), cost(metric, [4, "metrics"]), cost(dashboard, [1, "dashboard"])],
         rights: "nobody anything",
       },
       LeaderScheduledFunction: {
@@ -93,7 +87,8 @@ test("the arithmetic counts the resources that the constructs make", () => {
   const stack = strictStack();
   const table = new LeaseTable(stack, "Leases");
   const image = ContainerImage.fromRegistry("example");
-  new CandidateService(stack, "Candidates", { table, election: "e", image, cpuArchitecture: CpuArchitecture.ARM64 });
+  const vpc = existingVpc(stack);
+  new CandidateService(stack, "Candidates", { table, election: "e", image, vpc, cpuArchitecture: CpuArchitecture.ARM64 });
   new ElectionAlarms(stack, "Alarms", { election: "e" });
   const schedule = ScheduleExpression.cron({ minute: "0" });
   const entry = fileURLToPath(new URL("../programs/hourly-report.ts", import.meta.url));
@@ -102,8 +97,7 @@ test("the arithmetic counts the resources that the constructs make", () => {
 
   expect(resourcesOf(stack, "AWS::CloudWatch::Alarm")).toHaveLength(1 + 3 + 3);
   expect(resourcesOf(stack, "AWS::CloudWatch::Dashboard")).toHaveLength(1);
-  const endpoints = resourcesOf<{ SubnetIds?: unknown[] }>(stack, "AWS::EC2::VPCEndpoint");
-  expect(endpoints.flatMap(({ Properties }) => Properties.SubnetIds ?? [])).toHaveLength(3 * 2);
+  expect(resourcesOf(stack, "AWS::EC2::VPCEndpoint")).toEqual([]);
   expect(onlyOf(stack, "AWS::ECS::Service").Properties).toMatchObject({ DesiredCount: 2 });
   expect(onlyOf(stack, "AWS::ECS::TaskDefinition").Properties).toMatchObject({ Cpu: "256", Memory: "512" });
   expect(onlyOf(stack, "AWS::Lambda::Function").Properties).toMatchObject({ MemorySize: 256, Architectures: ["arm64"] });

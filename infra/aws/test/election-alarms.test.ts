@@ -1,4 +1,4 @@
-import { ELECTION_DIMENSION, METRIC_NAMES, METRICS_NAMESPACE } from "@leasehold/dynamodb/cloudwatch";
+import { ELECTION_DIMENSION, METRIC_NAMES, METRICS_NAMESPACE } from "@leasehold/core/diagnostics";
 import { Dashboard } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { Topic } from "aws-cdk-lib/aws-sns";
@@ -17,8 +17,9 @@ function alarmsWith(props: Partial<ElectionAlarmsProps> = {}): Record<string, un
 
 test("the metrics have the names and the dimension of the library's metrics", () => {
   const alarms = new ElectionAlarms(strictStack(), "Alarms", { election });
-  const metrics = [alarms.metricIsLeader(), alarms.metricTransitions(), alarms.metricRenewalGapRatio()];
-  expect(metrics.map(({ metricName }) => metricName)).toEqual(Object.values(METRIC_NAMES));
+  const metrics = [alarms.metricHasLeader(), alarms.metricTransitions(), alarms.metricRenewalGapRatio()];
+  const { hasLeader, transitions, renewalGapRatio } = METRIC_NAMES;
+  expect(metrics.map(({ metricName }) => metricName)).toEqual([hasLeader, transitions, renewalGapRatio]);
   for (const metric of metrics) {
     expect(metric.toMetricConfig().metricStat).toMatchObject({
       namespace: METRICS_NAMESPACE,
@@ -32,7 +33,8 @@ test("there is an alarm for a missing leader, for flapping, and for late renewal
   expect(alarmsWith()).toEqual([
     expect.objectContaining({
       ...common,
-      MetricName: "IsLeader",
+      // Where another region leads, IsLeader is 0 here for good.
+      MetricName: "HasLeader",
       Statistic: "Maximum",
       Period: 60,
       EvaluationPeriods: 3,
@@ -78,7 +80,8 @@ describe("the dashboard", () => {
     const stack = strictStack();
     new ElectionAlarms(stack, "Alarms", { election, table: new LeaseTable(stack, "Leases") });
     const body = JSON.stringify(onlyOf(stack, "AWS::CloudWatch::Dashboard").Properties);
-    for (const shown of [...Object.values(METRIC_NAMES), "ConsumedWriteCapacityUnits", "WriteThrottleEvents"]) {
+    const { isLeader: _, ...read } = METRIC_NAMES;
+    for (const shown of [...Object.values(read), "ConsumedWriteCapacityUnits", "WriteThrottleEvents"]) {
       expect(body).toContain(shown);
     }
     expect(warningsOf(stack)).toEqual([]);

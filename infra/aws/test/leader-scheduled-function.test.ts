@@ -6,7 +6,17 @@ import { describe, expect, test } from "vitest";
 import { LeaderScheduledFunction, LeaseTable, type LeaderScheduledFunctionProps } from "../src/index.ts";
 import { timeBudget } from "../../../packages/functions/src/time-budget.ts";
 import { allows, type Statement } from "./iam-evaluator.ts";
-import { nagFindings, onlyOf, resourcesOf, strictApp, strictStack, warningsOf, TABLE_ARN } from "./strict-app.ts";
+import {
+  existingVpc,
+  nagFindings,
+  onlyOf,
+  resourcesOf,
+  strictApp,
+  strictStack,
+  SUBNETS,
+  TABLE_ARN,
+  warningsOf,
+} from "./strict-app.ts";
 
 const entry = fileURLToPath(new URL("../programs/hourly-report.ts", import.meta.url));
 
@@ -185,6 +195,23 @@ describe("a rate", () => {
   });
 });
 
+test("two functions of one election in a region are an error, unless their schedules have different names", () => {
+  const app = strictApp();
+  const add = (stack: Stack, id: string, scheduleName?: string): void => {
+    const table = LeaseTable.fromTableArn(stack, `${id}Leases`, TABLE_ARN);
+    const schedule = ScheduleExpression.cron({ minute: "0" });
+    new LeaderScheduledFunction(stack, id, { table, election: "report", schedule, entry, scheduleName });
+  };
+  const here = new Stack(app, "Here", { env: { region: "eu-central-1" } });
+  add(here, "Morning");
+  add(here, "Evening", "report-evening");
+  add(new Stack(app, "Elsewhere", { env: { region: "eu-west-1" } }), "Morning");
+  const beside = new Stack(app, "Beside", { env: { region: "eu-central-1" } });
+  for (const stack of [here, beside]) {
+    expect(() => add(stack, "Noon")).toThrow(/Noon and Here\/Morning would both make the schedule "report".*Set scheduleName/);
+  }
+});
+
 test("the metrics are those of the function and the queue", () => {
   const stack = strictStack();
   const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
@@ -217,6 +244,24 @@ test("the props set the function and the schedule", () => {
     Environment: { Variables: { MORE: "1", ELECTION: "hourly-report", NODE_OPTIONS: "--enable-source-maps --no-warnings" } },
   });
   expect(onlyOf(stack, "AWS::Scheduler::Schedule").Properties).toMatchObject({ Name: "other-name" });
+});
+
+test("a function in a network may make its interfaces", () => {
+  const stack = strictStack();
+  const vpc = existingVpc(stack);
+  new LeaderScheduledFunction(stack, "F", {
+    table: LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN),
+    election: "report",
+    schedule: ScheduleExpression.cron({ minute: "0" }),
+    entry,
+    functionProps: { vpc, reservedConcurrentExecutions: 1 },
+  });
+  expect(onlyOf(stack, "AWS::Lambda::Function").Properties).toMatchObject({
+    VpcConfig: { SubnetIds: SUBNETS },
+    ReservedConcurrentExecutions: 1,
+  });
+  expect(JSON.stringify(resourcesOf(stack, "AWS::IAM::Role"))).toContain("AWSLambdaVPCAccessExecutionRole");
+  expect(nagFindings(stack)).toEqual([]);
 });
 
 test.each<[string, Partial<LeaderScheduledFunctionProps>, RegExp]>([

@@ -126,6 +126,14 @@ describe("replicas", () => {
     expect(() => stackWith({ ...props, multiRegionConsistency: STRONG })).toThrow("takes 3 regions");
   });
 
+  test.each<[string, LeaseTableProps]>([
+    ["two continents", { replicaRegions: ["eu-west-2", "us-east-1"] }],
+    ["a region outside of every set", { replicaRegions: ["eu-west-2", "eu-north-1"] }],
+    ["a witness elsewhere", { replicaRegions: ["eu-west-2"], witnessRegion: "us-east-1" }],
+  ])("with strong consistency in %s are an error that lists the sets", (_, props) => {
+    expect(() => stackWith({ ...props, multiRegionConsistency: STRONG })).toThrow(/among eu-west-1, eu-west-2, .*of one set/);
+  });
+
   test("in the same region twice are an error, as is strong consistency without any", () => {
     expect(() => stackWith({ replicaRegions: ["eu-west-2", "eu-west-2"], multiRegionConsistency: STRONG })).toThrow(
       "named twice",

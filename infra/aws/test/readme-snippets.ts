@@ -5,6 +5,7 @@ import { LeaderScheduledFunction, ScheduledFunctionAlarms } from "@leasehold/inf
 import { LeaseTable } from "@leasehold/infra-aws";
 import { App, Stack } from "aws-cdk-lib";
 import { Duration } from "aws-cdk-lib";
+import { Vpc } from "aws-cdk-lib/aws-ec2";
 import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 
 // The region of the one table. It stands here, so that nobody makes another by being signed in elsewhere.
@@ -16,7 +17,8 @@ const table = new LeaseTable(leases, "Leases", { tableName: "leases", occurrence
 
 const workers = new Stack(app, "LeaseholdCandidates", { env });
 const image = new CandidateImage("candidate.ts");
-new CandidateService(workers, "Candidates", { table, election: "nightly-billing", image });
+const vpc = new Vpc(workers, "Network", { maxAzs: 2, natGateways: 1 });
+new CandidateService(workers, "Candidates", { table, election: "nightly-billing", image, vpc });
 new ElectionAlarms(workers, "Alarms", { election: "nightly-billing", table });
 
 const reports = new Stack(app, "LeaseholdReports", { env });

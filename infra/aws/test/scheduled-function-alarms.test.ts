@@ -56,6 +56,14 @@ test("there is an alarm if nothing has run, if an invocation was given up, and i
   expect(nagFindings(stack)).toEqual([]);
 });
 
+test("without a time, as for a monthly schedule, there is no alarm for a missing run, and the others remain", () => {
+  const stack = strictStack();
+  const { alarms, notRun } = new ScheduledFunctionAlarms(stack, "Alarms", { scheduled: scheduledIn(stack) });
+  expect(notRun).toBeUndefined();
+  expect(alarms).toHaveLength(2);
+  expect(resourcesOf(stack, "AWS::CloudWatch::Alarm")).toHaveLength(2);
+});
+
 test("in several regions a skipped invocation counts as a run", () => {
   const [notRun] = alarmsWith(strictStack(), { inOtherRegions: true });
   expect(notRun).toMatchObject({ EvaluationPeriods: 3, TreatMissingData: "breaching" });
@@ -97,5 +105,7 @@ test.each(["hourly-report", "夜"])("the alarm's metrics are those that a functi
 });
 
 test.each([Duration.minutes(90), Duration.minutes(30), Duration.days(8)])("%s is not a valid time to look back", (notRunFor) => {
-  expect(() => alarmsWith(strictStack(), { notRunFor })).toThrow("whole hours, from 1 to 168");
+  expect(() => alarmsWith(strictStack(), { notRunFor })).toThrow(
+    /whole hours, from 1 to 168.*a week or more, leave notRunFor out/s,
+  );
 });

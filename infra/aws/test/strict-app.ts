@@ -1,5 +1,6 @@
 import { AwsSolutionsChecks } from "cdk-nag";
 import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
+import { Vpc, type IVpc } from "aws-cdk-lib/aws-ec2";
 import { App, Stack, type StackProps } from "aws-cdk-lib/core";
 import settings from "../cdk.json" with { type: "json" };
 
@@ -53,4 +54,17 @@ export function nagFindings(stack: Stack): string[] {
     .violations.flatMap(({ ruleName, violatingResources }) =>
       violatingResources.map(({ resourceLogicalId }) => `${ruleName} ${resourceLogicalId ?? ""}`),
     );
+}
+
+/** The ids of the private subnets of {@link existingVpc}. */
+export const SUBNETS = ["subnet-0a1b2c3d4e5f60718", "subnet-0a1b2c3d4e5f60719"];
+
+/** A network that was made elsewhere. */
+export function existingVpc(stack: Stack): IVpc {
+  return Vpc.fromVpcAttributes(stack, "Existing", {
+    vpcId: "vpc-0a1b2c3d4e5f60718",
+    availabilityZones: [`${REGION}a`, `${REGION}b`],
+    privateSubnetIds: SUBNETS,
+    privateSubnetRouteTableIds: ["rtb-0a1b2c3d4e5f60718", "rtb-0a1b2c3d4e5f60719"],
+  });
 }

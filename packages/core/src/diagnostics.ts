@@ -20,6 +20,7 @@ export {
   type ElectionMeters,
   type MeasuredElection,
 } from "./metrics/election-metrics.ts";
+export { METRIC_NAMES, publishMetrics, type PublishedMetrics, type PublishMetricsOptions } from "./metrics/metric-lines.ts";
 export {
   REQUEST_CHANNEL,
   STATE_CHANNEL,

@@ -223,7 +223,7 @@ export const KNOWN_EQUIVALENTS: readonly KnownEquivalent[] = [
     why: "There is a column for each value; the other is for the compiler.",
   },
   {
-    file: "packages/dynamodb/src/cloudwatch.ts",
+    file: "packages/core/src/metrics/metric-lines.ts",
     from: "const intoMinuteMs = (((this.#clock.wallMs() - MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;",
     to: "const intoMinuteMs = (((this.#clock.wallMs() + MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;",
     why: "Half a minute back and half a minute on are the same within a minute.",

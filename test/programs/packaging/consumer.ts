@@ -21,10 +21,10 @@ if (!outcome.elected || outcome.term !== 1) throw new Error("The only candidate 
 
 const TYPED_PROGRAM = `
 import { Elector, MemoryLeaseStore, type LeaderTask, type LeaseStore } from "@leasehold/core";
+import { publishMetrics } from "@leasehold/core/diagnostics";
 import { VirtualClock } from "@leasehold/core/testing";
 import { BlobDistributedMutex, BlobLeaseStore } from "@leasehold/azure-blob";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
-import { publishMetrics } from "@leasehold/dynamodb/cloudwatch";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
 import { Fleet } from "@leasehold/fleet";

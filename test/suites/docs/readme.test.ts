@@ -15,7 +15,7 @@ const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
   "packages/core/SKILL.md",
-  ...["recipes", "timing", "options", "quorum"].map((name) => `docs/${name}.md`),
+  ...["recipes", "timing", "options", "quorum", "metric-lines", "infrastructure"].map((name) => `docs/${name}.md`),
   ...["core", "azure-blob", "cli", "conformance", "etcd", "fleet", "functions", "opentelemetry", "quorum", "schedulers"].map(
     (name) => `packages/${name}/README.md`,
   ),

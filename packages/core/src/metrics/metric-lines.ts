@@ -1,33 +1,27 @@
-import { ConfigurationError, type Elector } from "@leasehold/core";
-import {
-  systemClock,
-  type Clock,
-  type Timer,
-  holderElapsedMs,
-  instantOf,
-  Journal,
-  StoreWarnings,
-  type Instant,
-} from "@leasehold/core/provider";
-import { ELECTION_DIMENSION, isDimensionValue, metricFields, METRICS_NAMESPACE } from "@leasehold/core/diagnostics";
-
-export { ELECTION_DIMENSION, METRICS_NAMESPACE };
+import type { Elector } from "../election/elector.ts";
+import { ConfigurationError } from "../reporting/errors.ts";
+import { Journal } from "../reporting/journal.ts";
+import { ELECTION_DIMENSION, isDimensionValue, metricFields } from "../reporting/metric-line.ts";
+import { StoreWarnings } from "../reporting/store-warnings.ts";
+import { holderElapsedMs, instantOf, systemClock, type Clock, type Instant, type Timer } from "../time/clock.ts";
 
 /** The names of the metrics. */
 export const METRIC_NAMES: {
-  /**
-   * 1 while this candidate leads, else 0. Written once a minute and at each change. If the maximum over all candidates is 0, no
-   * candidate leads.
-   */
+  /** 1 while this candidate leads, else 0. */
   readonly isLeader: "IsLeader";
+  /**
+   * 1 while this candidate leads, or while its last poll showed a leader and is not older than a lease; else 0. If the maximum over
+   * the candidates of one region is 0, no candidate of any region leads.
+   */
+  readonly hasLeader: "HasLeader";
   /** 1 whenever this candidate starts to lead. The sum is the number of changes of leadership. */
   readonly transitions: "Transitions";
   /**
-   * The time between two renewals, divided by `renewDeadlineMs`. Written at each renewal. At 1 the task's signal would have been
-   * aborted.
+   * The longest time between two renewals since the line before, divided by `renewDeadlineMs`. At 1 the task's signal would have
+   * been aborted.
    */
   readonly renewalGapRatio: "RenewalGapRatio";
-} = { isLeader: "IsLeader", transitions: "Transitions", renewalGapRatio: "RenewalGapRatio" };
+} = { isLeader: "IsLeader", hasLeader: "HasLeader", transitions: "Transitions", renewalGapRatio: "RenewalGapRatio" };
 
 export interface PublishMetricsOptions {
   /** Receives one line, which ends with a line feed. @defaultValue writes to standard output */
@@ -45,34 +39,24 @@ export interface PublishedMetrics extends Disposable {
 const MINUTE_MS = 60_000;
 
 /**
- * Writes metrics of a candidate to standard output, as lines of CloudWatch's embedded metric format. On Lambda, and in containers
- * whose output goes to CloudWatch Logs, they become metrics without a request by this process. Every candidate of an election
- * writes the same metrics.
+ * Writes the metrics of a candidate to standard output. It writes a line of JSON once a minute, and at each start and end of a
+ * term. The alerts for all clouds count these lines. They are in CloudWatch's embedded metric format, so that CloudWatch Logs makes metrics
+ * of them without a request by this process. CloudWatch takes only names of printable ASCII characters; for another election the
+ * line has the same values without that format's part. Every candidate of an election writes these lines.
  *
  * @example ```ts using metrics = publishMetrics(elector); await elector.run(task, { signal }); ```
- * @throws {ConfigurationError} for an election whose name CloudWatch refuses. A name must consist of printable ASCII characters.
  */
 export function publishMetrics(elector: Elector, options: PublishMetricsOptions = {}): PublishedMetrics {
   if (typeof (elector as Partial<Elector> | undefined)?.on !== "function") {
     throw new ConfigurationError("publishMetrics needs an Elector of @leasehold/core.");
   }
-  checkElectionDimension(elector.election);
-  const metrics = new ElectorMetrics(elector, options);
+  const metrics = new MetricLines(elector, options);
   return { stop: () => metrics.stop(), [Symbol.dispose]: () => metrics.stop() };
-}
-
-/** @throws {ConfigurationError} unless CloudWatch accepts this election's name as the value of a dimension. */
-export function checkElectionDimension(election: string): void {
-  if (isDimensionValue(election)) return;
-  throw new ConfigurationError(
-    `CloudWatch takes printable ASCII characters alone as the value of a dimension, and the election is called ${JSON.stringify(election)}. Give it another name, or do without these metrics.`,
-    { election },
-  );
 }
 
 type Values = Readonly<Partial<Record<(typeof METRIC_NAMES)[keyof typeof METRIC_NAMES], number>>>;
 
-class ElectorMetrics {
+class MetricLines {
   readonly #elector: Elector;
   readonly #clock: Clock;
   readonly #write: (line: string) => void;
@@ -81,6 +65,8 @@ class ElectorMetrics {
   #minute: Timer | undefined;
   /** When the lease was last confirmed as this candidate's. */
   #confirmedAt: Instant | undefined;
+  /** The longest gap between two renewals since the last line. */
+  #longestGapMs: number | undefined;
 
   constructor(elector: Elector, { write = toStandardOutput, clock = systemClock }: PublishMetricsOptions) {
     this.#elector = elector;
@@ -90,12 +76,12 @@ class ElectorMetrics {
     this.#stops.push(
       elector.on("startedLeading", ({ term }) => {
         this.#confirmedAt = instantOf(clock);
-        this.#publish({ ...this.#isLeader(), Transitions: 1 }, term);
+        this.#publish({ Transitions: 1 }, term);
       }),
-      elector.on("renewed", ({ term }) => this.#renewed(term)),
-      elector.on("stoppedLeading", ({ term }) => this.#publish(this.#isLeader(), term)),
+      elector.on("renewed", () => this.#renewed()),
+      elector.on("stoppedLeading", ({ term }) => this.#publish({}, term)),
     );
-    this.#publish(this.#isLeader());
+    this.#publish({});
     this.#everyMinute();
   }
 
@@ -104,16 +90,17 @@ class ElectorMetrics {
     this.#minute?.cancel();
   }
 
-  #isLeader(): Values {
-    return { IsLeader: this.#elector.isLeader ? 1 : 0 };
+  /** A poll that is older than a lease shows nothing: its leader may have died since. */
+  get #hasLeader(): boolean {
+    const { isLeader, lastSeen, timing } = this.#elector;
+    return isLeader || (lastSeen?.leader !== undefined && lastSeen.ageMs <= timing.leaseDurationMs);
   }
 
-  #renewed(term: number): void {
+  #renewed(): void {
     const now = instantOf(this.#clock);
-    const { renewDeadlineMs } = this.#elector.timing;
     // Undefined if these metrics began in the middle of a term.
     if (this.#confirmedAt)
-      this.#publish({ RenewalGapRatio: holderElapsedMs(this.#clock, this.#confirmedAt) / renewDeadlineMs }, term);
+      this.#longestGapMs = Math.max(this.#longestGapMs ?? 0, holderElapsedMs(this.#clock, this.#confirmedAt));
     this.#confirmedAt = now;
   }
 
@@ -122,22 +109,22 @@ class ElectorMetrics {
     const intoMinuteMs = (((this.#clock.wallMs() - MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;
     this.#minute = this.#clock.setTimer(() => {
       this.#everyMinute();
-      this.#publish(this.#isLeader());
+      this.#publish({});
     }, MINUTE_MS - intoMinuteMs);
   }
 
-  #publish(values: Values, term?: number): void {
-    const { election, candidateId } = this.#elector;
+  /** @param term a term that begins or ends now. */
+  #publish(more: Values, term: number | undefined = this.#elector.health().term): void {
+    const { election, candidateId, isLeader, timing } = this.#elector;
+    const values: Values = {
+      IsLeader: Number(isLeader),
+      HasLeader: Number(this.#hasLeader),
+      ...more,
+      ...(this.#longestGapMs === undefined ? {} : { RenewalGapRatio: this.#longestGapMs / timing.renewDeadlineMs }),
+    };
+    this.#longestGapMs = undefined;
     const line = {
-      ...metricFields({
-        wallMs: this.#clock.wallMs(),
-        dimension: [ELECTION_DIMENSION, election],
-        metrics: Object.entries(values).map(([name, value]) => ({
-          name,
-          unit: name === METRIC_NAMES.transitions ? "Count" : "None",
-          value,
-        })),
-      }),
+      ...(isDimensionValue(election) ? this.#format(values) : { [ELECTION_DIMENSION]: election, ...values }),
       // A field for searches in the log. As a dimension it would make a separate metric of each candidate, and each metric costs
       // money.
       CandidateId: candidateId,
@@ -150,6 +137,18 @@ class ElectorMetrics {
       const message = `The metrics of the election '${election}' cannot be written: ${String(error)}`;
       this.#warnings.warnOnce("LEASEHOLD_METRICS_NOT_WRITTEN", "", message);
     }
+  }
+
+  #format(values: Values): object {
+    return metricFields({
+      wallMs: this.#clock.wallMs(),
+      dimension: [ELECTION_DIMENSION, this.#elector.election],
+      metrics: Object.entries(values).map(([name, value]) => ({
+        name,
+        unit: name === METRIC_NAMES.transitions ? "Count" : "None",
+        value,
+      })),
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 import { Elector } from "@leasehold/core";
+import { publishMetrics } from "@leasehold/core/diagnostics";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
-import { publishMetrics } from "@leasehold/dynamodb/cloudwatch";
 
 const elector = new Elector({ store: new DynamoDBLeaseStore({ tableName: "leases" }), election: "nightly-billing" });
 using metrics = publishMetrics(elector);
