@@ -1,28 +1,28 @@
+import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector } from "@leasehold/core";
-import { report } from "./report.ts";
+import { publishMetrics } from "@leasehold/core/diagnostics";
 import { settings } from "./settings.ts";
 import { stopping } from "./stop.ts";
 import { openStore } from "./store.ts";
 
-const { election, drainTimeoutMs } = settings;
+const { election, drainTimeoutMs, healthPort } = settings;
 const elector = new Elector({
   store: openStore(),
   election,
   drainTimeoutMs,
   // Azure will kill a task that does not stop. Exit now, so that a standby takes over sooner.
   onOverrun: "exit",
-  logger: console,
 });
 
-// The alert for a missing leader goes off if no replica prints this for 15 minutes.
-const sayWhoLeads = (): void => {
-  const { leading, term } = elector.health();
-  if (leading) report("leader", { election, term, candidateId: elector.candidateId });
-};
-elector.on("startedLeading", sayWhoLeads);
-const everyMinute = setInterval(sayWhoLeads, 60_000);
+// Azure restarts a replica that no longer answers. The answer does not depend on the store, because an outage is no reason to.
+const health = createServer((_request, response) => {
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify(elector.health()));
+}).listen(healthPort);
 
+// The alerts count these lines: one a minute, and one at each start and end of a term.
+const metrics = publishMetrics(elector);
 try {
   // Put the leader's work here, in steps that check the signal.
   await elector.run(
@@ -32,5 +32,6 @@ try {
     { signal: stopping },
   );
 } finally {
-  clearInterval(everyMinute);
+  metrics.stop();
+  health.close();
 }

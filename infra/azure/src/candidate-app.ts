@@ -1,12 +1,33 @@
-import { checkCandidates } from "@leasehold/infra-terrain";
-import { Token } from "cdktn";
+import { checkCandidates, environmentBlocks } from "@leasehold/infra-terrain";
+import { Annotations, Token } from "cdktn";
 import { Construct } from "constructs";
-import type { ManagedIdentity } from "./azurerm/access.ts";
+import { UserAssignedIdentity, type ManagedIdentity } from "./azurerm/access.ts";
 import { ContainerApp } from "./azurerm/container-apps.ts";
-import { candidateParts } from "./candidate-parts.ts";
-import type { CandidateProps } from "./candidate-props.ts";
+import { candidateVariables, withOwnVariables } from "./candidate-variables.ts";
+import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
 
-export interface CandidateAppProps extends CandidateProps {
+export interface CandidateAppProps {
+  /** The container of leases. */
+  readonly leases: LeaseContainer;
+  /** The elections in which its candidates compete. The program finds the first in `ELECTION`. */
+  readonly elections: readonly string[];
+  readonly resourceGroup: ResourceGroupReference;
+  /** 2 to 32 lower-case letters, digits and single hyphens. Related resources are called `<name>-...`. */
+  readonly name: string;
+  /** An environment of Container Apps that sends its logs to Log Analytics. */
+  readonly containerEnvironment: ContainerEnvironmentReference;
+  /** The container's image, such as `acme.azurecr.io/billing:1`. */
+  readonly image: string;
+  /**
+   * The registry of the image.
+   * @default - the image is public
+   */
+  readonly registry?: RegistryReference;
+  /**
+   * The identity that the program runs as. It gets the grant for the elections.
+   * @default - an identity of its own is made
+   */
+  readonly identity?: ManagedIdentity;
   /** @default 2: one leads, one is a standby */
   readonly candidates?: number;
   /**
@@ -14,12 +35,40 @@ export interface CandidateAppProps extends CandidateProps {
    * @default 15_000, the same as the elector's
    */
   readonly drainTimeoutMs?: number;
+  /** @default - the image's own */
+  readonly command?: readonly string[];
+  /** Further variables for your program. @default - only those that a candidate needs to find its leases */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** @default 0.25 of a core */
+  readonly cpu?: number;
+  /** @default "0.5Gi" */
+  readonly memory?: string;
+}
+
+/** An environment of Container Apps, by its ids. */
+export interface ContainerEnvironmentReference {
+  readonly id: string;
+  /** The workspace of its logs. Alert rules query it. */
+  readonly workspaceId: string;
+}
+
+/** A container registry, used without a password. */
+export interface RegistryReference {
+  /** Its login server: `acme.azurecr.io`. */
+  readonly server: string;
+  /**
+   * The resource id of an identity that has `AcrPull` on the registry already. A right that is given in the same apply is too late:
+   * Azure takes minutes to know it, and the first revision fails.
+   */
+  readonly identityId: string;
 }
 
 /** The time after the task has settled, in which the lease is released and the process ends. */
 const RELEASE_SECONDS = 15;
 /** https://learn.microsoft.com/azure/container-apps/application-lifecycle-management#shutdown */
 const MAX_GRACE_SECONDS = 600;
+/** The port on which a candidate answers probes. */
+const HEALTH_PORT = 8080;
 
 /** A Container App without ingress whose replicas are candidates. They always have a processor. */
 export class CandidateApp extends Construct {
@@ -31,33 +80,67 @@ export class CandidateApp extends Construct {
   /** @throws {Error} for a drain longer than Azure waits, and for invalid names, elections or numbers. */
   constructor(scope: Construct, id: string, props: CandidateAppProps) {
     super(scope, id);
-    const { resourceGroup, name, candidates = 2, drainTimeoutMs = 15_000 } = props;
+    const { leases, elections, resourceGroup, name, containerEnvironment, image, registry, candidates = 2 } = props;
+    const { drainTimeoutMs = 15_000 } = props;
+    checkAppName(name);
     checkCandidates(this, candidates);
     const grace = graceSeconds(drainTimeoutMs);
-    const { identity, environment, args, container, rights } = candidateParts(this, props, {
+    if (!registry && /\.azurecr\.io\//.test(image)) {
+      Annotations.of(this).addWarning(
+        `The image ${image} is in a registry of Azure, and registry is not set: only a registry that anybody may read lets it be pulled.`,
+      );
+    }
+    const place = { resource_group_name: resourceGroup.name, location: resourceGroup.location };
+    this.identity = props.identity ?? new UserAssignedIdentity(this, "Identity", { ...place, name: `${name}-identity` });
+    this.workspaceId = containerEnvironment.workspaceId;
+    const mayCompete = leases.grantCandidate(this.identity, ...elections);
+    const variables = {
+      ...candidateVariables(leases, this.identity, elections),
       DRAIN_TIMEOUT_MS: String(drainTimeoutMs),
-    });
-    this.identity = identity;
-    this.workspaceId = environment.workspaceId;
+      HEALTH_PORT: String(HEALTH_PORT),
+    };
     this.app = new ContainerApp(
       this,
       "App",
       {
-        ...args,
         name,
         resource_group_name: resourceGroup.name,
+        container_app_environment_id: containerEnvironment.id,
+        identity: { type: "UserAssigned", identity_ids: [this.identity.id, ...(registry ? [registry.identityId] : [])] },
+        ...(registry ? { registry: [{ server: registry.server, identity: registry.identityId }] } : {}),
         // Keep one revision, because two would double the candidates. An old one that is kept would do so for ever.
         revision_mode: "Single",
         template: {
           min_replicas: candidates,
           max_replicas: candidates,
           termination_grace_period_seconds: grace,
-          container: [container],
+          container: [
+            {
+              name: "candidate",
+              image,
+              cpu: props.cpu ?? 0.25,
+              memory: props.memory ?? "0.5Gi",
+              command: props.command,
+              env: environmentBlocks(withOwnVariables(variables, props.environment)),
+              // Restart a replica whose event loop hangs. The path answers without the store, because an outage is no reason to.
+              liveness_probe: [
+                { transport: "HTTP", port: HEALTH_PORT, path: "/live", interval_seconds: 10, failure_count_threshold: 3 },
+              ],
+            },
+          ],
         },
       },
-      { dependsOn: [...rights] },
+      { dependsOn: [mayCompete] },
     );
   }
+}
+
+/** https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules#microsoftapp */
+function checkAppName(name: string): void {
+  if (Token.isUnresolved(name) || /^(?=.{2,32}$)[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) return;
+  throw new Error(
+    `name is ${JSON.stringify(name)}; it must have 2 to 32 lower-case letters, digits and single hyphens, and begin with a letter.`,
+  );
 }
 
 function graceSeconds(drainTimeoutMs: number): number {

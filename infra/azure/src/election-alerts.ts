@@ -7,7 +7,7 @@ import type { LeaseContainer } from "./lease-container.ts";
 import { linesQuery } from "./log-lines.ts";
 
 export interface ElectionAlertsProps extends AlertProps {
-  /** The candidates. Their leader prints `{"leasehold":"leader","election":...,"term":...}` once a minute. */
+  /** The candidates. Each writes the lines of `publishMetrics` of `@leasehold/core/diagnostics`. */
   readonly app: CandidateApp;
   readonly election: string;
   /** The container of leases. */
@@ -20,8 +20,8 @@ export interface ElectionAlertsProps extends AlertProps {
 }
 
 /**
- * Alerts for an election whose candidates run all the time. They go off if nobody leads or no leader reports, or if the
- * leadership moves too often. Another goes off if the leases' account answers less than 99 % of the requests. Logs arrive some
+ * Alerts for an election whose candidates run all the time. They go off if no candidate knows a leader of any region or none
+ * reports, or if the leadership moves too often. Another goes off if the leases' account answers less than 99 % of the requests. Logs arrive some
  * minutes late, and so do the alerts.
  */
 export class ElectionAlerts extends Construct {
@@ -38,12 +38,11 @@ export class ElectionAlerts extends Construct {
       throw new Error(`maxTransitions is ${maxTransitions}; a single start is no flapping, so it must be at least 1.`);
     }
     const { workspaceId } = app;
-    const lines = linesQuery("leader", election);
     this.noLeader = logAlert(this, "NoLeader", props, {
       what: "no-leader",
-      description: `Nobody has said for 15 minutes that it leads the election '${election}'.`,
+      description: `No candidate has reported for 15 minutes that there is a leader of the election '${election}'.`,
       workspaceId,
-      query: lines,
+      query: linesQuery("HasLeader", election),
       alertIf: { fewerThan: 1 },
       window: "PT15M",
       every: "PT5M",
@@ -53,7 +52,7 @@ export class ElectionAlerts extends Construct {
       what: "flapping",
       description: `More than ${maxTransitions} terms of the election '${election}' within 15 minutes.`,
       workspaceId,
-      query: `${lines}\n| summarize by tolong(line.term)`,
+      query: linesQuery("Transitions", election),
       alertIf: { moreThan: maxTransitions },
       window: "PT15M",
       every: "PT15M",

@@ -1,7 +1,6 @@
 import { Construct } from "constructs";
 import { RoleAssignment, type ManagedIdentity } from "./azurerm/access.ts";
 import { ApplicationInsights } from "./azurerm/monitoring.ts";
-import { logWorkspace } from "./container-environment.ts";
 import type { ResourceGroupReference } from "./lease-container.ts";
 
 export interface FunctionTelemetryProps {
@@ -9,13 +8,12 @@ export interface FunctionTelemetryProps {
   readonly name: string;
   /** The identity that the app runs as. */
   readonly identity: ManagedIdentity;
-  /** @default - one is made */
-  readonly workspaceId: string | undefined;
+  /** The workspace of Log Analytics. */
+  readonly workspaceId: string;
 }
 
 /** Application Insights for a function app, which sends its telemetry as its identity. */
 export class FunctionTelemetry extends Construct {
-  readonly workspaceId: string;
   /** The assignment that lets the identity send telemetry. */
   readonly publisher: RoleAssignment;
   readonly #insights: ApplicationInsights;
@@ -24,13 +22,12 @@ export class FunctionTelemetry extends Construct {
   constructor(scope: Construct, id: string, { resourceGroup, name, identity, workspaceId }: FunctionTelemetryProps) {
     super(scope, id);
     this.#identity = identity;
-    this.workspaceId = workspaceId ?? logWorkspace(this, name, resourceGroup).id;
     this.#insights = new ApplicationInsights(this, "Insights", {
       name: `${name}-insights`,
       resource_group_name: resourceGroup.name,
       location: resourceGroup.location,
       application_type: "web",
-      workspace_id: this.workspaceId,
+      workspace_id: workspaceId,
       local_authentication_disabled: true,
     });
     // https://learn.microsoft.com/azure/azure-monitor/app/azure-ad-authentication

@@ -1,11 +1,7 @@
 export { AzapiProvider } from "./azapi.ts";
 export { UserAssignedIdentity, type ManagedIdentity } from "./azurerm/access.ts";
-export { ActionGroup } from "./azurerm/monitoring.ts";
 export { AzurermProvider } from "./azurerm/provider.ts";
-export { ResourceGroup } from "./azurerm/resource-group.ts";
 export { CandidateApp, type CandidateAppProps } from "./candidate-app.ts";
-export { CandidateJob, type CandidateJobProps } from "./candidate-job.ts";
-export { ContainerEnvironment, type ContainerEnvironmentProps } from "./container-environment.ts";
 export { ElectionAlerts, type ElectionAlertsProps } from "./election-alerts.ts";
 export { LeaderScheduledFunction, type LeaderScheduledFunctionProps } from "./leader-scheduled-function.ts";
 export { LeaseContainer, type LeaseContainerProps } from "./lease-container.ts";

@@ -10,7 +10,7 @@ import { FunctionTelemetry } from "./function-telemetry.ts";
 import { timingSettings } from "./function-timing.ts";
 import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
 import { doneByFunctionQuery } from "./log-lines.ts";
-import type { ScheduledRuns } from "./scheduled-runs.ts";
+import type { ScheduledRuns } from "./run-alerts.ts";
 
 export interface LeaderScheduledFunctionProps {
   /** The container of leases. */
@@ -36,8 +36,8 @@ export interface LeaderScheduledFunctionProps {
   readonly runtimeVersion?: string;
   /** Further settings for your code. @default - only those that `onlyAsLeader` and the store need */
   readonly environment?: Readonly<Record<string, string>>;
-  /** An existing workspace for its telemetry. @default - one is made */
-  readonly workspaceId?: string;
+  /** The id of a workspace of Log Analytics, for its telemetry. */
+  readonly workspaceId: string;
 }
 
 /**
@@ -79,7 +79,7 @@ export class LeaderScheduledFunction extends Construct {
     });
     const [election = ""] = elections;
     this.runs = {
-      workspaceId: telemetry.workspaceId,
+      workspaceId: props.workspaceId,
       doneQuery: doneByFunctionQuery(name, election),
       // AppRequests has a row for each invocation, even for one that died without output.
       // https://learn.microsoft.com/azure/azure-monitor/reference/tables/apprequests

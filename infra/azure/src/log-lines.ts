@@ -1,19 +1,13 @@
 /**
- * The kinds of lines that programs in Container Apps print for alerts, each a line of JSON. A leader prints
- * `{"leasehold":"leader","election":"billing","term":3}` once a minute. A job prints `{"leasehold":"done","election":"report"}`
- * for an occurrence that is done, and `"failed"` for one that failed. examples/azure-container-apps prints them.
- */
-export type LineKind = "leader" | "done" | "failed";
-
-/**
- * Returns a Kusto query for the lines of one kind about one election, as `line`.
+ * Returns a Kusto query for the lines of `publishMetrics` about one election in which this field is 1. Container Apps make the table
+ * with the first line of output. Until then the query finds no rows instead of failing, so an alert on too few rows can go off.
  * https://learn.microsoft.com/azure/container-apps/log-monitoring
  */
-export function linesQuery(kind: LineKind, election: string): string {
-  return `ContainerAppConsoleLogs_CL
-| where Log_s has "leasehold"
+export function linesQuery(field: "HasLeader" | "Transitions", election: string): string {
+  return `union isfuzzy=true (datatable(TimeGenerated:datetime, Log_s:string)[]), ContainerAppConsoleLogs_CL
+| where Log_s has "${field}"
 | extend line = parse_json(Log_s)
-| where tostring(line.leasehold) == "${kind}" and tostring(line.election) == "${kustoText(election)}"`;
+| where tostring(line.Election) == "${kustoText(election)}" and toint(line.${field}) == 1`;
 }
 
 /**

@@ -1,13 +1,26 @@
 import { Construct } from "constructs";
 import { ERROR, logAlert, type AlertProps } from "./alerts.ts";
 import type { LogAlert } from "./azurerm/monitoring.ts";
-import type { ScheduledRuns } from "./scheduled-runs.ts";
+
+/** The logs of a schedule's occurrences. */
+export interface ScheduledRuns {
+  /** The workspace of Log Analytics. */
+  readonly workspaceId: string;
+  /** A Kusto query with a row for each occurrence that was done. */
+  readonly doneQuery: string;
+  /** A Kusto query with a row for each run that failed. */
+  readonly failedQuery: string;
+}
 
 export interface RunAlertsProps extends AlertProps {
-  /** A `LeaderScheduledFunction`, or a `CandidateJob`. */
+  /** A `LeaderScheduledFunction`. */
   readonly of: { readonly runs: ScheduledRuns };
-  /** The longest time between two runs without an alert, in whole hours: 1 to 48. Use a schedule's period and one hour more. */
-  readonly notRunForHours: number;
+  /**
+   * The longest time between two runs without an alert, in whole hours: 1 to 48. Use a schedule's period and one hour more. A rule
+   * looks back no further: for a schedule of more than a day see docs/infrastructure.md.
+   * @default - no such alert
+   */
+  readonly notRunForHours?: number;
 }
 
 /** The windows of at least an hour that a rule can query. */
@@ -18,30 +31,27 @@ const WINDOWS_HOURS = [1, 2, 3, 4, 5, 6, 24, 48] as const;
  * dead-letter queue. If all tries of an occurrence fail, only these alerts show it.
  */
 export class RunAlerts extends Construct {
-  readonly notRun: LogAlert;
+  readonly notRun: LogAlert | undefined;
   readonly failed: LogAlert;
 
   /** @throws {Error} for hours that no rule can look back for. */
   constructor(scope: Construct, id: string, props: RunAlertsProps) {
     super(scope, id);
     const { notRunForHours: hours, of } = props;
-    const window = Number.isInteger(hours) && hours >= 1 ? WINDOWS_HOURS.find((each) => each >= hours) : undefined;
-    if (window === undefined) {
-      throw new Error(
-        `notRunForHours is ${hours}; it must be a whole number from 1 to 48, which is as far as a rule looks back.`,
-      );
-    }
     const { workspaceId, doneQuery, failedQuery } = of.runs;
-    this.notRun = logAlert(this, "NotRun", props, {
-      what: "not-run",
-      description: `Nothing has been done for ${hours} hours.`,
-      workspaceId,
-      query: `${doneQuery}\n| where TimeGenerated > ago(${hours}h)`,
-      alertIf: { fewerThan: 1 },
-      window: window < 24 ? `PT${window}H` : `P${window / 24}D`,
-      every: "PT1H",
-      severity: ERROR,
-    });
+    if (hours !== undefined) {
+      const window = windowOf(hours);
+      this.notRun = logAlert(this, "NotRun", props, {
+        what: "not-run",
+        description: `Nothing has been done for ${hours} hours.`,
+        workspaceId,
+        query: `${doneQuery}\n| where TimeGenerated > ago(${hours}h)`,
+        alertIf: { fewerThan: 1 },
+        window: window < 24 ? `PT${window}H` : `P${window / 24}D`,
+        every: "PT1H",
+        severity: ERROR,
+      });
+    }
     this.failed = logAlert(this, "Failed", props, {
       what: "failed",
       description: "A run has failed. It may be tried again.",
@@ -53,4 +63,13 @@ export class RunAlerts extends Construct {
       severity: ERROR,
     });
   }
+}
+
+/** Returns the least window that covers these hours. @throws {Error} for hours that no rule can look back for. */
+function windowOf(hours: number): number {
+  const window = Number.isInteger(hours) && hours >= 1 ? WINDOWS_HOURS.find((each) => each >= hours) : undefined;
+  if (window !== undefined) return window;
+  throw new Error(
+    `notRunForHours is ${hours}; it must be a whole number from 1 to 48, which is as far as a rule looks back. For a longer schedule leave it out.`,
+  );
 }

@@ -40,7 +40,7 @@ describe("alerts of an election", () => {
       scopes: ["/workspace"],
       criteria: [
         {
-          query: expect.stringMatching(/tostring\(line\.leasehold\) == "leader" and tostring\(line\.election\) == "billing"$/),
+          query: expect.stringMatching(/tostring\(line\.Election\) == "billing" and toint\(line\.HasLeader\) == 1$/),
           time_aggregation_method: "Count",
           operator: "LessThan",
           threshold: 1,
@@ -52,10 +52,14 @@ describe("alerts of an election", () => {
 
   test("go off for too many terms, but not for many lines of one term", () => {
     expect(named(rules, "billing-flapping")).toMatchObject({
-      criteria: [
-        { query: expect.stringMatching(/\| summarize by tolong\(line\.term\)$/), operator: "GreaterThan", threshold: 5 },
-      ],
+      criteria: [{ query: expect.stringMatching(/toint\(line\.Transitions\) == 1$/), operator: "GreaterThan", threshold: 5 }],
     });
+  });
+
+  test("go off before the first line of output, which makes the table that they query", () => {
+    const existing = "(datatable(TimeGenerated:datetime, Log_s:string)[])";
+    const [{ query }] = named(rules, "billing-no-leader")!["criteria"] as [{ query: string }];
+    expect(query.split("\n")[0]).toBe(`union isfuzzy=true ${existing}, ContainerAppConsoleLogs_CL`);
   });
 
   test("go off when the account of the leases does not answer", () => {
@@ -72,7 +76,7 @@ describe("alerts of an election", () => {
     const other = emptyStack();
     electionAlertsIn(other, { election: 'a"b ${x} %{y} ü' });
     const rule = named(synthesized(other).of(RULE), "billing-no-leader");
-    const query = 'tostring(line.election) == "a\\u0022b \\u0024\\u007bx\\u007d \\u0025\\u007by\\u007d \\u00fc"';
+    const query = 'tostring(line.Election) == "a\\u0022b \\u0024\\u007bx\\u007d \\u0025\\u007by\\u007d \\u00fc"';
     expect(rule).toMatchObject({ criteria: [{ query: expect.stringContaining(query) }] });
   });
 
@@ -105,6 +109,11 @@ describe("alerts of a schedule", () => {
   ])("look back for %d hours, in a window that Azure has", (notRunForHours, window) => {
     const rules = runAlertsIn(emptyStack(), { notRunForHours });
     expect(named(rules, "report-not-run")).toMatchObject({ window_duration: window });
+  });
+
+  test("look for no missing run of a schedule that no window covers", () => {
+    const rules = runAlertsIn(emptyStack(), { notRunForHours: undefined });
+    expect(rules.map((rule) => String(rule["name"]))).toEqual(["report-failed"]);
   });
 
   test("notify nobody by default", () => {

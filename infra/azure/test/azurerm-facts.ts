@@ -10,6 +10,15 @@ const container = {
     memory: "required string",
     command: "list",
     env: { block: { name: "required string", value: "string" } },
+    liveness_probe: {
+      block: {
+        transport: "required string",
+        port: "required number",
+        path: "string",
+        interval_seconds: "number",
+        failure_count_threshold: "number",
+      },
+    },
   },
 } as const;
 const registry = { block: { server: "required string", identity: "string" } } as const;
@@ -28,10 +37,6 @@ export const azurerm: ProviderFacts & { readonly bindings: string } = {
     subscription_id: "string",
   },
   resources: {
-    azurerm_resource_group: {
-      arguments: { name: "required string", location: "required string" },
-      exports: ["id"],
-    },
     azurerm_storage_account: {
       arguments: {
         ...place,
@@ -105,14 +110,6 @@ export const azurerm: ProviderFacts & { readonly bindings: string } = {
       arguments: place,
       exports: ["id", "client_id", "principal_id"],
     },
-    azurerm_log_analytics_workspace: {
-      arguments: { ...place, sku: "string", retention_in_days: "number" },
-      exports: ["id"],
-    },
-    azurerm_container_app_environment: {
-      arguments: { ...place, logs_destination: "string", log_analytics_workspace_id: "string" },
-      exports: ["id"],
-    },
     azurerm_container_app: {
       arguments: {
         name: "required string",
@@ -133,21 +130,6 @@ export const azurerm: ProviderFacts & { readonly bindings: string } = {
         },
       },
     },
-    azurerm_container_app_job: {
-      arguments: {
-        ...place,
-        container_app_environment_id: "required string",
-        replica_timeout_in_seconds: "required number",
-        replica_retry_limit: "number",
-        schedule_trigger_config: {
-          max: 1,
-          block: { cron_expression: "required string", parallelism: "number", replica_completion_count: "number" },
-        },
-        identity,
-        registry,
-        template: { min: 1, max: 1, block: { container } },
-      },
-    },
     azurerm_application_insights: {
       arguments: {
         ...place,
@@ -156,15 +138,6 @@ export const azurerm: ProviderFacts & { readonly bindings: string } = {
         local_authentication_disabled: "bool",
       },
       exports: ["id", "connection_string"],
-    },
-    azurerm_monitor_action_group: {
-      arguments: {
-        name: "required string",
-        resource_group_name: "required string",
-        short_name: "required string",
-        email_receiver: { block: { name: "required string", email_address: "required string" } },
-      },
-      exports: ["id"],
     },
     azurerm_monitor_scheduled_query_rules_alert_v2: {
       arguments: {

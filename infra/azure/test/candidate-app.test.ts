@@ -1,7 +1,7 @@
 import { warningsOf } from "@leasehold/test-kit/terrain";
 import type { TerraformStack } from "cdktn";
 import { describe, expect, test } from "vitest";
-import { CandidateApp, UserAssignedIdentity, type CandidateAppProps } from "@leasehold/infra-azure";
+import { CandidateApp, type CandidateAppProps } from "@leasehold/infra-azure";
 import { rightsIn } from "./role-evaluation.ts";
 import { emptyStack, GROUP, leasesIn, synthesized } from "./synthesized.ts";
 
@@ -12,6 +12,7 @@ function appIn(stack: TerraformStack, props: Partial<CandidateAppProps> = {}): C
     elections: ["billing", "refunds"],
     resourceGroup: GROUP,
     name: "billing",
+    containerEnvironment: { id: "/environment", workspaceId: "/workspace" },
     image: "registry.example/billing:1",
     ...props,
   });
@@ -62,6 +63,7 @@ describe("an app of candidates", () => {
               { name: "LEASE_CONTAINER", value: "leases" },
               { name: "ELECTION", value: "billing" },
               { name: "DRAIN_TIMEOUT_MS", value: "60500" },
+              { name: "HEALTH_PORT", value: "8080" },
               { name: "COLOUR", value: "red" },
             ],
           },
@@ -70,46 +72,45 @@ describe("an app of candidates", () => {
     });
   });
 
-  test("can use an existing environment, and an identity that may already pull from a registry", () => {
-    const other = emptyStack();
-    const identity = new UserAssignedIdentity(other, "Mine", {
-      name: "mine",
-      resource_group_name: GROUP.name,
-      location: GROUP.location,
+  test("is restarted when it no longer answers, and not because of the store", () => {
+    expect(app).toMatchObject({
+      template: { container: [{ liveness_probe: [{ transport: "HTTP", port: 8080, path: "/live" }] }] },
     });
-    const containerEnvironment = { id: "/environment", workspaceId: "/workspace" };
-    const { workspaceId } = appIn(other, { containerEnvironment, identity, registry: { server: "mine.azurecr.io" } });
-    const written = synthesized(other);
-    const mine = expect.stringMatching(/^\$\{azurerm_user_assigned_identity\.Mine\.id\}$/) as string;
-    expect(written.of("azurerm_container_app")).toMatchObject([
-      {
-        container_app_environment_id: "/environment",
-        identity: { identity_ids: [mine] },
-        registry: [{ server: "mine.azurecr.io", identity: mine }],
-      },
-    ]);
-    expect(written.of("azurerm_user_assigned_identity")).toHaveLength(1);
-    expect(written.of("azurerm_role_assignment")).toMatchObject([
-      { principal_id: "${azurerm_user_assigned_identity.Mine.principal_id}" },
-    ]);
-    expect(written.of("azurerm_container_app_environment")).toEqual([]);
-    expect(written.of("azurerm_log_analytics_workspace")).toEqual([]);
-    expect(workspaceId).toBe("/workspace");
   });
 
-  test("may pull from a registry before it is made, and makes names that are long enough", () => {
+  test("pulls its image with an identity that may do so before the apply", () => {
     const other = emptyStack();
-    appIn(other, { name: "ab", registry: { server: "mine.azurecr.io", id: "/registry" } });
+    const { workspaceId } = appIn(other, { name: "ab", registry: { server: "mine.azurecr.io", identityId: "/pull" } });
     const written = synthesized(other);
-    expect(written.of("azurerm_role_assignment").filter((each) => each["role_definition_name"] !== undefined)).toMatchObject([
-      { role_definition_name: "AcrPull", scope: "/registry", principal_type: "ServicePrincipal" },
-    ]);
+    const own = expect.stringMatching(/^\$\{azurerm_user_assigned_identity\.App_Identity_\w+\.id\}$/) as string;
     expect(written.of("azurerm_container_app")).toMatchObject([
-      { name: "ab", depends_on: [expect.any(String), expect.stringMatching(/^azurerm_role_assignment\.App_Pull/)] },
+      {
+        name: "ab",
+        container_app_environment_id: "/environment",
+        identity: { identity_ids: [own, "/pull"] },
+        registry: [{ server: "mine.azurecr.io", identity: "/pull" }],
+      },
     ]);
-    // Azure requires at least 3 characters for an identity's name, and 4 for a workspace's.
+    expect(written.of("azurerm_role_assignment")).toHaveLength(1);
+    // Azure requires at least 3 characters for an identity's name.
     expect(written.of("azurerm_user_assigned_identity")).toMatchObject([{ name: "ab-identity" }]);
-    expect(written.of("azurerm_log_analytics_workspace")).toMatchObject([{ name: "ab-logs" }]);
+    expect(workspaceId).toBe("/workspace");
+    expect(warningsOf(other)).toEqual([]);
+  });
+
+  test("warns of an image in a registry of Azure without the registry", () => {
+    const other = emptyStack();
+    appIn(other, { image: "acme.azurecr.io/billing:1" });
+    expect(warningsOf(other)).toEqual([expect.stringContaining("registry is not set")]);
+  });
+
+  test("can run as an existing identity", () => {
+    const other = emptyStack();
+    appIn(other, { identity: { id: "/mine", clientId: "client", principalId: "principal" } });
+    const written = synthesized(other);
+    expect(written.of("azurerm_user_assigned_identity")).toEqual([]);
+    expect(written.of("azurerm_role_assignment")).toMatchObject([{ principal_id: "principal" }]);
+    expect(written.of("azurerm_container_app")).toMatchObject([{ identity: { identity_ids: ["/mine"] } }]);
   });
 
   test("warns of a single candidate", () => {

@@ -39,18 +39,12 @@ testCosts(
       },
       CandidateApp: {
         makes: "a Container App of 2 replicas without ingress, an identity",
-        costs: [cost(processor, replicas, [0.25, "vCPU"], SECONDS), cost(memory, replicas, [0.5, "GiB"], SECONDS)],
-        rights: "its identity is a candidate in its elections, and may pull from the registry",
-      },
-      CandidateJob: {
-        makes: "a job of Container Apps, an identity; counted with a minute's work an hour",
-        costs: [cost(processor, [730, "runs"], [60, "s"], [0.25, "vCPU"]), cost(memory, [730, "runs"], [60, "s"], [0.5, "GiB"])],
-        rights: "its identity is a candidate in its elections, and may pull from the registry",
-      },
-      ContainerEnvironment: {
-        makes: "an environment for apps and jobs, a workspace that keeps their logs for 30 days",
-        costs: [cost(logs, [60, "lines an hour"], HOURS, [0.000001, "GB a line"])],
-        rights: "nobody",
+        costs: [
+          cost(processor, replicas, [0.25, "vCPU"], SECONDS),
+          cost(memory, replicas, [0.5, "GiB"], SECONDS),
+          cost(logs, replicas, [60, "lines an hour"], HOURS, [0.000001, "GB a line"]),
+        ],
+        rights: "its identity is a candidate in its elections",
       },
       LeaderScheduledFunction: {
         makes:

@@ -4,17 +4,15 @@ import { opensslMissing } from "@leasehold/test-kit/backends/certificates";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ExampleProcess, type Line } from "@leasehold/test-kit/processes/example-process";
-import { clientIds, containerOf, deployed, settingsOf, written, type Settings } from "./stack-settings.ts";
+import { clientIds, deployed, settingsOf, written, type Settings } from "./stack-settings.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const NODE = [process.execPath, "--conditions=@leasehold/source"] as const;
 
-/**
- * Starts a program of examples/azure-container-apps from its source, with these settings. The image has `dist` instead of `src`.
- */
-function start(program: string, env: Settings): ExampleProcess {
-  const file = program.replace("dist/", "src/").replace(".js", ".ts");
-  return new ExampleProcess({ folder: `${root}examples/azure-container-apps` }, [...NODE, file], env);
+/** Starts the candidate of examples/azure-container-apps from its source, with these settings and any free port. */
+function start(env: Settings): ExampleProcess {
+  const own = { ...env, HEALTH_PORT: "0" };
+  return new ExampleProcess({ folder: `${root}examples/azure-container-apps` }, [...NODE, "src/candidate.ts"], own);
 }
 
 /** Invokes the function of examples/azure-functions once, from its source, with these settings. */
@@ -26,9 +24,9 @@ function invokeReport(env: Settings, ...how: readonly "dies"[]): ExampleProcess 
 
 /** Tells whether an alert rule counts a line. It evaluates the part of Kusto that these rules use. */
 function counts(rule: string, line: Line): boolean {
-  const conditions = [...queryOf(rule).matchAll(/tostring\(line\.(\w+)\) == ("[^"]*")/g)];
+  const conditions = [...queryOf(rule).matchAll(/to(?:string|int)\(line\.(\w+)\) == ("[^"]*"|1)/g)];
   expect(conditions).toHaveLength(2);
-  return conditions.every(([, field = "", text = ""]) => line[field] === JSON.parse(text));
+  return conditions.every(([, field = "", value = ""]) => line[field] === JSON.parse(value));
 }
 
 /** Tells whether the rule for functions counts a line of `onlyAsLeader`. */
@@ -49,7 +47,6 @@ function queryOf(rule: string): string {
 }
 
 describe.skipIf(await isMissing(opensslMissing())).concurrent("the examples, with the settings of the app", () => {
-  const [, jobProgram = ""] = containerOf("azurerm_container_app_job").command ?? [];
   let azure: AzuriteWithIdentity;
 
   /** The environment of a deployed program: the stack's settings, and the platform's own. */
@@ -65,44 +62,22 @@ describe.skipIf(await isMissing(opensslMissing())).concurrent("the examples, wit
   afterAll(async () => azure[Symbol.asyncDispose]());
 
   test("a candidate leads with its identity, prints a line that an alert counts, and ends on SIGTERM", async () => {
-    await using candidate = start("dist/candidate.js", settings("azurerm_container_app"));
+    await using candidate = start(settings("azurerm_container_app"));
 
-    const line = await candidate.said(({ leasehold }) => leasehold === "leader");
+    const line = await candidate.said(({ IsLeader: leads }) => leads === 1);
     candidate.signal("SIGTERM");
 
-    expect(line).toMatchObject({ election: "billing", term: 1 });
+    expect(line).toMatchObject({ Election: "billing", Term: 1 });
     expect(counts("billing-no-leader", line)).toBe(true);
     expect(await candidate.ended, candidate.history).toBe(0);
   });
 
   test("a candidate with an unknown identity is refused", async () => {
     const stranger = { ...settings("azurerm_container_app"), AZURE_CLIENT_ID: "a stranger" };
-    await using candidate = start("dist/candidate.js", stranger);
+    await using candidate = start(stranger);
 
     expect(await candidate.ended).toBe(1);
     expect(candidate.history).toContain("STORE_UNAUTHENTICATED");
-  });
-
-  test("a job does an occurrence once, and prints a line each time that an alert counts", async () => {
-    const timesRan = new Map<unknown, number>();
-    for (let replica = 0; replica < 2; replica += 1) {
-      await using job = start(jobProgram, settings("azurerm_container_app_job"));
-      expect(await job.ended, job.history).toBe(0);
-      const line = await job.said(({ leasehold }) => leasehold === "done");
-      expect(counts("settlement-not-run", line)).toBe(true);
-      // There are two occurrences if an hour ends meanwhile.
-      timesRan.set(line["occurrence"], (timesRan.get(line["occurrence"]) ?? 0) + (line["ran"] === true ? 1 : 0));
-    }
-    expect([...timesRan.values()].every((times) => times === 1)).toBe(true);
-  });
-
-  test("a job without access to its leases prints a line that an alert counts, and fails, so that it is retried", async () => {
-    const stranger = { ...settings("azurerm_container_app_job"), AZURE_CLIENT_ID: "a stranger" };
-    await using job = start(jobProgram, stranger);
-
-    expect(await job.ended).toBe(1);
-    const line = await job.said(({ leasehold }) => leasehold === "failed");
-    expect(counts("settlement-failed", line)).toBe(true);
   });
 
   test("a function makes its night's report once, and prints a line each time that an alert counts", async () => {

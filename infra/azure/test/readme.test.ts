@@ -17,10 +17,6 @@ const NAMESPACES: Readonly<Record<string, string | undefined>> = {
   azapi_resource: "Web",
   azurerm_application_insights: "Insights",
   azurerm_container_app: "App",
-  azurerm_container_app_environment: "App",
-  azurerm_container_app_job: "App",
-  azurerm_log_analytics_workspace: "OperationalInsights",
-  azurerm_monitor_action_group: "Insights",
   azurerm_monitor_metric_alert: "Insights",
   azurerm_monitor_scheduled_query_rules_alert_v2: "Insights",
   azurerm_service_plan: "Web",
@@ -30,7 +26,7 @@ const NAMESPACES: Readonly<Record<string, string | undefined>> = {
   azurerm_user_assigned_identity: "ManagedIdentity",
 };
 /** Every subscription has these. */
-const ALWAYS_THERE = ["azurerm_resource_group", "azurerm_role_assignment", "azurerm_role_definition"];
+const ALWAYS_THERE = ["azurerm_role_assignment", "azurerm_role_definition"];
 
 describe("the steps of a deployment", () => {
   test("set exactly the variables of the stack that have no default", () => {
@@ -40,11 +36,22 @@ describe("the steps of a deployment", () => {
     expect(given.toSorted()).toEqual(needed.toSorted());
   });
 
-  test("register the resource providers of the stack, and of a registry", () => {
+  test("register the resource providers of the stack, of a registry and of a workspace", () => {
     const types = Object.keys(written.resources).filter((type) => !ALWAYS_THERE.includes(type));
     const needed = new Set(types.map((type) => NAMESPACES[type] ?? `the namespace of ${type}, which this test does not know`));
     const [, registered = ""] = /for name in (.*); do/.exec(deployment) ?? [];
-    expect(registered.split(" ")).toEqual([...needed, "ContainerRegistry"].toSorted());
+    expect(registered.split(" ")).toEqual([...needed, "ContainerRegistry", "OperationalInsights"].toSorted());
+  });
+
+  test("give the right to pull before the image is built, which takes longer than Azure needs to know it", () => {
+    const [right, build] = ["--role AcrPull", "az acr build"].map((step) => deployment.indexOf(step));
+    expect(right).toBeGreaterThan(0);
+    expect(build).toBeGreaterThan(right!);
+  });
+
+  test("publish a function app without the compiler", () => {
+    expect(deployment).toMatch(/npm run build && npm prune --omit=dev\n/);
+    expect(deployment.indexOf("npm prune")).toBeLessThan(deployment.indexOf("azure functionapp publish"));
   });
 
   test("name folders that exist", () => {

@@ -7,7 +7,7 @@ const WRITE = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs/w
 describe("the settings of the app", () => {
   const mayDo = rightsIn(stack);
 
-  test.each(["azurerm_container_app", "azurerm_container_app_job", "azapi_resource"] as const)(
+  test.each(["azurerm_container_app", "azapi_resource"] as const)(
     "name, in its %s, an election that its identity may compete in, occurrences included, and no other may",
     (type) => {
       const { AZURE_CLIENT_ID: client = "", ELECTION: election = "" } = settingsOf(type);

@@ -10,19 +10,15 @@ export const written: Synthesized = synthesized(stack);
 export type Settings = Readonly<Record<string, string>>;
 
 interface Container {
-  readonly command?: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** Returns the container of the only app, or job, of the stack. */
-export function containerOf(type: "azurerm_container_app" | "azurerm_container_app_job"): Container {
-  const [app] = written.of(type) as { template: { container: [Container] } }[];
-  return app!.template.container[0];
-}
-
 /** Returns the settings of the stack's program of this type. */
-export function settingsOf(type: "azurerm_container_app" | "azurerm_container_app_job" | "azapi_resource"): Settings {
-  if (type !== "azapi_resource") return byName(containerOf(type).env);
+export function settingsOf(type: "azurerm_container_app" | "azapi_resource"): Settings {
+  if (type === "azurerm_container_app") {
+    const [app] = written.of(type) as { template: { container: [Container] } }[];
+    return byName(app!.template.container[0].env);
+  }
   const [app] = written.of(type) as { body: { properties: { siteConfig: { appSettings: Container["env"] } } } }[];
   return byName(app!.body.properties.siteConfig.appSettings);
 }

@@ -1,5 +1,4 @@
 import {
-  CandidateJob,
   CandidateWorker,
   ElectionAlerts,
   GoogleProvider,
@@ -11,8 +10,8 @@ import { LocalBackend, TerraformOutput, TerraformStack, TerraformVariable } from
 import type { Construct } from "constructs";
 
 /**
- * The whole setup in one project. It has two candidates that run all the time, a function on a schedule in two regions, a job on
- * a schedule, and alerts. One image contains their programs, from examples/google-cloud.
+ * The whole setup in one project. It has two candidates that run all the time, a function on a schedule in two regions, and
+ * alerts. One image contains their programs, from examples/google-cloud.
  */
 export class LeaseholdStack extends TerraformStack {
   constructor(scope: Construct, id: string) {
@@ -43,7 +42,13 @@ export class LeaseholdStack extends TerraformStack {
     new ElectionAlerts(this, "BillingAlerts", { worker: billing, election: "billing", ...alerts });
 
     // One schedule in two regions. One region does the work until it fails.
-    const rateLeases = new LeaseDatabase(this, "RateLeases", { project, location, databaseId: "rate-leases" });
+    const rateLeases = new LeaseDatabase(this, "RateLeases", {
+      project,
+      location,
+      databaseId: "rate-leases",
+      timeToLive: { collectionGroup: "ticks", field: "expiresAt" },
+      backupRetentionDays: 7,
+    });
     const rates = (name: string, region: string, accountId: string): LeaderScheduledFunction =>
       new LeaderScheduledFunction(this, name, {
         leases: rateLeases,
@@ -64,24 +69,6 @@ export class LeaseholdStack extends TerraformStack {
     const there = rates("RatesThere", otherLocation, "refresh-rates-there");
     new RunAlerts(this, "RatesAlerts", { of: here, notRunForHours: 1, ...alerts });
     new RunAlerts(this, "RatesThereAlerts", { of: there, notRunForHours: 1, ...alerts });
-
-    const closeLeases = new LeaseDatabase(this, "CloseLeases", {
-      project,
-      location,
-      databaseId: "close-leases",
-      timeToLive: { collectionGroup: "ticks", field: "expiresAt" },
-      backupRetentionDays: 7,
-    });
-    const close = new CandidateJob(this, "Close", {
-      leases: closeLeases,
-      elections: ["close-the-books"],
-      name: "close-the-books",
-      location,
-      image,
-      command: ["node", "dist/close-the-books.js"],
-      schedule: "0 3 * * *",
-    });
-    new RunAlerts(this, "CloseAlerts", { of: close, notRunForHours: 25, ...alerts });
 
     new TerraformOutput(this, "billing_account", { value: billing.serviceAccount.email });
     new TerraformOutput(this, "rates_account", { value: here.serviceAccount.email });

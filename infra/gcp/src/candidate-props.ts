@@ -4,7 +4,7 @@ import type { LeaseDatabase } from "./lease-database.ts";
 export interface CandidateProps {
   /** The database of leases. */
   readonly leases: LeaseDatabase;
-  /** The container's image. Use its digest to pin it: `...@sha256:...`. A worker's image needs to listen on no port. */
+  /** The container's image. Use its digest to pin it: `...@sha256:...`. A worker's program answers `GET /live` on `HEALTH_PORT`. */
   readonly image: string;
   /** @default - the image's own */
   readonly command?: readonly string[];

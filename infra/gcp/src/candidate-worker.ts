@@ -39,6 +39,8 @@ export interface CandidateWorkerProps extends CandidateProps {
 const GRACE_MS = 10_000;
 /** The time after the task has settled, in which the lease is released. */
 const RELEASE_MS = 1_500;
+/** The port on which a candidate answers probes. */
+const HEALTH_PORT = 8080;
 
 /**
  * A Cloud Run worker pool whose instances are candidates, with a service account of its own. An instance of a pool always has its
@@ -84,9 +86,16 @@ export class CandidateWorker extends Construct {
               image,
               command: props.command,
               env: environmentBlocks(
-                candidateEnvironment(leases, elections, { DRAIN_TIMEOUT_MS: String(drainTimeoutMs) }, props.environment),
+                candidateEnvironment(
+                  leases,
+                  elections,
+                  { DRAIN_TIMEOUT_MS: String(drainTimeoutMs), HEALTH_PORT: String(HEALTH_PORT) },
+                  props.environment,
+                ),
               ),
               resources: { limits: { cpu: props.cpu ?? "1", memory: props.memory ?? "512Mi" } },
+              // Restart an instance whose event loop hangs. The path answers without the store, because an outage is no reason to.
+              liveness_probe: { http_get: { path: "/live", port: HEALTH_PORT }, period_seconds: 10, failure_threshold: 3 },
             },
           ],
         },

@@ -6,7 +6,7 @@ import type { CandidateWorker } from "./candidate-worker.ts";
 import { LogMetric, type AlertPolicy } from "./google/monitoring.ts";
 
 export interface ElectionAlertsProps extends AlertProps {
-  /** The candidates. Their leader prints `{"leasehold":"leader","election":...,"term":...}` once a minute, and when it begins. */
+  /** The candidates. Each writes the lines of `publishMetrics` of `@leasehold/core/diagnostics`. */
   readonly worker: CandidateWorker;
   readonly election: string;
   /**
@@ -19,8 +19,8 @@ export interface ElectionAlertsProps extends AlertProps {
 const WINDOW_SECONDS = 900;
 
 /**
- * Alerts for an election whose candidates run all the time. They go off if nobody leads, if no leader reports, or if the
- * leadership moves too often.
+ * Alerts for an election whose candidates run all the time. They go off if no candidate knows a leader of any region or none
+ * reports, or if the leadership moves too often.
  */
 export class ElectionAlerts extends Construct {
   readonly noLeader: AlertPolicy;
@@ -39,8 +39,8 @@ export class ElectionAlerts extends Construct {
     this.noLeader = countAlert(this, "NoLeader", props, {
       project,
       title: `${shown}: nobody leads`,
-      text: `Nobody has said for 15 minutes that it leads the election \`${shown}\`. Are there instances of \`${worker.name}\`, and what do they log?`,
-      filter: this.#counting("leader", worker, election),
+      text: `No candidate has reported for 15 minutes that there is a leader of the election \`${shown}\`. Are there instances of \`${worker.name}\`, and what do they log?`,
+      filter: this.#counting("HasLeader", worker, election),
       raisedIf: { fewerThan: 1 },
       windowSeconds: WINDOW_SECONDS,
     });
@@ -48,22 +48,22 @@ export class ElectionAlerts extends Construct {
       project,
       title: `${shown}: the leadership moves too often`,
       text: `More than ${maxTransitions} terms of the election \`${shown}\` have begun within 15 minutes. Do its leaders end, or do their renewals come too late?`,
-      filter: this.#counting("term", worker, election),
+      filter: this.#counting("Transitions", worker, election),
       raisedIf: { moreThan: maxTransitions },
       windowSeconds: WINDOW_SECONDS,
     });
   }
 
-  /** Returns the filter of a metric that counts lines of one kind about one election. examples/google-cloud prints them. */
-  #counting(kind: "leader" | "term", { project, name, location }: CandidateWorker, election: string): string {
-    const metric = new LogMetric(this, kind === "leader" ? "Leaders" : "Terms", {
+  /** Returns the filter of a metric that counts the candidates' lines about one election in which this field is 1. */
+  #counting(field: "HasLeader" | "Transitions", { project, name, location }: CandidateWorker, election: string): string {
+    const metric = new LogMetric(this, field, {
       project,
       // An election's name may contain characters that a metric's name may not.
-      name: `leasehold_${kind}_${name}_${this.node.addr.slice(-8)}`,
-      description: `Lines {"leasehold":"${kind}"} of the candidates ${name} in ${location}`,
+      name: `leasehold_${field}_${name}_${this.node.addr.slice(-8)}`,
+      description: `Lines with "${field}":1 of the candidates ${name} in ${location}`,
       filter:
         `resource.type = "cloud_run_worker_pool" AND resource.labels.worker_pool_name = "${name}" AND resource.labels.location = "${location}" ` +
-        `AND jsonPayload.leasehold = "${kind}" AND jsonPayload.election = ${literal(JSON.stringify(election))}`,
+        `AND jsonPayload.${field} = 1 AND jsonPayload.Election = ${literal(JSON.stringify(election))}`,
       metric_descriptor: { metric_kind: "DELTA", value_type: "INT64" },
     });
     return `metric.type = "logging.googleapis.com/user/${metric.name}" AND resource.type = "cloud_run_worker_pool"`;

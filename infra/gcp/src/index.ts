@@ -1,4 +1,3 @@
-export { CandidateJob, type CandidateJobProps } from "./candidate-job.ts";
 export { CandidateWorker, type CandidateWorkerProps } from "./candidate-worker.ts";
 export { ElectionAlerts, type ElectionAlertsProps } from "./election-alerts.ts";
 export { GoogleProvider } from "./google/provider.ts";

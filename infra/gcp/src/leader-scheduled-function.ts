@@ -13,7 +13,7 @@ import {
   wholeSeconds,
   type ScheduledProps,
 } from "./scheduled-props.ts";
-import type { ScheduledRuns } from "./scheduled-runs.ts";
+import type { ScheduledRuns } from "./run-alerts.ts";
 
 export interface LeaderScheduledFunctionProps extends ScheduledProps {
   /**
@@ -38,7 +38,7 @@ export class LeaderScheduledFunction extends Construct {
   readonly serviceAccount: ServiceAccount;
   readonly service: CloudRunService;
   readonly job: CloudSchedulerJob;
-  /** The metrics for alerts, which Cloud Run counts of the function's answers. */
+  /** The schedule, for alerts. */
   readonly runs: ScheduledRuns;
 
   /** @throws {Error} for a schedule, timeout, name or account that Google would refuse. */
@@ -120,17 +120,6 @@ export class LeaderScheduledFunction extends Construct {
       },
       { dependsOn: [mayInvoke] },
     );
-    const answers =
-      'metric.type = "run.googleapis.com/request_count" AND resource.type = "cloud_run_revision" ' +
-      `AND resource.labels.service_name = "${name}" AND resource.labels.location = "${location}" AND metric.labels.response_code_class`;
-    this.runs = {
-      project,
-      name,
-      location,
-      succeeded: `${answers} = "2xx"`,
-      failed: `${answers} = "5xx"`,
-      failuresBorne: RETRIES,
-      windowSeconds: allTriesSeconds(timeoutMs),
-    };
+    this.runs = { project, name, location, failuresBorne: RETRIES, windowSeconds: allTriesSeconds(timeoutMs) };
   }
 }

@@ -2,7 +2,7 @@ import { Token } from "cdktn";
 import type { CandidateProps } from "./candidate-props.ts";
 import type { RetryArguments } from "./google/scheduler.ts";
 
-/** The properties that a function and a job on a schedule have in common. */
+/** The properties of a function on a schedule. */
 export interface ScheduledProps extends CandidateProps {
   /** The elections, or the schedules' names, of its work. The program finds the first in `ELECTION`. */
   readonly elections: readonly string[];

@@ -1,6 +1,6 @@
 import type { TerraformStack } from "cdktn";
 import { describe, expect, test } from "vitest";
-import { CandidateJob, CandidateWorker, ElectionAlerts, LeaderScheduledFunction, RunAlerts } from "@leasehold/infra-gcp";
+import { CandidateWorker, ElectionAlerts, LeaderScheduledFunction, RunAlerts } from "@leasehold/infra-gcp";
 import { emptyStack, leasesIn, synthesized, type Resource } from "./synthesized.ts";
 
 const location = "europe-west1";
@@ -43,12 +43,12 @@ describe("alerts of an election", () => {
     const pool = 'resource.type = "cloud_run_worker_pool" AND resource.labels.worker_pool_name = "billing"';
     expect(of("google_logging_metric")).toMatchObject([
       {
-        name: expect.stringMatching(/^leasehold_leader_billing_[0-9a-f]{8}$/),
-        filter: `${pool} AND resource.labels.location = "europe-west1" AND jsonPayload.leasehold = "leader" AND jsonPayload.election = "b"`,
+        name: expect.stringMatching(/^leasehold_HasLeader_billing_[0-9a-f]{8}$/),
+        filter: `${pool} AND resource.labels.location = "europe-west1" AND jsonPayload.HasLeader = 1 AND jsonPayload.Election = "b"`,
       },
       {
-        name: expect.stringMatching(/^leasehold_term_billing_/),
-        filter: expect.stringContaining('jsonPayload.leasehold = "term"'),
+        name: expect.stringMatching(/^leasehold_Transitions_billing_/),
+        filter: expect.stringContaining("jsonPayload.Transitions = 1"),
       },
     ]);
     expect(policies(stack)).toMatchObject({
@@ -69,7 +69,7 @@ describe("alerts of an election", () => {
     const stack = emptyStack();
     new ElectionAlerts(stack, "Alerts", { worker: workerIn(stack), election: 'a"b${c}' });
     const [leaders] = synthesized(stack).of("google_logging_metric");
-    expect(leaders!["filter"]).toContain('jsonPayload.election = "a\\"b$${c}"');
+    expect(leaders!["filter"]).toContain('jsonPayload.Election = "a\\"b$${c}"');
     expect(Object.keys(policies(stack))).toContain('a"b$${c}: nobody leads');
   });
 
@@ -82,21 +82,34 @@ describe("alerts of an election", () => {
 });
 
 describe("alerts of a schedule", () => {
-  test("are raised if a function has not run, or has failed at every delivery", () => {
+  test("are raised if no delivery has succeeded, or if each try of an occurrence has failed, whatever it was answered", () => {
     const stack = emptyStack();
     new RunAlerts(stack, "Alerts", { of: functionIn(stack), notRunForHours: 3, ...channels });
-    const answers =
-      'metric.type = "run.googleapis.com/request_count" AND resource.type = "cloud_run_revision" AND resource.labels.service_name = "report" ' +
-      'AND resource.labels.location = "europe-west1" AND metric.labels.response_code_class';
+    const finished =
+      'resource.type = "cloud_scheduler_job" AND resource.labels.job_id = "report" AND resource.labels.location = "europe-west1" ' +
+      'AND jsonPayload."@type" = "type.googleapis.com/google.cloud.scheduler.logging.AttemptFinished" AND severity';
+    const metrics = synthesized(stack).of("google_logging_metric");
+    expect(new Map(metrics.map(({ name, filter }) => [String(name).replace(/_[0-9a-f]{8}$/, ""), String(filter)]))).toEqual(
+      new Map([
+        ["leasehold_succeeded_report", `${finished} < ERROR`],
+        ["leasehold_failed_report", `${finished} >= ERROR`],
+      ]),
+    );
+    const counted = (metric: string): unknown =>
+      expect.stringMatching(
+        new RegExp(
+          `^metric\\.type = "logging\\.googleapis\\.com/user/\\$\\{google_logging_metric\\.Alerts_${metric}_\\w+\\.name\\}" AND `,
+        ),
+      );
     expect(policies(stack)).toMatchObject({
       "report in europe-west1: not run for 3 hours": {
-        filter: `${answers} = "2xx"`,
+        filter: counted("Successes"),
         comparison: "COMPARISON_LT",
         threshold_value: 1,
         aggregations: [{ alignment_period: "10800s" }],
       },
       "report in europe-west1: an occurrence has failed": {
-        filter: `${answers} = "5xx"`,
+        filter: counted("Failures"),
         // One delivery and five more: only the sixth failure loses the occurrence.
         comparison: "COMPARISON_GT",
         threshold_value: 5,
@@ -106,26 +119,10 @@ describe("alerts of a schedule", () => {
     });
   });
 
-  test("are raised if a job has not run, or one execution has failed", () => {
+  test("look for no missing run of a schedule that no policy can look back on", () => {
     const stack = emptyStack();
-    const leases = leasesIn(stack);
-    const job = new CandidateJob(stack, "J", {
-      leases,
-      elections: ["c"],
-      name: "closing",
-      location,
-      image,
-      schedule: "0 3 * * *",
-    });
-    new RunAlerts(stack, "Alerts", { of: job, notRunForHours: 25 });
-    expect(policies(stack)).toMatchObject({
-      "closing in europe-west1: not run for 25 hours": { aggregations: [{ alignment_period: "90000s" }] },
-      "closing in europe-west1: an occurrence has failed": {
-        filter: expect.stringMatching(/job\/completed_execution_count.*metric\.labels\.result = "failed"$/),
-        comparison: "COMPARISON_GT",
-        threshold_value: 0,
-      },
-    });
+    new RunAlerts(stack, "Alerts", { of: functionIn(stack) });
+    expect(Object.keys(policies(stack))).toEqual(["report in europe-west1: an occurrence has failed"]);
   });
 
   test.each([0, 1.5, 26])("refuse %d hours", (notRunForHours) => {

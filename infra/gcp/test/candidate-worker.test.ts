@@ -57,6 +57,7 @@ describe("a worker pool of candidates", () => {
                 { name: "LEASE_DATABASE", value: "leases" },
                 { name: "ELECTION", value: "billing" },
                 { name: "DRAIN_TIMEOUT_MS", value: "8000" },
+                { name: "HEALTH_PORT", value: "8080" },
                 { name: "COLOUR", value: "red" },
               ],
               resources: { limits: { cpu: "2", memory: "512Mi" } },
@@ -64,6 +65,14 @@ describe("a worker pool of candidates", () => {
           ],
         },
       },
+    ]);
+  });
+
+  test("is restarted when it no longer answers, and not because of the store", () => {
+    const stack = emptyStack();
+    workerIn(stack);
+    expect(synthesized(stack).of("google_cloud_run_v2_worker_pool")).toMatchObject([
+      { template: { containers: [{ liveness_probe: { http_get: { path: "/live", port: 8080 } } }] } },
     ]);
   });
 

@@ -47,11 +47,6 @@ testCosts(
         costs: [cost(job, [1, "job"])],
         rights: "its account is a candidate; the job's may call the service, and nobody else may",
       },
-      CandidateJob: {
-        makes: "a job of Cloud Run, a job of Cloud Scheduler that starts it, a service account for each",
-        costs: [cost(job, [1, "job"])],
-        rights: "its account is a candidate; the schedule's may start the job, and nobody else may",
-      },
       ElectionAlerts: {
         makes: "2 alert policies, 2 metrics of logs",
         costs: [
@@ -62,8 +57,12 @@ testCosts(
         rights: "gives none",
       },
       RunAlerts: {
-        makes: "2 alert policies",
-        costs: [cost(condition, [2, "conditions"]), cost(evaluated, [2, "conditions"], EVALUATIONS)],
+        makes: "2 alert policies, 2 metrics of logs",
+        costs: [
+          cost(condition, [2, "conditions"]),
+          cost(evaluated, [2, "conditions"], EVALUATIONS),
+          cost(logMetric, [2, "metrics"], [0.33, "MiB"]),
+        ],
         rights: "gives none",
       },
     },

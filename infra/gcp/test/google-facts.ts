@@ -12,7 +12,9 @@ export const google: ProviderFacts & { readonly bindings: string } = {
   source: "hashicorp/google",
   // Version 7.0 changes nothing that is used here:
   // https://registry.terraform.io/providers/hashicorp/google/latest/docs/guides/version_7_upgrade
-  version: "7.0.0",
+  // The probes of worker pools came with 7, by the documentation in the provider's repository
+  // (website/docs/r/cloud_run_v2_worker_pool.html.markdown).
+  version: "7.20.0",
   // The newest public bindings on npm.
   boundAt: "6.50.0",
   bindings: "@cdktf/provider-google@16.12.1",
@@ -82,7 +84,19 @@ export const google: ProviderFacts & { readonly bindings: string } = {
           max: 1,
           block: {
             service_account: "string",
-            containers: { block: container },
+            containers: {
+              block: {
+                ...container,
+                liveness_probe: {
+                  max: 1,
+                  block: {
+                    http_get: { max: 1, block: { path: "string", port: "number" } },
+                    period_seconds: "number",
+                    failure_threshold: "number",
+                  },
+                },
+              },
+            },
           },
         },
       },
@@ -108,40 +122,6 @@ export const google: ProviderFacts & { readonly bindings: string } = {
       exports: ["uri"],
     },
     google_cloud_run_v2_service_iam_member: {
-      arguments: {
-        project: "string",
-        location: "string",
-        name: "required string",
-        role: "required string",
-        member: "required string",
-      },
-    },
-    google_cloud_run_v2_job: {
-      arguments: {
-        project: "string",
-        name: "required string",
-        location: "required string",
-        deletion_protection: "bool",
-        template: {
-          min: 1,
-          max: 1,
-          block: {
-            task_count: "number",
-            template: {
-              min: 1,
-              max: 1,
-              block: {
-                service_account: "string",
-                timeout: "string",
-                max_retries: "number",
-                containers: { block: container },
-              },
-            },
-          },
-        },
-      },
-    },
-    google_cloud_run_v2_job_iam_member: {
       arguments: {
         project: "string",
         location: "string",
@@ -205,7 +185,6 @@ export const google: ProviderFacts & { readonly bindings: string } = {
             uri: "required string",
             http_method: "string",
             oidc_token: { max: 1, block: { service_account_email: "required string", audience: "string" } },
-            oauth_token: { max: 1, block: { service_account_email: "required string" } },
           },
         },
       },

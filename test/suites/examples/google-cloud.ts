@@ -53,33 +53,16 @@ describe.concurrent("examples/google-cloud, with the settings of the stack of in
     const container = template.container("google_cloud_run_v2_worker_pool");
     const election = "billing";
     expect(Number(container.env["DRAIN_TIMEOUT_MS"])).toBeLessThan(10_000);
-    const leader = start(open, example, firestore, container);
+    const leader = start(open, example, firestore, container, { HEALTH_PORT: String(await freePort()) });
     // The lines that the stack's alerts count.
-    expect(await leader.said(({ leasehold }) => leasehold === "term")).toEqual({ leasehold: "term", election, term: 1 });
-    expect(await leader.said(({ leasehold }) => leasehold === "leader")).toMatchObject({ election });
-    const standby = start(open, example, firestore, container);
-    await standby.said("newLeader");
+    const begun = { Election: election, IsLeader: 1, HasLeader: 1, Transitions: 1 };
+    expect(await leader.said(({ Transitions: begins }) => begins === 1)).toMatchObject({ ...begun, Term: 1 });
+    const standby = start(open, example, firestore, container, { HEALTH_PORT: String(await freePort()) });
+    await standby.said(({ IsLeader: leads }) => leads === 0);
 
     leader.signal("SIGTERM");
     expect(await leader.ended).toBe(0);
-    expect(await standby.said(({ leasehold }) => leasehold === "term")).toEqual({ leasehold: "term", election, term: 2 });
-  });
-
-  test("closes the books once, also where the first task dies", async ({ open, example, template, firestore }) => {
-    const container = template.container("google_cloud_run_v2_job");
-    const first = start(open, example, firestore, container);
-    expect(await first.said(({ closing }) => closing !== undefined)).toMatchObject({ attempt: 1 });
-    first.signal("SIGKILL");
-    await first.ended;
-
-    // The second task is started at once, waits until the first one's claim expires, and does the occurrence.
-    const second = start(open, example, firestore, container);
-    await firestore.advance(20_000);
-    expect(await second.said(({ ran }) => ran !== undefined)).toMatchObject({ ran: true, attempt: 2 });
-    expect(await second.ended).toBe(0);
-    const third = start(open, example, firestore, container);
-    expect(await third.said(({ ran }) => ran !== undefined)).toEqual({ ran: false, reason: "done" });
-    expect(await third.ended).toBe(0);
+    expect(await standby.said(({ Transitions: begins }) => begins === 1)).toMatchObject({ ...begun, Term: 2 });
   });
 
   test("has in its image what the stack starts", async ({ open, example, template, firestore }) => {
@@ -90,7 +73,10 @@ describe.concurrent("examples/google-cloud, with the settings of the stack of in
     const pool = template.container("google_cloud_run_v2_worker_pool");
     // The pool has no command of its own.
     expect(pool.command).toBeUndefined();
-    const candidate = start(open, example, firestore, { ...pool, command: dockerfile.command });
-    await candidate.said(({ leasehold }) => leasehold === "leader");
+    const env = { HEALTH_PORT: String(await freePort()) };
+    const candidate = start(open, example, firestore, { ...pool, command: dockerfile.command }, env);
+    await candidate.said(({ IsLeader: leads }) => leads === 1);
+    const health = await fetch(`http://127.0.0.1:${env.HEALTH_PORT}/live`);
+    expect(await health.json()).toMatchObject({ leading: true });
   });
 });

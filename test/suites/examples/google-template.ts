@@ -18,8 +18,7 @@ interface Container {
 interface CloudRun {
   readonly location: string;
   readonly template: {
-    readonly containers?: readonly Container[];
-    readonly template?: { readonly containers: readonly Container[] };
+    readonly containers: readonly Container[];
   };
 }
 
@@ -56,10 +55,9 @@ export class GoogleTemplate {
   }
 
   /** Returns the container of the only resource of a type, or of the one in a region. */
-  container(type: `google_cloud_run_v2_${"job" | "service" | "worker_pool"}`, location?: string): DeployedContainer {
+  container(type: `google_cloud_run_v2_${"service" | "worker_pool"}`, location?: string): DeployedContainer {
     const found = Object.values(this.#template.resource[type] ?? {}).filter((each) => !location || each.location === location);
-    const { containers, template } = found[0]?.template ?? {};
-    const [container] = containers ?? template?.containers ?? [];
+    const [container] = found[0]?.template.containers ?? [];
     if (found.length !== 1 || !container) throw new Error(`There are ${found.length} of ${type} in ${location ?? "any region"}.`);
     return { command: container.command, env: Object.fromEntries(container.env.map(({ name, value }) => [name, value])) };
   }

@@ -1,5 +1,5 @@
 import { ProviderResource } from "@leasehold/infra-terrain";
-import type { Placed } from "./resource-group.ts";
+import type { Placed } from "./placed.ts";
 
 export interface RoleDefinitionArguments {
   readonly name: string;

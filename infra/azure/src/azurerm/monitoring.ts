@@ -1,14 +1,5 @@
 import { ProviderResource } from "@leasehold/infra-terrain";
-import type { Placed } from "./resource-group.ts";
-
-export interface LogAnalyticsWorkspaceArguments extends Placed {
-  readonly sku: "PerGB2018";
-  readonly retention_in_days: number;
-}
-
-export class LogAnalyticsWorkspace extends ProviderResource<LogAnalyticsWorkspaceArguments> {
-  static override readonly terraformType: string = "azurerm_log_analytics_workspace";
-}
+import type { Placed } from "./placed.ts";
 
 export interface ApplicationInsightsArguments extends Placed {
   readonly application_type: "web";
@@ -69,16 +60,4 @@ export interface MetricAlertArguments {
 
 export class MetricAlert extends ProviderResource<MetricAlertArguments> {
   static override readonly terraformType: string = "azurerm_monitor_metric_alert";
-}
-
-export interface ActionGroupArguments {
-  readonly name: string;
-  readonly resource_group_name: string;
-  /** At most 12 characters. A text message begins with it. */
-  readonly short_name: string;
-  readonly email_receiver: readonly { readonly name: string; readonly email_address: string }[];
-}
-
-export class ActionGroup extends ProviderResource<ActionGroupArguments> {
-  static override readonly terraformType: string = "azurerm_monitor_action_group";
 }

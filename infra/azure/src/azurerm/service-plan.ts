@@ -1,5 +1,5 @@
 import { ProviderResource } from "@leasehold/infra-terrain";
-import type { Placed } from "./resource-group.ts";
+import type { Placed } from "./placed.ts";
 
 export interface ServicePlanArguments extends Placed {
   readonly os_type: "Linux";

@@ -8,5 +8,6 @@ export interface GoogleProviderArguments {
 
 export class GoogleProvider extends ResourceProvider<GoogleProviderArguments> {
   static override readonly providerName: string = "google";
-  static override readonly versionConstraint: string = "~> 7.0";
+  /** From 7.20 on, worker pools have probes for certain, and are generally available: they need no `launch_stage`. */
+  static override readonly versionConstraint: string = "~> 7.20";
 }

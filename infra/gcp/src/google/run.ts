@@ -5,6 +5,11 @@ export interface ContainerArguments {
   readonly command?: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly resources?: { readonly limits: Readonly<Record<string, string>> };
+  readonly liveness_probe?: {
+    readonly http_get: { readonly path: string; readonly port: number };
+    readonly period_seconds: number;
+    readonly failure_threshold: number;
+  };
 }
 
 export interface CloudRunWorkerPoolArguments {
@@ -59,32 +64,4 @@ export interface CloudRunServiceIamMemberArguments {
 
 export class CloudRunServiceIamMember extends ProviderResource<CloudRunServiceIamMemberArguments> {
   static override readonly terraformType: string = "google_cloud_run_v2_service_iam_member";
-}
-
-export interface CloudRunJobArguments {
-  readonly project: string;
-  readonly name: string;
-  readonly location: string;
-  readonly deletion_protection: boolean;
-  readonly template: {
-    readonly task_count: number;
-    readonly template: {
-      readonly service_account: string;
-      readonly timeout: string;
-      readonly max_retries: number;
-      readonly containers: readonly ContainerArguments[];
-    };
-  };
-}
-
-export class CloudRunJob extends ProviderResource<CloudRunJobArguments> {
-  static override readonly terraformType: string = "google_cloud_run_v2_job";
-
-  get name(): string {
-    return this.getStringAttribute("name");
-  }
-}
-
-export class CloudRunJobIamMember extends ProviderResource<CloudRunServiceIamMemberArguments> {
-  static override readonly terraformType: string = "google_cloud_run_v2_job_iam_member";
 }

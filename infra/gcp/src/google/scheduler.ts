@@ -18,10 +18,7 @@ export interface CloudSchedulerJobArguments {
   readonly http_target: {
     readonly uri: string;
     readonly http_method: "POST";
-    /** For services on Cloud Run. */
-    readonly oidc_token?: { readonly service_account_email: string; readonly audience: string };
-    /** For Google's own interfaces. */
-    readonly oauth_token?: { readonly service_account_email: string };
+    readonly oidc_token: { readonly service_account_email: string; readonly audience: string };
   };
 }
 
