@@ -158,8 +158,8 @@ export class Coordinator {
     office.crowd.note(seen, version === undefined ? undefined : old, nowMs);
     await this.#refreshList(old);
     const crowd = office.crowd.at(nowMs);
-    const lost = await office.watch.lost(old, seen);
-    const wishes = { ...office.returns.at(nowMs), ...crowd, lost, leaseMs, shards: this.#shards(office, old, seen) };
+    const over = await office.watch.over(old, seen);
+    const wishes = { ...office.returns.at(nowMs), ...crowd, over, leaseMs, shards: this.#shards(office, old, seen) };
     const next = revise(old, seen, wishes);
     this.#hooks.onProblem("room", next.isFull ? fullPlan(this.#settings.names.fleet) : undefined);
     const mayRevise = nowMs - office.revisedMs >= REVISION_MS && !(version === undefined && crowd.gathering);

@@ -1,7 +1,6 @@
 // How long members have neither come nor gone, as a coordinator sees it.
 
 import type { Plan, Seen, SeenSlot } from "./plan.ts";
-import { sessionName } from "./revise.ts";
 
 export interface CrowdOptions {
   readonly settleMs: number;
@@ -30,7 +29,7 @@ export class Crowd {
   /** Notes the members that live now, and the plan. */
   note(seen: Seen, plan: Plan | undefined, nowMs: number): void {
     const alive = living(seen)
-      .map(([slot, one]) => sessionName(slot, one))
+      .map(([, { report }]) => report?.id)
       .toSorted()
       .join();
     if (alive !== this.#present) {

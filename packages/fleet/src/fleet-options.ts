@@ -25,7 +25,7 @@ export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
   readonly weight?: number | undefined;
   /** The members of the highest priority get all the shards that they take. A whole number. @defaultValue 0 */
   readonly priority?: number | undefined;
-  /** A label that people can read. @defaultValue `<host>-<pid>-<random>` */
+  /** A label that people can read, of at most 240 bytes of UTF-8. @defaultValue `<host>-<pid>-<random>` */
   readonly memberId?: string | undefined;
   /**
    * True if each shard's fence is written before its task begins, so that `store.fence(shard, …)` guards writes. It costs two
@@ -102,7 +102,7 @@ export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock
   if (!isWeight(weight)) throw new ConfigurationError(`weight is ${String(weight)}; it must be a number from 0.01 to 100.`);
   if (!Number.isSafeInteger(priority))
     throw new ConfigurationError(`priority is ${String(priority)}; it must be a whole number.`);
-  if (memberId !== undefined) checkName("candidateId", memberId);
+  if (memberId !== undefined) checkMemberId(memberId);
   return {
     store,
     clock,
@@ -119,6 +119,16 @@ export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock
     shardsRefreshMs: duration("shardsRefreshMs", options.shardsRefreshMs ?? 30_000),
     logger,
   };
+}
+
+/** The most bytes of a label. The record of a session has its id beside it. */
+const MAX_MEMBER_ID_BYTES = 240;
+
+function checkMemberId(memberId: string): void {
+  checkName("candidateId", memberId);
+  const bytes = Buffer.byteLength(memberId);
+  if (bytes > MAX_MEMBER_ID_BYTES)
+    throw new ConfigurationError(`memberId has ${bytes} bytes of UTF-8; at most ${MAX_MEMBER_ID_BYTES} fit.`);
 }
 
 /** Returns the options of time, without those that were left out. */

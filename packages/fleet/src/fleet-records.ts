@@ -50,6 +50,8 @@ interface Found {
 }
 
 export class FleetRecords {
+  /** The ids of the last sessions that this process has given up. Its store takes their records for vacant, and does not end them. */
+  givenUp: readonly string[] = [];
   readonly #options: FleetRecordsOptions;
 
   constructor(options: FleetRecordsOptions) {
@@ -95,8 +97,8 @@ export class FleetRecords {
     return found;
   }
 
-  /** Reads the term and the termId of a slot's record, by itself and consistently. */
-  async readMember(slot: number): Promise<Pick<LeaseRecord, "term" | "termId"> | undefined> {
+  /** Reads a slot's record, by itself and consistently. */
+  async readMember(slot: number): Promise<LeaseRecord | undefined> {
     return (await this.#read(this.#options.names.member(slot), true))?.record;
   }
 

@@ -20,6 +20,9 @@ const LEAST_PAUSE = 0.2;
 /** A large plan is read at this rate by all members together, in bytes a millisecond. */
 const READ_RATE = 16_000;
 
+/** The sessions that a process remembers to have given up. */
+const MOST_GIVEN_UP = 64;
+
 /** The failures of a request that only a person can fix. */
 const REFUSALS: ReadonlySet<string> = new Set(["STORE_UNAUTHENTICATED", "STORE_DENIED", "STORE_MISSING", "STORE_REJECTED"]);
 
@@ -120,8 +123,8 @@ export class FleetMember {
     while (!this.isStopping) {
       try {
         // A member that cannot read the plan would be granted shards that it never starts.
-        await this.#records.readPlan(true);
-        const session = await this.#slots.take();
+        const stored = await this.#records.readPlan(true);
+        const session = await this.#slots.take(stored?.plan.members ?? new Map());
         this.#contact(undefined);
         refusedMs = undefined;
         if (session) return session;
@@ -165,7 +168,10 @@ export class FleetMember {
   /** Gives the session up. If a task still runs, the session is left to expire. */
   async #leave({ leadership, elector }: Session): Promise<void> {
     const { stuck } = this.#holds;
-    const release = (): Promise<void> => leadership.release().catch(() => undefined);
+    const release = async (): Promise<void> => {
+      this.#records.givenUp = [idOf(leadership), ...this.#records.givenUp].slice(0, MOST_GIVEN_UP);
+      await leadership.release().catch(() => undefined);
+    };
     if (stuck.length === 0) return await release();
     // This ends the renewals once the time to drain is over, and releases nothing.
     void elector.stop().catch(() => undefined);

@@ -1,5 +1,6 @@
 // The plan of a fleet, and the facts by which a shard is free. Pure: no clock, no store.
 
+import type { LeaseRecord } from "@leasehold/core/provider";
 import type { Report } from "./report.ts";
 
 /** One shard in the plan. */
@@ -17,7 +18,7 @@ export interface Entry {
 /** A session that the plan may name: one term of a slot's record. */
 export interface Member {
   readonly term: number;
-  /** The beginning of the session's termId. A record that was deleted and made anew may repeat a term. */
+  /** Random, one for each session. A record that was deleted or restored may repeat a term. */
   readonly id: string;
   /** The last revision that asked this member to leave a shard; 0 if none did. */
   readonly asked: number;
@@ -39,9 +40,6 @@ export const MAX_FAILS = 7;
 /** Slots are numbered below this. The plan has two characters for a slot, and one number means that the shard is free. */
 export const MAX_SLOTS = 4_095;
 
-/** A slot's record that is made where there is none begins its terms at a random multiple of this. */
-export const LINEAGE: number = 2 ** 20;
-
 /** A slot's record, as a coordinator found it. */
 export interface SeenSlot {
   readonly term: number;
@@ -56,13 +54,32 @@ export type Seen = ReadonlyMap<number, SeenSlot>;
 /** The way in which a holder lost its shard. */
 export type Freed = "over" | "left" | "returned" | "failed" | "failed-late";
 
+/** The name under which a session holds its slot. The record keeps it after the session. */
+export function sessionName(memberId: string, id: string): string {
+  return `${memberId}#${id}`;
+}
+
+/** The name under which a coordinator takes the slot of an expired session. */
+export function enderName(session: string): string {
+  return session.endsWith(ENDED) ? session : session + ENDED;
+}
+
+const ENDED = " ended";
+
 /**
- * Reports whether the session is over. Once true it is true for ever: its own record shows a later term, or this term vacated. A
- * record of another lineage proves nothing, because somebody deleted the old one while the session may go on.
+ * Returns what a slot's record proves about a session. `over` stays true: only the session itself and the coordinator that ended it
+ * write such a record. A later term proves nothing, because the record may have been deleted or restored while the session goes on.
  */
-export function sessionIsOver(member: Member, seen: SeenSlot | undefined): boolean {
-  if (!seen || Math.floor(seen.term / LINEAGE) !== Math.floor(member.term / LINEAGE)) return false;
-  return seen.term > member.term || (seen.term === member.term && seen.state === "vacant");
+export function fateOf(
+  id: string,
+  record: Pick<LeaseRecord, "candidateId" | "termId" | "bars"> | undefined,
+): "held" | "over" | "gone" {
+  const name = record?.candidateId ?? "";
+  if (name.endsWith(`#${id}${ENDED}`)) return "over";
+  if (!name.endsWith(`#${id}`)) return "gone";
+  if (record?.termId !== null) return "held";
+  // A record with a block may stand for one that was repaired while its session goes on.
+  return record.bars ? "gone" : "over";
 }
 
 /** Reports whether the record shows this very session. */

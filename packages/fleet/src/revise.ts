@@ -1,12 +1,12 @@
 // The next plan. Pure. A shard is taken from its holder in one place, `#freeShards`, and only on a fact that stays true.
 
-import { isSession, letGo, MAX_FAILS, ownerOf, sessionIsOver } from "./plan.ts";
+import { isSession, letGo, MAX_FAILS, ownerOf } from "./plan.ts";
 import type { Entry, Freed, Member, Plan, Seen } from "./plan.ts";
 import { roomBeside } from "./plan-text.ts";
 import type { Report } from "./report.ts";
 import { sharesOf } from "./share.ts";
 
-/** The knowledge of a coordinator beside the plan and the slots. None of it takes a shard from its holder, except `lost`. */
+/** The knowledge of a coordinator beside the plan and the slots. None of it takes a shard from its holder, except `over`. */
 export interface Wishes {
   /** The names of the shards that there are to be. */
   readonly shards: readonly string[];
@@ -16,11 +16,11 @@ export interface Wishes {
   readonly warned: boolean;
   /** Members have only just come. While most shards are free, none is granted yet. */
   readonly gathering: boolean;
-  /** The slots whose record was gone, or of another lineage, for a whole lease. */
-  readonly lost: ReadonlySet<number>;
+  /** The slots whose sessions are over. */
+  readonly over: ReadonlySet<number>;
   /** The shards whose rest after a failure is not over. */
   readonly resting: ReadonlySet<string>;
-  /** The shards that a session has given back lately, with that session's name. Another return counts as a failure. */
+  /** The shards that a session has given back lately, with that session's id. Another return counts as a failure. */
   readonly returned: ReadonlyMap<string, string>;
   /** The longest lease of the sessions that were seen, in milliseconds. */
   readonly leaseMs: number;
@@ -29,7 +29,7 @@ export interface Wishes {
 /** A shard that its holder has given back. */
 export interface GivenBack {
   readonly shard: string;
-  /** The session; see {@link sessionName}. */
+  /** The id of the session. */
   readonly by: string;
   readonly how: Freed;
   /** The failures in a row, this one included; 0 if it is none. */
@@ -61,11 +61,6 @@ interface Able {
   /** The shards that do not: a session has given them back lately. */
   apart: number;
   share: number;
-}
-
-/** Names a session in the memory of a coordinator. */
-export function sessionName(slot: number, { term }: Pick<Member, "term">): string {
-  return `${slot}.${term}`;
 }
 
 /** Returns the plan that follows `old`. */
@@ -114,7 +109,7 @@ class NextPlan {
   /** Drops the sessions that are over, and takes in new ones. Returns the reports of those that live, by slot. */
   #reviseMembers(): Map<number, Report> {
     for (const [slot, member] of this.#old.members) {
-      if (sessionIsOver(member, this.#seen.get(slot)) || this.#wishes.lost.has(slot)) this.#changed = true;
+      if (this.#wishes.over.has(slot)) this.#changed = true;
       else this.#members.set(slot, member);
     }
     const reports = new Map<number, Report>();
@@ -166,7 +161,7 @@ class NextPlan {
     if (how === "over" || how === "left") return { since: 0, leaving: false, fails };
     const failures = { returned: 0, failed: Math.min(fails + 1, MAX_FAILS), "failed-late": 1 }[how];
     const owner = this.#old.members.get(slot) as Member;
-    this.#givenBack.set(shard, { shard, by: sessionName(slot, owner), how, fails: failures });
+    this.#givenBack.set(shard, { shard, by: owner.id, how, fails: failures });
     return { since: 0, leaving: false, fails: failures };
   }
 
@@ -305,7 +300,7 @@ class NextPlan {
       const avoided = this.#wishes.returned.get(shard);
       const open = able.filter(({ report, kept, apart }) => kept.length + apart < report.maxShards);
       // Another member, even beyond its share; one of the highest priority first, then the one that has least.
-      const others = open.filter(({ slot }) => sessionName(slot, this.#members.get(slot) as Member) !== avoided);
+      const others = open.filter(({ report }) => report.id !== avoided);
       const choice = others.length > 0 ? others : open;
       const first = choice.filter(({ report }) => report.priority === top);
       const best = least(first.length > 0 ? first : choice, ({ kept, apart }) => kept.length + apart);

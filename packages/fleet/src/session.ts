@@ -3,10 +3,8 @@
 import { Elector, isLeaseholdError, type HeldLeadership, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetRecords } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
-import { LINEAGE, MAX_SLOTS } from "./plan.ts";
+import { MAX_SLOTS, sessionName } from "./plan.ts";
 
-/** The lineages to choose from. The last one still leaves room for its terms among the safe integers. */
-const LINEAGES = 2 ** 31;
 /** The first range of free slots from which a process chooses. It doubles after each collision. */
 const FIRST_RANGE = 8;
 
@@ -17,9 +15,11 @@ export interface Session {
   readonly elector: Elector;
 }
 
-/** Returns the part of the session's termId that its report and the plan have. */
-export function idOf({ termId }: Pick<HeldLeadership, "termId">): string {
-  return termId.slice(0, 8);
+const ID_LENGTH = 8;
+
+/** Returns the id of a session. Its report and the plan have it, and so has its record once it is over. */
+export function idOf({ candidateId }: Pick<HeldLeadership, "candidateId">): string {
+  return candidateId.slice(-ID_LENGTH);
 }
 
 /** Takes free slots. */
@@ -35,17 +35,20 @@ export class Slots {
     this.#records = records;
   }
 
-  /** Makes one attempt at a free slot. Returns `undefined` if another process was faster. */
-  async take(): Promise<Session | undefined> {
+  /**
+   * Makes one attempt at a free slot. Returns `undefined` if another process was faster.
+   * @param named the slots in the plan. Their records still have to show how the former sessions ended.
+   */
+  async take(named: ReadonlyMap<number, unknown>): Promise<Session | undefined> {
     const { names, clock } = this.#settings;
     const listed = await this.#records.listMembers();
-    const isFree = (slot: number): boolean => !this.#unusable.has(slot) && isOpen(listed.get(slot));
+    const isFree = (slot: number): boolean => !this.#unusable.has(slot) && !named.has(slot) && isOpen(listed.get(slot));
     const free: number[] = [];
     for (let slot = 0; slot < MAX_SLOTS && free.length < this.#range; slot += 1) if (isFree(slot)) free.push(slot);
     const slot = free[Math.floor(clock.random() * free.length)];
     if (slot === undefined) throw new Error(`The fleet '${names.fleet}' has no free slot; it has ${MAX_SLOTS} in all.`);
     try {
-      const elector = this.#elector(slot, !listed.has(slot));
+      const elector = this.#elector(slot);
       const leadership = await elector.tryCampaign();
       if (leadership) {
         this.#range = FIRST_RANGE;
@@ -60,21 +63,19 @@ export class Slots {
     }
   }
 
-  #elector(slot: number, isNew: boolean): Elector {
+  #elector(slot: number): Elector {
     const { store, clock, names, memberId, timing, logger } = this.#settings;
     const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs } = timing;
     return new Elector({
       store,
       election: names.member(slot),
-      candidateId: memberId,
+      candidateId: sessionName(memberId, clock.randomUuid().slice(0, ID_LENGTH)),
       leaseDurationMs,
       renewIntervalMs,
       renewDeadlineMs,
       attemptTimeoutMs,
       drainTimeoutMs,
       logger,
-      // A record that is made where there is none is of another lineage than any before it.
-      ...(isNew ? { minTerm: Math.floor(clock.random() * LINEAGES) * LINEAGE + 1 } : {}),
     });
   }
 }

@@ -3,12 +3,10 @@
 import { isLeaseholdError, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetRecords } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
-import { isSession, LINEAGE, sessionIsOver, type Member, type Plan, type Seen, type SeenSlot } from "./plan.ts";
+import { enderName, fateOf, isSession, type Plan, type Seen, type SeenSlot } from "./plan.ts";
 import { decodeReport } from "./report.ts";
-import { sessionName } from "./revise.ts";
-import { idOf } from "./session.ts";
 
-/** The requests that are under way at once when many sessions have expired. */
+/** The requests that are under way at once when many sessions have ended. */
 const AT_ONCE = 16;
 /** A heartbeat that is so many intervals old is late. */
 const LATE = 1.3;
@@ -24,7 +22,7 @@ export interface Look {
 export class SlotWatch {
   readonly #settings: FleetSettings;
   readonly #records: FleetRecords;
-  /** Since when the record of a session has been gone, by the monotonic clock and the session's name. */
+  /** Since when the record of a session has been gone, by the monotonic clock and the session's id. */
   readonly #goneMs = new Map<string, number>();
   /** Since when a session has not carried out what the plan asks of it. */
   readonly #deafMs = new Map<string, number>();
@@ -56,20 +54,17 @@ export class SlotWatch {
       if (state === "held" && (ageMs?.[0] ?? 0) > lateMs) isSuspicious = true;
       if (state === "expired") expired.push(one);
     }
-    for (let first = 0; first < expired.length; first += AT_ONCE) {
-      const some = expired.slice(first, first + AT_ONCE);
-      const ended = await Promise.all(some.map((one) => this.#end(one, isNew)));
-      for (const [slot, one] of ended.flatMap((end) => (end ? [end] : []))) seen.set(slot, one);
-    }
+    const ended = await someAtOnce(expired, (one) => this.#end(one, isNew));
+    for (const [slot, one] of ended.flatMap((end) => (end ? [end] : []))) seen.set(slot, one);
     return { seen, isSuspicious, leaseMs };
   }
 
-  /** Ends an expired session by the ordinary engine: its renewals fail from then on. */
-  async #end({ election }: LeaseSnapshot, isNew: boolean): Promise<[number, SeenSlot] | undefined> {
-    const { store, names, memberId, timing } = this.#settings;
+  /** Ends an expired session by the ordinary engine: its renewals fail from then on. The record says which one it was. */
+  async #end({ election, holder = "" }: LeaseSnapshot, isNew: boolean): Promise<[number, SeenSlot] | undefined> {
+    const { store, names, timing } = this.#settings;
     const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs: timeoutMs } = timing;
     const usesStoreClock = isNew && store.capabilities.storeClock !== undefined;
-    const request = { election, candidateId: memberId, leaseDurationMs, renewIntervalMs, timeoutMs };
+    const request = { election, candidateId: enderName(holder), leaseDurationMs, renewIntervalMs, timeoutMs };
     try {
       const outcome = await store.acquire({ ...request, ...(usesStoreClock ? { expiry: "store-clock" as const } : {}) });
       const slot = names.slotOf(election);
@@ -84,36 +79,34 @@ export class SlotWatch {
   }
 
   /**
-   * Returns the slots whose record was gone, of another lineage or restored in each consistent reading for a whole lease, this
-   * one included.
+   * Returns the slots whose sessions are over: the record says so, or it has shown no trace of the session in each consistent
+   * reading for a whole lease, this one included.
    */
-  async lost(plan: Plan, seen: Seen): Promise<Set<number>> {
+  async over(plan: Plan, seen: Seen): Promise<Set<number>> {
     const { clock } = this.#settings;
-    const lost = new Set<number>();
+    const over = new Set<number>();
     const gone = new Set<string>();
-    for (const [slot, member] of plan.members) {
-      const shown = seen.get(slot);
-      if (isSession(member, shown) || sessionIsOver(member, shown) || !(await this.#isGone(slot, member))) continue;
-      const name = sessionName(slot, member);
-      gone.add(name);
-      const sinceMs = this.#goneMs.get(name) ?? clock.monotonicMs();
-      this.#goneMs.set(name, sinceMs);
-      if (clock.monotonicMs() - sinceMs >= plan.leaseMs) lost.add(slot);
-    }
-    for (const name of this.#goneMs.keys()) if (!gone.has(name)) this.#goneMs.delete(name);
-    return lost;
+    const unseen = [...plan.members].filter(([slot, member]) => !isSession(member, seen.get(slot)));
+    await someAtOnce(unseen, async ([slot, { id }]) => {
+      const fate = await this.#fateOf(slot, id);
+      if (fate === "over") over.add(slot);
+      if (fate !== "gone") return;
+      gone.add(id);
+      const sinceMs = this.#goneMs.get(id) ?? clock.monotonicMs();
+      this.#goneMs.set(id, sinceMs);
+      if (clock.monotonicMs() - sinceMs >= plan.leaseMs) over.add(slot);
+    });
+    for (const id of this.#goneMs.keys()) if (!gone.has(id)) this.#goneMs.delete(id);
+    return over;
   }
 
-  async #isGone(slot: number, member: Member): Promise<boolean> {
+  async #fateOf(slot: number, id: string): Promise<ReturnType<typeof fateOf> | undefined> {
+    if (this.#records.givenUp.includes(id)) return "over";
     try {
-      const record = await this.#records.readMember(slot);
-      if (record === undefined || Math.floor(record.term / LINEAGE) !== Math.floor(member.term / LINEAGE)) return true;
-      // A record that was restored from a backup shows an earlier term, or this term once another session has taken it.
-      const { term, termId } = record;
-      return term < member.term || (term === member.term && termId !== null && idOf({ termId }) !== member.id);
+      return fateOf(id, await this.#records.readMember(slot));
     } catch (error) {
       // A holder cannot renew a record that is no lease. Any other failure tells nothing: the count begins anew.
-      return isLeaseholdError(error, "FOREIGN_RECORD");
+      return isLeaseholdError(error, "FOREIGN_RECORD") ? "gone" : undefined;
     }
   }
 
@@ -131,15 +124,22 @@ export class SlotWatch {
     for (const [slot, member] of plan.members) {
       const one = seen.get(slot);
       if (!isSession(member, one) || (one?.report?.applied ?? 0) >= (asked.get(slot) ?? 0)) continue;
-      const name = sessionName(slot, member);
-      deaf.add(name);
-      const sinceMs = this.#deafMs.get(name) ?? clock.monotonicMs();
-      this.#deafMs.set(name, sinceMs);
+      deaf.add(member.id);
+      const sinceMs = this.#deafMs.get(member.id) ?? clock.monotonicMs();
+      this.#deafMs.set(member.id, sinceMs);
       if (clock.monotonicMs() - sinceMs < 2 * plan.leaseMs) continue;
       await this.#records.readPlan(true);
       const reason = `it has not carried out the plan of '${names.fleet}' for two leases`;
       await store.break(names.member(slot), { reason, ifTerm: member.term, timeoutMs: timing.attemptTimeoutMs });
     }
-    for (const name of this.#deafMs.keys()) if (!deaf.has(name)) this.#deafMs.delete(name);
+    for (const id of this.#deafMs.keys()) if (!deaf.has(id)) this.#deafMs.delete(id);
   }
+}
+
+async function someAtOnce<T, R>(all: readonly T[], request: (one: T) => Promise<R>): Promise<R[]> {
+  const done: R[] = [];
+  for (let first = 0; first < all.length; first += AT_ONCE) {
+    done.push(...(await Promise.all(all.slice(first, first + AT_ONCE).map(request))));
+  }
+  return done;
 }

@@ -2,7 +2,6 @@
 
 import { isLeaseholdError, StoreError } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { LINEAGE } from "../src/plan.ts";
 import { QUIET, World, type Process, type WorldOptions } from "./world/world.ts";
 
 const LEASE_MS = 9_000;
@@ -78,26 +77,33 @@ test.for(["deleted", "restored"] as const)("after the plan was %s nobody is gran
   expect(world.counts().get(holder.name)).toBe(held);
 });
 
-test("a slot's record that is deleted, made anew and vacated is no end of the old session", async () => {
-  const world = await started(["a", "b", "c"]);
-  const victim = othersOf(world)[0]!;
-  const slot = slotOf(world, victim);
-  const { term } = world.service.record(slot) as { term: number };
-  const other = othersOf(world)[1]!;
-  // The victim does not learn of it, and its lease runs on.
-  victim.connection.cutUntilMs = world.nowMs() + 5_000;
-  world.service.remove(slot);
+/** Takes a free slot for a stranger, and vacates it. */
+async function takeAndVacate(world: World, { store }: Process, slot: string, minTerm: number): Promise<void> {
   const request = { election: slot, candidateId: "x", leaseDurationMs: LEASE_MS, renewIntervalMs: 3_000, timeoutMs: 500 };
-  const lineage = (Math.floor(term / LINEAGE) + 3) * LINEAGE;
-  const made = await world.clock.runUntil(other.store.acquire({ ...request, minTerm: lineage }));
+  await world.clock.runUntil(store.read(slot));
+  const made = await world.clock.runUntil(store.acquire({ ...request, minTerm }));
   expect(made.acquired).toBe(true);
-  if (made.acquired) await world.clock.runUntil(other.store.release(made.lease, { timeoutMs: 500 }));
-  await world.advance(3_000);
-  expect(world.violations).toEqual([]);
-  // After a whole lease its shards are free.
-  await world.until(() => world.problem() === undefined);
-  expect(world.violations).toEqual([]);
-});
+  if (made.acquired) await world.clock.runUntil(store.release(made.lease, { timeoutMs: 500 }));
+}
+
+test.for([0, 1])(
+  "a slot's record that is deleted, made anew and vacated %i terms later is no end of the old session",
+  async (later) => {
+    const world = await started(["a", "b", "c"]);
+    const victim = othersOf(world)[0]!;
+    const slot = slotOf(world, victim);
+    const term = termOf(world, slot);
+    // The victim does not learn of it, and its lease runs on.
+    victim.connection.cutUntilMs = world.nowMs() + 5_000;
+    world.service.remove(slot);
+    await takeAndVacate(world, othersOf(world)[1]!, slot, term + later);
+    await world.advance(3_000);
+    expect(world.violations).toEqual([]);
+    // After a whole lease its shards are free.
+    await world.until(() => world.problem() === undefined);
+    expect(world.violations).toEqual([]);
+  },
+);
 
 test("a session's record that is deleted while its holder is cut off frees its shards after a whole lease, and no sooner", async () => {
   const world = await started(["a", "b", "c"]);
@@ -344,3 +350,26 @@ test("a slot's record that was restored, and that another session holds in the s
   await world.until(() => world.starts > 0 && world.problem() === undefined);
   expect(world.violations).toEqual([]);
 });
+
+test.for([1, 2])(
+  "a vacant slot that is restored, taken and vacated %i times is no end of the session that had it",
+  async (times) => {
+    const world = await started(["a", "b", "c"]);
+    const former = othersOf(world)[0]!;
+    const slot = slotOf(world, former);
+    former.stop();
+    await world.until(() => former.isDone);
+    const backup = world.service.backUp(slot);
+    const victim = await takeSlot(world, slot);
+    await world.until(() => world.problem() === undefined);
+    expect(world.counts().get(victim.name)).toBeGreaterThan(0);
+    // The victim does not learn of it, and its lease runs on.
+    victim.connection.cutUntilMs = world.nowMs() + 5_000;
+    world.service.restore(slot, backup);
+    for (let count = 0; count < times; count += 1) await takeAndVacate(world, coordinatorOf(world), slot, 1);
+    await world.advance(3_000);
+    expect(world.violations).toEqual([]);
+    await world.until(() => world.problem() === undefined);
+    expect(world.violations).toEqual([]);
+  },
+);

@@ -1,27 +1,30 @@
 import { expect, test } from "vitest";
-import { letGo, LINEAGE, sessionIsOver, type Entry, type Member, type SeenSlot } from "../src/plan.ts";
+import { enderName, fateOf, letGo, sessionName, type Entry, type Member, type SeenSlot } from "../src/plan.ts";
 import { report } from "./reports.ts";
 
-const MEMBER: Member = { term: 3 * LINEAGE + 5, id: "session1", asked: 0 };
+const MEMBER: Member = { term: 5, id: "session1", asked: 0 };
 const own = (change: Parameters<typeof report>[0] = {}): SeenSlot => ({
   term: MEMBER.term,
   state: "held",
   report: report({ id: MEMBER.id, ...change }),
 });
 
+const OWN = sessionName("m#1", MEMBER.id);
+const OTHER = sessionName("m#1", "session2");
+
 test.for([
-  { title: "a record that is not listed", seen: undefined, isOver: false },
-  { title: "the session itself", seen: own(), isOver: false },
-  { title: "the session, expired by a list", seen: { ...own(), state: "expired" as const }, isOver: false },
-  { title: "the session, broken", seen: { ...own(), state: "ending" as const }, isOver: false },
-  { title: "its term, vacated", seen: { term: MEMBER.term, state: "vacant" as const }, isOver: true },
-  { title: "its term, perhaps vacated", seen: { term: MEMBER.term, state: "unknown" as const }, isOver: false },
-  { title: "a later term", seen: { term: MEMBER.term + 1, state: "held" as const }, isOver: true },
-  { title: "an earlier term, of a list that lags", seen: { term: MEMBER.term - 1, state: "vacant" as const }, isOver: false },
-  { title: "a later term of a record made anew", seen: { term: 9 * LINEAGE + 7, state: "held" as const }, isOver: false },
-  { title: "a vacated term of a record made anew", seen: { term: 9 * LINEAGE + 1, state: "vacant" as const }, isOver: false },
-])("$title: the session is over: $isOver", ({ seen, isOver }) => {
-  expect(sessionIsOver(MEMBER, seen)).toBe(isOver);
+  { title: "no record", record: undefined, fate: "gone" },
+  { title: "its own record", record: { candidateId: OWN, termId: "t" }, fate: "held" },
+  { title: "its own record, vacated", record: { candidateId: OWN, termId: null }, fate: "over" },
+  { title: "its own record, repaired and held back", record: { candidateId: OWN, termId: null, bars: [] }, fate: "gone" },
+  { title: "a record in which a coordinator ends it", record: { candidateId: enderName(OWN), termId: "t" }, fate: "over" },
+  { title: "a record in which a coordinator has ended it", record: { candidateId: enderName(OWN), termId: null }, fate: "over" },
+  { title: "a record ended twice", record: { candidateId: enderName(enderName(OWN)), termId: null }, fate: "over" },
+  { title: "the record of another session", record: { candidateId: OTHER, termId: "t" }, fate: "gone" },
+  { title: "the record of another session, vacated", record: { candidateId: OTHER, termId: null }, fate: "gone" },
+  { title: "a record that names nobody", record: { candidateId: null, termId: null }, fate: "gone" },
+])("$title: the session is $fate", ({ record, fate }) => {
+  expect(fateOf(MEMBER.id, record)).toBe(fate);
 });
 
 const ENTRY: Entry = { slot: 1, since: 40, leaving: false, fails: 0 };

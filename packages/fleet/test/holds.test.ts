@@ -29,7 +29,7 @@ beforeEach(() => {
   isValid = true;
   sealMs = 0;
   lost = new AbortController();
-  session = sessionOf("aaaaaaaa-1", 7);
+  session = sessionOf("aaaaaaaa", 7);
   holds = new Holds({
     hold: (name, since, held, onLetGo) =>
       new Hold({
@@ -61,8 +61,16 @@ beforeEach(() => {
   });
 });
 
-function sessionOf(termId: string, term: number): HeldLeadership {
-  const held = { term, termId, signal: lost.signal, isValid: () => isValid, remainingMs: () => 1, assertValid: () => undefined };
+function sessionOf(id: string, term: number): HeldLeadership {
+  const held = {
+    term,
+    candidateId: `m#${id}`,
+    termId: id,
+    signal: lost.signal,
+    isValid: () => isValid,
+    remainingMs: () => 1,
+    assertValid: () => undefined,
+  };
   return held as unknown as HeldLeadership;
 }
 
@@ -83,7 +91,7 @@ async function apply(next: Plan): Promise<string[]> {
 
 test("starts the shards that the plan grants to this very session", async () => {
   expect(await apply(plan(5, { a: 5, b: 4 }))).toEqual(["a", "b"]);
-  expect(running.get("a")?.shard).toMatchObject({ name: "a", term: 5, termId: "aaaaaaaa-1" });
+  expect(running.get("a")?.shard).toMatchObject({ name: "a", term: 5, termId: "aaaaaaaa" });
 });
 
 test.for([

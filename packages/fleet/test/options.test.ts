@@ -28,6 +28,7 @@ test.for([
   [{ shards: 4, weight: Number.NaN }, "weight is NaN"],
   [{ shards: 4, priority: 1.5 }, "priority is 1.5; it must be a whole number"],
   [{ shards: 4, memberId: "" }, "candidateId is empty"],
+  [{ shards: 4, memberId: "x".repeat(241) }, "memberId has 241 bytes of UTF-8; at most 240 fit"],
   [{ shards: 4, settleMs: -1 }, "settleMs is -1"],
   [{ shards: 4, fenced: "yes" }, "fenced is yes"],
   [{ shards: 4, leaseDurationMs: 30 }, "30 seconds meant"],

@@ -36,6 +36,8 @@ class Exploration {
   readonly #weather: Process["connection"]["weather"];
   readonly #latencyMs: readonly [number, number];
   readonly #strikes: number;
+  readonly #restores: SeededRandom;
+  readonly #backups: Array<readonly [name: string, backup: ReturnType<World["service"]["backUp"]>]> = [];
   #made = 0;
   #calm = false;
 
@@ -45,6 +47,7 @@ class Exploration {
     this.#isNamed = random.chance(0.3);
     const shards = Array.from({ length: count }, (_, index) => (this.#isNamed ? `tenant-${index}` : String(index)));
     this.#seed = seed;
+    this.#restores = new SeededRandom(seed);
     this.#random = random;
     this.#isRough = random.chance(0.8);
     this.#maxShards = random.chance(0.2) ? 1 : undefined;
@@ -169,6 +172,7 @@ class Exploration {
     const dice = random.next();
     if (dice < 0.22 && alive.length < 8) this.#make();
     else if (one) this.#strikeOne(one, alive, dice);
+    this.#restore();
   }
 
   #strikeOne(one: Process, alive: readonly Process[], dice: number): void {
@@ -199,6 +203,20 @@ class Exploration {
       world.service.remove(name);
       world.note(`${name} is deleted`);
     }
+  }
+
+  /** Restores a slot's record from an earlier time, or keeps what it is now. */
+  #restore(): void {
+    const world = this.#world;
+    const slots = [...world.names].filter((name) => name.includes("/member/"));
+    if (slots.length > 0 && this.#restores.chance(0.3)) {
+      const name = this.#restores.pick(slots);
+      this.#backups.push([name, world.service.backUp(name)]);
+    }
+    if (this.#backups.length === 0 || !this.#restores.chance(0.03)) return;
+    const [name, backup] = this.#restores.pick(this.#backups);
+    world.service.restore(name, backup);
+    world.note(`${name} is restored`);
   }
 
   #cut(processes: readonly Process[], forMs: number): void {

@@ -22,22 +22,22 @@ export const MUTANTS: readonly Mutant[] = [
     bug: "a session that a list shows as expired counts as over, without the write that ends it",
     patches: [
       {
-        file: "plan.ts",
-        find: 'seen.term === member.term && seen.state === "vacant"',
-        replace: 'seen.term === member.term && (seen.state === "vacant" || seen.state === "expired")',
+        file: "slot-watch.ts",
+        find: "const over = new Set<number>();",
+        replace: 'const over = new Set([...seen].filter(([, { state }]) => state === "expired").map(([slot]) => slot));',
       },
       { file: "slot-watch.ts", find: 'if (state === "expired") expired.push(one);', replace: "" },
     ],
   },
   {
-    name: "lineage-is-ignored",
-    bug: "a record that was deleted and made anew proves the end of the old session",
+    name: "any-vacated-record-is-over",
+    bug: "a vacated record proves the end of a session that it does not name",
     isRare: true,
     patches: [
       {
         file: "plan.ts",
-        find: "if (!seen || Math.floor(seen.term / LINEAGE) !== Math.floor(member.term / LINEAGE)) return false;",
-        replace: "if (!seen) return false;",
+        find: 'if (!name.endsWith(`#${id}`)) return "gone";',
+        replace: 'if (!name.endsWith(`#${id}`)) return record?.termId === null ? "over" : "gone";',
       },
     ],
   },
