@@ -5,10 +5,11 @@ import type { Lease } from "@leasehold/core/provider";
 import { Crowd, living } from "./crowd.ts";
 import type { FleetRecords, StoredPlan } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
+import type { FleetReporter } from "./fleet-reporter.ts";
 import { encodeHead } from "./head.ts";
 import type { Plan, Seen } from "./plan.ts";
 import { Returns } from "./returns.ts";
-import { revise, type GivenBack, type Revision } from "./revise.ts";
+import { revise, type Revision } from "./revise.ts";
 import { SlotWatch } from "./slot-watch.ts";
 
 /** After so many failed rounds a coordinator lets others try. */
@@ -19,17 +20,6 @@ const REVISION_MS = 1_000;
 const DUE = 0.9;
 /** Lists that differ for so many times `settleMs` are a problem. */
 const LONG = 10;
-
-/** The kinds of problems: the answer of the function `shards`, lists that differ, and a plan that is full. */
-export type ProblemKind = "answer" | "lists" | "room";
-
-export interface CoordinatorHooks {
-  readonly onTaken: (term: number) => void;
-  readonly onGivenBack: (shard: GivenBack, restMs: number) => void;
-  readonly onMoved: (shards: number) => void;
-  /** Called with a problem that a person has to know of, and with `undefined` once there is none of the kind. */
-  readonly onProblem: (kind: ProblemKind, problem: string | undefined) => void;
-}
 
 /** The work of one coordinator, from its acquisition of the head until it gives it up. */
 interface Office {
@@ -51,17 +41,17 @@ interface Office {
 export class Coordinator {
   readonly #settings: FleetSettings;
   readonly #records: FleetRecords;
-  readonly #hooks: CoordinatorHooks;
+  readonly #reporter: FleetReporter;
   #office: Office | undefined;
   /** The plan, once a write of this coordinator has been acknowledged. */
   #stored: StoredPlan | undefined;
   #isBusy = false;
   #standsBackUntilMs = -Infinity;
 
-  constructor(settings: FleetSettings, records: FleetRecords, hooks: CoordinatorHooks) {
+  constructor(settings: FleetSettings, records: FleetRecords, reporter: FleetReporter) {
     this.#settings = settings;
     this.#records = records;
-    this.#hooks = hooks;
+    this.#reporter = reporter;
   }
 
   get isActive(): boolean {
@@ -111,7 +101,7 @@ export class Coordinator {
     this.#stored = undefined;
     this.#isBusy = true;
     this.#settings.list.forget();
-    this.#hooks.onTaken(outcome.lease.term);
+    this.#reporter.emit("coordinating", { term: outcome.lease.term });
   }
 
   /** Gives the head up, so that another member can take it at once. */
@@ -161,8 +151,8 @@ export class Coordinator {
     const over = await office.watch.over(old, seen);
     const wishes = { ...office.returns.at(nowMs), ...crowd, over, leaseMs, shards: this.#shards(office, old, seen) };
     const next = revise(old, seen, wishes);
-    this.#hooks.onProblem("room", next.isFull ? fullPlan(this.#settings.names.fleet) : undefined);
-    const mayRevise = nowMs - office.revisedMs >= REVISION_MS && !(version === undefined && crowd.gathering);
+    this.#reporter.problem("room", next.isFull ? fullPlan(this.#settings.names.fleet) : undefined);
+    const mayRevise = nowMs - office.revisedMs >= REVISION_MS && !old.isResetting && !(version === undefined && crowd.gathering);
     if (next.changed && mayRevise) await this.#swap(office, next, version, nowMs);
     this.#isBusy = next.busy || isSuspicious || (next.changed && !mayRevise) || version === undefined;
     office.crowd.told(this.#isBusy, nowMs);
@@ -176,7 +166,7 @@ export class Coordinator {
    * @throws for a plan that is gone, or lower than any process knows: nobody changes it then.
    */
   async #plan(seen: Seen, known: number): Promise<{ plan: Plan; version: string | undefined }> {
-    const highest = Math.max(known, ...[...seen.values()].map(({ report }) => report?.applied ?? 0));
+    const highest = Math.max(known, this.#records.told, ...[...seen.values()].map(({ report }) => report?.applied ?? 0));
     if (this.#stored && this.#stored.plan.revision >= highest) return this.#stored;
     this.#stored = undefined;
     const found = await this.#records.readPlan(true);
@@ -198,9 +188,9 @@ export class Coordinator {
     const { clock, timing, list, shardsRefreshMs, names } = this.#settings;
     const limits = { clock, everyMs: shardsRefreshMs, timeoutMs: timing.attemptTimeoutMs };
     try {
-      if (await list.refresh([...shards.keys()], limits)) this.#hooks.onProblem("answer", undefined);
+      if (await list.refresh([...shards.keys()], limits)) this.#reporter.problem("answer", undefined);
     } catch (error) {
-      this.#hooks.onProblem("answer", `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
+      this.#reporter.problem("answer", `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
     }
   }
 
@@ -210,7 +200,7 @@ export class Coordinator {
     const present = [...plan.shards.keys()];
     const isAgreed = living(seen).every(([, { report }]) => report?.list === list.mark);
     office.differMs = isAgreed ? undefined : (office.differMs ?? clock.monotonicMs());
-    this.#hooks.onProblem("lists", this.#difference(office));
+    this.#reporter.problem("lists", this.#difference(office));
     return (isAgreed || present.length === 0 ? list.list : undefined) ?? present;
   }
 
@@ -230,8 +220,8 @@ export class Coordinator {
     if (!written) throw new Error(`Another process wrote the plan of '${this.#settings.names.fleet}' first.`);
     this.#stored = written;
     office.revisedMs = nowMs;
-    for (const back of next.givenBack) this.#hooks.onGivenBack(back, office.returns.note(back, nowMs));
-    if (next.moves > 0) this.#hooks.onMoved(next.moves);
+    for (const back of next.givenBack) this.#reporter.givenBack(back, office.returns.note(back, nowMs));
+    if (next.moves > 0) this.#reporter.moved(next.moves);
   }
 
   /** Tells the members of the plan by the head, and renews it by the same write. */

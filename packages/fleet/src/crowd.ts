@@ -29,7 +29,7 @@ export class Crowd {
   /** Notes the members that live now, and the plan. */
   note(seen: Seen, plan: Plan | undefined, nowMs: number): void {
     const alive = living(seen)
-      .map(([, { report }]) => report?.id)
+      .map(([, { report }]) => report?.id ?? "")
       .toSorted()
       .join();
     if (alive !== this.#present) {

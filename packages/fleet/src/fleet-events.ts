@@ -4,6 +4,8 @@ import type { Shard } from "./hold.ts";
 export interface FleetEvents {
   /** The member has a session. It gets shards with the next plan. */
   readonly joined: { readonly slot: number; readonly term: number };
+  /** The session was renewed, and with it all shards of this member. */
+  readonly renewed: { readonly slot: number; readonly term: number };
   /** The session is over, and so are all shards of this member. */
   readonly left: { readonly slot: number; readonly term: number };
   /** The task of a shard begins. */
@@ -20,6 +22,7 @@ export interface FleetEvents {
 
 export const EVENT_NAMES: Readonly<Record<keyof FleetEvents, true>> = {
   joined: true,
+  renewed: true,
   left: true,
   shardStarted: true,
   shardStopped: true,

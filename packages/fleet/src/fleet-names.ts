@@ -16,7 +16,10 @@ export class FleetNames {
   readonly plan: string;
   /** The beginning of the names of the sessions' leases. */
   readonly members: string;
-  readonly #shards: string;
+  /** Its term is the highest revision that an operator has written. A list of the members shows it. */
+  readonly told: string;
+  /** The beginning of the names of the shards' records. */
+  readonly shards: string;
 
   /** @throws {ConfigurationError} for a name that no election could have, or with a slash. */
   constructor(fleet: unknown) {
@@ -27,7 +30,8 @@ export class FleetNames {
     this.head = `${prefix}head`;
     this.plan = `${prefix}plan`;
     this.members = `${prefix}member/`;
-    this.#shards = `${prefix}shard/`;
+    this.told = `${this.members}told`;
+    this.shards = `${prefix}shard/`;
   }
 
   /** Returns the name of a slot's lease. */
@@ -46,13 +50,13 @@ export class FleetNames {
 
   /** Returns the name of a shard's record, which is its fence. */
   shard(shard: string): string {
-    return this.#shards + shard;
+    return this.shards + shard;
   }
 
   /** @throws {ConfigurationError} for a name that a shard cannot have. */
   checkShard(shard: unknown): asserts shard is string {
     checkName("name", shard);
-    const most = Math.min(MAX_SHARD_NAME_BYTES, MAX_NAME_BYTES - Buffer.byteLength(this.#shards));
+    const most = Math.min(MAX_SHARD_NAME_BYTES, MAX_NAME_BYTES - Buffer.byteLength(this.shards));
     const bytes = Buffer.byteLength(shard);
     if (bytes <= most) return;
     throw new ConfigurationError(

@@ -4,8 +4,10 @@ import { ForeignRecordError, parseLeaseRecord, RECORD_SCHEMA, sendRequest } from
 import type { Clock, LeaseRecord, RecordLeaseStore, StoredRecord } from "@leasehold/core/provider";
 import type { LeaseSnapshot } from "@leasehold/core";
 import type { FleetNames } from "./fleet-names.ts";
+import { decodeHead } from "./head.ts";
 import { decodePlan, encodePlan, MAX_PLAN_BYTES } from "./plan-text.ts";
 import type { Plan } from "./plan.ts";
+import { decodeReport } from "./report.ts";
 
 export interface FleetRecordsOptions {
   readonly store: RecordLeaseStore;
@@ -50,6 +52,8 @@ interface Found {
 }
 
 export class FleetRecords {
+  /** The highest revision that an operator has told, as of the last list of the members. */
+  told = 0;
   /** The ids of the last sessions that this process has given up. Its store takes their records for vacant, and does not end them. */
   givenUp: readonly string[] = [];
   readonly #options: FleetRecordsOptions;
@@ -89,6 +93,7 @@ export class FleetRecords {
     const found = new Map<number, LeaseSnapshot>();
     for await (const listed of store.list(names.members, { timeoutMs })) {
       const slot = names.slotOf(listed.election);
+      if (listed.election === names.told && listed.state !== "foreign") this.told = listed.term;
       if (slot === undefined) continue;
       // A record that is no lease takes its slot, and nothing else. It counts as held by nobody known.
       if (listed.state === "foreign") found.set(slot, { election: listed.election, state: "unknown", term: 0 });
@@ -113,7 +118,39 @@ export class FleetRecords {
     return { is: written === undefined ? "lost" : "sealed" };
   }
 
-  #record(term: number, termId: string, value?: string): LeaseRecord {
+  /** Tells the coordinator that the plan has this revision at least, so that it reads the plan. */
+  async tell(revision: number): Promise<void> {
+    const { told } = this.#options.names;
+    for (;;) {
+      const found = await this.#read(told, true);
+      if ((found?.record?.term ?? found?.lostTerm ?? 0) >= revision) return;
+      if ((await this.#put(told, this.#record(revision, null), found?.version)) !== undefined) return;
+    }
+  }
+
+  /** Reads what a reset needs of the plan, which may be damaged. */
+  async readMark(): Promise<{ revision: number; version: string | undefined; leaseMs: number }> {
+    const found = await this.#read(this.#options.names.plan, true);
+    let leaseMs = this.#options.leaseDurationMs;
+    try {
+      leaseMs = Math.max(leaseMs, decodePlan(found?.record?.value ?? "").leaseMs);
+    } catch {
+      // It is damaged, or gone.
+    }
+    return { revision: found?.record?.term ?? found?.lostTerm ?? 0, version: found?.version, leaseMs };
+  }
+
+  /** Returns the highest revision or term of a shard that any record shows. */
+  async highestTerm(): Promise<number> {
+    const { store, names, timeoutMs } = this.#options;
+    const slots = [...(await this.listMembers()).values()];
+    const head = await store.read(names.head, { timeoutMs });
+    const terms = [this.told, decodeHead(head?.value).revision, ...slots.map(({ value }) => decodeReport(value)?.applied ?? 0)];
+    for await (const shard of store.list(names.shards, { timeoutMs })) if (shard.state !== "foreign") terms.push(shard.term);
+    return Math.max(...terms);
+  }
+
+  #record(term: number, termId: string | null, value?: string): LeaseRecord {
     const { clock, memberId, leaseDurationMs, renewIntervalMs } = this.#options;
     return {
       schema: RECORD_SCHEMA,

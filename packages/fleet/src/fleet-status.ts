@@ -1,7 +1,7 @@
 // A fleet as a reader finds it: its members, and the state of each shard.
 
 import type { LeaseStore } from "@leasehold/core";
-import { DEFAULT_REQUEST_TIMEOUT_MS, sharedClock } from "@leasehold/core/provider";
+import { DEFAULT_REQUEST_TIMEOUT_MS, sharedClock, type Clock } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
 import { storeOf } from "./fleet-options.ts";
 import { FleetRecords } from "./fleet-records.ts";
@@ -49,6 +49,8 @@ export interface FleetStatus {
   readonly coordinator?: string | undefined;
   /** True if shards have fences. */
   readonly fenced: boolean;
+  /** True while {@link resetFleet} is under way: no shard is granted. */
+  readonly isResetting: boolean;
   readonly members: readonly MemberStatus[];
   readonly shards: readonly ShardStatus[];
 }
@@ -59,21 +61,9 @@ export interface FleetStatus {
  * @throws {StoreError} if a request fails.
  */
 export async function readFleet(store: LeaseStore, fleet: string): Promise<FleetStatus> {
-  const checked = storeOf(store);
-  const names = new FleetNames(fleet);
-  const clock = sharedClock(checked, undefined);
-  const timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS;
-  const records = new FleetRecords({
-    store: checked,
-    clock,
-    names,
-    memberId: "reader",
-    leaseDurationMs: 1,
-    renewIntervalMs: 1,
-    timeoutMs,
-  });
+  const { records, names } = openFleet(store, fleet);
   const [head, stored, listed] = await Promise.all([
-    checked.read(names.head, { timeoutMs }),
+    store.read(names.head, { timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS }),
     records.readPlan(true),
     records.listMembers(),
   ]);
@@ -91,7 +81,17 @@ export async function readFleet(store: LeaseStore, fleet: string): Promise<Fleet
   }
   const shards = [...(plan?.shards ?? [])].map(([name, entry]) => shardStatus(name, entry, labels));
   const coordinator = head?.state === "vacant" || head?.state === "expired" ? undefined : head?.holder;
-  return { fleet, revision: plan?.revision ?? 0, coordinator, fenced: plan?.fenced === true, members, shards };
+  const { revision = 0, fenced = false, isResetting } = plan ?? {};
+  return { fleet, revision, coordinator, fenced, isResetting: isResetting === true, members, shards };
+}
+
+/** Opens the records of a fleet for a process that is no member. */
+export function openFleet(store: LeaseStore, fleet: string): { records: FleetRecords; names: FleetNames; clock: Clock } {
+  const checked = storeOf(store);
+  const names = new FleetNames(fleet);
+  const clock = sharedClock(checked, undefined);
+  const timing = { leaseDurationMs: 30_000, renewIntervalMs: 10_000, timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS };
+  return { records: new FleetRecords({ store: checked, clock, names, memberId: "operator", ...timing }), names, clock };
 }
 
 function countOf(plan: Plan | undefined, slot: number): number {

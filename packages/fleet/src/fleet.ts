@@ -1,16 +1,8 @@
-import { ConfigurationError, ElectorBusyError, type RunOptions } from "@leasehold/core";
-import {
-  AlreadyAbortedError,
-  checkCallOptions,
-  checkKnown,
-  checkSignal,
-  defaultCandidateId,
-  Journal,
-  Listeners,
-} from "@leasehold/core/provider";
+import { ConfigurationError, ElectorBusyError, type RunOptions, type TimingReport } from "@leasehold/core";
+import { AlreadyAbortedError, checkCallOptions, checkKnown, checkSignal, defaultCandidateId } from "@leasehold/core/provider";
 import { EVENT_NAMES, type FleetEvents } from "./fleet-events.ts";
-import { FleetJournal } from "./fleet-journal.ts";
 import { checkFleetOptions, type FleetOptions, type FleetSettings } from "./fleet-options.ts";
+import { FleetReporter } from "./fleet-reporter.ts";
 import { readFleet, type FleetStatus } from "./fleet-status.ts";
 import type { Shard, ShardTask } from "./hold.ts";
 import { FleetMember } from "./member.ts";
@@ -42,9 +34,10 @@ export class Fleet implements AsyncDisposable {
   readonly fleet: string;
   /** The label of this member. */
   readonly memberId: string;
+  /** The times of this member, with the defaults filled in. */
+  readonly timing: TimingReport;
   readonly #settings: FleetSettings;
-  readonly #journal: FleetJournal;
-  readonly #listeners: Listeners<FleetEvents>;
+  readonly #reporter: FleetReporter;
   #member: FleetMember | undefined;
   #running: Promise<void> | undefined;
   /** The member of the last run. Its tasks may have outlasted it. */
@@ -55,8 +48,8 @@ export class Fleet implements AsyncDisposable {
     this.#settings = checkFleetOptions(options, defaultCandidateId);
     this.fleet = this.#settings.names.fleet;
     this.memberId = this.#settings.memberId;
-    this.#journal = new FleetJournal(Journal.to(this.#settings.logger), this.fleet, this.memberId);
-    this.#listeners = new Listeners((event, error) => this.#journal.listenerFailed(event, error));
+    this.timing = this.#settings.timing;
+    this.#reporter = new FleetReporter(this.#settings);
   }
 
   /** The shards that this member holds, and that are valid at this moment. */
@@ -76,7 +69,7 @@ export class Fleet implements AsyncDisposable {
   on<Name extends keyof FleetEvents>(name: Name, listener: (event: FleetEvents[Name]) => unknown): () => void {
     checkKnown("Fleet has no event", name, EVENT_NAMES);
     if (typeof listener !== "function") throw new ConfigurationError(`The listener for '${name}' is not a function.`);
-    return this.#listeners.add(name, listener);
+    return this.#reporter.listeners.add(name, listener);
   }
 
   /**
@@ -101,7 +94,7 @@ export class Fleet implements AsyncDisposable {
     if (this.#member) throw new ElectorBusyError(this.fleet, "run()", "run");
     if (this.#former?.isStuck) throw new ElectorBusyError(this.fleet, "run()", "a task of an earlier run that has not settled");
     if (signal?.aborted) throw new AlreadyAbortedError("run()", signal, this.fleet);
-    const member = this.#newMember(task);
+    const member = new FleetMember(this.#settings, task, this.#reporter);
     const stop = (): void => member.stop();
     signal?.addEventListener("abort", stop, { once: true });
     this.#member = member;
@@ -131,27 +124,5 @@ export class Fleet implements AsyncDisposable {
   /** Reads the members and the shards of the fleet; see {@link readFleet}. */
   async read(): Promise<FleetStatus> {
     return await readFleet(this.#settings.store, this.fleet);
-  }
-
-  #newMember(task: ShardTask): FleetMember {
-    const journal = this.#journal;
-    const emit = <Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void => {
-      journal.event(name, event);
-      this.#listeners.emit(name, event);
-    };
-    return new FleetMember(this.#settings, {
-      task,
-      onJoined: (slot, term) => emit("joined", { slot, term }),
-      onLeft: (slot, term) => emit("left", { slot, term }),
-      onStarted: (shard) => emit("shardStarted", { shard }),
-      onLetGo: (shard, { how }, error) =>
-        how === "failed" || how === "failed-late" ? emit("shardFailed", { shard, error }) : emit("shardStopped", { shard }),
-      onOverrun: (shard) => emit("overrun", { shard }),
-      onTaken: (term) => emit("coordinating", { term }),
-      onGivenBack: (back, restMs) => journal.givenBack(back, restMs),
-      onMoved: (shards) => journal.moved(shards),
-      onProblem: (kind, problem) => journal.problem(kind, problem),
-      onContact: (error) => journal.contact(error),
-    });
   }
 }

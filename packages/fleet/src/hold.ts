@@ -1,7 +1,8 @@
 // One shard in the hands of this process: what its task receives, and the states through which it goes.
 
 import type { HeldLeadership, Leadership, LeaseholdError } from "@leasehold/core";
-import { LeadershipEndedError, sleep, type Clock } from "@leasehold/core/provider";
+import { LeadershipEndedError, sleep } from "@leasehold/core/provider";
+import type { FleetSettings } from "./fleet-options.ts";
 import type { Ended } from "./report.ts";
 
 /**
@@ -22,23 +23,20 @@ export type ShardTask = (shard: Shard) => unknown;
 /** A task that has worked for so long was well: its failure counts as the first. */
 const WORKED_MS = 60_000;
 
-export interface HoldOptions {
-  readonly clock: Clock;
+/** The part of the options that all holds of a process share. */
+export interface HoldContext extends Pick<FleetSettings, "clock" | "names" | "memberId" | "timing"> {
+  readonly task: ShardTask;
+  /** Makes the shard's fence pass this hold. Returns false if the task must not begin. Throws for a failure of the shard. */
+  readonly seal: (shard: Shard) => Promise<boolean>;
+  readonly onStarted: (shard: Shard) => void;
+  readonly onOverrun: (shard: Shard) => void;
+}
+
+export interface HoldOptions extends HoldContext {
   readonly name: string;
-  /** The name of the shard's record. */
-  readonly election: string;
-  readonly memberId: string;
   /** The revision that granted the shard. */
   readonly since: number;
   readonly session: HeldLeadership;
-  readonly drainTimeoutMs: number;
-  readonly leaseDurationMs: number;
-  readonly stallTimeoutMs: number | undefined;
-  /** Makes the shard's fence pass this hold. Returns false if the task must not begin. Throws for a failure of the shard. */
-  readonly seal: (hold: Hold) => Promise<boolean>;
-  readonly task: ShardTask;
-  readonly onStarted: (hold: Hold) => void;
-  readonly onOverrun: (hold: Hold) => void;
   /** Called once, when this process has let the shard go. The task may still run after an overrun. */
   readonly onLetGo: (hold: Hold, end: Ended, error: unknown) => void;
 }
@@ -53,6 +51,7 @@ export class Hold {
   readonly #options: HoldOptions;
   readonly #stop = new AbortController();
   readonly #ended = Promise.withResolvers<Error>();
+  readonly #termId: string;
   readonly #startedMs: number;
   #checkpointMs: number;
   readonly #taskSettled = new AbortController();
@@ -63,6 +62,7 @@ export class Hold {
   constructor(options: HoldOptions) {
     this.#options = options;
     this.since = options.since;
+    this.#termId = options.clock.randomUuid();
     this.#startedMs = options.clock.monotonicMs();
     this.#checkpointMs = this.#startedMs;
     this.shard = this.#makeShard();
@@ -104,10 +104,10 @@ export class Hold {
     let failed: { readonly error: unknown } | undefined;
     let isReturned = false;
     try {
-      if (await this.#options.seal(this)) {
+      if (await this.#options.seal(this.shard)) {
         // After a freeze no timer has run yet, so the clocks decide.
         if (!this.isLeaving && this.shard.isValid()) {
-          this.#options.onStarted(this);
+          this.#options.onStarted(this.shard);
           // The wait for the fence is no stall.
           this.#checkpointMs = clock.monotonicMs();
           void this.#watchStall();
@@ -124,18 +124,20 @@ export class Hold {
   }
 
   async #limitDrain(): Promise<void> {
-    const { drainTimeoutMs, leaseDurationMs, onOverrun } = this.#options;
+    const { timing, onOverrun } = this.#options;
+    const { drainTimeoutMs, leaseDurationMs } = timing;
     await this.#settledWithin(drainTimeoutMs);
     if (this.#isLetGo) return;
     this.#isOver = true;
-    onOverrun(this);
+    onOverrun(this.shard);
     await this.#settledWithin(leaseDurationMs);
     this.#letGo("failed", this.#endedError("its task has not settled in time."));
   }
 
   /** Ends a task that has not called `checkpoint()` for `stallTimeoutMs`. It counts as failed. */
   async #watchStall(): Promise<void> {
-    const { clock, stallTimeoutMs } = this.#options;
+    const { clock, timing } = this.#options;
+    const { stallTimeoutMs } = timing;
     if (stallTimeoutMs === undefined) return;
     while (!this.isLeaving && !this.#isLetGo) {
       const leftMs = this.#checkpointMs + stallTimeoutMs - clock.monotonicMs();
@@ -163,18 +165,18 @@ export class Hold {
   }
 
   #endedError(why: string): LeaseholdError {
-    return new LeadershipEndedError(this.#options.election, this.since, "released", why);
+    return new LeadershipEndedError(this.shard.election, this.since, "released", why);
   }
 
   #makeShard(): Shard {
-    const { clock, session, name, election, memberId, since } = this.#options;
+    const { clock, session, name, names, memberId, since } = this.#options;
     const isValid = (): boolean => !this.#isOver && session.isValid();
     return {
       name,
-      election,
+      election: names.shard(name),
       candidateId: memberId,
       term: since,
-      termId: session.termId,
+      termId: this.#termId,
       signal: this.#stop.signal,
       ended: this.#ended.promise,
       isValid,

@@ -1,16 +1,14 @@
 // The shards in the hands of this process, and what a report says of them.
 
 import type { HeldLeadership } from "@leasehold/core";
-import type { Hold, HoldOptions } from "./hold.ts";
+import { Hold, type HoldContext, type Shard } from "./hold.ts";
 import type { Member, Plan } from "./plan.ts";
 import { idOf } from "./session.ts";
 import type { Ended } from "./report.ts";
 
-export interface HoldsOptions {
-  /** Makes a hold of a shard in this session. */
-  readonly hold: (name: string, since: number, session: HeldLeadership, onLetGo: HoldOptions["onLetGo"]) => Hold;
+export interface HoldsOptions extends HoldContext {
   /** Called when a shard has been let go. */
-  readonly onLetGo: HoldOptions["onLetGo"];
+  readonly onLetGo: (shard: Shard, end: Ended, error: unknown) => void;
 }
 
 export class Holds {
@@ -87,7 +85,7 @@ export class Holds {
   }
 
   #start(shard: string, since: number, session: HeldLeadership): void {
-    const hold = this.#options.hold(shard, since, session, (one, end, error) => {
+    const onLetGo = (one: Hold, end: Ended, error: unknown): void => {
       this.#held.delete(shard);
       if (!one.isSettled) {
         this.#stuck.set(shard, one);
@@ -95,9 +93,9 @@ export class Holds {
       }
       // A later term of the shard may have been refused meanwhile.
       if ((this.#ended.get(shard)?.since ?? 0) < end.since) this.#ended.set(shard, end);
-      this.#options.onLetGo(one, end, error);
-    });
-    this.#held.set(shard, hold);
+      this.#options.onLetGo(one.shard, end, error);
+    };
+    this.#held.set(shard, new Hold({ ...this.#options, name: shard, since, session, onLetGo }));
   }
 }
 

@@ -2,14 +2,15 @@
 
 import { DrainTimeoutError, isLeaseholdError, type HeldLeadership, type LeaseSnapshot } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
-import { Coordinator, type CoordinatorHooks } from "./coordinator.ts";
+import { Coordinator } from "./coordinator.ts";
 import { FleetRecords } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
+import type { FleetReporter } from "./fleet-reporter.ts";
 import { decodeHead, NO_HEAD, type Head } from "./head.ts";
-import { Hold, type Shard, type ShardTask } from "./hold.ts";
+import type { Shard, ShardTask } from "./hold.ts";
 import { Holds } from "./holds.ts";
 import type { Plan } from "./plan.ts";
-import { encodeReport, type Ended } from "./report.ts";
+import { encodeReport } from "./report.ts";
 import { Seals } from "./seals.ts";
 import { idOf, Slots, type Session } from "./session.ts";
 
@@ -26,20 +27,9 @@ const MOST_GIVEN_UP = 64;
 /** The failures of a request that only a person can fix. */
 const REFUSALS: ReadonlySet<string> = new Set(["STORE_UNAUTHENTICATED", "STORE_DENIED", "STORE_MISSING", "STORE_REJECTED"]);
 
-export interface MemberHooks extends CoordinatorHooks {
-  readonly task: ShardTask;
-  readonly onJoined: (slot: number, term: number) => void;
-  readonly onLeft: (slot: number, term: number) => void;
-  readonly onStarted: (shard: Shard) => void;
-  readonly onLetGo: (shard: Shard, end: Ended, error: unknown) => void;
-  readonly onOverrun: (shard: Shard) => void;
-  /** Called with each failure of a poll or a round, and with `undefined` once one succeeds. */
-  readonly onContact: (error: unknown) => void;
-}
-
 export class FleetMember {
   readonly #settings: FleetSettings;
-  readonly #hooks: MemberHooks;
+  readonly #reporter: FleetReporter;
   readonly #records: FleetRecords;
   readonly #slots: Slots;
   readonly #seals: Seals;
@@ -58,22 +48,28 @@ export class FleetMember {
   #stopSinceMs: number | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(settings: FleetSettings, hooks: MemberHooks) {
+  constructor(settings: FleetSettings, task: ShardTask, reporter: FleetReporter) {
     this.#settings = settings;
-    this.#hooks = hooks;
+    this.#reporter = reporter;
     const { store, clock, names, memberId, timing } = settings;
     const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs: timeoutMs, retryPeriodMs } = timing;
     this.#records = new FleetRecords({ store, clock, names, memberId, leaseDurationMs, renewIntervalMs, timeoutMs });
     this.#slots = new Slots(settings, this.#records);
     this.#seals = new Seals({ clock, records: this.#records, retryPeriodMs, timeoutMs: timing.drainTimeoutMs });
-    this.#coordinator = new Coordinator(settings, this.#records, hooks);
+    this.#coordinator = new Coordinator(settings, this.#records, reporter);
     this.#isFenced = settings.fenced;
     this.#holds = new Holds({
-      hold: (name, since, session, onLetGo) => this.#hold(name, since, session, onLetGo),
-      onLetGo: ({ shard }, end, error) => {
-        hooks.onLetGo(shard, end, error);
+      ...settings,
+      task,
+      seal: async (shard) => (this.#isFenced ? await this.#seals.seal(shard) : true),
+      onStarted: (shard) => reporter.emit("shardStarted", { shard }),
+      onOverrun: (shard) => reporter.emit("overrun", { shard }),
+      onLetGo: (shard, { how }, error) => {
+        const isFailure = how === "failed" || how === "failed-late";
+        if (isFailure) reporter.emit("shardFailed", { shard, error });
+        else reporter.emit("shardStopped", { shard });
         // A failure is told with the next renewal, because its shard rests anyway.
-        if (end.how === "left" || end.how === "returned") this.#wake?.();
+        if (!isFailure) this.#wake?.();
       },
     });
   }
@@ -142,15 +138,16 @@ export class FleetMember {
   }
 
   async #serve(session: Session): Promise<void> {
-    const { leadership, slot } = session;
+    const { leadership, slot, elector } = session;
     const { term } = leadership;
     const { clock } = this.#settings;
     this.#holds.begin();
     this.#reported = "";
     this.#joinedMs = clock.monotonicMs();
-    this.#hooks.onJoined(slot, term);
+    this.#reporter.emit("joined", { slot, term });
     const wake = (): void => this.#wake?.();
     leadership.signal.addEventListener("abort", wake, { once: true });
+    elector.on("renewed", () => this.#reporter.emit("renewed", { slot, term }));
     while (!leadership.signal.aborted && !(this.isStopping && this.#holds.all.length === 0)) {
       await this.#step(session);
       if (leadership.signal.aborted || (this.isStopping && this.#holds.all.length === 0)) break;
@@ -162,7 +159,7 @@ export class FleetMember {
     this.#holds.leaveAll(leadership.signal.aborted ? (leadership.signal.reason as Error) : undefined);
     await Promise.all(this.#holds.all.map(({ letGo }) => letGo));
     await this.#leave(session);
-    this.#hooks.onLeft(slot, term);
+    this.#reporter.emit("left", { slot, term });
   }
 
   /** Gives the session up. If a task still runs, the session is left to expire. */
@@ -198,7 +195,7 @@ export class FleetMember {
 
   #contact(error: unknown): void {
     if (error === undefined) this.#hasContact = true;
-    this.#hooks.onContact(error);
+    this.#reporter.contact(error);
   }
 
   /** Does a coordinator's round, or polls the head as a standby does. */
@@ -289,26 +286,5 @@ export class FleetMember {
     await sleep(clock, leastMs);
     await sleep(clock, ms - leastMs, waking.signal).catch(() => undefined);
     this.#wake = undefined;
-  }
-
-  #hold(name: string, since: number, session: HeldLeadership, onLetGo: (hold: Hold, end: Ended, error: unknown) => void): Hold {
-    const { clock, names, memberId, timing } = this.#settings;
-    const { drainTimeoutMs, leaseDurationMs, stallTimeoutMs } = timing;
-    return new Hold({
-      clock,
-      name,
-      election: names.shard(name),
-      memberId,
-      since,
-      session,
-      drainTimeoutMs,
-      leaseDurationMs,
-      stallTimeoutMs,
-      seal: async ({ shard }) => (this.#isFenced ? await this.#seals.seal(shard) : true),
-      task: this.#hooks.task,
-      onStarted: ({ shard }) => this.#hooks.onStarted(shard),
-      onOverrun: ({ shard }) => this.#hooks.onOverrun(shard),
-      onLetGo,
-    });
   }
 }

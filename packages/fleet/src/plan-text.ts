@@ -1,6 +1,7 @@
 // The plan as text: columns of fixed width, so that its size follows from the numbers of shards and members alone.
 
-import { MAX_FAILS, MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
+import { isDeepStrictEqual } from "node:util";
+import { MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
 
 /** The first version is 1. A member that cannot read a version keeps what it has, and does not coordinate. */
 const VERSION = 1;
@@ -20,6 +21,7 @@ const BASE = DIGITS.length;
 const VALUES: ReadonlyMap<string, number> = new Map(Array.from(DIGITS, (digit, value) => [digit, value]));
 /** Added to the column of failures where the holder is asked to leave. */
 const LEAVING = 8;
+const RELEASED = 16;
 
 /** Returns an upper bound of the bytes of a plan with these shards and so many members, whatever becomes of them. */
 export function planBytes(names: readonly string[], members: number): number {
@@ -34,7 +36,7 @@ export function roomBeside(names: readonly string[]): number {
 
 /** Returns the plan as text. @throws if decoding it does not give the same plan. */
 export function encodePlan(plan: Plan): string {
-  const { revision, members, shards, leaseMs, fenced } = plan;
+  const { revision, members, shards, leaseMs, fenced, isResetting } = plan;
   const names = [...shards.keys()];
   const entries = [...shards.values()];
   const ages = entries.map(({ slot, since }) => (slot === undefined ? 0 : revision - since));
@@ -45,14 +47,19 @@ export function encodePlan(plan: Plan): string {
     r: revision,
     d: leaseMs,
     f: fenced ? 1 : 0,
+    ...(isResetting ? { x: 1 } : {}),
     m: [...members].map(([slot, { term, id, asked }]) => [slot, term, id, asked === 0 ? 0 : revision - asked + 1]),
     n: areNumbered(names) ? names.length : names,
     w: width,
     o: entries.map(({ slot }) => digits(slot === undefined ? 0 : slot + 1, 2)).join(""),
     s: ages.map((age) => digits(age, width)).join(""),
-    l: entries.map(({ leaving, fails }) => digits(fails + (leaving ? LEAVING : 0), 1)).join(""),
+    l: entries
+      .map(({ leaving, released, fails }) => digits(fails + (leaving ? LEAVING : 0) + (released ? RELEASED : 0), 1))
+      .join(""),
   });
-  if (!isSame(plan, decodePlan(text))) throw new Error(`The plan of revision ${revision} does not survive its encoding.`);
+  // A slot, an age or a number of failures that is too large for its column would be cut off.
+  if (!isDeepStrictEqual(decodePlan(text), plan))
+    throw new Error(`The plan of revision ${revision} does not survive its encoding.`);
   return text;
 }
 
@@ -62,7 +69,7 @@ export function decodePlan(text: string): Plan {
   if (found?.["v"] !== VERSION) {
     throw new Error(`The plan has version ${String(found?.["v"])}; this version of @leasehold/fleet reads version ${VERSION}.`);
   }
-  const { r, d, f, m, n, w, o, s, l } = found;
+  const { r, d, f, x, m, n, w, o, s, l } = found;
   const names = namesOf(n);
   if (!isCount(r) || !isCount(d) || !isCount(w) || w === 0 || !Array.isArray(m) || !names) throw notAPlan();
   const owners = column(o, names.length, 2);
@@ -78,12 +85,13 @@ export function decodePlan(text: string): Plan {
     shards.set(name, {
       ...(slot === undefined ? {} : { slot }),
       since: slot === undefined ? 0 : r - (ages[index] as number),
-      leaving: flag >= LEAVING,
+      leaving: (flag & LEAVING) > 0,
+      ...(flag & RELEASED ? { released: true as const } : {}),
       fails: flag % LEAVING,
     });
   }
   if (shards.size !== names.length) throw notAPlan();
-  return { revision: r, leaseMs: d, fenced: f === 1, members, shards };
+  return { revision: r, leaseMs: d, fenced: f === 1, ...(x === 1 ? { isResetting: true } : {}), members, shards };
 }
 
 function notAPlan(): Error {
@@ -129,29 +137,4 @@ function areNumbered(names: readonly string[]): boolean {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isSame(one: Plan, other: Plan): boolean {
-  const same =
-    one.revision === other.revision &&
-    one.leaseMs === other.leaseMs &&
-    one.fenced === other.fenced &&
-    one.members.size === other.members.size &&
-    one.shards.size === other.shards.size;
-  if (!same) return false;
-  for (const [slot, { term, id, asked }] of one.members) {
-    const found = other.members.get(slot);
-    if (found?.term !== term || found.id !== id || found.asked !== asked) return false;
-  }
-  for (const [name, { slot, since, leaving, fails }] of one.shards) {
-    const found = other.shards.get(name);
-    const isKept = slot === undefined || found?.since === since;
-    if (!found || found.slot !== slot || !isKept || found.leaving !== leaving || found.fails !== fails) return false;
-  }
-  return fitsColumns(one);
-}
-
-/** Refuses what a column would cut off: a slot or a number of failures that is too large. */
-function fitsColumns({ members, shards }: Plan): boolean {
-  return [...members.keys()].every((slot) => slot < MAX_SLOTS) && [...shards.values()].every(({ fails }) => fails <= MAX_FAILS);
 }

@@ -11,6 +11,8 @@ export interface Entry {
   readonly since: number;
   /** The holder is asked to leave. It is never undone: a shard that is to stay is granted anew. */
   readonly leaving: boolean;
+  /** An operator asked for it. Another member gets the shard. */
+  readonly released?: true;
   /** The failures in a row, at most {@link MAX_FAILS}. */
   readonly fails: number;
 }
@@ -30,6 +32,8 @@ export interface Plan {
   readonly leaseMs: number;
   /** True once a member has asked for fences. Only a reset turns it off. */
   readonly fenced: boolean;
+  /** Nothing is granted until the reset is over. */
+  readonly isResetting?: true;
   readonly members: ReadonlyMap<number, Member>;
   readonly shards: ReadonlyMap<string, Entry>;
 }
@@ -52,7 +56,7 @@ export interface SeenSlot {
 export type Seen = ReadonlyMap<number, SeenSlot>;
 
 /** The way in which a holder lost its shard. */
-export type Freed = "over" | "left" | "returned" | "failed" | "failed-late";
+export type Freed = "over" | "left" | "released" | "returned" | "failed" | "failed-late";
 
 /** The name under which a session holds its slot. The record keeps it after the session. */
 export function sessionName(memberId: string, id: string): string {
@@ -95,10 +99,11 @@ export function letGo(shard: string, entry: Entry, member: Member, seen: SeenSlo
   if (!isSession(member, seen) || !seen?.report) return undefined;
   const { applied, draining, ended, stopping } = seen.report;
   const end = ended.find((one) => one.shard === shard && one.since === entry.since);
-  if (end) return end.how;
+  if (end) return end.how === "left" && entry.released ? "released" : end.how;
   if (draining === "all" || draining.has(shard)) return undefined;
   if (stopping) return "left";
-  return entry.leaving && applied >= member.asked ? "left" : undefined;
+  if (!entry.leaving || applied < member.asked) return undefined;
+  return entry.released ? "released" : "left";
 }
 
 /** Returns the member that a shard's entry names. */

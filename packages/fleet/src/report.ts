@@ -9,7 +9,7 @@ export interface Ended {
   /** The term of the shard. */
   readonly since: number;
   /** `failed-late`: after at least a minute of work, so that it counts as a first failure. */
-  readonly how: Exclude<Freed, "over">;
+  readonly how: Exclude<Freed, "over" | "released">;
 }
 
 export interface Report {

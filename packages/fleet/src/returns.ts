@@ -22,7 +22,7 @@ export class Returns {
 
   /** Notes a shard that was given back. Returns its rest, in milliseconds. */
   note({ shard, by, how, fails }: GivenBack, nowMs: number): number {
-    const restMs = how === "returned" ? 0 : restAfter(fails);
+    const restMs = how === "returned" || how === "released" ? 0 : restAfter(fails);
     const endMs = nowMs + restMs;
     const restsUntilMs = restMs < GRID_MS ? endMs : Math.ceil(endMs / GRID_MS) * GRID_MS;
     this.#notes.set(shard, { by, restsUntilMs, apartUntilMs: restsUntilMs + APART_MS });

@@ -159,7 +159,7 @@ class NextPlan {
     this.#changed = true;
     const how = freed === "returned" && this.#wishes.returned.has(shard) ? "failed" : freed;
     if (how === "over" || how === "left") return { since: 0, leaving: false, fails };
-    const failures = { returned: 0, failed: Math.min(fails + 1, MAX_FAILS), "failed-late": 1 }[how];
+    const failures = { returned: 0, released: fails, failed: Math.min(fails + 1, MAX_FAILS), "failed-late": 1 }[how];
     const owner = this.#old.members.get(slot) as Member;
     this.#givenBack.set(shard, { shard, by: owner.id, how, fails: failures });
     return { since: 0, leaving: false, fails: failures };
@@ -207,7 +207,7 @@ class NextPlan {
       if (slot === undefined || leaving || holder) total += 1;
       // The coordinator notes a return first. Only the next plan may grant the shard.
       const isBack = this.#givenBack.get(shard);
-      if (isBack?.how === "returned") this.#pending = true;
+      if (isBack?.how === "returned" || isBack?.how === "released") this.#pending = true;
       else if (slot === undefined && !isBack && !this.#wishes.resting.has(shard)) free.push(shard);
       if (!leaving) holder?.kept.push(shard);
     }

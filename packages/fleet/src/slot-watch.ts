@@ -79,8 +79,8 @@ export class SlotWatch {
   }
 
   /**
-   * Returns the slots whose sessions are over: the record says so, or it has shown no trace of the session in each consistent
-   * reading for a whole lease, this one included.
+   * Returns the slots whose sessions are over. The record says so, or it does not show the session in each consistent reading for a
+   * whole lease.
    */
   async over(plan: Plan, seen: Seen): Promise<Set<number>> {
     const { clock } = this.#settings;

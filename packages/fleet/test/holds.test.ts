@@ -1,8 +1,9 @@
-import type { HeldLeadership } from "@leasehold/core";
+import type { HeldLeadership, TimingReport } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, expect, test } from "vitest";
-import { Hold, type Shard } from "../src/hold.ts";
+import { FleetNames } from "../src/fleet-names.ts";
+import type { Shard } from "../src/hold.ts";
 import { Holds } from "../src/holds.ts";
 import type { Entry, Plan } from "../src/plan.ts";
 import type { Ended } from "../src/report.ts";
@@ -18,6 +19,7 @@ let ended: Array<Ended & { readonly wasValid: boolean }>;
 let isValid: boolean;
 /** The time that the write of a fence takes. */
 let sealMs: number;
+let timing: { drainTimeoutMs: number; leaseDurationMs: number; stallTimeoutMs?: number };
 let lost: AbortController;
 let session: HeldLeadership;
 let holds: Holds;
@@ -30,34 +32,27 @@ beforeEach(() => {
   sealMs = 0;
   lost = new AbortController();
   session = sessionOf("aaaaaaaa", 7);
+  timing = { drainTimeoutMs: DRAIN_MS, leaseDurationMs: LEASE_MS };
   holds = new Holds({
-    hold: (name, since, held, onLetGo) =>
-      new Hold({
-        clock,
-        name,
-        election: `fleet/f/shard/${name}`,
-        memberId: "m",
-        since,
-        session: held,
-        drainTimeoutMs: DRAIN_MS,
-        leaseDurationMs: LEASE_MS,
-        stallTimeoutMs: name === "quiet" ? 1_000 : undefined,
-        seal: () => (sealMs === 0 ? Promise.resolve(true) : sleep(clock, sealMs).then(() => true)),
-        task: (shard) =>
-          new Promise<void>((resolve, reject) => {
-            if (running.has(name)) throw new Error(`two tasks of ${name}`);
-            const settle = (error?: Error): void => {
-              running.delete(name);
-              if (error) reject(error);
-              else resolve();
-            };
-            running.set(name, { shard, settle });
-          }),
-        onStarted: () => undefined,
-        onOverrun: () => undefined,
-        onLetGo,
+    clock,
+    names: new FleetNames("f"),
+    memberId: "m",
+    timing: timing as TimingReport,
+    seal: () => (sealMs === 0 ? Promise.resolve(true) : sleep(clock, sealMs).then(() => true)),
+    task: (shard) =>
+      new Promise<void>((resolve, reject) => {
+        const { name } = shard;
+        if (running.has(name)) throw new Error(`two tasks of ${name}`);
+        const settle = (error?: Error): void => {
+          running.delete(name);
+          if (error) reject(error);
+          else resolve();
+        };
+        running.set(name, { shard, settle });
       }),
-    onLetGo: ({ shard }, end) => void ended.push({ ...end, wasValid: shard.isValid() }),
+    onStarted: () => undefined,
+    onOverrun: () => undefined,
+    onLetGo: (shard, end) => void ended.push({ ...end, wasValid: shard.isValid() }),
   });
 });
 
@@ -91,7 +86,7 @@ async function apply(next: Plan): Promise<string[]> {
 
 test("starts the shards that the plan grants to this very session", async () => {
   expect(await apply(plan(5, { a: 5, b: 4 }))).toEqual(["a", "b"]);
-  expect(running.get("a")?.shard).toMatchObject({ name: "a", term: 5, termId: "aaaaaaaa" });
+  expect(running.get("a")?.shard).toMatchObject({ name: "a", term: 5, candidateId: "m" });
 });
 
 test.for([
@@ -174,6 +169,7 @@ test("a task that outlasts its drain: its shard is over, is let go one lease lat
 });
 
 test("a task that does not check in fails", async () => {
+  timing.stallTimeoutMs = 1_000;
   await apply(plan(5, { quiet: 5 }));
   const { shard, settle } = running.get("quiet")!;
   await clock.advance(900);
@@ -189,6 +185,7 @@ test("a task that does not check in fails", async () => {
 
 test("the time that a shard waits for its fence does not count as a stall", async () => {
   sealMs = 5_000;
+  timing.stallTimeoutMs = 1_000;
   await apply(plan(5, { quiet: 5 }));
   await clock.advance(5_500);
   expect(running.get("quiet")?.shard.signal.aborted).toBe(false);

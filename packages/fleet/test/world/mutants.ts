@@ -49,7 +49,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "free-when-asked",
     bug: "a shard is free once its holder is asked to leave",
-    patches: [{ file: "plan.ts", find: "entry.leaving && applied >= member.asked", replace: "entry.leaving" }],
+    patches: [
+      { file: "plan.ts", find: "if (!entry.leaving || applied < member.asked) return", replace: "if (!entry.leaving) return" },
+    ],
   },
   {
     name: "free-while-draining",
@@ -106,7 +108,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "overrun-stays-valid",
     bug: "a shard whose task has outlasted its drain is let go, and stays valid",
     patches: [
-      { file: "hold.ts", find: "this.#isOver = true;\n    onOverrun(this);", replace: "onOverrun(this);" },
+      { file: "hold.ts", find: "this.#isOver = true;\n    onOverrun(this.shard);", replace: "onOverrun(this.shard);" },
       {
         file: "hold.ts",
         find: "    this.#isOver = true;\n    if (this.#isLetGo) return;",

@@ -1,5 +1,5 @@
 import type { PoolClient } from "pg";
-import { Fleet, readFleet } from "@leasehold/fleet";
+import { Fleet, readFleet, releaseShard, resetFleet } from "@leasehold/fleet";
 import { SqlLeaseStore } from "@leasehold/sql";
 
 declare const stop: AbortController;
@@ -52,6 +52,8 @@ export async function status(store: SqlLeaseStore): Promise<void> {
   for (const { name, state, memberId, term } of shards) console.log(name, state, memberId, term);
 }
 
-export async function end(store: SqlLeaseStore): Promise<void> {
-  await store.break("fleet/orders/member/3", { reason: "host-3 is stuck", ifTerm: 5_243_009 });
+export async function orders(store: SqlLeaseStore): Promise<void> {
+  await releaseShard(store, "orders", "17", { ifTerm: 1_774_000_012 });
+  await store.break("fleet/orders/member/3", { reason: "host-3 is stuck", ifTerm: 9 });
+  await resetFleet(store, "orders");
 }

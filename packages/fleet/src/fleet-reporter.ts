@@ -1,12 +1,16 @@
-// The log lines of a member.
+// The events of a member, and its log lines.
 
 import { isLeaseholdError } from "@leasehold/core";
-import { redact, type Journal } from "@leasehold/core/provider";
-import type { ProblemKind } from "./coordinator.ts";
+import { Journal, Listeners, redact } from "@leasehold/core/provider";
 import type { FleetEvents } from "./fleet-events.ts";
+import type { FleetSettings } from "./fleet-options.ts";
 import type { GivenBack } from "./revise.ts";
 
-export class FleetJournal {
+/** The kinds of problems: the answer of the function `shards`, lists that differ, and a plan that is full. */
+type ProblemKind = "answer" | "lists" | "room";
+
+export class FleetReporter {
+  readonly listeners: Listeners<FleetEvents>;
   readonly #journal: Journal;
   readonly #common: { readonly fleet: string; readonly memberId: string };
   /** The failure that was written last, until the store answers again. */
@@ -14,12 +18,19 @@ export class FleetJournal {
   /** The problems that last, by their kinds. The same one is not repeated. */
   readonly #problems = new Map<ProblemKind, string | undefined>();
 
-  constructor(journal: Journal, fleet: string, memberId: string) {
-    this.#journal = journal;
-    this.#common = { fleet, memberId };
+  constructor({ logger, names, memberId }: FleetSettings) {
+    this.#journal = Journal.to(logger);
+    this.#common = { fleet: names.fleet, memberId };
+    this.listeners = new Listeners((event, error) => this.#listenerFailed(event, error));
   }
 
-  event<Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void {
+  /** Writes a line, and calls the listeners. */
+  emit<Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void {
+    if (name !== "renewed") this.#write(name, event);
+    this.listeners.emit(name, event);
+  }
+
+  #write<Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void {
     const { fleet } = this.#common;
     const shard = "shard" in event ? event.shard : undefined;
     const attributes = { ...this.#common, ...(shard ? { shard: shard.name, term: shard.term } : event) };
@@ -36,13 +47,19 @@ export class FleetJournal {
   givenBack({ shard, how, fails }: GivenBack, restMs: number): void {
     const { fleet } = this.#common;
     const text = `The shard '${shard}' of '${fleet}' was given back (${how}), and rests for ${Math.round(restMs)} ms.`;
-    this.#journal.write(how === "returned" ? "debug" : "warn", text, { ...this.#common, shard, failures: fails, restMs });
+    this.#journal.write(how === "returned" || how === "released" ? "debug" : "warn", text, {
+      ...this.#common,
+      shard,
+      failures: fails,
+      restMs,
+    });
   }
 
   moved(shards: number): void {
     this.#journal.write("info", `${this.#common.fleet}: ${shards} shards move for balance`, { ...this.#common, shards });
   }
 
+  /** Writes a problem that a person has to know of. `undefined`: there is none of the kind any more. */
   problem(kind: ProblemKind, problem: string | undefined): void {
     const former = this.#problems.get(kind);
     this.#problems.set(kind, problem);
@@ -66,7 +83,7 @@ export class FleetJournal {
     }
   }
 
-  listenerFailed(event: string, error: unknown): void {
+  #listenerFailed(event: string, error: unknown): void {
     const text = `A listener for '${event}' of the fleet '${this.#common.fleet}' threw: ${messageOf(error)}`;
     this.#journal.warn("LEASEHOLD_LISTENER_FAILED", "error", text, this.#common);
   }

@@ -1,0 +1,92 @@
+// The orders of an operator. Each is a swap of the plan, as a coordinator makes it, so it is as safe as any other.
+
+import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
+import { FleetNames } from "./fleet-names.ts";
+import { openFleet } from "./fleet-status.ts";
+import type { FleetRecords } from "./fleet-records.ts";
+import type { Plan } from "./plan.ts";
+
+/** The tries of a swap while coordinators write the plan, too. */
+const TRIES = 8;
+const REASON = "the fleet is reset";
+
+/**
+ * Asks the holder of a shard to leave it. Another member gets it, as after a failure; with one member its task begins anew. Returns
+ * false if that term of the shard is over. A repeated order does nothing.
+ * @param options.ifTerm the term of the shard, as {@link readFleet} shows it.
+ * @throws {ConfigurationError | UnsupportedError} at once for bad input.
+ * @throws {StoreError} if a request fails. Repeat the order then.
+ */
+export async function releaseShard(
+  store: LeaseStore,
+  fleet: string,
+  shard: string,
+  { ifTerm }: { readonly ifTerm: number },
+): Promise<boolean> {
+  const names: FleetNames = new FleetNames(fleet);
+  names.checkShard(shard);
+  if (!Number.isSafeInteger(ifTerm))
+    throw new ConfigurationError(`ifTerm is ${String(ifTerm)}; it must be the term of the shard.`);
+  const { records } = openFleet(store, fleet);
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const stored = await records.readPlan(true);
+    const entry = stored?.plan.shards.get(shard);
+    const owner = entry?.slot === undefined ? undefined : stored?.plan.members.get(entry.slot);
+    if (!stored || entry?.slot === undefined || !owner || entry.since !== ifTerm) return false;
+    if (entry.leaving) return await tell(records, stored.plan.revision);
+    const { plan, version } = stored;
+    const revision = plan.revision + 1;
+    const members = new Map(plan.members).set(entry.slot, { ...owner, asked: revision });
+    const shards = new Map(plan.shards).set(shard, { ...entry, leaving: true, released: true });
+    if (await records.writePlan({ ...plan, revision, members, shards }, version)) return await tell(records, revision);
+  }
+  throw wroteFirst(fleet);
+}
+
+async function tell(records: FleetRecords, revision: number): Promise<true> {
+  await records.tell(revision);
+  return true;
+}
+
+/**
+ * Makes a new plan in place of one that was deleted, restored or damaged. All sessions end, and no member is granted a shard until
+ * the longest lease has passed. If it is interrupted, repeat it. Returns the revision of the new plan.
+ * @throws {ConfigurationError | UnsupportedError} at once for bad input.
+ * @throws {StoreError} if a request fails. {ForeignRecordError} if the plan's record is none of ours.
+ */
+export async function resetFleet(
+  store: LeaseStore,
+  fleet: string,
+  { signal }: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<{ readonly revision: number }> {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw new ConfigurationError("signal must be an AbortSignal.");
+  const { records, names, clock } = openFleet(store, fleet);
+  const { revision, version, leaseMs } = await records.readMark();
+  // A mark that grants nothing. No term of the fleet's is as high.
+  const highest = Math.max(revision, await records.highestTerm(), Math.floor(clock.wallMs() / 1_000));
+  const plan: Plan = { revision: highest + 1, leaseMs, fenced: false, members: new Map(), shards: new Map() };
+  // A mark that grants nothing.
+  if (!(await records.writePlan({ ...plan, isResetting: true }, version))) throw wroteFirst(fleet);
+  await records.tell(plan.revision);
+  let waitMs = leaseMs;
+  for (const [slot, { state, term, leaseDurationMs = 0 }] of await records.listMembers()) {
+    waitMs = Math.max(waitMs, leaseDurationMs);
+    if (state !== "vacant" && term > 0) await store.break(names.member(slot), { reason: REASON, ifTerm: term });
+  }
+  await sleep(clock, waitMs, signal);
+  const next = { ...plan, revision: plan.revision + 1 };
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    // A coordinator that has read the mark has written it once more.
+    const stored = await records.readPlan(true);
+    if (stored?.plan.revision !== plan.revision) break;
+    if (!(await records.writePlan(next, stored.version))) continue;
+    await records.tell(next.revision);
+    return { revision: next.revision };
+  }
+  throw wroteFirst(fleet);
+}
+
+function wroteFirst(fleet: string): Error {
+  return new Error(`Other processes wrote the plan of '${fleet}' at the same time. Repeat the order.`);
+}

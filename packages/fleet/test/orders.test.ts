@@ -1,0 +1,118 @@
+// The orders of an operator.
+
+import { MemoryLeaseStore } from "@leasehold/core";
+import { expect, test } from "vitest";
+import { readFleet, releaseShard, resetFleet } from "../src/index.ts";
+import { World, type Process } from "./world/world.ts";
+
+const LEASE_MS = 9_000;
+const SHARDS = ["0", "1", "2", "3", "4", "5"];
+
+async function started(names: readonly string[]): Promise<World> {
+  const world = new World(21, { shards: SHARDS, storeClock: true, fleet: { leaseDurationMs: LEASE_MS, settleMs: 5_000 } });
+  for (const name of names) world.start(name);
+  await world.until(() => world.problem() === undefined);
+  world.starts = 0;
+  return world;
+}
+
+/** Lets the judge watch until the order is done. */
+async function ordered<T>(world: World, order: Promise<T>): Promise<T> {
+  const done: T[] = [];
+  const failed: unknown[] = [];
+  order.then(
+    (result) => done.push(result),
+    (error: unknown) => failed.push(error),
+  );
+  await world.until(() => done.length + failed.length > 0);
+  if (failed.length > 0) throw failed[0];
+  return done[0] as T;
+}
+
+async function termOf(world: World, { store }: Process, shard: string): Promise<number> {
+  const { shards } = await world.clock.runUntil(readFleet(store, "f"));
+  return shards.find(({ name }) => name === shard)?.term ?? 0;
+}
+
+test("a shard that is released goes to another member, and no other shard moves", async () => {
+  const world = await started(["a", "b", "c"]);
+  const [operator] = world.processes as [Process];
+  const before = world.holders();
+  const term = await termOf(world, operator, "3");
+  expect(await ordered(world, releaseShard(operator.store, "f", "3", { ifTerm: term }))).toBe(true);
+  await world.until(() => world.starts === 1 && world.holders().size === 6, 30_000);
+  const after = world.holders();
+  expect(after.get("3")).not.toBe(before.get("3"));
+  for (const shard of ["0", "1", "2", "4", "5"]) expect(after.get(shard)).toBe(before.get(shard));
+  // A doubled order does nothing.
+  expect(await ordered(world, releaseShard(operator.store, "f", "3", { ifTerm: term }))).toBe(false);
+  await world.advance(60_000);
+  expect(world.starts).toBe(1);
+  expect(world.violations).toEqual([]);
+});
+
+test("the release of a shard survives a crash of the coordinator", async () => {
+  const world = await started(["a", "b", "c"]);
+  const coordinator = world.processes.find(({ fleet }) => fleet.isCoordinator) as Process;
+  const operator = world.processes.find(({ fleet }) => !fleet.isCoordinator) as Process;
+  const shard = [...world.holders()].find(([, holder]) => holder === operator)![0];
+  const term = await termOf(world, operator, shard);
+  coordinator.clock.kill();
+  expect(await ordered(world, releaseShard(operator.store, "f", shard, { ifTerm: term }))).toBe(true);
+  await world.until(() => ![undefined, operator].includes(world.holders().get(shard)), 60_000);
+  expect(world.violations).toEqual([]);
+});
+
+test("with one member, a released shard begins anew", async () => {
+  const world = await started(["a"]);
+  const [operator] = world.processes as [Process];
+  await ordered(world, releaseShard(operator.store, "f", "3", { ifTerm: await termOf(world, operator, "3") }));
+  await world.until(() => world.starts === 1 && world.holders().size === 6, 30_000);
+});
+
+test.for(["deleted", "damaged", "kept"])(
+  "a reset of a plan that was %s grants nothing before the longest lease has passed",
+  async (how) => {
+    const world = await started(["a", "b", "c"]);
+    const operator = world.processes.find(({ fleet }) => !fleet.isCoordinator) as Process;
+    const cutOff = world.processes.find((one) => one !== operator && !one.fleet.isCoordinator) as Process;
+    const plan = world.service.record("fleet/f/plan") as object;
+    if (how === "deleted") world.service.remove("fleet/f/plan");
+    if (how === "damaged") world.service.overwrite("fleet/f/plan", { ...plan, value: "{}" });
+    if (how !== "kept") world.processes.find(({ fleet }) => fleet.isCoordinator)?.clock.kill();
+    // It does not learn of the reset, and works on until its lease has run out.
+    cutOff.connection.cutUntilMs = world.nowMs() + 2 * LEASE_MS;
+    const { revision } = await ordered(world, resetFleet(operator.store, "f"));
+    await world.until(() => world.starts > 0 && world.problem() === undefined);
+    expect(world.violations).toEqual([]);
+    const status = await world.clock.runUntil(readFleet(operator.store, "f"));
+    expect(status).toMatchObject({ isResetting: false });
+    expect(status.revision).toBeGreaterThanOrEqual(revision);
+  },
+);
+
+test("during a reset no shard is granted, and a second run ends it", async () => {
+  const world = await started(["a", "b"]);
+  const [operator] = world.processes as [Process];
+  const interrupted = new AbortController();
+  const first = resetFleet(operator.store, "f", { signal: interrupted.signal });
+  first.catch(() => undefined);
+  await world.until(() => world.holders().size === 0);
+  interrupted.abort(new Error("interrupted"));
+  await expect(first).rejects.toThrow("interrupted");
+  await world.advance(60_000);
+  expect(world.starts).toBe(0);
+  expect(await world.clock.runUntil(readFleet(operator.store, "f"))).toMatchObject({ isResetting: true });
+  await ordered(world, resetFleet(operator.store, "f"));
+  await world.until(() => world.problem() === undefined);
+  expect(world.violations).toEqual([]);
+});
+
+test("orders refuse bad input before any request", async () => {
+  const store = new MemoryLeaseStore();
+  await expect(releaseShard(store, "a/b", "3", { ifTerm: 1 })).rejects.toThrow("has a slash");
+  await expect(releaseShard(store, "f", "", { ifTerm: 1 })).rejects.toThrow("name is empty");
+  await expect(releaseShard(store, "f", "3", { ifTerm: 1.5 })).rejects.toThrow("ifTerm is 1.5");
+  await expect(resetFleet(store, "a/b")).rejects.toThrow("has a slash");
+  await expect(resetFleet(store, "f", { signal: 1 as never })).rejects.toThrow("signal must be an AbortSignal");
+});
