@@ -4,6 +4,8 @@ import type { Option } from "commander";
 export interface CompletedVerb {
   readonly name: string;
   readonly summary: string;
+  /** The words that one of its arguments may be. */
+  readonly choices: readonly string[];
   readonly options: readonly Option[];
 }
 
@@ -21,7 +23,7 @@ ${choicesOf(verbs)
   .join("")}    --store-file | --token-file) COMPREPLY=($(compgen -f -- "$word")); return ;;
   esac
   case "\${COMP_WORDS[1]}" in
-${verbs.map((verb) => `    ${verb.name}) words="${flagsOf(verb).join(" ")}" ;;\n`).join("")}  esac
+${verbs.map((verb) => `    ${verb.name}) words="${wordsOf(verb).join(" ")}" ;;\n`).join("")}  esac
   [ "$COMP_CWORD" -eq 1 ] && words="${verbs.map(({ name }) => name).join(" ")}"
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
@@ -38,7 +40,7 @@ ${verbs.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}\n`).join
   if ((CURRENT == 2)); then _describe verb verbs; return; fi
   if ((\${words[(I)--]})); then _files; return; fi
   case "$words[2]" in
-${verbs.map((verb) => `    ${verb.name}) _arguments ${verb.options.map((option) => quoted(zshSpec(option))).join(" ")} '*: :_files' ;;\n`).join("")}  esac
+${verbs.map((verb) => `    ${verb.name}) _arguments ${verb.options.map((option) => quoted(zshSpec(option))).join(" ")}${verb.choices.length > 0 ? ` ${quoted(`1: :(${verb.choices.join(" ")})`)}` : ""} '*: :_files' ;;\n`).join("")}  esac
 }
 if [ "$funcstack[1]" = "_leasehold" ]; then _leasehold "$@"; else compdef _leasehold leasehold; fi
 `;
@@ -50,8 +52,9 @@ function zshSpec({ long, description, argChoices, required }: Option): string {
 }
 
 function fish(verbs: readonly CompletedVerb[]): string {
-  const lines = verbs.flatMap(({ name, summary, options }) => [
+  const lines = verbs.flatMap(({ name, summary, choices, options }) => [
     `complete -c leasehold -f -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
+    ...choices.map((choice) => `complete -c leasehold -f -n '__fish_seen_subcommand_from ${name}' -a ${choice}`),
     ...options.map(({ long = "", description, required, argChoices }) => {
       const value = required ? ` -r${argChoices ? ` -f -a ${fishQuoted(argChoices.join(" "))}` : ""}` : "";
       return `complete -c leasehold -n '__fish_seen_subcommand_from ${name}' -l ${long.slice(2)}${value} -d ${fishQuoted(description)}`;
@@ -60,8 +63,8 @@ function fish(verbs: readonly CompletedVerb[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-function flagsOf({ options }: CompletedVerb): readonly string[] {
-  return options.map(({ long = "" }) => long);
+function wordsOf({ choices, options }: CompletedVerb): readonly string[] {
+  return [...choices, ...options.map(({ long = "" }) => long)];
 }
 
 /** Returns the options whose value is one of a few, each once. */

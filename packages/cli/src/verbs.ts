@@ -40,6 +40,10 @@ export const VERBS: Readonly<Record<string, VerbEntry>> = {
     summary: "Force a re-election",
     load: async () => await import("./verbs/break.ts"),
   },
+  fleet: {
+    summary: "Who holds which shard of a fleet; release a shard, evict a member, reset the plan",
+    load: async () => await import("./verbs/fleet.ts"),
+  },
   pause: {
     summary: "Keep every candidate from leading, until resume",
     load: async () => await import("./verbs/pause.ts"),

@@ -32,7 +32,10 @@ const BUILTINS_OF_CORE: Readonly<Record<string, string>> = {
 
 /** The entry points of core for every package, and those for one package. */
 const ENTRY_POINTS = ["@leasehold/core", "@leasehold/core/diagnostics", "@leasehold/core/provider"];
-const MORE_ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = { conformance: ["@leasehold/core/testing"] };
+const MORE_ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
+  cli: ["@leasehold/fleet"],
+  conformance: ["@leasehold/core/testing"],
+};
 
 const TIME_MODULES = /^(?:node:)?(?:timers(?:\/promises)?|perf_hooks|process|test)$|^crypto$/;
 const RANDOM = /^(?:random(?:Bytes|Fill|FillSync|Int|UUID)|getRandomValues|webcrypto|default|\*)$/;
@@ -51,7 +54,7 @@ const SOURCES = /^packages\/[^/]+\/src\//;
 
 export const RULES: readonly Rule[] = [
   {
-    title: "a package imports no other package of ours, except entry points of core",
+    title: "a package imports no other package of ours, except entry points of core, and the command a fleet",
     files: SOURCES,
     allows: ({ file, module }) =>
       !isOurs(module) || ENTRY_POINTS.includes(module) || MORE_ENTRY_POINTS[file.split("/")[1]!]?.includes(module) === true,

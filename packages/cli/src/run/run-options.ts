@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly graceMs: number;
   /** True: CMD's environment keeps the store's URL and the secret of voting servers. */
   readonly inheritSecrets: boolean;
+  /** Variables for CMD beside those of its term. It then shares its terminal with other commands, and has no input. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
   /** The signal that CMD gets when leadership is lost. */
   readonly lossSignal: NodeJS.Signals;
   /** True: the wrapper ignores HUP, and does not pass it on to CMD. */

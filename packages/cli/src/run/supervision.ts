@@ -26,7 +26,7 @@ export interface SupervisionOptions {
   readonly program: Program;
   /** The signal for CMD if no signal to the wrapper began the end. */
   readonly lossSignal: NodeJS.Signals;
-  readonly signals: StopSignals;
+  readonly signals: Pick<StopSignals, "passOn">;
   readonly clock: Clock;
   /** Calls a listener after each confirmed renewal. Returns a function that removes it. */
   readonly onRenewed: (listener: () => void) => () => void;

@@ -12,9 +12,9 @@ import type { TermOutcome } from "./term-outcome.ts";
 export interface TermOptions {
   readonly elector: Pick<Elector, "on" | "resign" | "timing">;
   readonly path: string;
-  readonly signals: StopSignals;
+  readonly signals: Pick<StopSignals, "passOn">;
   readonly clock: Clock;
-  readonly run: Pick<RunOptions, "command" | "graceMs" | "inform" | "inheritSecrets" | "lossSignal" | "tell">;
+  readonly run: Pick<RunOptions, "command" | "environment" | "graceMs" | "inform" | "inheritSecrets" | "lossSignal" | "tell">;
 }
 
 /** Runs CMD for one term, which CMD's environment describes. Does not release the lease. */
@@ -29,10 +29,10 @@ export async function runTerm(leadership: Leadership, options: TermOptions): Pro
   const timing: PlanTiming = { leaseDurationMs, renewDeadlineMs, validForMs, graceMs };
   const { election, term } = leadership;
   inform(`leading '${election}' in term ${term}, running ${command[0]}; ${describePlan(timing, lossSignal)}.`);
-  const own = { LEASEHOLD_URL: api.url, LEASEHOLD_TOKEN: api.token };
+  const own = { ...run.environment, LEASEHOLD_URL: api.url, LEASEHOLD_TOKEN: api.token };
   const inherited = run.inheritSecrets ? process.env : withoutSecrets(process.env);
   const env = { ...inherited, ...environmentOf(leadership, process.env), ...own };
-  const program: Program = { path, command, env, hasInput: !isInBackground() };
+  const program: Program = { path, command, env, hasInput: run.environment === undefined && !isInBackground() };
   const onRenewed = (listener: () => void): (() => void) => elector.on("renewed", listener);
   return await supervise({ leadership, timing, program, lossSignal, signals, clock, onRenewed, resign, tell });
 }

@@ -23,7 +23,8 @@ async function completedVerbs(): Promise<readonly CompletedVerb[]> {
     Object.entries(VERBS).map(async ([name, { summary, load }]) => {
       const command = new Command(name);
       (await load()).verb.define(command);
-      return { name, summary, options: command.options };
+      const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
+      return { name, summary, choices, options: command.options };
     }),
   );
 }

@@ -25,7 +25,18 @@ interface Options {
   readonly inheritSecrets: boolean;
   readonly occurrence?: string;
   readonly http?: string;
+  readonly fleet?: string;
+  readonly shards?: number;
+  readonly atMost?: number;
+  readonly maxShards?: number;
+  readonly priority?: number;
 }
+
+/** The options that only a member of a fleet has, and those that it has not. */
+const OF_FLEETS = ["shards", "atMost", "maxShards", "priority"] as const;
+const NOT_OF_FLEETS = ["election", "occurrence", "restart", "http", "wait", "value"];
+/** A command starts for each shard, so the last member that lives must not start all of them. */
+const MAX_SHARDS = 16;
 
 /** Runs a command only while this candidate leads. */
 export const verb: Verb = {
@@ -53,6 +64,19 @@ export const verb: Verb = {
         ]),
       )
       .option("--http <address>", "answer over HTTP who leads, as serve does")
+      .addOption(
+        new Option("--fleet <name>", "run the command once for each shard that this member of a fleet holds").conflicts(
+          NOT_OF_FLEETS,
+        ),
+      )
+      .option("--shards <count>", "the number of shards, for --fleet", parseCount)
+      .addOption(
+        new Option("--at-most <count>", "at most so many members run the command, for --fleet")
+          .argParser(parseCount)
+          .conflicts(["shards", "maxShards"]),
+      )
+      .option("--max-shards <count>", `the most shards of this member, for --fleet (default: ${MAX_SHARDS})`, parseCount)
+      .option("--priority <number>", "the members of the highest priority get all that they take, for --fleet", parseWhole)
       .argument("<command...>", "the command and its arguments, after --")
       .passThroughOptions();
   },
@@ -60,8 +84,13 @@ export const verb: Verb = {
     if (process.platform === "win32") {
       throw new CommandError(EXIT.configuration, "run needs process groups and signals, which Windows has not; use serve there.");
     }
-    const { wait, grace, signal, lease, id, stall, occurrence, http, ...rest } = command.opts<Options>();
-    const election = electionOf(command, environment);
+    const { wait, grace, signal, lease, id, stall, occurrence, http, fleet, shards, ...others } = command.opts<Options>();
+    const { atMost, maxShards, priority, ...rest } = others;
+    const stray = OF_FLEETS.find((name) => fleet === undefined && command.getOptionValue(name) !== undefined);
+    if (stray !== undefined) throw new CommandError(EXIT.usage, `--${dashed(stray)} needs --fleet NAME.`);
+    if (fleet !== undefined && (shards ?? atMost) === undefined)
+      throw new CommandError(EXIT.usage, "--fleet needs --shards COUNT or --at-most COUNT.");
+    const election = fleet === undefined ? electionOf(command, environment) : fleet;
     if (occurrence === "") throw new CommandError(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
     const log = logOf(command, environment);
     using _watch = environment.watchNpx(log.tell);
@@ -81,6 +110,11 @@ export const verb: Verb = {
       ...log,
       serve: http === undefined ? undefined : serveAt(http),
     };
+    if (fleet !== undefined) {
+      const { runFleet } = await import("../run/run-fleet.ts");
+      const most = atMost === undefined ? (maxShards ?? MAX_SHARDS) : undefined;
+      return await runFleet({ fleet, shards, atMost, maxShards: most, priority }, options);
+    }
     if (occurrence === undefined) return await run(options);
     const { runOccurrence } = await import("../run/run-occurrence.ts");
     return await runOccurrence(occurrence, options);
@@ -99,6 +133,20 @@ function parseSignal(text: string): NodeJS.Signals {
   const name = /^SIG/i.test(text) ? text.toUpperCase() : `SIG${text.toUpperCase()}`;
   if (Object.hasOwn(constants.signals, name)) return name as NodeJS.Signals;
   throw new InvalidArgumentError("It must be the name of a signal, such as TERM or INT.");
+}
+
+function parseCount(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a whole number, such as 64.");
+}
+
+function parseWhole(text: string): number {
+  if (/^-?\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a whole number, such as 2 or -1.");
+}
+
+function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function parseExitCode(text: string): number {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { MemoryLeaseStore } from "@leasehold/core";
 import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { run } from "../../src/run/run.ts";
+import { runFleet, type FleetPart } from "../../src/run/run-fleet.ts";
 import { runOccurrence } from "../../src/run/run-occurrence.ts";
 import type { RunOptions } from "../../src/run/run-options.ts";
 
@@ -23,6 +24,11 @@ export class RunHere implements Disposable {
   /** Runs a shell's script once for a key. */
   async runOnce(key: string, script: string, options: Partial<RunOptions> = {}): Promise<number> {
     return await runOccurrence(key, this.#options(script, options));
+  }
+
+  /** Runs a shell's script for each shard of a fleet. */
+  async runFleet(part: FleetPart, script: string, options: Partial<RunOptions> = {}): Promise<number> {
+    return await runFleet(part, this.#options(script, options));
   }
 
   /** Resolves with the content of a file in the folder, once that ends with a line break. */

@@ -1,0 +1,47 @@
+/** `leasehold run --fleet` and its commands, in the process of the test. */
+import { readFleet } from "@leasehold/fleet";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { RunHere } from "./run-here.ts";
+
+/** A script that writes its shard, and then waits for a signal. */
+const WAITING = `trap 'echo ended > $0/$LEASEHOLD_SHARD.end; exit 3' TERM
+echo "$LEASEHOLD_FLEET $LEASEHOLD_ELECTION $LEASEHOLD_TERM $LEASEHOLD_TERM_ID" > $0/$LEASEHOLD_SHARD
+while :; do sleep 0.05; done`;
+const OPTIONS = { candidateId: "one", leaseDurationMs: 12_000 };
+
+let here: RunHere;
+beforeEach(() => {
+  here = new RunHere();
+});
+afterEach(() => here[Symbol.dispose]());
+
+test("a command runs for each shard, until a second stop signal goes to all of them", { timeout: 120_000 }, async () => {
+  const ended = here.runFleet({ fleet: "orders", shards: 2 }, WAITING, OPTIONS);
+  const facts = [(await here.wrote("0")).trim().split(" "), (await here.wrote("1")).trim().split(" ")];
+  expect(facts.map(([fleet, election]) => [fleet, election])).toEqual([
+    ["orders", "fleet/orders/shard/0"],
+    ["orders", "fleet/orders/shard/1"],
+  ]);
+  const { shards } = await readFleet(here.store, "orders");
+  expect(shards.map(({ memberId, term }) => [memberId, String(term)])).toEqual(facts.map(([, , term]) => ["one", term]));
+  // Each command has a termId of its own. By it the guard finds the processes of that command alone.
+  expect(new Set(facts.map(([, , , termId]) => termId)).size).toBe(2);
+  here.signal("SIGTERM");
+  here.signal("SIGTERM");
+  expect(await ended).toBe(143);
+  expect([here.read("0.end"), here.read("1.end")]).toEqual(["ended\n", "ended\n"]);
+  expect((await readFleet(here.store, "orders")).members).toEqual([]);
+});
+
+test("a command that fails lets its shard rest, and no other command ends", { timeout: 120_000 }, async () => {
+  const script = `[ "$LEASEHOLD_SHARD" = 0 ] && { echo x >> $0/tries; exit 3; }; ${WAITING}`;
+  const ended = here.runFleet({ fleet: "orders", shards: 2 }, script, OPTIONS);
+  await here.told(/the command ended with exit code 3/);
+  await here.wrote("1");
+  while (here.read("tries").length < 4) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(here.read("1.end")).toBe("");
+  expect((await readFleet(here.store, "orders")).shards[1]).toMatchObject({ state: "held", memberId: "one" });
+  here.signal("SIGTERM");
+  here.signal("SIGTERM");
+  expect(await ended).toBe(143);
+});
