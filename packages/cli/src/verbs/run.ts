@@ -90,7 +90,7 @@ export const verb: Verb = {
     if (stray !== undefined) throw new CommandError(EXIT.usage, `--${dashed(stray)} needs --fleet NAME.`);
     if (fleet !== undefined && (shards ?? atMost) === undefined)
       throw new CommandError(EXIT.usage, "--fleet needs --shards COUNT or --at-most COUNT.");
-    const election = fleet === undefined ? electionOf(command, environment) : fleet;
+    const election = fleet ?? electionOf(command, environment);
     if (occurrence === "") throw new CommandError(EXIT.usage, "the key of --occurrence is empty; is a variable not set?");
     const log = logOf(command, environment);
     using _watch = environment.watchNpx(log.tell);

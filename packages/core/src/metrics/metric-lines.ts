@@ -1,8 +1,7 @@
 import type { Elector } from "../election/elector.ts";
 import { ConfigurationError } from "../reporting/errors.ts";
-import { Journal } from "../reporting/journal.ts";
+import { Journal, StoreWarnings } from "../reporting/journal.ts";
 import { ELECTION_DIMENSION, isDimensionValue, metricFields } from "../reporting/metric-line.ts";
-import { StoreWarnings } from "../reporting/store-warnings.ts";
 import { holderElapsedMs, instantOf, systemClock, type Clock, type Instant, type Timer } from "../time/clock.ts";
 
 /** The names of the metrics. */
