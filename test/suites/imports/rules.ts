@@ -19,7 +19,7 @@ const CORE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   records: ["time", "reporting", "store"],
   election: ["time", "reporting", "store"],
   occurrences: ["time", "reporting", "store", "election"],
-  metrics: ["reporting", "store", "election", "occurrences"],
+  metrics: ["time", "reporting", "store", "election", "occurrences"],
   testing: ["time", "reporting", "store", "records", "election"],
 };
 /** The only modules outside of core that a file of core may import. */

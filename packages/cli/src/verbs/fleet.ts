@@ -21,7 +21,7 @@ interface Order {
   readonly target: string;
 }
 
-/** What each action needs after the fleet's name, and what it does. */
+/** The operands of each action after the name of the fleet, and its work. */
 const ACTIONS: Readonly<Record<string, { readonly target?: string; readonly act: (order: Order) => Promise<number> }>> = {
   status: { act: status },
   release: { target: "SHARD", act: release },
