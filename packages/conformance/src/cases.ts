@@ -13,6 +13,7 @@ import { leadingThroughFaults } from "./cases/leading-through-faults.ts";
 import { lifting } from "./cases/lifting.ts";
 import { listing } from "./cases/listing.ts";
 import { losingMessages } from "./cases/losing-messages.ts";
+import { pausing } from "./cases/pausing.ts";
 import { reading } from "./cases/reading.ts";
 import { spending } from "./cases/spending.ts";
 import { takingTurns } from "./cases/taking-turns.ts";
@@ -24,6 +25,7 @@ export const everyCase: readonly Case[] = [
   ...holding,
   ...expiring,
   ...administering,
+  ...pausing,
   ...lifting,
   ...listing,
   ...countingTerms,
