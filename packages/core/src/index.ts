@@ -10,14 +10,7 @@ export type { ElectorHealth } from "./election/elector-health.ts";
 export type { ContactHealth } from "./election/store-health.ts";
 export type { ElectorEvents } from "./election/elector-events.ts";
 export type { ElectorOptions } from "./election/elector-options.ts";
-export type {
-  HeldLeadership,
-  Leader,
-  Leadership,
-  LeadershipOf,
-  LeaderTask,
-  OccurrenceLeadership,
-} from "./election/leadership.ts";
+export type * from "./election/leadership.ts";
 export { Observer, type ObserverOptions } from "./election/observer.ts";
 export { timing, type Timing, type TimingOptions, type TimingReport } from "./election/timing.ts";
 export {

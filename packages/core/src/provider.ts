@@ -18,8 +18,7 @@ export type {
 } from "./store/lease-store.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
 export { cannotList, cannotPause, checkList, endOfPrefix, LIST_PAGE_SIZE } from "./store/listing.ts";
-export { blockerOf, mayAcquire } from "./store/lease-snapshot.ts";
-export type { Blocker } from "./store/lease-snapshot.ts";
+export { blockerOf, mayAcquire, type Blocker } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
 export {
   disposable,
@@ -33,54 +32,40 @@ export { membersText, type StoreMember } from "./store/store-members.ts";
 export { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export { barOf, kindOf, withBars, type Bar } from "./records/bars.ts";
-export {
-  fenceOfRecord,
-  IMPOSSIBLE_VERSION,
-  LEASE_RECORD_FIELDS,
-  parseLeaseRecord,
-  QUORUM_SCHEMA,
-  RECORD_SCHEMA,
-  vacantRecord,
-  type Fence,
-  type GetOptions,
-  type ListedRecord,
-  type ListRecordsOptions,
-  type LeaseRecord,
-  type PutOptions,
-  type PutOutcome,
-  type RecordRequestOptions,
-  type RecordStore,
-  type RecordStoreCapabilities,
-  type StoredRecord,
-} from "./records/record-store.ts";
+export * from "./records/record-store.ts";
 export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
-export { checkBoolean, checkCallOptions, checkKnown, checkOptions, checkSignal, defineOptions } from "./store/options.ts";
+export {
+  checkBoolean,
+  checkCallOptions,
+  checkKnown,
+  checkOptions,
+  checkSignal,
+  defineOptions,
+  sharedClock,
+} from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
 export { type CatchUp, checkCatchUp, earlierOccurrences } from "./occurrences/catch-up.ts";
-export { fenceOf, type FenceOf } from "./occurrences/run-claimed.ts";
 export { noteRun } from "./occurrences/last-run.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
 export { doOccurrence, latestBegin } from "./occurrences/once-per-occurrence.ts";
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
 export { checkOverlap, type Settled } from "./occurrences/overlap.ts";
-export { runClaimed } from "./occurrences/run-claimed.ts";
+export { fenceOf, runClaimed, type FenceOf } from "./occurrences/run-claimed.ts";
 export { checkFailureOptions, type FailureOptions } from "./occurrences/tries.ts";
 export { checkSchedule } from "./occurrences/once-per-occurrence-options.ts";
 export { defaultCandidateId } from "./election/candidate-id.ts";
-export { sharedClock } from "./store/options.ts";
 export { wakeUps, type JoinedWatch, type WatchCallbacks } from "./store/wake-ups.ts";
 export { LocalStoreWarnings } from "./store/local-store.ts";
 export { sendRequest, shareLimits, timedCheck, type RequestOptions } from "./store/request.ts";
 export { requestFailed, retryAfterMs, wasNeverSent, type RequestLabel } from "./store/failed-request.ts";
 export { asSentence, redact } from "./reporting/redact.ts";
-export { Journal } from "./reporting/journal.ts";
+export { Journal, StoreWarnings } from "./reporting/journal.ts";
 export { Listeners } from "./reporting/listeners.ts";
-export { StoreWarnings } from "./reporting/journal.ts";
-export { holderElapsedMs, instantOf, onAbort, sleep, systemClock, type Clock, type Instant, type Timer } from "./time/clock.ts";
-export { isoOf } from "./time/clock.ts";
+export { holderElapsedMs, instantOf, isoOf, onAbort, sleep, systemClock } from "./time/clock.ts";
+export type { Clock, Instant, Timer } from "./time/clock.ts";
 export type { Interval } from "./time/interval.ts";
 export { ExpiringMap } from "./time/expiring-map.ts";
 export { DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";

@@ -3,19 +3,15 @@ import type { Clock } from "../time/clock.ts";
 import { publishedRenewal } from "./elector-channels.ts";
 import { releaseInTime } from "./release.ts";
 
-export interface TermRequestsOptions {
-  readonly clock: Clock;
-  readonly store: LeaseStore;
-  readonly lease: Lease;
-}
+type Options = { readonly clock: Clock; readonly store: LeaseStore; readonly lease: Lease };
 
 /** The requests of one term. They are sent one at a time, so that no late renewal can follow a release. */
 export class TermRequests {
-  readonly #options: TermRequestsOptions;
+  readonly #options: Options;
   #requests: Promise<unknown> = Promise.resolve();
   #publications: Promise<unknown> = Promise.resolve();
 
-  constructor(options: TermRequestsOptions) {
+  constructor(options: Options) {
     this.#options = options;
   }
 

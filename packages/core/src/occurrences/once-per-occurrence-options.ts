@@ -104,7 +104,7 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
   checkRetention(retentionMs);
   checkBoolean("keepResult", options.keepResult);
   checkBoolean("noteLastRun", options.noteLastRun);
-  checkStartWithin(options.startWithinMs);
+  if (options.startWithinMs !== undefined) duration("startWithinMs", options.startWithinMs);
   checkOverlap(options.overlap, store, whose);
   checkFailureOptions(options, store);
   const unkeyed = (["startWithinMs", "overlap", "noteLastRun"] as const).find((option) => options[option] !== undefined);
@@ -119,22 +119,7 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
 
 /** Returns an elector for one occurrence, or for the schedule. */
 export function electorOf<Store extends LeaseStore>(schedule: ScheduleOptions, id: string, store: Store): Elector<Store> {
-  const {
-    name: _name,
-    whenInProgress: _wait,
-    retentionMs: _retention,
-    keepResult: _keep,
-    noteLastRun: _note,
-    startWithinMs: _within,
-    overlap: _overlap,
-    tries: _tries,
-    backoffMs: _backoff,
-    pauseOnFailure: _pause,
-    ...options
-  } = schedule;
+  const { leaseDurationMs, stallTimeoutMs, drainTimeoutMs, candidateId, logger, clock } = schedule;
+  const options = { leaseDurationMs, stallTimeoutMs, drainTimeoutMs, candidateId, logger, clock };
   return new Elector({ ...options, store, election: id });
-}
-
-function checkStartWithin(startWithinMs: unknown): void {
-  if (startWithinMs !== undefined) duration("startWithinMs", startWithinMs);
 }

@@ -71,11 +71,12 @@ function isBar(data: unknown): boolean {
   );
 }
 
-function fieldOf(value: unknown, name: string): unknown {
+/** Returns a field of an object; `undefined` for anything else. */
+export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function isText(field: unknown): boolean {
+export function isText(field: unknown): boolean {
   return typeof field === "string" && field !== "";
 }
 

@@ -30,16 +30,9 @@ export class HeldLeases {
   }
 
   take(election: string, { record, version }: Found, grantedAt: Instant): Lease {
-    const { term, termId, candidateId, leaseDurationMs } = record;
-    const lease: Lease = {
-      election,
-      // A record of ours has both fields.
-      candidateId: candidateId as string,
-      term,
-      termId: termId as string,
-      leaseDurationMs,
-      grantedAt,
-    };
+    // A record of ours has a candidate and a term's id.
+    const { candidateId, term, termId, leaseDurationMs } = record as LeaseRecord & Pick<Lease, "candidateId" | "termId">;
+    const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
     this.#holdings.set(lease, new Holding({ record, version }, grantedAt));
     return lease;
   }

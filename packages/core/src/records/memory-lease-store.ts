@@ -1,7 +1,9 @@
-import { onAbort, systemClock, type Clock } from "../time/clock.ts";
+import { systemClock, type Clock } from "../time/clock.ts";
 import type { StoreWarnings } from "../reporting/journal.ts";
 import { LocalStoreWarnings } from "../store/local-store.ts";
+import type { WatchOptions } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
+import { wakeUps, type JoinedWatch, type WatchCallbacks } from "../store/wake-ups.ts";
 import { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./record-lease-store.ts";
 import type {
   LeaseRecord,
@@ -81,23 +83,16 @@ export class MemoryRecordStore implements RecordStore {
     }
   }
 
-  async *watch(election: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<void> {
-    let changed = Promise.withResolvers<void>();
-    const wake = (): void => changed.resolve();
-    const watchers = this.#watchers.get(election) ?? new Set();
-    this.#watchers.set(election, watchers.add(wake));
-    const stopListening = onAbort(signal, wake);
-    try {
-      while (!signal.aborted) {
-        yield;
-        await changed.promise;
-        changed = Promise.withResolvers();
-      }
-    } finally {
-      stopListening();
-      watchers.delete(wake);
-      if (watchers.size === 0) this.#watchers.delete(election);
-    }
+  watch(election: string, { signal }: WatchOptions): AsyncGenerator<void> {
+    const join = ({ changed }: WatchCallbacks): JoinedWatch => {
+      const watchers = this.#watchers.get(election) ?? new Set();
+      this.#watchers.set(election, watchers.add(changed));
+      const leave = (): void => {
+        if (watchers.delete(changed) && watchers.size === 0) this.#watchers.delete(election);
+      };
+      return { listening: Promise.resolve(), leave };
+    };
+    return wakeUps(join, signal);
   }
 
   #stored(election: string): StoredRecord | undefined {

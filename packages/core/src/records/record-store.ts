@@ -2,7 +2,7 @@ import type { LeaseStoreCapabilities, StoreClock } from "../store/capabilities.t
 import { DEFAULT_LEASE_MS } from "../store/lease-limits.ts";
 import type { StoreWarnings } from "../reporting/journal.ts";
 import type { WatchOptions } from "../store/lease-store.ts";
-import { areBars, type Bar } from "./bars.ts";
+import { areBars, fieldOf, isText, type Bar } from "./bars.ts";
 
 /**
  * A service that offers compare-and-swap on one record: all that a provider has to write if the service does not enforce leases
@@ -195,7 +195,7 @@ const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
   nonce: isText,
   leaseDurationMs: isDuration,
   renewIntervalMs: isDuration,
-  broken: isNote({ reason: isString, id: isText }),
+  broken: (field) => field === undefined || (isString(fieldOf(field, "reason")) && isText(fieldOf(field, "id"))),
   bars: areBars,
   done: (field) => field === undefined || field === true,
   quorum: (field) => field === undefined,
@@ -210,18 +210,6 @@ function isString(field: unknown): boolean {
   return typeof field === "string";
 }
 
-function isText(field: unknown): boolean {
-  return isString(field) && field !== "";
-}
-
 function isDuration(field: unknown): boolean {
   return typeof field === "number" && Number.isFinite(field) && field > 0;
-}
-
-function isNote(fields: Readonly<Record<string, Check>>): Check {
-  const checks = Object.entries(fields);
-  return (field) => {
-    if (typeof field !== "object") return field === undefined;
-    return field !== null && checks.every(([name, mayBe]) => mayBe((field as Record<string, unknown>)[name]));
-  };
 }

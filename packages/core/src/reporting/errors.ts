@@ -97,7 +97,11 @@ const REFUSALS: ReadonlySet<string> = new Set<StoreErrorCode>([
 
 /** Reports whether the store failed. False if it was used wrongly, or if its record is not a lease of Leasehold's. */
 export function isStoreFailure(error: unknown): boolean {
-  return !isLeaseholdError(error) || error.code.startsWith("STORE_");
+  return !isLeaseholdError(error) || isStoreError(error);
+}
+
+export function isStoreError(error: unknown): error is StoreError {
+  return isLeaseholdError(error) && error.code.startsWith("STORE_");
 }
 
 /** Reports whether the service refuses in a way that only people can fix. */
@@ -107,20 +111,14 @@ export function isRefusal(error: unknown): boolean {
 
 /** Reports whether the store may recover: its failure may pass, and is no mistake in the configuration. */
 export function isOutage(error: unknown): error is StoreError {
-  return isLeaseholdError(error) && error.code.startsWith("STORE_") && !isRefusal(error);
+  return isStoreError(error) && !isRefusal(error);
 }
 
 /** The caller's signal had aborted before the call began. Nothing was sent. The `cause` is the signal's reason. */
 export class AlreadyAbortedError extends LeaseholdError {
   constructor(call: string, signal: AbortSignal, election?: string) {
-    super(
-      "ALREADY_ABORTED",
-      `${call} was given a signal that had already aborted; nothing was sent. Pass a live signal, or do not call.`,
-      {
-        election,
-        cause: signal.reason,
-      },
-    );
+    const message = `${call} was given a signal that had already aborted; nothing was sent. Pass a live signal, or do not call.`;
+    super("ALREADY_ABORTED", message, { election, cause: signal.reason });
   }
 }
 

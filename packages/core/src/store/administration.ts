@@ -1,5 +1,5 @@
 import { sleep, type Clock } from "../time/clock.ts";
-import { ConfigurationError, isUnknown, PausedError, isLeaseholdError } from "../reporting/errors.ts";
+import { ConfigurationError, isStoreError, isUnknown, PausedError } from "../reporting/errors.ts";
 import type { StoreError, StoreErrorCode } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { RequestLimits } from "./lease-store.ts";
@@ -188,8 +188,4 @@ function transferTimeout(timeoutMs: number): number {
   throw new ConfigurationError(
     `transferTimeoutMs is ${timeoutMs}; it may be ${MAX_TRANSFER_TIMEOUT_MS} (ten minutes) at most, since nobody else may acquire for so long.`,
   );
-}
-
-function isStoreError(error: unknown): error is StoreError {
-  return isLeaseholdError(error) && error.code.startsWith("STORE_");
 }
