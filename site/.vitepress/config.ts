@@ -23,7 +23,10 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     text: "Guides",
     items: [
       item("Recipes", "/docs/recipes"),
-      item("Scheduled jobs", "/docs/schedules"),
+      item("Scheduled jobs", "/packages/schedulers/README"),
+      item("Policies of schedules", "/docs/schedules"),
+      item("Fenced writes by ORM", "/packages/sql/orms"),
+      item("Testing your code", "/packages/core/README#testing-your-own-code"),
       item("Serverless functions", "/packages/functions/README"),
       item("Any language: the command", "/docs/run"),
       item("Deploying", "/docs/deploying"),
@@ -83,6 +86,8 @@ export default defineConfig({
   title: "Leasehold",
   description: "Leader election with the database or cloud storage that you already use.",
   lang: "en",
+  // Where it is published below the root of a host, for instance on GitHub.
+  base: process.env["SITE_BASE"] ?? "/",
   cleanUrls: true,
   // The pages are the Markdown files of the repository, at the same paths. Those of the site alone are at the root.
   srcDir: "..",

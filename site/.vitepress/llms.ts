@@ -28,7 +28,7 @@ export async function writeForModels({ pages, rewrites, srcDir, outDir, site }: 
     await writeFile(file, `${text}\n`);
   }
   const head = `# ${site.title}\n\n> ${site.description}\n`;
-  const list = written.map(({ path, title }) => `- [${title}](/${path})`).join("\n");
+  const list = written.map(({ path, title }) => `- [${title}](${site.base}${path})`).join("\n");
   const small = SMALL.flatMap((path) => written.filter((page) => page.path === path));
   await writeFile(join(outDir, "llms.txt"), `${head}\n## Pages\n\n${list}\n`);
   await writeFile(join(outDir, "llms-full.txt"), joined(head, written));

@@ -1,7 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { build } from "vitepress";
-import { beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "@leasehold/test-kit/backends/free-port";
+import { Browser, type Tab } from "@leasehold/test-kit/browser/browser";
+import { build, serve } from "vitepress";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const site = fileURLToPath(new URL("..", import.meta.url));
 const dist = new URL("../dist/", import.meta.url);
@@ -32,5 +34,125 @@ describe("the files for language models", () => {
       const loaded = [...html.matchAll(/<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"/g)].map(([, url]) => url);
       expect(loaded, name).toEqual([]);
     }
+  });
+});
+
+// Time passes in the page only when a test lets it pass, so a busy machine changes nothing.
+describe("the playground in a browser", () => {
+  const LEADER = '[data-lane][data-leads="true"]';
+  const STANDBY = '[data-lane][data-leads="false"]';
+  let browser: Browser;
+  let tab: Tab;
+  let stop: () => void;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    const { server } = await serve({ root: site, port });
+    stop = () => void server.close();
+    browser = await Browser.start();
+    tab = await browser.page();
+    await tab.page.goto(`http://localhost:${port}/playground`);
+    await tab.page.waitForSelector(".playground");
+    await click('[data-speed="0"]');
+  }, BUILD_LIMIT_MS);
+  afterAll(async () => {
+    await browser[Symbol.asyncDispose]();
+    stop();
+  });
+
+  /** Clicks within one task of the page, so that nothing changes between finding the button and the click. */
+  async function click(selector: string): Promise<void> {
+    await tab.value(`(async () => {
+      const button = document.querySelector(${JSON.stringify(selector)});
+      if (!button) throw new Error("The page has no " + ${JSON.stringify(selector)});
+      button.click();
+      await new Promise((resolve) => setTimeout(resolve));
+    })()`);
+  }
+
+  async function pass(seconds: number): Promise<void> {
+    await tab.value(`(async () => {
+      const nowMs = () => Number(document.querySelector(".playground").dataset.nowMs);
+      const goal = nowMs() + ${seconds} * 1_000;
+      for (let each = 0; each < ${seconds}; each += 1) document.querySelector("[data-act=step]").click();
+      for (let turns = 0; nowMs() < goal; turns += 1) {
+        if (turns === 5_000) throw new Error("Time stands still at " + nowMs());
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+    })()`);
+  }
+
+  async function startAgain(): Promise<void> {
+    await click("[data-act=restart]");
+    await pass(4);
+  }
+
+  const leaders = (): Promise<unknown> => tab.value(`document.querySelectorAll('${LEADER}').length`);
+
+  it.each([
+    { act: `${LEADER} [data-act=kill]`, says: "is killed", next: "[data-act=start]", nextSays: "starts" },
+    { act: `${LEADER} [data-act=freeze]`, says: "is frozen", next: "[data-act=thaw]", nextSays: "runs again" },
+    { act: `${LEADER} [data-act=block]`, says: "blocks its event loop for 7.5 s" },
+    { act: `${LEADER} [data-act=cut]`, says: "is cut off", next: "[data-act=join]", nextSays: "reaches the store again" },
+    { act: `${LEADER} [data-act=lose]`, says: "will lose its next reply" },
+    { act: `${LEADER} [data-act=clock]`, says: "has its wall clock set an hour ahead" },
+    { act: `${LEADER} [data-act=stop]`, says: "is told to stop", next: "[data-act=start]", nextSays: "starts" },
+    { act: `${STANDBY} [data-act=transfer]`, says: "asks for a transfer to worker-" },
+    { act: "[data-act=break]", says: "breaks the present term" },
+    { act: "[data-act=store]", says: "The store is down", next: "[data-act=store]", nextSays: "The store is back" },
+  ])("does what a button says, and goes on with one leader: $says", async ({ act, says, next, nextSays }) => {
+    await startAgain();
+    expect(await leaders()).toBe(1);
+    await click(act);
+    expect(await tab.text(".log")).toContain(says);
+    await pass(12);
+    if (next !== undefined) {
+      await click(next);
+      expect(await tab.text(".log")).toContain(nextSays);
+      await pass(8);
+    }
+    expect(await leaders()).toBe(1);
+    expect(await tab.text('[data-counter="two"]')).toBe("0.0 s");
+  });
+
+  it("shows two leaders where a flag is trusted instead of the clock", async () => {
+    await startAgain();
+    await click(`${LEADER} [data-act=freeze]`);
+    await pass(12);
+    await click("[data-act=flag]");
+    expect(await tab.text('[data-counter="two"]')).not.toBe("0.0 s");
+    expect(await leaders()).toBe(2);
+    await click("[data-act=flag]");
+    expect(await leaders()).toBe(1);
+  });
+
+  it("begins anew with other durations, and says why some cannot be", async () => {
+    const type = (name: string, value: number): Promise<unknown> =>
+      tab.value(`(() => {
+        const input = document.querySelector("input[name=${name}]");
+        input.value = "${value}";
+        input.dispatchEvent(new Event("input"));
+      })()`);
+    await type("renew", 9_000);
+    await click("[data-act=apply]");
+    expect(await tab.text("[role=alert]")).toContain("renewIntervalMs");
+    await type("renew", 3_000);
+    await type("lease", 10_000);
+    await click("[data-act=apply]");
+    expect(await tab.value(`document.querySelector(".playground").dataset.nowMs`)).toBe("0");
+    expect(await tab.value("location.hash")).toMatch(/^#l=10000&r=3000&/);
+  });
+
+  it("keeps a click that comes while time passes", async () => {
+    await startAgain();
+    await tab.value(`["step", "store"].forEach((act) => document.querySelector("[data-act=" + act + "]").click())`);
+    await pass(1);
+    expect(await tab.text(".log")).toContain("The store is down");
+  });
+
+  it("lets time pass by itself unless it is paused", async () => {
+    await click('[data-speed="20"]');
+    await tab.until(`Number(document.querySelector(".playground").dataset.nowMs) > 5_000`);
+    await click('[data-speed="0"]');
   });
 });
