@@ -100,7 +100,6 @@ export default defineConfig({
     "site/dist/**",
     "**/dist/**",
     "**/CHANGELOG.md",
-    "infra/terrain/**",
     "docs/seed-systems.md",
     "**/SKILL.md",
   ],

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { synthesize } from "@leasehold/infra-terrain";
+import { synthesize } from "@leasehold/infra-azure";
 import { App } from "cdktn";
 import { LeaseholdStack } from "./leasehold-stack.ts";
 

@@ -1,7 +1,7 @@
 import type { Construct } from "constructs";
-import { LogAlert, MetricAlert, type LogAlertArguments } from "./azurerm/monitoring.ts";
 import type { ResourceGroupReference } from "./lease-container.ts";
 import type { StorageMetric } from "./storage-metric.ts";
+import { ProviderResource } from "./terraform.ts";
 
 /** The properties that all alert rules have in common. */
 export interface AlertProps {
@@ -34,14 +34,14 @@ export const ERROR = 1;
 export const WARNING = 2;
 
 /** Makes a rule over the logs in a workspace of Log Analytics. */
-export function logAlert(scope: Construct, id: string, props: AlertProps, rule: LogRule): LogAlert {
+export function logAlert(scope: Construct, id: string, props: AlertProps, rule: LogRule): ProviderResource {
   const { resourceGroup, name, actionGroupIds = [] } = props;
   const { alertIf } = rule;
-  const criterion: Pick<LogAlertArguments["criteria"][number], "operator" | "threshold"> =
+  const criterion =
     "fewerThan" in alertIf
       ? { operator: "LessThan", threshold: alertIf.fewerThan }
       : { operator: "GreaterThan", threshold: alertIf.moreThan };
-  return new LogAlert(scope, id, {
+  return new ProviderResource(scope, id, "azurerm_monitor_scheduled_query_rules_alert_v2", {
     name: `${name}-${rule.what}`,
     resource_group_name: resourceGroup.name,
     location: resourceGroup.location,
@@ -51,6 +51,7 @@ export function logAlert(scope: Construct, id: string, props: AlertProps, rule: 
     evaluation_frequency: rule.every,
     window_duration: rule.window,
     auto_mitigation_enabled: true,
+    // A table of logs exists only once it has a line. A validation of the query would fail before.
     skip_query_validation: true,
     criteria: [{ query: rule.query, time_aggregation_method: "Count", ...criterion }],
     ...(actionGroupIds.length > 0 ? { action: { action_groups: actionGroupIds } } : {}),
@@ -63,10 +64,10 @@ export function metricBelow(
   id: string,
   props: AlertProps,
   rule: { readonly what: string; readonly description: string; readonly metric: StorageMetric; readonly threshold: number },
-): MetricAlert {
+): ProviderResource {
   const { resourceGroup, name, actionGroupIds = [] } = props;
   const { metric } = rule;
-  return new MetricAlert(scope, id, {
+  return new ProviderResource(scope, id, "azurerm_monitor_metric_alert", {
     name: `${name}-${rule.what}`,
     resource_group_name: resourceGroup.name,
     description: rule.description,

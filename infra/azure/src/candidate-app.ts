@@ -1,10 +1,9 @@
-import { checkCandidates, environmentBlocks } from "@leasehold/infra-terrain";
 import { Annotations, Token } from "cdktn";
 import { Construct } from "constructs";
-import { UserAssignedIdentity, type ManagedIdentity } from "./azurerm/access.ts";
-import { ContainerApp } from "./azurerm/container-apps.ts";
+import { ownIdentity, type ManagedIdentity } from "./access.ts";
 import { candidateVariables, withOwnVariables } from "./candidate-variables.ts";
 import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
+import { checkCandidates, environmentBlocks, ProviderResource } from "./terraform.ts";
 
 export interface CandidateAppProps {
   /** The container of leases. */
@@ -73,7 +72,7 @@ const HEALTH_PORT = 8080;
 /** A Container App without ingress whose replicas are candidates. They always have a processor. */
 export class CandidateApp extends Construct {
   readonly identity: ManagedIdentity;
-  readonly app: ContainerApp;
+  readonly app: ProviderResource;
   /** The workspace that collects the candidates' output. */
   readonly workspaceId: string;
 
@@ -90,8 +89,7 @@ export class CandidateApp extends Construct {
         `The image ${image} is in a registry of Azure, and registry is not set: only a registry that anybody may read lets it be pulled.`,
       );
     }
-    const place = { resource_group_name: resourceGroup.name, location: resourceGroup.location };
-    this.identity = props.identity ?? new UserAssignedIdentity(this, "Identity", { ...place, name: `${name}-identity` });
+    this.identity = props.identity ?? ownIdentity(this, name, resourceGroup);
     this.workspaceId = containerEnvironment.workspaceId;
     const mayCompete = leases.grantCandidate(this.identity, ...elections);
     const variables = {
@@ -99,9 +97,10 @@ export class CandidateApp extends Construct {
       DRAIN_TIMEOUT_MS: String(drainTimeoutMs),
       HEALTH_PORT: String(HEALTH_PORT),
     };
-    this.app = new ContainerApp(
+    this.app = new ProviderResource(
       this,
       "App",
+      "azurerm_container_app",
       {
         name,
         resource_group_name: resourceGroup.name,

@@ -1,4 +1,4 @@
-import type { ManagedIdentity } from "./azurerm/access.ts";
+import type { ManagedIdentity } from "./access.ts";
 import type { LeaseContainer } from "./lease-container.ts";
 
 /**

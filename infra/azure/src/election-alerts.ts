@@ -1,10 +1,9 @@
-import { checkElections } from "@leasehold/infra-terrain";
 import { Construct } from "constructs";
 import { ERROR, logAlert, metricBelow, WARNING, type AlertProps } from "./alerts.ts";
-import type { LogAlert, MetricAlert } from "./azurerm/monitoring.ts";
 import type { CandidateApp } from "./candidate-app.ts";
 import type { LeaseContainer } from "./lease-container.ts";
 import { linesQuery } from "./log-lines.ts";
+import { checkElections, type ProviderResource } from "./terraform.ts";
 
 export interface ElectionAlertsProps extends AlertProps {
   /** The candidates. Each writes the lines of `publishMetrics` of `@leasehold/core/diagnostics`. */
@@ -25,9 +24,9 @@ export interface ElectionAlertsProps extends AlertProps {
  * minutes late, and so do the alerts.
  */
 export class ElectionAlerts extends Construct {
-  readonly noLeader: LogAlert;
-  readonly flapping: LogAlert;
-  readonly unavailable: MetricAlert;
+  readonly noLeader: ProviderResource;
+  readonly flapping: ProviderResource;
+  readonly unavailable: ProviderResource;
 
   /** @throws {Error} for an invalid election, or a number of transitions below 1. */
   constructor(scope: Construct, id: string, props: ElectionAlertsProps) {

@@ -1,9 +1,8 @@
-export { AzapiProvider } from "./azapi.ts";
-export { UserAssignedIdentity, type ManagedIdentity } from "./azurerm/access.ts";
-export { AzurermProvider } from "./azurerm/provider.ts";
+export type { ManagedIdentity } from "./access.ts";
 export { CandidateApp, type CandidateAppProps } from "./candidate-app.ts";
 export { ElectionAlerts, type ElectionAlertsProps } from "./election-alerts.ts";
 export { LeaderScheduledFunction, type LeaderScheduledFunctionProps } from "./leader-scheduled-function.ts";
 export { LeaseContainer, type LeaseContainerProps } from "./lease-container.ts";
+export { AzapiProvider, AzurermProvider } from "./providers.ts";
 export { RunAlerts, type RunAlertsProps } from "./run-alerts.ts";
-export { synthesize } from "@leasehold/infra-terrain";
+export { synthesize } from "./terraform.ts";

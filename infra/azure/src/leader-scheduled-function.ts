@@ -1,9 +1,6 @@
-import { environmentBlocks } from "@leasehold/infra-terrain";
 import { Token } from "cdktn";
 import { Construct } from "constructs";
-import { WebSite } from "./azapi.ts";
-import { UserAssignedIdentity, type ManagedIdentity } from "./azurerm/access.ts";
-import { ServicePlan } from "./azurerm/service-plan.ts";
+import { ownIdentity, type ManagedIdentity } from "./access.ts";
 import { candidateVariables, withOwnVariables } from "./candidate-variables.ts";
 import { FunctionHost } from "./function-host.ts";
 import { FunctionTelemetry } from "./function-telemetry.ts";
@@ -11,6 +8,7 @@ import { timingSettings } from "./function-timing.ts";
 import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
 import { doneByFunctionQuery } from "./log-lines.ts";
 import type { ScheduledRuns } from "./run-alerts.ts";
+import { environmentBlocks, ProviderResource } from "./terraform.ts";
 
 export interface LeaderScheduledFunctionProps {
   /** The container of leases. */
@@ -50,7 +48,7 @@ export interface LeaderScheduledFunctionProps {
  */
 export class LeaderScheduledFunction extends Construct {
   readonly identity: ManagedIdentity;
-  readonly app: WebSite;
+  readonly app: ProviderResource;
   /**
    * The queries for alerts, over the functions' lines in Application Insights about the first election, and over failed
    * invocations.
@@ -65,9 +63,7 @@ export class LeaderScheduledFunction extends Construct {
     checkSchedule(schedule);
     checkHostAccount(hostAccountName, leases);
     const timing = timingSettings(timeoutMs);
-    const place = { resource_group_name: resourceGroup.name, location: resourceGroup.location };
-
-    const identity = new UserAssignedIdentity(this, "Identity", { ...place, name: `${name}-identity` });
+    const identity = ownIdentity(this, name, resourceGroup);
     this.identity = identity;
     const candidate = leases.grantCandidate(identity, ...elections);
     const host = new FunctionHost(this, "Host", { resourceGroup, accountName: hostAccountName, identity });
@@ -92,10 +88,17 @@ export class LeaderScheduledFunction extends Construct {
       LEADER_SCHEDULE: schedule,
       ...candidateVariables(leases, identity, elections),
     };
-    const plan = new ServicePlan(this, "Plan", { ...place, name: `${name}-plan`, os_type: "Linux", sku_name: "FC1" });
-    this.app = new WebSite(
+    const plan = new ProviderResource(this, "Plan", "azurerm_service_plan", {
+      name: `${name}-plan`,
+      resource_group_name: resourceGroup.name,
+      location: resourceGroup.location,
+      os_type: "Linux",
+      sku_name: "FC1",
+    });
+    this.app = new ProviderResource(
       this,
       "App",
+      "azapi_resource",
       {
         type: "Microsoft.Web/sites@2023-12-01",
         name,
@@ -118,6 +121,7 @@ export class LeaderScheduledFunction extends Construct {
               scaleAndConcurrency: { maximumInstanceCount: 40, instanceMemoryMB: 2_048 },
               runtime: { name: "node", version: props.runtimeVersion ?? "22" },
             },
+            // Azure removes a setting of the app that is not in this list.
             siteConfig: { appSettings: environmentBlocks(withOwnVariables(settings, props.environment)) },
           },
         },

@@ -1,21 +1,32 @@
-import { checkElections, granteeId, retention, type RemovalPolicy } from "@leasehold/infra-terrain";
 import { Token } from "cdktn";
 import { Construct } from "constructs";
-import { RoleAssignment, RoleDefinition, type PrincipalType } from "./azurerm/access.ts";
-import { StorageAccount, StorageContainer, StorageManagementPolicy } from "./azurerm/storage.ts";
-import { CLOSED_ACCOUNT } from "./closed-account.ts";
+import type { PrincipalType } from "./access.ts";
 import { OCCURRENCES_PREFIX } from "./blob-names.ts";
 import { electionCondition, READ_BLOB, WRITE_BLOB } from "./election-condition.ts";
 import { storageMetric, type StorageMetric } from "./storage-metric.ts";
+import { checkElections, granteeId, ProviderResource, retention, type RemovalPolicy } from "./terraform.ts";
 
-/** A resource group: a construct of this package, of other bindings, or three strings. */
+/** The settings of each storage account: access only by Entra ID, and nothing public. */
+export const CLOSED_ACCOUNT = {
+  account_kind: "StorageV2",
+  account_tier: "Standard",
+  min_tls_version: "TLS1_2",
+  https_traffic_only_enabled: true,
+  shared_access_key_enabled: false,
+  default_to_oauth_authentication: true,
+  allow_nested_items_to_be_public: false,
+  cross_tenant_replication_enabled: false,
+  local_user_enabled: false,
+} as const;
+
+/** A resource group, by its id, name and location. */
 export interface ResourceGroupReference {
   readonly id: string;
   readonly name: string;
   readonly location: string;
 }
 
-/** The receiver of a grant: a managed identity of this package or of other bindings, or any object id in Entra ID. */
+/** The receiver of a grant: a managed identity, or any object id in Entra ID. */
 export interface Grantee {
   readonly principalId: string;
   /** @default "ServicePrincipal", which also fits managed identities */
@@ -61,13 +72,13 @@ const SOFT_DELETE_DAYS = 7;
  * No role of this construct can delete.
  */
 export class LeaseContainer extends Construct {
-  readonly account: StorageAccount;
-  readonly container: StorageContainer;
+  readonly account: ProviderResource;
+  readonly container: ProviderResource;
   readonly containerName: string;
 
   readonly #resourceGroup: ResourceGroupReference;
   readonly #accountName: string;
-  readonly #roles = new Map<RoleName, RoleDefinition>();
+  readonly #roles = new Map<RoleName, ProviderResource>();
 
   /** @throws {Error} for names that Azure refuses, and for replication that could lose a term. */
   constructor(scope: Construct, id: string, props: LeaseContainerProps) {
@@ -80,9 +91,10 @@ export class LeaseContainer extends Construct {
     this.containerName = containerName;
 
     const lifecycle = retention(this, "the storage account", removalPolicy);
-    this.account = new StorageAccount(
+    this.account = new ProviderResource(
       this,
       "Account",
+      "azurerm_storage_account",
       {
         name: accountName,
         resource_group_name: resourceGroup.name,
@@ -100,9 +112,10 @@ export class LeaseContainer extends Construct {
       },
       { lifecycle },
     );
-    this.container = new StorageContainer(
+    this.container = new ProviderResource(
       this,
       "Container",
+      "azurerm_storage_container",
       { name: containerName, storage_account_id: this.account.id, container_access_type: "private" },
       { lifecycle },
     );
@@ -111,7 +124,7 @@ export class LeaseContainer extends Construct {
 
   /** The `accountUrl` that a candidate gives to `BlobLeaseStore`. */
   get accountUrl(): string {
-    return this.account.primaryBlobEndpoint;
+    return this.account.attribute("primary_blob_endpoint");
   }
 
   /** The account's name from the props, with which other constructs can check that they use another account. */
@@ -124,7 +137,7 @@ export class LeaseContainer extends Construct {
    * can have one such grant here: name all of its elections in it.
    * @throws {Error} without an election, for an invalid one, or if there is a grant already.
    */
-  grantCandidate(grantee: Grantee, ...elections: readonly string[]): RoleAssignment {
+  grantCandidate(grantee: Grantee, ...elections: readonly string[]): ProviderResource {
     checkElections("grantCandidate", elections);
     return this.#assign("Candidate", grantee, electionCondition(elections));
   }
@@ -133,7 +146,7 @@ export class LeaseContainer extends Construct {
    * Lets an identity read who leads these elections, and who competes. It may read only their blobs.
    * @throws {Error} as `grantCandidate` does.
    */
-  grantObserver(grantee: Grantee, ...elections: readonly string[]): RoleAssignment {
+  grantObserver(grantee: Grantee, ...elections: readonly string[]): ProviderResource {
     checkElections("grantObserver", elections);
     return this.#assign("Observer", grantee, electionCondition(elections));
   }
@@ -142,7 +155,7 @@ export class LeaseContainer extends Construct {
    * Lets a person break and transfer any lease here, and list them. Even this grant cannot delete.
    * @throws {Error} if there is a grant already.
    */
-  grantAdministrator(grantee: Grantee): RoleAssignment {
+  grantAdministrator(grantee: Grantee): ProviderResource {
     return this.#assign("Administrator", grantee, undefined);
   }
 
@@ -165,7 +178,7 @@ export class LeaseContainer extends Construct {
     if (!Token.isUnresolved(days) && (!Number.isInteger(days) || days < 1)) {
       throw new Error(`deleteOccurrencesAfterDays is ${days}; it must be a whole number from 1, and cover retentionMs.`);
     }
-    new StorageManagementPolicy(this, "Occurrences", {
+    new ProviderResource(this, "Occurrences", "azurerm_storage_management_policy", {
       storage_account_id: this.account.id,
       rule: [
         {
@@ -183,27 +196,28 @@ export class LeaseContainer extends Construct {
     role: RoleName,
     { principalId, principalType = "ServicePrincipal" }: Grantee,
     condition: string | undefined,
-  ): RoleAssignment {
+  ): ProviderResource {
     const id = granteeId(this, role, principalId);
     if (this.node.tryFindChild(id)) {
       throw new Error(
         `grant${role} was called twice for the same identity, and Azure takes one assignment of a role. Name all elections in one call.`,
       );
     }
-    return new RoleAssignment(this, id, {
+    return new ProviderResource(this, id, "azurerm_role_assignment", {
       scope: this.container.id,
       principal_id: principalId,
       principal_type: principalType,
-      role_definition_id: this.#role(role).roleDefinitionResourceId,
+      // The `id` of a definition is Terraform's own.
+      role_definition_id: this.#role(role).attribute("role_definition_resource_id"),
       ...(condition === undefined ? {} : { condition, condition_version: "2.0" }),
     });
   }
 
   /** Returns a role that is assignable in the resource group, because Azure requires a scope. It is assigned on the container. */
-  #role(name: RoleName): RoleDefinition {
+  #role(name: RoleName): ProviderResource {
     const made = this.#roles.get(name);
     if (made) return made;
-    const role = new RoleDefinition(this, `${name}Role`, {
+    const role = new ProviderResource(this, `${name}Role`, "azurerm_role_definition", {
       // The name has to be unique in the tenant. The account's name is unique in the world.
       name: `Leasehold ${name} (${this.#accountName})`,
       description: ROLES[name].description,

@@ -1,6 +1,6 @@
 import { Construct } from "constructs";
 import { ERROR, logAlert, type AlertProps } from "./alerts.ts";
-import type { LogAlert } from "./azurerm/monitoring.ts";
+import type { ProviderResource } from "./terraform.ts";
 
 /** The logs of a schedule's occurrences. */
 export interface ScheduledRuns {
@@ -31,8 +31,8 @@ const WINDOWS_HOURS = [1, 2, 3, 4, 5, 6, 24, 48] as const;
  * dead-letter queue. If all tries of an occurrence fail, only these alerts show it.
  */
 export class RunAlerts extends Construct {
-  readonly notRun: LogAlert | undefined;
-  readonly failed: LogAlert;
+  readonly notRun: ProviderResource | undefined;
+  readonly failed: ProviderResource;
 
   /** @throws {Error} for hours that no rule can look back for. */
   constructor(scope: Construct, id: string, props: RunAlertsProps) {

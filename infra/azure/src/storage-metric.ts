@@ -1,4 +1,4 @@
-import type { StorageAccount } from "./azurerm/storage.ts";
+import type { ProviderResource } from "./terraform.ts";
 
 /** A metric of Azure Monitor, by the names that an alert rule or a chart takes. */
 export interface StorageMetric {
@@ -10,7 +10,7 @@ export interface StorageMetric {
 }
 
 /** https://learn.microsoft.com/azure/storage/blobs/monitor-blob-storage-reference#metrics */
-export function storageMetric(account: StorageAccount, name: string, aggregation: StorageMetric["aggregation"]): StorageMetric {
+export function storageMetric(account: ProviderResource, name: string, aggregation: StorageMetric["aggregation"]): StorageMetric {
   return {
     resourceId: `${account.id}/blobServices/default`,
     namespace: "Microsoft.Storage/storageAccounts/blobServices",

@@ -5,7 +5,6 @@ import { warningsOf } from "@leasehold/test-kit/terrain";
 import type { TerraformStack } from "cdktn";
 import { describe, expect, test, vi } from "vitest";
 import { LeaderScheduledFunction, type LeaderScheduledFunctionProps } from "@leasehold/infra-azure";
-import type { WebSiteArguments } from "../src/azapi.ts";
 import { emptyStack, GROUP, leasesIn, synthesized, type Synthesized } from "./synthesized.ts";
 
 function functionIn(stack: TerraformStack, props: Partial<LeaderScheduledFunctionProps> = {}): LeaderScheduledFunction {
@@ -23,9 +22,12 @@ function functionIn(stack: TerraformStack, props: Partial<LeaderScheduledFunctio
 }
 
 /** Returns the body that Azure's resource manager gets for the only app of a stack. */
-function bodyIn({ of }: Synthesized): WebSiteArguments["body"]["properties"] {
+function bodyIn({ of }: Synthesized): {
+  readonly siteConfig: { readonly appSettings: readonly { readonly name: string; readonly value: string }[] };
+  readonly functionAppConfig: { readonly deployment: { readonly storage: object } };
+} {
   const [app] = of("azapi_resource");
-  return (app as Pick<WebSiteArguments, "body">).body.properties;
+  return (app as { readonly body: { readonly properties: ReturnType<typeof bodyIn> } }).body.properties;
 }
 
 function settingsIn(written: Synthesized): Record<string, string> {

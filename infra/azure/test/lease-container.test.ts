@@ -1,7 +1,6 @@
 import { TerraformVariable } from "cdktn";
 import { warningsOf } from "@leasehold/test-kit/terrain";
 import { describe, expect, test } from "vitest";
-import { UserAssignedIdentity } from "@leasehold/infra-azure";
 import { emptyStack, GROUP, leasesIn, synthesized } from "./synthesized.ts";
 
 describe("a lease container", () => {
@@ -130,12 +129,7 @@ describe("grants", () => {
   test("share a role for all grantees", () => {
     const stack = emptyStack();
     const leases = leasesIn(stack);
-    const identity = new UserAssignedIdentity(stack, "Identity", {
-      name: "i",
-      resource_group_name: "group",
-      location: "westeurope",
-    });
-    leases.grantCandidate(identity, "billing");
+    leases.grantCandidate({ principalId: "a11ce" }, "billing");
     leases.grantCandidate({ principalId: "b0b" }, "billing");
     leases.grantAdministrator({ principalId: "admins", principalType: "Group" });
     const { of } = synthesized(stack);

@@ -1,5 +1,5 @@
 import type { Construct } from "constructs";
-import { AlertPolicy } from "./google/monitoring.ts";
+import { ProviderResource } from "./terraform.ts";
 
 /** The properties that all alerts have in common. */
 export interface AlertProps {
@@ -28,10 +28,15 @@ interface Alert {
 export const LONGEST_WINDOW_SECONDS: number = 25 * 3_600;
 
 /** Makes a policy on the count within a window. A policy for too few also alerts if there are no data at all. */
-export function countAlert(scope: Construct, id: string, { notificationChannels = [] }: AlertProps, alert: Alert): AlertPolicy {
+export function countAlert(
+  scope: Construct,
+  id: string,
+  { notificationChannels = [] }: AlertProps,
+  alert: Alert,
+): ProviderResource {
   const { project, title, text, filter, raisedIf, windowSeconds } = alert;
   const minutes = Math.ceil(windowSeconds / 60);
-  return new AlertPolicy(scope, id, {
+  return new ProviderResource(scope, id, "google_monitoring_alert_policy", {
     project,
     display_name: title,
     combiner: "OR",

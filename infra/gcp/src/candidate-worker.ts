@@ -1,11 +1,9 @@
-import { checkCandidates, environmentBlocks } from "@leasehold/infra-terrain";
 import { Token } from "cdktn";
 import { Construct } from "constructs";
 import { candidateEnvironment } from "./candidate-environment.ts";
 import type { CandidateProps } from "./candidate-props.ts";
-import type { ServiceAccount } from "./google/iam.ts";
-import { CloudRunWorkerPool } from "./google/run.ts";
-import { checkAccountId, checkServiceName, ownAccount } from "./own-account.ts";
+import { checkAccountId, checkServiceName, ownAccount, type ServiceAccount } from "./own-account.ts";
+import { checkCandidates, environmentBlocks, ProviderResource } from "./terraform.ts";
 
 export interface CandidateWorkerProps extends CandidateProps {
   /** The elections in which its candidates compete. Their program finds the first in `ELECTION`. */
@@ -52,7 +50,7 @@ export class CandidateWorker extends Construct {
   readonly name: string;
   readonly location: string;
   readonly serviceAccount: ServiceAccount;
-  readonly pool: CloudRunWorkerPool;
+  readonly pool: ProviderResource;
 
   /** @throws {Error} for a drain longer than Cloud Run waits, and for invalid elections, names or numbers. */
   constructor(scope: Construct, id: string, props: CandidateWorkerProps) {
@@ -69,9 +67,10 @@ export class CandidateWorker extends Construct {
     this.location = location;
     this.serviceAccount = ownAccount(this, "ServiceAccount", { project, accountId, displayName: `Candidates of ${name}` });
     const grant = leases.grantCandidate(this.serviceAccount, ...elections);
-    this.pool = new CloudRunWorkerPool(
+    this.pool = new ProviderResource(
       this,
       "Pool",
+      "google_cloud_run_v2_worker_pool",
       {
         project,
         name,

@@ -1,9 +1,8 @@
-import { checkElections } from "@leasehold/infra-terrain";
 import { Token } from "cdktn";
 import { Construct } from "constructs";
 import { countAlert, type AlertProps } from "./alerts.ts";
 import type { CandidateWorker } from "./candidate-worker.ts";
-import { LogMetric, type AlertPolicy } from "./google/monitoring.ts";
+import { checkElections, ProviderResource } from "./terraform.ts";
 
 export interface ElectionAlertsProps extends AlertProps {
   /** The candidates. Each writes the lines of `publishMetrics` of `@leasehold/core/diagnostics`. */
@@ -23,8 +22,8 @@ const WINDOW_SECONDS = 900;
  * reports, or if the leadership moves too often.
  */
 export class ElectionAlerts extends Construct {
-  readonly noLeader: AlertPolicy;
-  readonly flapping: AlertPolicy;
+  readonly noLeader: ProviderResource;
+  readonly flapping: ProviderResource;
 
   /** @throws {Error} for an invalid election, or a number of transitions below 1. */
   constructor(scope: Construct, id: string, props: ElectionAlertsProps) {
@@ -56,7 +55,7 @@ export class ElectionAlerts extends Construct {
 
   /** Returns the filter of a metric that counts the candidates' lines about one election in which this field is 1. */
   #counting(field: "HasLeader" | "Transitions", { project, name, location }: CandidateWorker, election: string): string {
-    const metric = new LogMetric(this, field, {
+    const metric = new ProviderResource(this, field, "google_logging_metric", {
       project,
       // An election's name may contain characters that a metric's name may not.
       name: `leasehold_${field}_${name}_${this.node.addr.slice(-8)}`,
@@ -66,7 +65,7 @@ export class ElectionAlerts extends Construct {
         `AND jsonPayload.${field} = 1 AND jsonPayload.Election = ${literal(JSON.stringify(election))}`,
       metric_descriptor: { metric_kind: "DELTA", value_type: "INT64" },
     });
-    return `metric.type = "logging.googleapis.com/user/${metric.name}" AND resource.type = "cloud_run_worker_pool"`;
+    return `metric.type = "logging.googleapis.com/user/${metric.attribute("name")}" AND resource.type = "cloud_run_worker_pool"`;
   }
 }
 

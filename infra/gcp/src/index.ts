@@ -1,7 +1,7 @@
 export { CandidateWorker, type CandidateWorkerProps } from "./candidate-worker.ts";
 export { ElectionAlerts, type ElectionAlertsProps } from "./election-alerts.ts";
-export { GoogleProvider } from "./google/provider.ts";
+export { GoogleProvider } from "./google-provider.ts";
 export { LeaderScheduledFunction, type LeaderScheduledFunctionProps } from "./leader-scheduled-function.ts";
 export { LeaseDatabase, type LeaseDatabaseProps, type TimeToLive } from "./lease-database.ts";
 export { RunAlerts, type RunAlertsProps } from "./run-alerts.ts";
-export { synthesize } from "@leasehold/infra-terrain";
+export { synthesize } from "./terraform.ts";

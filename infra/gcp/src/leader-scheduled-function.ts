@@ -1,10 +1,6 @@
-import { environmentBlocks } from "@leasehold/infra-terrain";
 import { Construct } from "constructs";
 import { candidateEnvironment } from "./candidate-environment.ts";
-import type { ServiceAccount } from "./google/iam.ts";
-import { CloudRunService, CloudRunServiceIamMember } from "./google/run.ts";
-import { CloudSchedulerJob } from "./google/scheduler.ts";
-import { checkAccountId, checkServiceName, ownAccount } from "./own-account.ts";
+import { checkAccountId, checkServiceName, ownAccount, type ServiceAccount } from "./own-account.ts";
 import {
   allTriesSeconds,
   checkSchedule,
@@ -13,6 +9,7 @@ import {
   wholeSeconds,
   type ScheduledProps,
 } from "./scheduled-props.ts";
+import { environmentBlocks, ProviderResource } from "./terraform.ts";
 import type { ScheduledRuns } from "./run-alerts.ts";
 
 export interface LeaderScheduledFunctionProps extends ScheduledProps {
@@ -36,8 +33,8 @@ const TIMEOUTS_MS = [15_000, 1_800_000] as const;
  */
 export class LeaderScheduledFunction extends Construct {
   readonly serviceAccount: ServiceAccount;
-  readonly service: CloudRunService;
-  readonly job: CloudSchedulerJob;
+  readonly service: ProviderResource;
+  readonly job: ProviderResource;
   /** The schedule, for alerts. */
   readonly runs: ScheduledRuns;
 
@@ -57,9 +54,10 @@ export class LeaderScheduledFunction extends Construct {
 
     this.serviceAccount = ownAccount(this, "ServiceAccount", { project, accountId, displayName: `Function ${name}` });
     const grant = leases.grantCandidate(this.serviceAccount, ...elections);
-    this.service = new CloudRunService(
+    this.service = new ProviderResource(
       this,
       "Function",
+      "google_cloud_run_v2_service",
       {
         project,
         name,
@@ -94,16 +92,17 @@ export class LeaderScheduledFunction extends Construct {
       accountId: `${accountId}-invoker`,
       displayName: `Calls the function ${name} on its schedule`,
     });
-    const mayInvoke = new CloudRunServiceIamMember(this, "MayInvoke", {
+    const mayInvoke = new ProviderResource(this, "MayInvoke", "google_cloud_run_v2_service_iam_member", {
       project,
       location,
-      name: this.service.name,
+      name: this.service.attribute("name"),
       role: "roles/run.invoker",
       member: invoker.member,
     });
-    this.job = new CloudSchedulerJob(
+    this.job = new ProviderResource(
       this,
       "Job",
+      "google_cloud_scheduler_job",
       {
         project,
         region: location,
@@ -113,9 +112,9 @@ export class LeaderScheduledFunction extends Construct {
         attempt_deadline: `${timeout}s`,
         retry_config: retriesPastLease(timeoutMs),
         http_target: {
-          uri: this.service.uri,
+          uri: this.service.attribute("uri"),
           http_method: "POST",
-          oidc_token: { service_account_email: invoker.email, audience: this.service.uri },
+          oidc_token: { service_account_email: invoker.email, audience: this.service.attribute("uri") },
         },
       },
       { dependsOn: [mayInvoke] },

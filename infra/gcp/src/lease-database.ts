@@ -1,9 +1,7 @@
-import { checkElections, granteeId, retention, type RemovalPolicy } from "@leasehold/infra-terrain";
 import { Annotations, Token } from "cdktn";
 import { Construct } from "constructs";
 import { databaseMetric, type DatabaseMetric } from "./database-metric.ts";
-import { FirestoreBackupSchedule, FirestoreDatabase, FirestoreField } from "./google/firestore.ts";
-import { ProjectIamCustomRole, ProjectIamMember } from "./google/iam.ts";
+import { checkElections, granteeId, ProviderResource, retention, type RemovalPolicy } from "./terraform.ts";
 
 /** The receiver of a grant: a service account of this package or of other bindings, or any member of an IAM policy. */
 export interface Grantee {
@@ -61,9 +59,9 @@ const MAX_BACKUP_DAYS = 98;
 export class LeaseDatabase extends Construct {
   readonly project: string;
   readonly databaseId: string;
-  readonly database: FirestoreDatabase;
+  readonly database: ProviderResource;
 
-  readonly #roles = new Map<RoleName, ProjectIamCustomRole>();
+  readonly #roles = new Map<RoleName, ProviderResource>();
   readonly #candidates = new Map<string, string>();
 
   /** @throws {Error} for an invalid name, a policy that would delete leases, or an invalid time for backups. */
@@ -75,9 +73,10 @@ export class LeaseDatabase extends Construct {
     this.databaseId = databaseId;
 
     const retained = removalPolicy === "retain";
-    this.database = new FirestoreDatabase(
+    this.database = new ProviderResource(
       this,
       "Database",
+      "google_firestore_database",
       {
         project,
         name: databaseId,
@@ -100,7 +99,7 @@ export class LeaseDatabase extends Construct {
    * not trust each other need a database each.
    * @throws {Error} without an election, for an invalid one, or if there is a grant already.
    */
-  grantCandidate(grantee: Grantee, ...elections: readonly string[]): ProjectIamMember {
+  grantCandidate(grantee: Grantee, ...elections: readonly string[]): ProviderResource {
     checkElections("grantCandidate", elections);
     const member = this.#bind("Candidate", grantee);
     this.#warnOfStrangers(member.node.id, elections);
@@ -111,7 +110,7 @@ export class LeaseDatabase extends Construct {
    * Lets a member read who leads these elections. IAM cannot limit it to documents, so it can read every other election here too.
    * @throws {Error} as `grantCandidate` does.
    */
-  grantObserver(grantee: Grantee, ...elections: readonly string[]): ProjectIamMember {
+  grantObserver(grantee: Grantee, ...elections: readonly string[]): ProviderResource {
     checkElections("grantObserver", elections);
     return this.#bind("Observer", grantee);
   }
@@ -120,7 +119,7 @@ export class LeaseDatabase extends Construct {
    * Lets a person break and transfer any lease here. Even this grant cannot delete.
    * @throws {Error} if there is a grant already.
    */
-  grantAdministrator(grantee: Grantee): ProjectIamMember {
+  grantAdministrator(grantee: Grantee): ProviderResource {
     return this.#bind("Administrator", grantee);
   }
 
@@ -147,9 +146,9 @@ export class LeaseDatabase extends Construct {
           `use { collectionGroup: "ticks", field: "expiresAt" }, or leave it out.`,
       );
     }
-    new FirestoreField(this, "Occurrences", {
+    new ProviderResource(this, "Occurrences", "google_firestore_field", {
       project: this.project,
-      database: this.database.name,
+      database: this.database.attribute("name"),
       collection: collectionGroup,
       field,
       ttl_config: {},
@@ -160,9 +159,9 @@ export class LeaseDatabase extends Construct {
 
   #backUp(days: number): void {
     if (Token.isUnresolved(days) || (Number.isInteger(days) && days >= 1 && days <= MAX_BACKUP_DAYS)) {
-      new FirestoreBackupSchedule(this, "Backup", {
+      new ProviderResource(this, "Backup", "google_firestore_backup_schedule", {
         project: this.project,
-        database: this.database.name,
+        database: this.database.attribute("name"),
         retention: `${days * DAY_SECONDS}s`,
         daily_recurrence: {},
       });
@@ -171,12 +170,12 @@ export class LeaseDatabase extends Construct {
     throw new Error(`backupRetentionDays is ${days}; Firestore keeps a backup for 1 to ${MAX_BACKUP_DAYS} whole days.`);
   }
 
-  #bind(role: RoleName, { member }: Grantee): ProjectIamMember {
+  #bind(role: RoleName, { member }: Grantee): ProviderResource {
     const id = granteeId(this, role, member);
     if (this.node.tryFindChild(id)) {
       throw new Error(`grant${role} was called twice for the same member. Name all elections in one call.`);
     }
-    return new ProjectIamMember(this, id, {
+    return new ProviderResource(this, id, "google_project_iam_member", {
       project: this.project,
       role: this.#role(role).id,
       member,
@@ -190,11 +189,11 @@ export class LeaseDatabase extends Construct {
     });
   }
 
-  #role(name: RoleName): ProjectIamCustomRole {
+  #role(name: RoleName): ProviderResource {
     const made = this.#roles.get(name);
     if (made) return made;
     const { title, description, permissions } = ROLES[name];
-    const role = new ProjectIamCustomRole(this, `${name}Role`, {
+    const role = new ProviderResource(this, `${name}Role`, "google_project_iam_custom_role", {
       project: this.project,
       // A role's id may not contain hyphens, and has to be unique in the project.
       role_id: `lease_${name.toLowerCase()}_${Token.isUnresolved(this.databaseId) ? this.node.addr.slice(-8) : this.databaseId.replaceAll("-", "_")}`,

@@ -1,6 +1,13 @@
 import { Token } from "cdktn";
 import type { Construct } from "constructs";
-import { ServiceAccount } from "./google/iam.ts";
+import { ProviderResource } from "./terraform.ts";
+
+/** A service account. */
+export interface ServiceAccount {
+  readonly email: string;
+  /** The name in policies: `serviceAccount:<email>`. */
+  readonly member: string;
+}
 
 export interface OwnAccountProps {
   readonly project: string;
@@ -25,7 +32,12 @@ export function ownAccount(scope: Construct, id: string, { project, accountId, d
     );
   }
   accounts.set(key, scope.node.path);
-  return new ServiceAccount(scope, id, { project, account_id: accountId, display_name: displayName });
+  const account = new ProviderResource(scope, id, "google_service_account", {
+    project,
+    account_id: accountId,
+    display_name: displayName,
+  });
+  return { email: account.attribute("email"), member: account.attribute("member") };
 }
 
 /** The accounts of each app, with the construct that has made each. */

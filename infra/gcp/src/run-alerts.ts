@@ -1,6 +1,6 @@
 import { Construct } from "constructs";
 import { countAlert, LONGEST_WINDOW_SECONDS, type AlertProps } from "./alerts.ts";
-import { LogMetric, type AlertPolicy } from "./google/monitoring.ts";
+import { ProviderResource } from "./terraform.ts";
 
 /** A schedule of Cloud Scheduler, and the tries of its occurrences. */
 export interface ScheduledRuns {
@@ -31,8 +31,8 @@ export interface RunAlertsProps extends AlertProps {
  * dead-letter queue, so only these alerts show such an occurrence.
  */
 export class RunAlerts extends Construct {
-  readonly notRun: AlertPolicy | undefined;
-  readonly failed: AlertPolicy;
+  readonly notRun: ProviderResource | undefined;
+  readonly failed: ProviderResource;
 
   /** @throws {Error} for hours that no policy can look back for. */
   constructor(scope: Construct, id: string, props: RunAlertsProps) {
@@ -67,7 +67,7 @@ export class RunAlerts extends Construct {
    * https://cloud.google.com/scheduler/docs/logging
    */
   #attempts({ project, name, location }: ScheduledRuns, outcome: "succeeded" | "failed"): string {
-    const metric = new LogMetric(this, outcome === "failed" ? "Failures" : "Successes", {
+    const metric = new ProviderResource(this, outcome === "failed" ? "Failures" : "Successes", "google_logging_metric", {
       project,
       name: `leasehold_${outcome}_${name}_${this.node.addr.slice(-8)}`,
       description: `Attempts of the schedule ${name} in ${location} that have ${outcome}`,
@@ -77,7 +77,7 @@ export class RunAlerts extends Construct {
         `AND severity ${outcome === "failed" ? ">=" : "<"} ERROR`,
       metric_descriptor: { metric_kind: "DELTA", value_type: "INT64" },
     });
-    return `metric.type = "logging.googleapis.com/user/${metric.name}" AND resource.type = "cloud_scheduler_job"`;
+    return `metric.type = "logging.googleapis.com/user/${metric.attribute("name")}" AND resource.type = "cloud_scheduler_job"`;
   }
 }
 

@@ -1,6 +1,5 @@
 import { Token } from "cdktn";
 import type { CandidateProps } from "./candidate-props.ts";
-import type { RetryArguments } from "./google/scheduler.ts";
 
 /** The properties of a function on a schedule. */
 export interface ScheduledProps extends CandidateProps {
@@ -23,6 +22,12 @@ export interface ScheduledProps extends CandidateProps {
   readonly schedule: string;
   /** @default "Etc/UTC" */
   readonly timeZone?: string;
+}
+
+interface RetryArguments {
+  readonly retry_count: number;
+  readonly min_backoff_duration: string;
+  readonly max_backoff_duration: string;
 }
 
 /** The largest number of retries that Cloud Scheduler makes. */

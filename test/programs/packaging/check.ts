@@ -32,7 +32,7 @@ try {
     await Promise.all([
       checkConsumer(report, tarballs.filter(isLibrary), folder, root),
       ...tarballs
-        .filter(isCloud)
+        .filter((workspace) => !isLibrary(workspace))
         .map(async (cloud) => checkInfrastructure(report, cloud, tarballs, join(temporary, basename(cloud.folder)), root)),
       checkCommandLine(report, tarballs, temporary),
       ...tarballs.map(async (tarball) => checkTarball(report, tarball, workspaces, root)),
@@ -53,9 +53,4 @@ function findWorkspaces(): Workspace[] {
 
 function isLibrary({ folder }: Workspace): boolean {
   return folder.startsWith(join(root, "packages"));
-}
-
-/** Reports whether a workspace is for one cloud, and so has an app. The shared package is checked together with these. */
-function isCloud(workspace: Workspace): boolean {
-  return !isLibrary(workspace) && basename(workspace.folder) !== "terrain";
 }

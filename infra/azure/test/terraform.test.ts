@@ -1,10 +1,12 @@
-import { Annotations, Testing, TerraformStack } from "cdktn";
+import { Annotations, Testing, TerraformStack, type TerraformMetaArguments } from "cdktn";
 import { describe, expect, test, vi } from "vitest";
-import { checkElections, granteeId, ProviderResource, synthesize } from "../src/index.ts";
+import { checkElections, granteeId, ProviderResource, synthesize } from "../src/terraform.ts";
 import { hasTerraform, terraformProviders } from "@leasehold/test-kit/terrain";
 
-class Box extends ProviderResource<{ name: string; lid: object; tags: Record<string, string> }> {
-  static override readonly terraformType: string = "cloud_box";
+class Box extends ProviderResource {
+  constructor(scope: TerraformStack, id: string, args: object, meta: TerraformMetaArguments = {}) {
+    super(scope, id, "cloud_box", args, meta);
+  }
 }
 
 describe("a resource", () => {
@@ -44,7 +46,7 @@ describe("the elections of a grant", () => {
   test.each([
     ["are none", [], "names no election"],
     ["have an empty name", ["a", ""], "is empty"],
-    ["have a name that is too long", ["é".repeat(128)], "has 256 bytes"],
+    ["have a name that is too long", ["é".repeat(128)], "256 bytes"],
     ["have a lone surrogate", ["a\uD800"], "lone surrogate"],
     ["have a control character", ["a\n"], "control character"],
   ])("%s", (_, elections, message) => {
