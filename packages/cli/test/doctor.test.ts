@@ -258,6 +258,7 @@ test.each([
 
 test.for([
   ["postgres://me@127.0.0.1:1/db", /^CREATE TABLE IF NOT EXISTS leasehold_leases .*;$/],
+  ["mysql://me@127.0.0.1:1/db?ssl={}&table=ops.leases", /^CREATE TABLE IF NOT EXISTS `ops`\.`leases` .*;$/],
   ["dynamodb://leases?region=eu-west-1", /^aws dynamodb create-table --table-name leases .* --region eu-west-1 /],
   ["azure-blob://acc/leases", /^az storage container create --account-name acc --name leases /],
 ] as const)("the printed line creates what is missing at %s", async ([url, line]) => {

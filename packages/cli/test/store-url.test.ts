@@ -146,7 +146,7 @@ test.for([
   ["sqlite:app.db", "the store's URL cannot be read."],
   ["sqlite://app.db", "a URL of sqlite: has three slashes and an absolute path"],
   ["sqlite:///", "a URL of sqlite: has three slashes and an absolute path"],
-  ["sqlite:///a.db?mode=ro", "a URL of sqlite: has no parameter 'mode'; it has none."],
+  ["sqlite:///a.db?mode=ro", "a URL of sqlite: has no parameter 'mode'; there are table."],
   ["dynamodb://", "a URL of dynamodb: names a table"],
   ["dynamodb://table/other", "a URL of dynamodb: names a table"],
   ["dynamodb://table?regoin=x", "a URL of dynamodb: has no parameter 'regoin'; there are region, endpoint."],

@@ -1,6 +1,6 @@
 import { FencedError, TermRegressedError, UnsupportedError } from "@leasehold/core";
 import { QUORUM_SCHEMA, type Fence, type Fenced, type LeaseRecord } from "@leasehold/core/provider";
-import { FENCES, numberOf, textOf, type Row } from "./schema.ts";
+import { numberOf, textOf, type Row } from "./schema.ts";
 
 const ABOVE_ALL_TERMS = Number.MAX_SAFE_INTEGER + 1;
 /** The text for a fence that is behind the leadership. */
@@ -41,14 +41,21 @@ export function outranks({ schema }: LeaseRecord, { term }: Fence): number {
  *
  * @param below the new fence replaces only a fence with a term below this; see {@link outranks}.
  * @param found the `version` of the lease's row, and the term of its fence as `fence_term`.
+ * @param fences the table of the fences.
  * @returns true if the fence's row is missing. The caller has to make it again.
  * @throws {TermRegressedError} if the fence has this term already, or a later one.
  */
-export function fenceIsMissing(election: string, below: number, ifVersion: string, found: Row | undefined): boolean {
+export function fenceIsMissing(
+  election: string,
+  below: number,
+  ifVersion: string,
+  found: Row | undefined,
+  fences: string,
+): boolean {
   if (!found || textOf(found["version"]) !== ifVersion) return false;
   const fenceTerm = numberOf(found["fence_term"]);
   if (fenceTerm === null) return true;
-  if (fenceTerm >= below) throw new TermRegressedError(election, below - 1, fenceTerm, undefined, `its row in ${FENCES}`);
+  if (fenceTerm >= below) throw new TermRegressedError(election, below - 1, fenceTerm, undefined, `its row in ${fences}`);
   return false;
 }
 

@@ -10,22 +10,22 @@ const postgres: StoreScheme = {
   parameters: undefined,
   packages: () => ["pg"],
   check: checkHost,
-  open: async ({ text }) => await Promise.resolve(new SqlLeaseStore({ postgres: text })),
+  open: async (url) => await Promise.resolve(new SqlLeaseStore({ postgres: withoutTable(url), ...tableOf(url) })),
   creation,
 };
 
 /**
  * Opens a {@link SqlLeaseStore} by a URL such as `sqlite:///var/lib/app/app.db`, `postgres://host/db` or `mysql://host/db`. The
- * folder of a SQLite file must exist; the file is created.
+ * folder of a SQLite file must exist; the file is created. The parameter `table` is the option of that name.
  */
 export const fromUrl: StoreSchemes = {
   sqlite: {
-    parameters: [],
+    parameters: ["table"],
     check({ authority, path }) {
       if (authority === "" && path !== "") return;
       throw new ConfigurationError("a URL of sqlite: has three slashes and an absolute path: sqlite:///var/lib/app/app.db.");
     },
-    open: async ({ file }) => await Promise.resolve(new SqlLeaseStore({ sqlite: file })),
+    open: async (url) => await Promise.resolve(new SqlLeaseStore({ sqlite: url.file, ...tableOf(url) })),
     usage({ file }) {
       const subject = `SQLite file ${file}`;
       if (!existsSync(file)) return { subject, state: "missing" };
@@ -43,10 +43,21 @@ export const fromUrl: StoreSchemes = {
     parameters: undefined,
     packages: () => ["mysql2"],
     check: checkHost,
-    open: async ({ text }) => await Promise.resolve(new SqlLeaseStore({ mysql: text })),
+    open: async (url) => await Promise.resolve(new SqlLeaseStore({ mysql: withoutTable(url), ...tableOf(url) })),
     creation,
   },
 };
+
+/** Returns the option `table`, if the URL has it as a parameter. */
+function tableOf({ parameters }: StoreUrl): { readonly table?: string } {
+  const table = parameters.get("table");
+  return table === undefined ? {} : { table };
+}
+
+/** Returns the URL for the driver, which does not know the parameter `table`. */
+function withoutTable({ text }: StoreUrl): string {
+  return text.replace(/(?<=[?&])table=[^&]*(&|$)/, "").replace(/[?&]$/, "");
+}
 
 function creation(_: StoreUrl, store: LeaseStore): readonly string[] {
   const { migration = [] } = store as Partial<Pick<SqlLeaseStore, "migration">>;

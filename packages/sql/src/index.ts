@@ -8,6 +8,7 @@ export type {
   SqliteHandle,
   SqliteOptions,
   SqlLeaseStoreOptions,
+  TableOptions,
 } from "./options.ts";
 export { isFenced, type FenceSql } from "./fence-sql.ts";
 export { fromUrl } from "./from-url.ts";

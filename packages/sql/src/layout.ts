@@ -1,30 +1,37 @@
 import { StoreError } from "@leasehold/core";
-import { FENCES, LEASES, numberOf, OCCURRENCES, textOf, type Row } from "./schema.ts";
+import { numberOf, textOf, type Row } from "./schema.ts";
+import { bareName, type Tables } from "./tables.ts";
 
 /**
- * The columns of each table's unique key. Without that key each of two candidates could make a row of its own, and both would
- * lead. A table can have all of the columns and still lack the key.
+ * Returns the columns of each table's unique key. Without that key each of two candidates could make a row of its own, and both
+ * would lead. A table can have all of the columns and still lack the key.
  */
-const KEYS: ReadonlyMap<string, readonly string[]> = new Map([
-  [LEASES, ["election"]],
-  [FENCES, ["election"]],
-  [OCCURRENCES, ["election", "occurrence"]],
-]);
+function keysOf({ leases, fences, occurrences }: Tables): ReadonlyMap<string, readonly string[]> {
+  return new Map([
+    [leases, ["election"]],
+    [fences, ["election"]],
+    [occurrences, ["election", "occurrence"]],
+  ]);
+}
 
-/** The names of the tables that need a key, quoted for SQL. */
-export const TABLES: string = [...KEYS.keys()].map((table) => `'${table}'`).join(", ");
+/** Returns the bare names of the tables that need a key, as texts of SQL. */
+export function keyedNames(tables: Tables): string {
+  return [...keysOf(tables).keys()].map((table) => `'${bareName(table)}'`).join(", ");
+}
 
 /**
  * Checks that each table found in the database has its unique key, and that its engine has transactions.
  *
  * @param indexes a row for each unique index whose columns are plain, and that holds for all rows at every statement.
- *   `table_name` names the table; `key_columns` has the index's columns in alphabetical order, with commas between. A table
+ *   `table_name` is the table's bare name; `key_columns` has the index's columns in alphabetical order, with commas between. A table
  *   without such an index has one row in which `key_columns` is null. On MySQL `engine` names the table's storage engine.
  * @throws {StoreError} `STORE_REJECTED` for the first table that fails, with the statement that repairs it.
  */
-export function checkKeys(store: string, indexes: readonly Row[]): void {
-  for (const [table, key] of KEYS) {
-    const ofTable = indexes.filter((index) => textOf(index["table_name"]) === table);
+export function checkKeys(store: string, tables: Tables, indexes: readonly Row[]): void {
+  for (const [table, key] of keysOf(tables)) {
+    // A server may list the name in lower case.
+    const bare = bareName(table).toLowerCase();
+    const ofTable = indexes.filter((index) => textOf(index["table_name"])?.toLowerCase() === bare);
     const isKept = ofTable.some((index) => textOf(index["key_columns"]) === key.join(","));
     if (ofTable.length > 0 && !isKept) throw withoutKey(store, table, key);
     const engine = ofTable
@@ -38,7 +45,7 @@ function withoutKey(store: string, table: string, key: readonly string[]): Store
   const columns = key.join(", ");
   return rejected(
     store,
-    `${table} has no unique key on (${columns}), so that two candidates could lead. While nobody leads, delete all rows but one of each (${columns}), then run: CREATE UNIQUE INDEX ${table}_key ON ${table} (${columns})`,
+    `${table} has no unique key on (${columns}), so that two candidates could lead. While nobody leads, delete all rows but one of each (${columns}), then run: CREATE UNIQUE INDEX ${table.replace(/^.*\./, "").replace(/["`]?$/, "_key$&")} ON ${table} (${columns})`,
   );
 }
 

@@ -12,6 +12,19 @@ export interface SqliteHandle {
 
 type Method = (...values: never[]) => unknown;
 
+/** The options that all databases have. */
+export interface TableOptions extends RecordLeaseStoreOptions {
+  /**
+   * The table of the leases: `leases`, or `ops.leases` with a schema of PostgreSQL or a database of MySQL, which must exist. Letters,
+   * digits, `_` and `-`, without quotes: the store quotes it. The other tables are named after it: `ops.leases_fences` and
+   * `ops.leases_occurrences`. If the name ends with `_leases`, they have `_fences` and `_occurrences` in place of that.
+   *
+   * All candidates of an election must give the same name.
+   * @defaultValue `leasehold_leases`
+   */
+  readonly table?: string;
+}
+
 /** A pool of `mysql2`, with promises or callbacks, or a pool of MariaDB's connector (`mariadb`). */
 export interface MySqlHandle {
   getConnection: Method;
@@ -28,7 +41,7 @@ export type PostgresHandle =
   | { query: Method; transaction: Method };
 
 /** Options of a store in a SQLite file. */
-export interface SqliteOptions extends RecordLeaseStoreOptions {
+export interface SqliteOptions extends TableOptions {
   /**
    * A SQLite file on a local disk: its path, or the application's open handle on it. The file holds the fences. Leases and
    * occurrences are in a second file beside it, whose name ends with `-leasehold`.
@@ -43,7 +56,7 @@ export interface SqliteOptions extends RecordLeaseStoreOptions {
 }
 
 /** Options of a store in MySQL or MariaDB. */
-export interface MySqlOptions extends RecordLeaseStoreOptions {
+export interface MySqlOptions extends TableOptions {
   /** The application's pool, or a URL (`mysql://…`) from which the store opens its own pool of `mysql2`. */
   readonly mysql: string | MySqlHandle;
   readonly sqlite?: undefined;
@@ -51,7 +64,7 @@ export interface MySqlOptions extends RecordLeaseStoreOptions {
 }
 
 /** Options of a store in PostgreSQL. */
-export interface PostgresOptions extends RecordLeaseStoreOptions {
+export interface PostgresOptions extends TableOptions {
   /** The application's handle, or a URL (`postgres://…`) from which the store opens its own pool of `pg`. */
   readonly postgres: string | PostgresHandle;
   /**
@@ -68,7 +81,7 @@ export interface PostgresOptions extends RecordLeaseStoreOptions {
 export type SqlLeaseStoreOptions = SqliteOptions | MySqlOptions | PostgresOptions;
 
 /** The names of all options. */
-const OPTIONS = { sqlite: true, mysql: true, postgres: true, listen: true, clock: true } as const;
+const OPTIONS = { sqlite: true, mysql: true, postgres: true, listen: true, table: true, clock: true } as const;
 const DATABASES = ["sqlite", "mysql", "postgres"] as const;
 
 /** Returns the name of the one database option that is set. @throws {ConfigurationError} unless exactly one is set. */
@@ -76,6 +89,9 @@ export function databaseOf(options: SqlLeaseStoreOptions): (typeof DATABASES)[nu
   checkOptions("SqlLeaseStore", options, OPTIONS);
   if ((options as Partial<PostgresOptions>).listen !== undefined && options.postgres === undefined)
     throw new ConfigurationError("listen goes with postgres only: no other database notifies.");
+  // Without this, a process whose variable is not set would elect a second leader in the default tables.
+  if ("table" in options && options.table === undefined)
+    throw new ConfigurationError("table is undefined. If it comes from the environment, set its variable.");
   const [database, ...others] = DATABASES.filter((name) => options[name] !== undefined);
   if (database && others.length === 0) return database;
   const missing = DATABASES.find((name) => name in options);

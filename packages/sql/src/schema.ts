@@ -1,12 +1,5 @@
 import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
-
-/** The table of the leases. The fences have a table of their own, because renewals must never touch them. */
-export const LEASES = "leasehold_leases";
-export const FENCES = "leasehold_fences";
-/** SQLite only: the table whose foreign key keeps a stale leader's transaction from being committed. */
-export const GUARDS = "leasehold_guards";
-/** The occurrences of schedules. Its rows have the same columns, and may be deleted once they have expired. */
-export const OCCURRENCES = "leasehold_occurrences";
+import type { Tables } from "./tables.ts";
 
 /** The version of a row before its first acquisition. No record ever has it. */
 export const NO_VERSION = "";
@@ -54,7 +47,7 @@ export interface RecordTable {
    * The table of the records' fences, which a fenced write changes together with the record. `undefined`: each record is its own
    * fence.
    */
-  readonly fences: typeof FENCES | undefined;
+  readonly fences: string | undefined;
   /**
    * The time for which a row is kept after its last write; the end of it is written as `expires_at`. `undefined`: rows are kept
    * for ever.
@@ -62,18 +55,14 @@ export interface RecordTable {
   readonly retentionMs: number | undefined;
 }
 
-export const LEASE_TABLE: RecordTable = {
-  name: LEASES,
-  key: ["election"],
-  keyOf: (election) => [election],
-  fences: FENCES,
-  retentionMs: undefined,
-};
+export function leaseTable({ leases, fences }: Tables): RecordTable {
+  return { name: leases, key: ["election"], keyOf: (election) => [election], fences, retentionMs: undefined };
+}
 
 /** Returns the table of the occurrences, limited to those of one election. */
-export function occurrenceTable(election: string, retentionMs: number): RecordTable {
+export function occurrenceTable({ occurrences }: Tables, election: string, retentionMs: number): RecordTable {
   return {
-    name: OCCURRENCES,
+    name: occurrences,
     key: ["election", "occurrence"],
     keyOf: (occurrence) => [election, occurrence],
     fences: undefined,
@@ -82,13 +71,17 @@ export function occurrenceTable(election: string, retentionMs: number): RecordTa
 }
 
 /**
- * Statements that fail if a table exists with the columns of another version. CREATE TABLE IF NOT EXISTS does not notice that.
+ * Returns statements that fail if a table exists with the columns of another version. CREATE TABLE IF NOT EXISTS does not notice
+ * that. The first one is about the fences.
  */
-export const LAYOUT_CHECKS: readonly string[] = [
-  `SELECT election, ${["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ")} FROM ${LEASES} WHERE 1 = 0`,
-  `SELECT election, term, term_id FROM ${FENCES} WHERE 1 = 0`,
-  `SELECT election, occurrence, ${["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ")}, expires_at FROM ${OCCURRENCES} WHERE 1 = 0`,
-];
+export function layoutChecks({ leases, fences, occurrences }: Tables): readonly string[] {
+  const record = ["version", ...COLUMNS, ...NONCE_COLUMNS].join(", ");
+  return [
+    `SELECT election, term, term_id FROM ${fences} WHERE 1 = 0`,
+    `SELECT election, ${record} FROM ${leases} WHERE 1 = 0`,
+    `SELECT election, occurrence, ${record}, expires_at FROM ${occurrences} WHERE 1 = 0`,
+  ];
+}
 
 /**
  * The columns that a fence check compares when a record is its own fence. `term_id` is null, and so matches no leadership, once
@@ -122,8 +115,8 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
  * Returns a statement that reads the term which an election's fence remembers. @param parameter the placeholder of the election,
  * in the database's own notation.
  */
-export function selectFenceTerm(parameter: string): string {
-  return `SELECT term FROM ${FENCES} WHERE election = ${parameter}`;
+export function selectFenceTerm(fences: string, parameter: string): string {
+  return `SELECT term FROM ${fences} WHERE election = ${parameter}`;
 }
 
 /**

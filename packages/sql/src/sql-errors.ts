@@ -17,13 +17,15 @@ export interface RequestLabel extends CoreLabel {
 
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_UNAUTHENTICATED: " Check the user and the password in the URL or the pool, and that the server lets that user in.",
-  STORE_DENIED:
-    " Candidates need SELECT, INSERT and UPDATE on the tables leasehold_leases, leasehold_fences and leasehold_occurrences; observers, SELECT.",
+  STORE_DENIED: " Candidates need SELECT, INSERT and UPDATE on the tables of store.migration; observers, SELECT.",
   STORE_MISSING: " Call migrate() once, or run the statements of store.migration yourself.",
 };
 
 /** Advice for a database that does not exist. */
 export const MISSING_DATABASE = " Create the database first, or correct its name; then call migrate() once.";
+
+/** Advice for a schema that does not exist. */
+export const MISSING_SCHEMA = " Create the schema first, or correct its name; then call migrate() once.";
 
 /** Advice for a column that does not exist. */
 export const OTHER_LAYOUT =

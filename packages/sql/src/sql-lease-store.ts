@@ -151,10 +151,10 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
 function openDatabase(options: SqlLeaseStoreOptions, clock: Clock): SqlDatabase {
   switch (databaseOf(options)) {
     case "sqlite":
-      return new SqliteDatabase(options.sqlite, clock);
+      return new SqliteDatabase(options.sqlite, clock, options);
     case "mysql":
-      return new MySqlDatabase(options.mysql, clock);
+      return new MySqlDatabase(options.mysql, clock, options);
     case "postgres":
-      return new PostgresDatabase(options.postgres, clock, (options as Partial<PostgresOptions>).listen);
+      return new PostgresDatabase(options.postgres, clock, options as PostgresOptions);
   }
 }

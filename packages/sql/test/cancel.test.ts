@@ -4,6 +4,7 @@ import type { MySqlPoolConnection } from "../src/mysql/mysql-driver.ts";
 import { MySqlConnections } from "../src/mysql/mysql-pool.ts";
 import type { PostgresPoolClient } from "../src/postgres/postgres-driver.ts";
 import { PostgresConnections } from "../src/postgres/postgres-pool.ts";
+import { tablesOf } from "../src/tables.ts";
 
 interface Server {
   /** True if the connection with that number runs a statement of the store. */
@@ -37,6 +38,17 @@ test.for([
   await mysql.cancel({ ...connection, threadId: 5 }, connection);
 
   expect(statements.filter((sql) => sql.startsWith("KILL"))).toEqual(kills);
+});
+
+test("a cancellation knows a statement of ours by the beginning of the tables' names", async () => {
+  const own = new MySqlConnections("mysql://nobody@127.0.0.1/nowhere", tablesOf("ops.leases", { quote: "`", hasSchemas: true }));
+  const asked: unknown[] = [];
+  const query = async (options: object): Promise<readonly [unknown]> => {
+    asked.push((options as { readonly values: unknown }).values);
+    return [[]];
+  };
+  await own.cancel({ threadId: 5 } as MySqlPoolConnection, { query } as unknown as MySqlPoolConnection);
+  expect(asked).toEqual([[5, "`ops`.`leases"]]);
 });
 
 test("a cancellation is over when the server has answered, also if it refuses", async () => {

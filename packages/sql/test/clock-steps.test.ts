@@ -144,7 +144,7 @@ await describeDatabases(["sqlite"], (test) => {
     await world.win(world.store());
     await letPass(world, AHEAD_MS);
     const on = (identity: string): RecordLeaseStore => {
-      const database = new SqliteDatabase(world.place, systemClock, { identity, nowMs: () => hostClock.nowMs() });
+      const database = new SqliteDatabase(world.place, systemClock, { host: { identity, nowMs: () => hostClock.nowMs() } });
       world.onEnd(() => database.close());
       return new RecordLeaseStore(database);
     };
@@ -156,7 +156,7 @@ await describeDatabases(["sqlite"], (test) => {
   test("a host's clock that began anew makes leases younger, and frees none", async ({ world }) => {
     await world.win(world.store());
     const restarted = { identity: hostClock.identity, nowMs: () => AHEAD_MS };
-    const database = new SqliteDatabase(world.place, wallAhead(AHEAD_MS), restarted);
+    const database = new SqliteDatabase(world.place, wallAhead(AHEAD_MS), { host: restarted });
     world.onEnd(() => database.close());
 
     expect(await coldState(world, new RecordLeaseStore(database, { clock: wallAhead(AHEAD_MS) }))).toBe("unknown");

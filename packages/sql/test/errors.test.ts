@@ -260,11 +260,6 @@ describe("what an error of pg means", () => {
       false,
     ]),
     [of("57014"), "STORE_TIMEOUT", true],
-    // A fence that is ahead undoes a write by this error. For another column or table the error is not the store's.
-    [{ ...of("23502"), table: "leasehold_fences", column: "term" }, "STORE_CONFLICT", false],
-    [{ ...of("23502"), table: "leasehold_fences", column: "tenant" }, "STORE_REJECTED", false],
-    [{ ...of("23502"), table: "theirs", column: "term" }, "STORE_REJECTED", false],
-    [{ ...of("23505"), table: "leasehold_fences", column: "term" }, "STORE_REJECTED", false],
     ...["57P01", "57P02", "57P03", "58030", "XX000", "40003", "08006"].map((code): Case => [of(code), "STORE_UNAVAILABLE", true]),
     [{ code: "ECONNREFUSED" }, "STORE_UNAVAILABLE", false],
     [{ code: "ENOTFOUND" }, "STORE_UNAVAILABLE", false],

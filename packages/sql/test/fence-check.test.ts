@@ -49,11 +49,11 @@ describe("a write that changed nothing", () => {
     [{ version: "v", fence_term: 4 }, false],
     [{ version: "another", fence_term: 9 }, false],
   ])("and found %o: the fence is missing: %s", ([found, missing]) => {
-    expect(fenceIsMissing("e", 5, "v", found)).toBe(missing);
+    expect(fenceIsMissing("e", 5, "v", found, "leasehold_fences")).toBe(missing);
   });
 
   test.for([5, 6])("is an error that names term %d, if the fence has it already", (term) => {
-    expect(() => fenceIsMissing("e", 5, "v", { version: "v", fence_term: term })).toThrow(
+    expect(() => fenceIsMissing("e", 5, "v", { version: "v", fence_term: term }, "leasehold_fences")).toThrow(
       expect.objectContaining({ code: "TERM_REGRESSED", highestTermSeen: term }),
     );
   });

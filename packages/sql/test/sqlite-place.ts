@@ -11,6 +11,7 @@ import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
 import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
 import { SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
 import { inFile } from "@leasehold/test-kit/stores/sqlite-file";
+import { ODD_TABLE, onOddTables } from "./sql-place.ts";
 
 /** An application's handle of any library. */
 export interface ClosableHandle extends SqliteHandle {
@@ -50,6 +51,7 @@ export function onSqlite(name: string, path: () => string, library?: SqliteLibra
 class SqlitePlace implements TestEnvironment {
   readonly #path: string;
   readonly #library: SqliteLibrary | undefined;
+  readonly #named: { readonly table?: string };
   readonly #handles: ClosableHandle[] = [];
   readonly #time = new MovedTime({ advance: (ms) => Promise.resolve(this.#advance(ms)) });
   readonly #stores: SqlLeaseStore[] = [];
@@ -62,6 +64,7 @@ class SqlitePlace implements TestEnvironment {
   constructor(path: string, library?: SqliteLibrary) {
     this.#path = path;
     this.#library = library;
+    this.#named = library ? { table: ODD_TABLE } : {};
   }
 
   get clock(): Clock {
@@ -75,7 +78,7 @@ class SqlitePlace implements TestEnvironment {
   connectWith(clock: Clock): Promise<SqlLeaseStore> {
     const farthest = (): Promise<unknown> | undefined => (this.#isLocked ? Promise.resolve() : undefined);
     const file = this.#library ? this.#handle(this.#library) : this.#path;
-    const open = (storeClock: Clock): SqlLeaseStore => new SqlLeaseStore({ sqlite: file, clock: storeClock });
+    const open = (storeClock: Clock): SqlLeaseStore => new SqlLeaseStore({ sqlite: file, clock: storeClock, ...this.#named });
     const store = this.#time.store(open, { clock, farthest });
     this.#stores.push(store);
     return Promise.resolve(store);
@@ -109,7 +112,7 @@ class SqlitePlace implements TestEnvironment {
 
   #guardOn(database: ClosableHandle, create: string): GuardedText {
     database.exec(create);
-    const store = new SqlLeaseStore({ sqlite: database });
+    const store = new SqlLeaseStore({ sqlite: database, ...this.#named });
     this.#stores.push(store);
     return {
       read: async () =>
@@ -131,21 +134,26 @@ class SqlitePlace implements TestEnvironment {
   }
 
   async writeRaw(election: string, what: "foreign" | "newer-schema"): Promise<void> {
-    await using store = new SqlLeaseStore({ sqlite: this.#library ? this.#handle(this.#library) : this.#path });
+    const file = this.#library ? this.#handle(this.#library) : this.#path;
+    await using store = new SqlLeaseStore({ sqlite: file, ...this.#named });
     await store.migrate();
     const version = what === "foreign" ? null : 2;
     this.#inLeases((leases) =>
       leases
         .prepare(
-          "INSERT INTO leasehold_leases (election, version, schema_version, value) VALUES (?, 'theirs', ?, 'do not touch')",
+          this.#placed(
+            "INSERT INTO leasehold_leases (election, version, schema_version, value) VALUES (?, 'theirs', ?, 'do not touch')",
+          ),
         )
         .run(election, version),
     );
   }
 
   readRaw(election: string): Promise<unknown> {
-    const lease = this.#inLeases((leases) => leases.prepare("SELECT * FROM leasehold_leases WHERE election = ?").get(election));
-    const select = "SELECT * FROM leasehold_fences WHERE election = ?";
+    const lease = this.#inLeases((leases) =>
+      leases.prepare(this.#placed("SELECT * FROM leasehold_leases WHERE election = ?")).get(election),
+    );
+    const select = this.#placed("SELECT * FROM leasehold_fences WHERE election = ?");
     const fence = this.#library
       ? this.#handle(this.#library).prepare(select).get(election)
       : inFile(this.#path, (fences) => fences.prepare(select).get(election));
@@ -153,7 +161,7 @@ class SqlitePlace implements TestEnvironment {
   }
 
   remove(election: string): Promise<void> {
-    this.#inLeases((leases) => leases.prepare("DELETE FROM leasehold_leases WHERE election = ?").run(election));
+    this.#inLeases((leases) => leases.prepare(this.#placed("DELETE FROM leasehold_leases WHERE election = ?")).run(election));
     return Promise.resolve();
   }
 
@@ -172,9 +180,14 @@ class SqlitePlace implements TestEnvironment {
     // Before a store has opened the file, it has no tables, and no times.
     if (!existsSync(this.#leasesPath)) return;
     this.#inLeases((leases) => {
-      leases.exec(`UPDATE leasehold_leases SET nonce_at = nonce_at - ${ms}`);
-      leases.exec(`UPDATE leasehold_occurrences SET nonce_at = nonce_at - ${ms}, expires_at = expires_at - ${Math.round(ms)}`);
+      leases.exec(this.#placed(`UPDATE leasehold_leases SET nonce_at = nonce_at - ${ms}`));
+      const expiry = `expires_at = expires_at - ${Math.round(ms)}`;
+      leases.exec(this.#placed(`UPDATE leasehold_occurrences SET nonce_at = nonce_at - ${ms}, ${expiry}`));
     });
+  }
+
+  #placed(sql: string): string {
+    return this.#library ? onOddTables(sql, "", '"') : sql;
   }
 
   #handle(library: SqliteLibrary): ClosableHandle {

@@ -29,8 +29,8 @@ export const mysql: TestStore = {
     };
   },
 
-  open({ url = "" }) {
-    const store = new SqlLeaseStore({ mysql: url });
+  open({ url = "", table }) {
+    const store = new SqlLeaseStore({ mysql: url, ...(table === undefined ? {} : { table }) });
     // Separate connections for the documents, so that lease calls never wait for them.
     const pool = createPool({ uri: url, connectionLimit: 2 });
     return Promise.resolve({

@@ -30,8 +30,8 @@ export const postgres: TestStore = {
     };
   },
 
-  open({ url = "" }) {
-    const store = new SqlLeaseStore({ postgres: url });
+  open({ url = "", table }) {
+    const store = new SqlLeaseStore({ postgres: url, ...(table === undefined ? {} : { table }) });
     // Separate connections for the documents, so that lease calls never wait for them.
     const pool = poolOf(url);
     return Promise.resolve({

@@ -1,15 +1,17 @@
 import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
 import { settingsOf, type Warning } from "../layout.ts";
-import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable, type Row } from "../schema.ts";
+import { layoutChecks, leaseTable, occurrenceTable, type Row } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { endedByWork, migrating } from "../sql-errors.ts";
+import type { MySqlOptions } from "../options.ts";
 import { Requests } from "../requests.ts";
+import { tablesOf, type Tables } from "../tables.ts";
 import { statement, type MySqlPoolConnection } from "./mysql-driver.ts";
 import { mysqlMeaning, NO_SAVEPOINT } from "./mysql-errors.ts";
 import { mysqlWarnings, SETTINGS } from "./mysql-layout.ts";
 import { MySqlConnections } from "./mysql-pool.ts";
 import { MySqlRecordStore } from "./mysql-record-store.ts";
-import { MYSQL_MIGRATION } from "./mysql-schema.ts";
+import { mysqlMigration } from "./mysql-schema.ts";
 
 /**
  * Ends the transaction that a read began. In a session with autocommit off, a table cannot be altered until the transaction that
@@ -25,22 +27,27 @@ const WORK = "leasehold_work";
 
 /** MySQL and MariaDB through any of the drivers in `mysql-handles.ts`. */
 export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
-  readonly migration: readonly string[] = MYSQL_MIGRATION;
+  readonly migration: readonly string[];
+  readonly #tables: Tables;
   readonly #connections: MySqlConnections;
   readonly #requests: Requests<MySqlPoolConnection>;
   readonly #clock: Clock;
 
-  constructor(pool: unknown, clock: Clock) {
-    const connections = new MySqlConnections(pool);
+  constructor(pool: unknown, clock: Clock, { table }: Pick<MySqlOptions, "table"> = {}) {
+    const tables = tablesOf(table, { quote: "`", hasSchemas: true });
+    const connections = new MySqlConnections(pool, tables);
     const requests = new Requests(connections, mysqlMeaning, clock);
-    super(LEASE_TABLE, connections, requests, clock);
+    super(leaseTable(tables), connections, requests, clock);
+    this.migration = mysqlMigration(tables);
+    this.#tables = tables;
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
-    return new MySqlRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#requests, this.#clock);
+    const table = occurrenceTable(this.#tables, election, retentionMs);
+    return new MySqlRecordStore(table, this.#connections, this.#requests, this.#clock);
   }
 
   async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
@@ -74,7 +81,7 @@ export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
   async migrate(): Promise<void> {
     await migrating(this.name, mysqlMeaning, async () => {
       await this.#requests.use(new AbortController().signal, async (connection) => {
-        for (const sql of [...this.migration, ...LAYOUT_CHECKS]) await connection.query(statement(sql, []));
+        for (const sql of [...this.migration, ...layoutChecks(this.#tables)]) await connection.query(statement(sql, []));
         await this.#connections.checkKeys(connection);
         await connection.query(statement(END_READING, []));
       });

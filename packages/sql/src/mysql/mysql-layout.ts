@@ -1,16 +1,21 @@
-import { TABLES, type Warning } from "../layout.ts";
+import { keyedNames, type Warning } from "../layout.ts";
+import type { Tables } from "../tables.ts";
 
 /**
- * Reads the unique indexes of the store's tables, in the form that `checkKeys` takes. An index on a prefix of a column does not
- * count.
+ * Returns a query of the unique indexes of the store's tables, in the form that `checkKeys` takes. An index on a prefix of a column
+ * does not count.
  */
-export const UNIQUE_INDEXES: string = `SELECT t.table_name AS table_name, t.engine AS engine, i.key_columns AS key_columns
+export function uniqueIndexes(tables: Tables): string {
+  const names = keyedNames(tables);
+  const schema = tables.schema === undefined ? "DATABASE()" : `'${tables.schema}'`;
+  return `SELECT t.table_name AS table_name, t.engine AS engine, i.key_columns AS key_columns
 FROM information_schema.tables t LEFT JOIN (
   SELECT table_name, GROUP_CONCAT(column_name ORDER BY column_name) AS key_columns FROM information_schema.statistics
-  WHERE table_schema = DATABASE() AND table_name IN (${TABLES}) AND non_unique = 0
+  WHERE table_schema = ${schema} AND table_name IN (${names}) AND non_unique = 0
   GROUP BY table_name, index_name HAVING SUM(sub_part IS NOT NULL) = 0
 ) i ON i.table_name = t.table_name
-WHERE t.table_schema = DATABASE() AND t.table_type = 'BASE TABLE' AND t.table_name IN (${TABLES})`;
+WHERE t.table_schema = ${schema} AND t.table_type = 'BASE TABLE' AND t.table_name IN (${names})`;
+}
 
 /** Reads the settings that {@link mysqlWarnings} judges. MySQL says source and replica where MariaDB says master and slave. */
 export const SETTINGS: readonly string[] = [

@@ -4,9 +4,10 @@ import { PoolTrust, trustOf } from "../pool-trust.ts";
 import type { Connections } from "../requests.ts";
 import type { Row } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
+import { DEFAULT_TABLES, type Tables } from "../tables.ts";
 import { statement, type MySqlConnection, type MySqlPool, type MySqlPoolConnection } from "./mysql-driver.ts";
 import { poolOrUrl } from "./mysql-handles.ts";
-import { UNIQUE_INDEXES } from "./mysql-layout.ts";
+import { uniqueIndexes } from "./mysql-layout.ts";
 
 /**
  * Two statements that find the session which holds the lock that another session waits for. If there are several, the one with
@@ -26,7 +27,7 @@ WHERE w.trx_mysql_thread_id = ? ORDER BY t.trx_started LIMIT 1`;
  * Finds a read of the store that runs on the connection with that number. No write of any process may be killed, because the
  * server would acknowledge it before its replica has it.
  */
-const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE 'SELECT%leasehold\\_%'";
+const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE 'SELECT%' AND LOCATE(?, info) > 0";
 /**
  * The longest time in which the store's own pool makes a connection. While the pool makes all of its connections, no call has
  * one.
@@ -48,6 +49,7 @@ export function boundedBy(lockTimeoutMs: number, sql: string): string {
 /** Connections to the user's database, from the user's pool or, for a URL, from the store's own pool. */
 export class MySqlConnections implements Connections<MySqlPoolConnection> {
   readonly #given: MySqlPool | string;
+  readonly #tables: Tables;
   readonly #trust: PoolTrust;
   #own: Promise<MySqlPool> | undefined;
   #closed: Promise<void> | undefined;
@@ -55,8 +57,9 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
   hasKeys = false;
 
   /** @throws {ConfigurationError} unless `given` is a URL or a pool. */
-  constructor(given: unknown) {
+  constructor(given: unknown, tables: Tables = DEFAULT_TABLES) {
     this.#given = poolOrUrl(given);
+    this.#tables = tables;
     this.#trust = typeof given === "string" ? new PoolTrust() : trustOf(given as object, NEW_CONNECTION);
   }
 
@@ -106,7 +109,7 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
 
   async cancel({ threadId }: MySqlPoolConnection, by: MySqlPoolConnection): Promise<void> {
     // After a failover the number may belong to another user's connection on another server.
-    const [rows] = await by.query(statement(OURS, [threadId]));
+    const [rows] = await by.query(statement(OURS, [threadId, this.#tables.prefix]));
     if ((rows as readonly unknown[]).length > 0) await by.query(statement(`KILL QUERY ${threadId}`, []));
   }
 
@@ -133,8 +136,8 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
    * @throws {StoreError} The message names a table without its key.
    */
   async checkKeys(connection: MySqlConnection): Promise<void> {
-    const [rows] = await connection.query(statement(UNIQUE_INDEXES, []));
-    checkKeys("mysql", rows as readonly Row[]);
+    const [rows] = await connection.query(statement(uniqueIndexes(this.#tables), []));
+    checkKeys("mysql", this.#tables, rows as readonly Row[]);
     this.hasKeys = true;
   }
 

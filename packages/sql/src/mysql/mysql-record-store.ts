@@ -21,8 +21,6 @@ import { lockTimeoutMs, type Requests } from "../requests.ts";
 import {
   COLUMNS,
   columnValues,
-  FENCES,
-  LEASES,
   fenceTermOf,
   lostRow,
   NO_VERSION,
@@ -45,18 +43,11 @@ import { inOwnTransaction } from "./own-transaction.ts";
 const SERVER = "CONCAT_WS(' ', @@hostname, @@port, UUID_SHORT() >> 24 /*!50700 , @@server_uuid */)";
 /** Sets the nonce's time and clock. The parameter is the writer's wall clock. */
 const SET_NONCE_AT = `, l.nonce_at = UTC_TIMESTAMP(6), l.nonce_clock = ${SERVER}, l.nonce_wall_ms = ?`;
-const SEED_FENCE = `INSERT IGNORE INTO ${FENCES} (election) VALUES (?)`;
-/**
- * Joins both rows, so that one statement writes them in one transaction. The fence is locked first. While a guarded transaction
- * makes this statement wait, the lease's row is still free, and renewals go on.
- */
-const JOINED = `${FENCES} f STRAIGHT_JOIN ${LEASES} l ON l.election = f.election`;
 /**
  * Keeps the fence from moving backwards. Only an acquisition opens the fence, for a later term. Only the end of that term closes
  * it.
  */
 const FORWARD = "(f.term < ? OR (f.term = ? AND ? IS NULL))";
-const SELECT_BOTH = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = ?`;
 /** SERVER_STATUS_IN_TRANS and SERVER_STATUS_AUTOCOMMIT of the protocol. */
 const IN_TRANSACTION = 1;
 const AUTOCOMMIT = 2;
@@ -69,11 +60,25 @@ interface UpdateResult {
 /** The statements on one table, and parts of them. Their parameters are the row's key. */
 interface Statements {
   readonly select: string;
+  /** Absent if the records are their own fences. */
+  readonly fences?: FenceStatements;
   /** The statements that make the rows for which all candidates compete. */
   readonly seeds: readonly string[];
   /** The assignments of an update. Their parameters are the version and the columns. */
   readonly set: string;
   readonly whereRow: string;
+}
+
+/** The statements on the fences of a table, and on both. */
+interface FenceStatements {
+  readonly seed: string;
+  readonly selectTerm: string;
+  readonly selectBoth: string;
+  /**
+   * Joins both rows, so that one statement writes them in one transaction. The fence is locked first. While a guarded transaction
+   * makes this statement wait, the lease's row is still free, and renewals go on.
+   */
+  readonly joined: string;
 }
 
 /** Stores records in the rows of one table in MySQL or MariaDB. */
@@ -108,10 +113,11 @@ export class MySqlRecordStore implements FencedRecordStore {
     return await this.#run("get", election, options, async (connection) => {
       const { rows, isLatest } = await this.#readLatest(connection, election, this.#statements.select, this.#key(election));
       const found = stored(rows[0]);
-      if (found || !this.#table.fences) return found;
+      const { fences } = this.#statements;
+      if (found || !fences) return found;
       const readFence = async (): Promise<Row | undefined> => {
-        const [fences] = await connection.query(statement(selectFenceTerm("?"), this.#key(election)));
-        return (fences as readonly Row[])[0];
+        const [terms] = await connection.query(statement(fences.selectTerm, this.#key(election)));
+        return (terms as readonly Row[])[0];
       };
       return lostRow(isLatest ? await readFence() : await inOwnTransaction(connection, readFence));
     });
@@ -119,7 +125,8 @@ export class MySqlRecordStore implements FencedRecordStore {
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion = NO_VERSION, keepsNonce, signal } = options;
-    const fence = this.#table.fences && options.fence;
+    const { fences } = this.#statements;
+    const fence = fences && options.fence;
     // `IMPOSSIBLE_VERSION` probes the right to write. `AND FALSE` makes the statement lock no row. With autocommit off such a
     // lock would last until the next round trip.
     const whereRow = ifVersion === IMPOSSIBLE_VERSION ? `${this.#statements.whereRow} AND FALSE` : this.#statements.whereRow;
@@ -137,7 +144,9 @@ export class MySqlRecordStore implements FencedRecordStore {
           ...where,
         ]);
       return statement(
-        bounded(`UPDATE ${JOINED} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ? AND ${FORWARD}`),
+        bounded(
+          `UPDATE ${fences.joined} SET ${set}, f.term = ?, f.term_id = ? WHERE f.election = ? AND l.version = ? AND ${FORWARD}`,
+        ),
         [...values, fence.term, fence.termId, ...where, outranks(record, fence), fence.term, fence.termId],
       );
     };
@@ -154,7 +163,12 @@ export class MySqlRecordStore implements FencedRecordStore {
       };
       const outcomeOf = async ({ affectedRows }: UpdateResult): Promise<PutOutcome> => {
         if (affectedRows > 0) return { stored: true, version };
-        if (fence) await this.#mendFence(connection, election, outranks(record, fence), ifVersion);
+        if (fence && this.#table.fences) {
+          const both = (await connection.query(statement(fences.selectBoth, key))) as readonly [readonly Row[]];
+          const isMissing = fenceIsMissing(election, outranks(record, fence), ifVersion, both[0][0], this.#table.fences);
+          // Makes the fence's row, so that the next try succeeds.
+          if (isMissing) await connection.query(statement(fences.seed, key));
+        }
         return { stored: false };
       };
       const result = await write();
@@ -166,9 +180,10 @@ export class MySqlRecordStore implements FencedRecordStore {
   }
 
   async fenceTerm(election: string, options: RecordRequestOptions): Promise<number | undefined> {
-    if (!this.#table.fences) return undefined;
+    const { fences } = this.#statements;
+    if (!fences) return undefined;
     return await this.#run("get", election, options, async (connection) => {
-      const { rows } = await this.#readLatest(connection, election, selectFenceTerm("?"), this.#key(election));
+      const { rows } = await this.#readLatest(connection, election, fences.selectTerm, this.#key(election));
       return fenceTermOf(rows[0]);
     });
   }
@@ -189,15 +204,6 @@ export class MySqlRecordStore implements FencedRecordStore {
   }
 
   /**
-   * Makes the fence's row if it is missing, so that the next try succeeds. @throws {TermRegressedError} if the fence is ahead.
-   */
-  async #mendFence(connection: MySqlPoolConnection, election: string, below: number, ifVersion: string): Promise<void> {
-    const [rows] = await connection.query(statement(SELECT_BOTH, [bytes(election)]));
-    const missing = fenceIsMissing(election, below, ifVersion, (rows as readonly Row[])[0]);
-    if (missing) await connection.query(statement(SEED_FENCE, [bytes(election)]));
-  }
-
-  /**
    * Returns whether the connection was given with a transaction under way. MariaDB shows it beside the row; MySQL needs one more
    * statement.
    */
@@ -213,7 +219,7 @@ export class MySqlRecordStore implements FencedRecordStore {
     const numbered = (): string => "?";
     return listRows(prefix, options, numbered, async ({ clauses, values }, limits) => {
       return await this.#run("list", prefix, limits, async (connection) => {
-        const page = `(SELECT * FROM ${LEASES} ${clauses}) AS l`;
+        const page = `(SELECT * FROM ${this.#table.name} ${clauses}) AS l`;
         const { rows } = await this.#readLatest(
           connection,
           prefix,
@@ -266,12 +272,23 @@ function statementsOf({ name, key, fences, retentionMs }: RecordTable): Statemen
   const whereRow = key.map((column) => `l.${column} = ?`).join(" AND ");
   const expiresAt =
     retentionMs === undefined ? [] : [`expires_at = UTC_TIMESTAMP(6) + INTERVAL ${Math.ceil(retentionMs * 1_000)} MICROSECOND`];
+  const ofFences = fences === undefined ? undefined : fenceStatementsOf(name, fences);
   const seed = `INSERT IGNORE INTO ${name} SET ${[...key.map((column) => `${column} = ?`), ...expiresAt].join(", ")}`;
   return {
     select: selectOf(`${name} l`, whereRow),
-    seeds: fences ? [seed, SEED_FENCE] : [seed],
+    ...(ofFences ? { fences: ofFences } : {}),
+    seeds: ofFences ? [seed, ofFences.seed] : [seed],
     set: [...["version", ...COLUMNS].map((column) => `${column} = ?`), ...expiresAt].map((one) => `l.${one}`).join(", "),
     whereRow,
+  };
+}
+
+function fenceStatementsOf(leases: string, fences: string): FenceStatements {
+  return {
+    seed: `INSERT IGNORE INTO ${fences} (election) VALUES (?)`,
+    selectTerm: selectFenceTerm(fences, "?"),
+    selectBoth: `SELECT l.version, f.term AS fence_term FROM ${leases} l LEFT JOIN ${fences} f ON f.election = l.election WHERE l.election = ?`,
+    joined: `${fences} f STRAIGHT_JOIN ${leases} l ON l.election = f.election`,
   };
 }
 

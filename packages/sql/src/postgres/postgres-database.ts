@@ -1,17 +1,19 @@
 import { wakeUps, type Clock, type RecordRequestOptions } from "@leasehold/core/provider";
 import { urlOf } from "./postgres-handles.ts";
 import { settingsOf, type Warning } from "../layout.ts";
-import { LAYOUT_CHECKS, LEASE_TABLE, occurrenceTable } from "../schema.ts";
+import type { PostgresOptions } from "../options.ts";
+import { layoutChecks, leaseTable, occurrenceTable } from "../schema.ts";
 import { Requests } from "../requests.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating, rolledBack, toStoreError } from "../sql-errors.ts";
+import { tablesOf, type Tables } from "../tables.ts";
 import { statement, type PostgresPoolClient } from "./postgres-driver.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
 import { postgresWarnings, SETTINGS } from "./postgres-layout.ts";
 import { PostgresListener } from "./postgres-listener.ts";
 import { PostgresConnections } from "./postgres-pool.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
-import { POSTGRES_MIGRATION } from "./postgres-schema.ts";
+import { postgresMigration } from "./postgres-schema.ts";
 
 /** unique_violation in the catalogue, duplicate_table, duplicate_object. */
 const CREATED_MEANWHILE: ReadonlySet<string> = new Set(["23505", "42P07", "42710"]);
@@ -21,7 +23,8 @@ const CONNECTS_FOR_EVER =
 
 /** PostgreSQL through any of the drivers in `postgres-handles.ts`. */
 export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
-  readonly migration: readonly string[] = POSTGRES_MIGRATION;
+  readonly migration: readonly string[];
+  readonly #tables: Tables;
   readonly #connections: PostgresConnections;
   readonly #requests: Requests<PostgresPoolClient>;
   readonly #clock: Clock;
@@ -30,11 +33,13 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   readonly #listener: PostgresListener;
   readonly watch?: NonNullable<SqlDatabase["watch"]>;
 
-  /** @param listen a URL for the connection that listens, or `false` if none shall. */
-  constructor(pool: unknown, clock: Clock, listen?: unknown) {
-    const connections = new PostgresConnections(pool);
+  constructor(pool: unknown, clock: Clock, { listen, table }: Pick<PostgresOptions, "listen" | "table"> = {}) {
+    const tables = tablesOf(table, { quote: '"', hasSchemas: true });
+    const connections = new PostgresConnections(pool, tables);
     const requests = new Requests(connections, postgresMeaning, clock);
-    super(LEASE_TABLE, connections, requests, clock);
+    super(leaseTable(tables), connections, requests, clock);
+    this.migration = postgresMigration(tables);
+    this.#tables = tables;
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
@@ -45,7 +50,8 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
-    return new PostgresRecordStore(occurrenceTable(election, retentionMs), this.#connections, this.#requests, this.#clock);
+    const table = occurrenceTable(this.#tables, election, retentionMs);
+    return new PostgresRecordStore(table, this.#connections, this.#requests, this.#clock);
   }
 
   async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
@@ -92,7 +98,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
             if (!CREATED_MEANWHILE.has(String((error as { readonly code?: unknown }).code))) throw error;
           });
         }
-        for (const sql of LAYOUT_CHECKS) await client.query(statement(sql));
+        for (const sql of layoutChecks(this.#tables)) await client.query(statement(sql));
         await this.#connections.checkKeys(client);
       });
     });

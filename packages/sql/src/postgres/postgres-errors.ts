@@ -1,6 +1,5 @@
 import type { StoreErrorCode } from "@leasehold/core";
-import { FENCES } from "../schema.ts";
-import { MISSING_DATABASE, OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
+import { MISSING_DATABASE, MISSING_SCHEMA, OTHER_LAYOUT, type Meaning } from "../sql-errors.ts";
 
 /**
  * The meanings of SQLSTATEs, or of their first two characters. A whole SQLSTATE has precedence.
@@ -11,7 +10,6 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
   "40P01": "STORE_CONFLICT",
   "42501": "STORE_DENIED",
   "42P01": "STORE_MISSING",
-  "3F000": "STORE_MISSING",
   // The server is a replica, or a primary that is being replaced.
   "25006": "STORE_UNAVAILABLE",
   "28": "STORE_UNAUTHENTICATED",
@@ -23,10 +21,10 @@ const CODES: Readonly<Record<string, StoreErrorCode>> = {
 };
 /** invalid_catalog_name: an unknown database. */
 const NO_DATABASE = "3D000";
+/** invalid_schema_name: an unknown schema. */
+const NO_SCHEMA = "3F000";
 /** undefined_column */
 const NO_COLUMN = "42703";
-/** not_null_violation of a fence's `term`. By this error a fence that is ahead undoes a write that would take its election. */
-const NO_TERM = "23502";
 /** invalid_column_reference of ON CONFLICT: the table lacks the unique key. */
 const NO_KEY = "42P10";
 /** cardinality_violation of a subquery: a table has two rows of one election. */
@@ -42,16 +40,14 @@ const CANCELLED = "57014";
 
 /** Returns the meaning of an error of `pg`; `undefined` for an unknown code, or if the error does not come from the server. */
 export function postgresMeaning(error: unknown): Meaning | undefined {
-  const { code, severity, table, column } = (error ?? {}) as Partial<Record<"code" | "severity" | "table" | "column", unknown>>;
+  const { code, severity } = (error ?? {}) as Partial<Record<"code" | "severity", unknown>>;
   if (typeof code !== "string" || severity === undefined) return undefined;
   if (code === LOCK_TIMEOUT) return { code: "STORE_CONFLICT", notApplied: true, advice: FIND_BLOCKER };
   if (code === CANCELLED) return { code: "STORE_TIMEOUT", notApplied: false };
   if (code === NO_DATABASE) return { code: "STORE_MISSING", notApplied: true, advice: MISSING_DATABASE };
+  if (code === NO_SCHEMA) return { code: "STORE_MISSING", notApplied: true, advice: MISSING_SCHEMA };
   if (code === NO_COLUMN) return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };
   if (code === NO_KEY || code === TWO_ROWS) return { code: "STORE_REJECTED", notApplied: true, advice: FIND_KEY };
-  // Reported as if another process had written the fence at that moment. A candidate that then reads the record and acquires by
-  // it gets the error that names the cause.
-  if (code === NO_TERM && table === FENCES && column === "term") return { code: "STORE_CONFLICT", notApplied: true };
   const known = CODES[code] ?? CODES[code.slice(0, 2)];
   return known && { code: known, notApplied: true };
 }

@@ -3,16 +3,17 @@ import { checkKeys } from "../layout.ts";
 import { PoolTrust, trustOf } from "../pool-trust.ts";
 import type { Connections } from "../requests.ts";
 import { acknowledgedWithWarning, storeClosed, type RequestLabel } from "../sql-errors.ts";
+import { DEFAULT_TABLES, type Tables } from "../tables.ts";
 import { statement, type PostgresClient, type PostgresPool, type PostgresPoolClient } from "./postgres-driver.ts";
 import { poolOrUrl } from "./postgres-handles.ts";
-import { UNIQUE_INDEXES } from "./postgres-layout.ts";
+import { uniqueIndexes } from "./postgres-layout.ts";
 
 /**
  * Cancels a read of the store. After a failover, and behind a pooler, the number may belong to another user's connection. A write
  * must not be cancelled, even one of another process: it may be waiting for its replica.
  */
 const CANCEL =
-  "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user AND query LIKE 'SELECT%leasehold\\_%'";
+  "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND usename = current_user AND query LIKE 'SELECT%' AND position($2 IN query) > 0";
 /**
  * Finds the session that holds the lock for which another one waits. If there are several, the one with the oldest transaction is
  * found. For sessions of other accounts PostgreSQL shows only the number.
@@ -47,6 +48,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Connections to the user's database, from the user's pool or, for a URL, from the store's own pool. */
 export class PostgresConnections implements Connections<PostgresPoolClient> {
   readonly #given: PostgresPool | string;
+  readonly #tables: Tables;
   readonly #trust: PoolTrust;
   #own: Promise<PostgresPool> | undefined;
   /** The functions that end a wait for a connection. A pool that is closed never answers the calls that wait. */
@@ -59,8 +61,9 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   hasKeys = false;
 
   /** @throws {ConfigurationError} unless `given` is a URL or a pool. */
-  constructor(given: unknown) {
+  constructor(given: unknown, tables: Tables = DEFAULT_TABLES) {
     this.#given = poolOrUrl(given);
+    this.#tables = tables;
     this.#trust = typeof given === "string" ? new PoolTrust() : trustOf(given as object, NEW_CONNECTION);
   }
 
@@ -134,7 +137,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   }
 
   async cancel({ processID }: PostgresPoolClient, by: PostgresPoolClient): Promise<void> {
-    await by.query(statement(CANCEL, [processID]));
+    await by.query(statement(CANCEL, [processID, this.#tables.prefix]));
   }
 
   async blockersOf({ processID }: PostgresPoolClient, by: PostgresPoolClient): Promise<string | undefined> {
@@ -158,7 +161,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
    * @throws {StoreError} The message names a table without its key.
    */
   async checkKeys(client: PostgresClient): Promise<void> {
-    checkKeys("postgres", (await client.query(statement(UNIQUE_INDEXES))).rows);
+    checkKeys("postgres", this.#tables, (await client.query(statement(uniqueIndexes(this.#tables)))).rows);
     this.hasKeys = true;
   }
 

@@ -22,11 +22,9 @@ import {
   COLUMNS,
   columnValues,
   FREE_TEXT,
-  LEASES,
   fenceTermOf,
   lostRow,
   NO_VERSION,
-  selectFenceTerm,
   stored,
   type RecordTable,
   type Row,
@@ -36,7 +34,7 @@ import { notCommitted, readInTransaction } from "../sql-errors.ts";
 import { statement, type PostgresPoolClient } from "./postgres-driver.ts";
 import { clientOf } from "./postgres-handles.ts";
 import { isCommitted, withoutWarning, type PostgresConnections } from "./postgres-pool.ts";
-import { fencedUpdateOf, SEED_FENCE, SELECT_BOTH, SHOWN, statementsOf, type Statements } from "./postgres-statements.ts";
+import { SHOWN, statementsOf, type Statements } from "./postgres-statements.ts";
 
 /** Fails outside a transaction. Changes nothing inside one. */
 const CHECK_TRANSACTION = "SAVEPOINT leasehold_fence; RELEASE SAVEPOINT leasehold_fence";
@@ -76,15 +74,16 @@ export class PostgresRecordStore implements FencedRecordStore {
       const [row] = (await client.query(statement(this.#statements.select, this.#table.keyOf(election)))).rows;
       if (!isCommitted(client)) throw readInTransaction({ store: this.name, election });
       const found = stored(row && withBytes(row));
-      if (found || !this.#table.fences) return found;
-      return lostRow((await client.query(statement(selectFenceTerm("$1"), [election]))).rows[0]);
+      const { fences } = this.#statements;
+      if (found || !fences) return found;
+      return lostRow((await client.query(statement(fences.selectTerm, [election]))).rows[0]);
     });
   }
 
   async put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
     const { ifVersion = NO_VERSION, keepsNonce, signal } = options;
-    const fence = this.#table.fences && options.fence;
-    const { seed, update } = this.#statements;
+    const { seed, update, fences } = this.#statements;
+    const fence = fences && options.fence;
     const lockMs = lockTimeoutMs(options);
     const key = this.#table.keyOf(election);
     const version = this.#clock.randomUuid();
@@ -99,20 +98,26 @@ export class PostgresRecordStore implements FencedRecordStore {
       const values = [...key, ifVersion, version, ...columns, keepsNonce ? null : writtenAtWallMs(this.#clock)];
       const { rowCount } = fence
         ? await client.query(
-            statement(fencedUpdateOf(lockMs, keepsNonce), [...values, fence.term, fence.termId, outranks(record, fence)]),
+            statement(fences.update(lockMs, keepsNonce), [...values, fence.term, fence.termId, outranks(record, fence)]),
           )
         : await client.query(statement(update(lockMs, { keepsNonce, vacates: record.termId === null }), values));
       if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election });
       if (rowCount === 1) return { stored: true, version };
-      if (fence) await this.#mendFence(client, election, outranks(record, fence), ifVersion);
+      if (fence && this.#table.fences) {
+        const [both] = (await client.query(statement(fences.selectBoth, key))).rows;
+        const isMissing = fenceIsMissing(election, outranks(record, fence), ifVersion, both, this.#table.fences);
+        // Makes the fence's row, so that the next try succeeds.
+        if (isMissing) await client.query(statement(fences.seed, key));
+      }
       return { stored: false };
     });
   }
 
   async fenceTerm(election: string, options: RecordRequestOptions): Promise<number | undefined> {
-    if (!this.#table.fences) return undefined;
+    const { fences } = this.#statements;
+    if (!fences) return undefined;
     return await this.#run("get", election, options, async (client) => {
-      const { rows } = await client.query(statement(selectFenceTerm("$1"), [election]));
+      const { rows } = await client.query(statement(fences.selectTerm, [election]));
       return fenceTermOf(rows[0]);
     });
   }
@@ -143,14 +148,6 @@ export class PostgresRecordStore implements FencedRecordStore {
     return { text: this.#statements.guard, values: [...this.#table.keyOf(election), String(term), termId] };
   }
 
-  /**
-   * Makes the fence's row if it is missing, so that the next try succeeds. @throws {TermRegressedError} if the fence is ahead.
-   */
-  async #mendFence(client: PostgresPoolClient, election: string, below: number, ifVersion: string): Promise<void> {
-    const { rows } = await client.query(statement(SELECT_BOTH, [election]));
-    if (fenceIsMissing(election, below, ifVersion, rows[0])) await client.query(statement(SEED_FENCE, [election]));
-  }
-
   #list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
     return listRows(
       prefix,
@@ -158,7 +155,7 @@ export class PostgresRecordStore implements FencedRecordStore {
       (number) => `$${number}`,
       async ({ clauses, values }, limits) =>
         await this.#run("list", prefix, limits, async (client) => {
-          const { rows } = await client.query(statement(`SELECT ${SHOWN} FROM ${LEASES} ${clauses}`, [...values]));
+          const { rows } = await client.query(statement(`SELECT ${SHOWN} FROM ${this.#table.name} ${clauses}`, [...values]));
           if (!isCommitted(client)) throw readInTransaction({ store: this.name, election: prefix });
           return rows.map(withBytes);
         }),

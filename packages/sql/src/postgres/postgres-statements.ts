@@ -1,5 +1,6 @@
-import { COLUMNS, FENCES, FREE_TEXT, LEASE_TABLE, LEASES, type RecordTable } from "../schema.ts";
+import { COLUMNS, FREE_TEXT, selectFenceTerm, type RecordTable } from "../schema.ts";
 import { FENCED_TEXT } from "../fence-sql.ts";
+import { DEFAULT_TABLES } from "../tables.ts";
 import { CHANNEL } from "./postgres-listener.ts";
 
 /** The statements on one table. The first parameters of each are the row's key. */
@@ -14,6 +15,21 @@ export interface Statements {
    * writer's wall clock. Null in place of the clock keeps the stored one.
    */
   readonly update: (lockTimeoutMs: number, how: UpdateKind) => string;
+  /** Absent if the records are their own fences. */
+  readonly fences?: FenceStatements;
+}
+
+/**
+ * The statements on leases and their fences. Parameters: $1 is the election, $2 the version to replace. From $3 on come the new
+ * version, the columns and the wall clock. Then come the new fence's term and `termId`. The last one is the term below which the
+ * present fence may be replaced.
+ */
+export interface FenceStatements {
+  readonly seed: string;
+  readonly selectTerm: string;
+  readonly selectBoth: string;
+  /** Writes both rows; see {@link fencedUpdateOf}. */
+  readonly update: (lockTimeoutMs: number, keepsNonce: boolean) => string;
 }
 
 /** Decides whether an update notifies, and whether it leaves the nonce unchanged. */
@@ -37,6 +53,8 @@ function boundsOf(lockTimeoutMs: number): string {
     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END AS bound_3)`;
 }
 
+/** Notifies of the election in the first parameter. */
+const NOTIFY = `pg_notify('${CHANNEL}', $1)`;
 /** Names the server since its last start. The time has microseconds, so no two servers share it. */
 const SERVER = "pg_postmaster_start_time()";
 const AGE_MS = `CASE WHEN nonce_clock = ${SERVER} THEN EXTRACT(EPOCH FROM clock_timestamp() - nonce_at)::float8 * 1000 END`;
@@ -50,15 +68,35 @@ export function statementsOf(table: RecordTable): Statements {
   const seeded = [...key.map((column, index) => [column, `$${index + 1}`]), ...expiryOf(table)];
   const [columns, values] = [0, 1].map((part) => seeded.map((pair) => pair[part]).join(", "));
   const insert = `INSERT INTO ${name} (${columns}) SELECT ${values} FROM bounds ON CONFLICT DO NOTHING`;
-  const seed = (lockTimeoutMs: number): string => `WITH ${boundsOf(lockTimeoutMs)}
-${insert}`;
-  if (fences) return { select, seed: seedBothBy(insert), guard: guardOf(table), update: notifyingUpdateOf };
   return {
     select,
-    seed,
+    seed: (lockTimeoutMs) => {
+      const bounds = `WITH ${boundsOf(lockTimeoutMs)}`;
+      // Both rows, the lease's first. All candidates must use one order: otherwise two that each wait for the other's row cause a
+      // deadlock.
+      return fences
+        ? `${bounds}, seeded AS (${insert} RETURNING 1)
+INSERT INTO ${fences} (election) SELECT $1 FROM (SELECT count(*) FROM seeded) AS after_it ON CONFLICT DO NOTHING`
+        : `${bounds}
+${insert}`;
+    },
     guard: guardOf(table),
-    update: (lockTimeoutMs, { keepsNonce }) => `WITH ${boundsOf(lockTimeoutMs)}
-UPDATE ${name} SET ${setOf(table, keepsNonce)} FROM bounds WHERE ${whereRow} AND version = $${key.length + 1}`,
+    update: (lockTimeoutMs, { keepsNonce, vacates }) => {
+      const update = `WITH ${boundsOf(lockTimeoutMs)}
+UPDATE ${name} SET ${setOf(table, keepsNonce)} FROM bounds WHERE ${whereRow} AND version = $${key.length + 1}`;
+      // Notifies of an administrator's write, and of the release of a broken term.
+      return fences && (keepsNonce || vacates) ? `${update} RETURNING ${NOTIFY}` : update;
+    },
+    ...(fences ? { fences: fenceStatementsOf(table, fences) } : {}),
+  };
+}
+
+function fenceStatementsOf(table: RecordTable, fences: string): FenceStatements {
+  return {
+    seed: `INSERT INTO ${fences} (election) VALUES ($1) ON CONFLICT DO NOTHING`,
+    selectTerm: selectFenceTerm(fences, "$1"),
+    selectBoth: `SELECT l.version, f.term AS fence_term FROM ${table.name} l LEFT JOIN ${fences} f ON f.election = l.election WHERE l.election = $1`,
+    update: (lockTimeoutMs, keepsNonce) => fencedUpdateOf(table, fences, lockTimeoutMs, keepsNonce),
   };
 }
 
@@ -80,59 +118,33 @@ function setOf(table: RecordTable, keepsNonce: boolean): string {
   return [...given, ...nonceAt, wall, ...expiryOf(table)].map(([column, value]) => `${column} = ${value}`).join(", ");
 }
 
-// The statements below use only the leases and their fences. Parameters: $1 is the election, $2 the version to replace. From $3
-// on come the new version, the columns and the wall clock. Then come the new fence's term and `termId`. The last one is the term
-// below which the present fence may be replaced.
-
-export const SEED_FENCE: string = `INSERT INTO ${FENCES} (election) VALUES ($1) ON CONFLICT DO NOTHING`;
-export const SELECT_BOTH: string = `SELECT l.version, f.term AS fence_term FROM ${LEASES} l LEFT JOIN ${FENCES} f ON f.election = l.election WHERE l.election = $1`;
-
-/**
- * Makes both rows, the lease's first. All candidates must use one order: otherwise two that each wait for the other's row cause a
- * deadlock.
- */
-function seedBothBy(seedLease: string): Statements["seed"] {
-  return (lockTimeoutMs) => `WITH ${boundsOf(lockTimeoutMs)}, seeded AS (${seedLease} RETURNING 1)
-INSERT INTO ${FENCES} (election) SELECT $1 FROM (SELECT count(*) FROM seeded) AS after_it ON CONFLICT DO NOTHING`;
-}
-
-/**
- * Returns an update that leaves the fence unchanged. It notifies if it is an administrator's write, or the release of a broken
- * term.
- */
-function notifyingUpdateOf(lockTimeoutMs: number, { keepsNonce, vacates }: UpdateKind): string {
-  const update = `WITH ${boundsOf(lockTimeoutMs)}
-UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} FROM bounds WHERE election = $1 AND version = $2`;
-  return keepsNonce || vacates ? `${update} RETURNING pg_notify('${CHANNEL}', $1)` : update;
-}
-
 /**
  * Returns the key of the advisory lock that is taken before the lock of a fence's row. A writer of the fence takes it
  * exclusively. Row locks let new sharers pass a writer that waits. A leader with many transactions could keep it waiting for
- * ever. Advisory locks do not.
+ * ever. Advisory locks do not. They belong to the whole database, so another table's key is another one.
  */
-function gateOf(election: string): string {
-  return `hashtextextended(${election}, 5402371648117)`;
+function gateOf(fences: string, election: string): string {
+  const key = fences === DEFAULT_TABLES.fences ? election : `concat('${fences} ', ${election})`;
+  return `hashtextextended(${key}, 5402371648117)`;
 }
-const GATE = gateOf("$1::text");
 
 /**
  * Returns an update that writes both rows in one statement, and so in one transaction. The fence is locked first. While a guarded
  * transaction makes this statement wait, the lease's row is still free, and renewals go on. The fence never moves backwards. Only
  * an acquisition opens it, for a later term. Only the end of that term closes it.
  */
-export function fencedUpdateOf(lockTimeoutMs: number, keepsNonce: boolean): string {
+function fencedUpdateOf(table: RecordTable, fences: string, lockTimeoutMs: number, keepsNonce: boolean): string {
   const [term, termId, below] = [
     `$${COLUMNS.length + 5}::bigint`,
     `$${COLUMNS.length + 6}::text`,
     `$${COLUMNS.length + 7}::bigint`,
   ];
   return `WITH ${boundsOf(lockTimeoutMs)},
-  gate AS MATERIALIZED (SELECT pg_advisory_xact_lock(${GATE}) FROM bounds),
-  locked AS (SELECT election FROM ${FENCES} f, gate
+  gate AS MATERIALIZED (SELECT pg_advisory_xact_lock(${gateOf(fences, "$1::text")}) FROM bounds),
+  locked AS (SELECT election FROM ${fences} f, gate
     WHERE election = $1 AND (f.term < ${below} OR (f.term = ${term} AND ${termId} IS NULL)) FOR UPDATE OF f),
-  updated AS (UPDATE ${LEASES} SET ${setOf(LEASE_TABLE, keepsNonce)} WHERE election = (SELECT election FROM locked) AND version = $2 RETURNING election)
-UPDATE ${FENCES} SET term = ${term}, term_id = ${termId} WHERE election = (SELECT election FROM updated) RETURNING pg_notify('${CHANNEL}', $1)`;
+  updated AS (UPDATE ${table.name} SET ${setOf(table, keepsNonce)} WHERE election = (SELECT election FROM locked) AND version = $2 RETURNING election)
+UPDATE ${fences} SET term = ${term}, term_id = ${termId} WHERE election = (SELECT election FROM updated) RETURNING ${NOTIFY}`;
 }
 
 /**
@@ -146,7 +158,7 @@ UPDATE ${FENCES} SET term = ${term}, term_id = ${termId} WHERE election = (SELEC
 function guardOf({ name, key, fences }: RecordTable): string {
   const bid = [...key, "bid_term", "bid_term_id"].map((column, index) => `CAST($${index + 1} AS text) AS ${column}`).join(", ");
   const whereRow = key.map((column) => `f.${column} = bid.${column}`).join(" AND ");
-  const gate = fences ? `pg_advisory_xact_lock_shared(${gateOf("bid.election")})` : "1";
+  const gate = fences ? `pg_advisory_xact_lock_shared(${gateOf(fences, "bid.election")})` : "1";
   // `SHARE`: transactions that check the fence do not exclude one another. They exclude only a write of the fence.
   const found = fences
     ? `SELECT f.term, f.term_id FROM ${fences} f`

@@ -1,15 +1,16 @@
 import { type Clock, LocalStoreWarnings, sleep, type StoreWarnings } from "@leasehold/core/provider";
 import type { Warning } from "../layout.ts";
-import { LEASE_TABLE, occurrenceTable } from "../schema.ts";
+import { leaseTable, occurrenceTable } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
+import { tablesOf, type Tables } from "../tables.ts";
 import { hostClock, type HostClock } from "./host-clock.ts";
 import { networkFileWarning } from "./network-file-system.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
 import { SqliteFiles } from "./sqlite-files.ts";
 import { inPresentTransaction, type SqliteHandle } from "./sqlite-handle.ts";
 import { SqliteRecordStore } from "./sqlite-record-store.ts";
-import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE } from "./sqlite-schema.ts";
+import { sqliteMigration } from "./sqlite-schema.ts";
 
 /** How long a transaction waits for others to end. */
 const BEGIN_TIMEOUT_MS = 5_000;
@@ -18,8 +19,9 @@ const BUSY_MS = 10;
 
 /** SQLite, for several processes on one host with a local disk. */
 export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
-  readonly migration: readonly string[] = [FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE];
+  readonly migration: readonly string[];
   readonly warnings: StoreWarnings = new LocalStoreWarnings("A SQLite file");
+  readonly #tables: Tables;
   readonly #files: SqliteFiles;
   readonly #clock: Clock;
   readonly #host: HostClock;
@@ -28,19 +30,24 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
    * @param given the path of a file, or an open handle.
    * @throws {ConfigurationError} for a path that processes cannot share, and for an object that is not a handle.
    */
-  constructor(given: unknown, clock: Clock, host: HostClock = hostClock) {
-    const files = new SqliteFiles(given, (path) => {
+  constructor(given: unknown, clock: Clock, { table, host = hostClock }: { table?: string; host?: HostClock } = {}) {
+    const tables = tablesOf(table, { quote: '"', hasSchemas: false });
+    const files = new SqliteFiles(given, tables, (path) => {
       const warning = networkFileWarning(path);
       if (warning !== undefined) this.warnings.warnOnce("LEASEHOLD_NETWORK_FILE", path, warning);
     });
-    super(LEASE_TABLE, files, clock, host);
+    super(leaseTable(tables), tables, files, clock, host);
+    const { data, leases } = sqliteMigration(tables);
+    this.migration = [...data, ...leases];
+    this.#tables = tables;
     this.#files = files;
     this.#clock = clock;
     this.#host = host;
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
-    return new SqliteRecordStore(occurrenceTable(election, retentionMs), this.#files, this.#clock, this.#host);
+    const table = occurrenceTable(this.#tables, election, retentionMs);
+    return new SqliteRecordStore(table, this.#tables, this.#files, this.#clock, this.#host);
   }
 
   /** Waits without blocking the event loop until no other transaction has the lock, for at most {@link BEGIN_TIMEOUT_MS}. */

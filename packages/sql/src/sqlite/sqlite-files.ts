@@ -2,12 +2,13 @@ import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ConfigurationError } from "@leasehold/core";
 import { checkKeys } from "../layout.ts";
-import { FENCES, LAYOUT_CHECKS, type Row } from "../schema.ts";
+import { layoutChecks, type Row } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
+import type { Tables } from "../tables.ts";
 import { checkOnlyName, identityAt } from "./file-identity.ts";
 import { checkNoOtherLibrary, countOpening } from "./other-library.ts";
 import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
-import { FENCES_TABLE, GUARDS_TABLE, LEASES_TABLE, OCCURRENCES_TABLE, UNIQUE_INDEXES } from "./sqlite-schema.ts";
+import { sqliteMigration, uniqueIndexes } from "./sqlite-schema.ts";
 
 /**
  * The ending of the leases' file, which is beside the file of the data. A guarded transaction locks the whole file of the data,
@@ -42,6 +43,7 @@ export class ReplacedFileError extends Error {}
 export class SqliteFiles {
   readonly #given: string | SqliteHandle;
   readonly #onOpened: (path: string) => void;
+  readonly #tables: Tables;
   #opened: Promise<OpenFiles> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -49,8 +51,9 @@ export class SqliteFiles {
    * @param opened called with the path of the data each time the files have been opened.
    * @throws {ConfigurationError} for a path that processes cannot share, and for an object that is not a handle.
    */
-  constructor(given: unknown, opened: (path: string) => void) {
+  constructor(given: unknown, tables: Tables, opened: (path: string) => void) {
     this.#onOpened = opened;
+    this.#tables = tables;
     this.#given = typeof given === "string" ? checkPath(given) : checkHandle(given);
   }
 
@@ -124,7 +127,8 @@ export class SqliteFiles {
     // Loaded at the first use only, because Node warns about the module while it is experimental.
     const { DatabaseSync } = await import("node:sqlite");
     const given = this.#given;
-    if (typeof given !== "string") return prepared(given, undefined, (path) => new DatabaseSync(path), pathOf(given));
+    if (typeof given !== "string")
+      return prepared(given, undefined, (path) => new DatabaseSync(path), pathOf(given), this.#tables);
     const path = await canonical(given);
     checkNoOtherLibrary(path);
     const data = new DatabaseSync(path);
@@ -137,7 +141,7 @@ export class SqliteFiles {
     };
     try {
       data.exec("PRAGMA synchronous = FULL");
-      return prepared(data, own, (leasePath) => new DatabaseSync(leasePath), path);
+      return prepared(data, own, (leasePath) => new DatabaseSync(leasePath), path, this.#tables);
     } catch (error) {
       own.close();
       throw error;
@@ -151,11 +155,12 @@ function prepared(
   own: Closing | undefined,
   openLeases: (path: string) => SqliteHandle,
   path: string,
+  tables: Tables,
 ): OpenFiles {
   checkOnlyName(path);
+  const migration = sqliteMigration(tables);
   waitingForLocks(data, OPENING_WAIT_MS, () => {
-    data.exec(FENCES_TABLE);
-    data.exec(GUARDS_TABLE);
+    for (const sql of migration.data) data.exec(sql);
   });
   const leases = openLeases(`${path}${LEASE_FILE_SUFFIX}`);
   try {
@@ -164,13 +169,10 @@ function prepared(
     // drop that lock.
     leases.exec("PRAGMA journal_mode = DELETE");
     leases.exec("PRAGMA synchronous = FULL");
-    leases.exec(LEASES_TABLE);
-    leases.exec(OCCURRENCES_TABLE);
-    for (const check of LAYOUT_CHECKS) (check.includes(FENCES) ? data : leases).prepare(check);
-    checkKeys(
-      "sqlite",
-      [data, leases].flatMap((handle) => handle.prepare(UNIQUE_INDEXES).all() as readonly Row[]),
-    );
+    for (const sql of migration.leases) leases.exec(sql);
+    for (const [index, check] of layoutChecks(tables).entries()) (index === 0 ? data : leases).prepare(check);
+    const indexes = [data, leases].flatMap((handle) => handle.prepare(uniqueIndexes(tables)).all() as readonly Row[]);
+    checkKeys("sqlite", tables, indexes);
     leases.exec("PRAGMA busy_timeout = 0");
     return new OpenFiles(data, leases, path, own);
   } catch (error) {

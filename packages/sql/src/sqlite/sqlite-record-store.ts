@@ -1,8 +1,7 @@
-import { ConfigurationError, UnsupportedError } from "@leasehold/core";
+import { UnsupportedError } from "@leasehold/core";
 import {
   type Clock,
   sleep,
-  type Fence,
   type Fenced,
   type GetOptions,
   type LeaseRecord,
@@ -16,17 +15,14 @@ import {
   type StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
-import { checkFence, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
-import { isFenced, type FenceSql } from "../fence-sql.ts";
+import { outranks } from "../fence.ts";
+import type { FenceSql } from "../fence-sql.ts";
 import { listRows } from "../listing.ts";
 import {
   COLUMNS,
   columnValues,
-  FENCES,
   fenceTermOf,
   FREE_TEXT,
-  GUARDS,
-  LEASES,
   lostRow,
   NO_VERSION,
   NONCE_COLUMNS,
@@ -37,12 +33,13 @@ import {
 } from "../schema.ts";
 import type { FencedRecordStore } from "../sql-database.ts";
 import { toStoreError, type RequestLabel } from "../sql-errors.ts";
+import type { Tables } from "../tables.ts";
 import type { HostClock } from "./host-clock.ts";
 import { lockOwners } from "./lock-owner.ts";
-import { checkNoOtherLibrary } from "./other-library.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
+import { SqliteFence } from "./sqlite-fence.ts";
 import { LEASE_FILE_SUFFIX, type SqliteConnections, type SqliteFiles } from "./sqlite-files.ts";
-import { inPresentTransaction, waitingForLocks, withWholeIntegers, type SqliteHandle } from "./sqlite-handle.ts";
+import { waitingForLocks, withWholeIntegers } from "./sqlite-handle.ts";
 
 /** The present time by SQLite's clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -58,38 +55,6 @@ const BUSY_MS = 10;
  */
 const LOCK_WAITS_MS: readonly number[] = [0, 0, 0, 25, 50, 100, 200];
 const LONGEST_LOCK_WAIT_MS = 400;
-
-const SEED_FENCE = `INSERT INTO ${FENCES} (election) VALUES (?) ON CONFLICT DO NOTHING`;
-/**
- * Moves the fence, but never backwards. Only an acquisition opens the fence, for a later term. Only the end of that term closes
- * it.
- */
-const UPDATE_FENCE = `UPDATE ${FENCES} SET term = ?, term_id = ? WHERE election = ? AND (term < ? OR (term = ? AND ? IS NULL))`;
-const SELECT_VERSION = `SELECT version FROM ${LEASES} WHERE election = ?`;
-const SELECT_FENCE = `SELECT term, term_id FROM ${FENCES} WHERE election = ?`;
-/** Vacates a lease that was just acquired. Parameters: another new version, the election, and the version to replace. */
-const VACATE = `UPDATE ${LEASES} SET term_id = NULL, candidate_id = NULL, version = ? WHERE election = ? AND version = ?`;
-/**
- * Fails unless the fence has the term and the `termId`, and keeps the transaction from being committed.
- *
- * It inserts two guards only if the fence does not match. The first one violates the deferred foreign key, so COMMIT fails. The
- * second one violates a constraint at once, and `OR FAIL` leaves the first one in place. Even if it inserts nothing, it takes the
- * lock of a writer, so the fence does not change until the transaction ends. With foreign keys off, the first guard has no election,
- * which fails at once.
- */
-const GUARD = `INSERT OR FAIL INTO ${GUARDS} (election, term, term_id)
-WITH bid (election, term, term_id) AS (SELECT CAST(? AS TEXT), CAST(CAST(? AS TEXT) AS INTEGER), CAST(? AS TEXT)),
-  keys (are_on) AS (SELECT foreign_keys FROM pragma_foreign_keys)
-SELECT CASE WHEN keys.are_on THEN bid.election END, bid.term, CASE guard.number WHEN 1 THEN bid.term_id END
-FROM bid, keys, (SELECT 1 AS number UNION ALL SELECT 2) AS guard
-WHERE NOT keys.are_on OR NOT EXISTS
-  (SELECT 1 FROM ${FENCES} f WHERE f.election = bid.election AND f.term = bid.term AND f.term_id = bid.term_id)
-ORDER BY guard.number`;
-
-/** SQLITE_BUSY. */
-const BUSY = 5;
-const FOREIGN_KEYS_OFF =
-  "fence() needs foreign keys on its connection: run PRAGMA foreign_keys = ON after opening it. They keep a stale leader's transaction from being committed.";
 
 /** The statements on one table. Their parameters are a row's key, unless a comment says otherwise. */
 interface Statements {
@@ -107,15 +72,17 @@ export class SqliteRecordStore implements FencedRecordStore {
   readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;
   readonly #statements: Statements;
+  readonly #fence: SqliteFence;
   readonly #files: SqliteFiles;
   readonly #clock: Clock;
   readonly #host: HostClock;
 
-  constructor(table: RecordTable, files: SqliteFiles, clock: Clock, host: HostClock) {
+  constructor(table: RecordTable, tables: Tables, files: SqliteFiles, clock: Clock, host: HostClock) {
     const fence = table.fences ? "atomic" : "none";
     this.capabilities = { maxValueBytes: 65_536, fence, storeClock: STORE_CLOCK, fleet: true };
     this.#table = table;
     this.#statements = statementsOf(table);
+    this.#fence = new SqliteFence(tables);
     this.#files = files;
     this.#clock = clock;
     this.#host = host;
@@ -128,8 +95,9 @@ export class SqliteRecordStore implements FencedRecordStore {
       const found = stored(
         select.get(this.#host.identity, this.#host.nowMs(), ...this.#table.keyOf(election)) as Row | undefined,
       );
-      if (found || !this.#table.fences) return found;
-      return lostRow(data.prepare(selectFenceTerm("?")).get(election) as Row | undefined);
+      const { fences } = this.#table;
+      if (found || !fences) return found;
+      return lostRow(data.prepare(selectFenceTerm(fences, "?")).get(election) as Row | undefined);
     });
   }
 
@@ -148,48 +116,30 @@ export class SqliteRecordStore implements FencedRecordStore {
         const nonceAt = keepsNonce ? [] : [this.#host.nowMs(), this.#host.identity, writtenAtWallMs(this.#clock)];
         return Number(leases.prepare(update(keepsNonce)).run(...columns, ...nonceAt, ...key, ifVersion).changes) === 1;
       };
-      const vacate = (): void => {
-        if (record.termId !== null && !record.broken) leases.prepare(VACATE).run(this.#clock.randomUuid(), election, version);
-      };
-      const moved = { election, fence: fence as Fence, below: fence ? outranks(record, fence) : 0, ifVersion };
-      const written = fence ? withFence(connections, moved, write, vacate) : write();
+      const undo = record.termId === null || record.broken ? undefined : { version, by: this.#clock.randomUuid() };
+      const written = fence
+        ? this.#fence.move(connections, { election, fence, below: outranks(record, fence), ifVersion, undo }, write)
+        : write();
       return written ? { stored: true, version } : { stored: false };
     });
   }
 
   async fenceTerm(election: string, { signal }: RecordRequestOptions): Promise<number | undefined> {
-    if (!this.#table.fences) return undefined;
+    const { fences } = this.#table;
+    if (!fences) return undefined;
     return await this.#run("get", election, signal, ({ data }) =>
-      fenceTermOf(data.prepare(selectFenceTerm("?")).get(election) as Row | undefined),
+      fenceTermOf(data.prepare(selectFenceTerm(fences, "?")).get(election) as Row | undefined),
     );
   }
 
   fence(leadership: Fenced, connection: unknown): Promise<void> {
-    const { text, values } = this.fenceSql(leadership);
-    const database = connection as SqliteHandle;
-    if (typeof database?.prepare !== "function" || typeof database.exec !== "function") {
-      throw new ConfigurationError(
-        "fence() needs a handle of SQLite with exec and prepare, such as a DatabaseSync of node:sqlite, opened on the same file as the store.",
-      );
-    }
-    this.#files.checkOpen();
-    const { election } = leadership;
-    if (!inPresentTransaction(database)) throw notInTransaction(election, FENCES);
-    // A handle may give each integer as a `bigint`.
-    if (Number(Object.values(database.prepare("PRAGMA foreign_keys").get() ?? {})[0]) !== 1)
-      throw new ConfigurationError(FOREIGN_KEYS_OFF);
-    try {
-      database.prepare(text).run(...values);
-    } catch (error) {
-      if (!isFenced(error)) throw error;
-      checkFence(leadership, database.prepare(SELECT_FENCE).get(election) as Row | undefined);
-      throw error;
-    }
+    const statement = this.fenceSql(leadership);
+    this.#fence.check(leadership, statement, connection, () => this.#files.checkOpen());
     return Promise.resolve();
   }
 
   fenceSql({ election, term, termId }: Fenced): FenceSql {
-    if (this.#table.fences) return { text: GUARD, values: [election, String(term), termId] };
+    if (this.#table.fences) return { text: this.#fence.guard, values: [election, String(term), termId] };
     throw new UnsupportedError(
       "SQLite keeps occurrences in another file than the data: fence by the leadership of an election, which is beside the data.",
       { election },
@@ -200,7 +150,7 @@ export class SqliteRecordStore implements FencedRecordStore {
     const numbered = (): string => "?";
     return listRows(prefix, options, numbered, async ({ clauses, values }, { signal }) => {
       return await this.#run("list", prefix, signal, ({ leases }) => {
-        const select = withWholeIntegers(leases.prepare(`SELECT ${SHOWN} FROM ${LEASES} ${clauses}`));
+        const select = withWholeIntegers(leases.prepare(`SELECT ${SHOWN} FROM ${this.#table.name} ${clauses}`));
         return select.all(this.#host.identity, this.#host.nowMs(), ...values) as readonly Row[];
       });
     });
@@ -264,55 +214,6 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
       return `UPDATE ${name} SET ${set} WHERE ${whereRow} AND version = ?`;
     },
   };
-}
-
-interface FenceMove {
-  readonly election: string;
-  readonly fence: Fence;
-  /** The new fence replaces only a fence with a term below this; see {@link outranks}. */
-  readonly below: number;
-  readonly ifVersion: string;
-}
-
-/**
- * Writes a lease and its fence: both, or neither. The file of the fence is locked throughout.
- *
- * The lease is committed first, because a process may be killed between the two commits. The fence is then behind, which lets no
- * stale leader pass, and the next acquisition moves it. If the fence cannot be committed, as on a full disk, `vacate` undoes the
- * acquisition.
- */
-function withFence(
-  { data, leases, path, isOwn }: SqliteConnections,
-  move: FenceMove,
-  write: () => boolean,
-  vacate: () => void,
-): boolean {
-  if (isOwn) checkNoOtherLibrary(path);
-  if (inPresentTransaction(data)) throw Object.assign(new Error("a transaction is under way on the handle"), { errcode: BUSY });
-  // Exclusive, because a commit that has to wait for readers could fail.
-  data.exec("BEGIN EXCLUSIVE");
-  let written = false;
-  try {
-    written = moveFence(data, leases, move) && write();
-    data.exec(written ? "COMMIT" : "ROLLBACK");
-    return written;
-  } catch (error) {
-    if (inPresentTransaction(data)) data.exec("ROLLBACK");
-    if (written) vacate();
-    throw error;
-  }
-}
-
-/** Moves the fence. Returns true if it was behind the write. @throws {TermRegressedError} if the fence is ahead. */
-function moveFence(data: SqliteHandle, leases: SqliteHandle, { election, fence, below, ifVersion }: FenceMove): boolean {
-  const { term, termId } = fence;
-  data.prepare(SEED_FENCE).run(election);
-  if (Number(data.prepare(UPDATE_FENCE).run(term, termId, election, below, term, termId).changes) === 1) return true;
-  // Before the first acquisition there is no row.
-  const { version } = (leases.prepare(SELECT_VERSION).get(election) ?? { version: NO_VERSION }) as Row;
-  const found = data.prepare(SELECT_FENCE).get(election) as Row;
-  fenceIsMissing(election, below, ifVersion, { version, fence_term: found["term"] });
-  return false;
 }
 
 /** Adds to the error's message the processes that have locked the files. */
