@@ -68,11 +68,11 @@ export interface PostgresOptions extends TableOptions {
   /** The application's handle, or a URL (`postgres://…`) from which the store opens its own pool of `pg`. */
   readonly postgres: string | PostgresHandle;
   /**
-   * How standbys are notified of releases. A URL names the place to which a connection of `pg` listens. Give it if the handle or the URL
-   * above goes through a pooler in transaction mode, such as PgBouncer. With `false` standbys poll every `retryPeriodMs`.
+   * How standbys are notified of releases. Give a second URL or handle, to the same database, if the one above goes through a pooler in
+   * transaction mode, such as PgBouncer. With `false` standbys poll every `retryPeriodMs`.
    * @defaultValue by a connection of the handle
    */
-  readonly listen?: string | false;
+  readonly listen?: string | PostgresHandle | false;
   readonly sqlite?: undefined;
   readonly mysql?: undefined;
 }

@@ -7,10 +7,10 @@ import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { describeDatabases } from "./sql-world.ts";
 
 await describeDatabases(["postgres"], (test) => {
-  test("a store that listens by a URL is notified, although its pool has no connection for that", async ({ world }) => {
-    const pool = new Pool({ connectionString: world.place, max: 1, connectionTimeoutMillis: 5_000 });
-    world.onEnd(() => pool.end());
-    const store = new SqlLeaseStore({ postgres: pool, listen: world.place });
+  test.for(["URL", "handle"])("a store that listens by a second %s is notified, as its pool cannot be", async (by, { world }) => {
+    const [pool, second] = [1, 2].map((max) => new Pool({ connectionString: world.place, max, connectionTimeoutMillis: 5_000 }));
+    for (const one of [pool!, second!]) world.onEnd(() => one.end());
+    const store = new SqlLeaseStore({ postgres: pool!, listen: by === "URL" ? world.place : second! });
     world.onEnd(() => store.close());
     expect(store.capabilities).toMatchObject({ watch: "push" });
     const lease = await world.win(store);

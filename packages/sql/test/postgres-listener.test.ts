@@ -11,6 +11,10 @@ class World {
   readonly given: string[] = [];
   readonly failures: Error[] = [];
   readonly doubts: number[] = [];
+  /** True if the notifications of the server arrive. */
+  arrive = true;
+  notified = 0;
+  notHeard = 0;
   readonly #connecting: Array<PromiseWithResolvers<PostgresPoolClient>> = [];
   readonly listener: PostgresListener;
   #listeners = new Map<string, Array<(value: never) => void>>();
@@ -27,7 +31,13 @@ class World {
       instant: () => 7,
       doubt: (instant: number) => void this.doubts.push(instant),
     };
-    this.listener = new PostgresListener(connections as unknown as PostgresConnections, this.clock);
+    this.listener = new PostgresListener(connections as unknown as PostgresConnections, this.clock, {
+      notify: async () => {
+        this.notified += 1;
+        if (this.arrive) this.tell("notification", { payload: "" });
+      },
+      notHeard: () => void (this.notHeard += 1),
+    });
   }
 
   join(): ReturnType<PostgresListener["join"]> {
@@ -97,6 +107,41 @@ describe("a listener", () => {
     world.tell("error", new Error("Connection terminated"));
     expect(world.failures).toEqual([]);
     expect(world.given).toEqual(["up"]);
+  });
+
+  test("behind a pooler that lets no notification through never counts as listening, and says so", async () => {
+    const world = new World();
+    world.arrive = false;
+    const { listening, leave } = world.join();
+    let listens = false;
+    listening.then(() => (listens = true)).catch(() => undefined);
+    world.connect();
+    await world.clock.advance(4_999);
+    expect([world.notified, world.notHeard]).toEqual([1, 0]);
+    await world.clock.advance(1);
+    expect([world.notified, world.notHeard]).toEqual([1, 1]);
+    await world.clock.advance(65_000);
+    expect([world.notified, world.notHeard]).toEqual([2, 2]);
+    expect([listens, world.failures]).toEqual([false, []]);
+
+    // The pooler is gone, without an interruption of the connection.
+    world.arrive = true;
+    await world.clock.advance(60_000);
+    expect([listens, world.notified, world.notHeard]).toEqual([true, 3, 2]);
+    leave();
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("whose last watch ends while it waits for its own notification keeps no timer", async () => {
+    const world = new World();
+    world.arrive = false;
+    const { leave } = world.join();
+    world.connect();
+    await world.clock.advance(1);
+    leave();
+    await world.clock.advance(0);
+    expect(world.clock.pendingTimers).toBe(0);
+    expect([world.notHeard, world.given]).toEqual([0, ["up"]]);
   });
 
   test("whose connection breaks fails all watches once, and discards it", async () => {

@@ -1,11 +1,12 @@
 /** A watch on PostgreSQL: the statements that the server gets, and when. */
 import { EventEmitter, getEventListeners } from "node:events";
-import { systemClock, type Clock } from "@leasehold/core/provider";
+import { Journal, systemClock, type Clock } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
 
 /** A server that answers LISTEN at the test's command, and has no lease. */
-function server(clock: Clock = systemClock, answers = (_text: string): boolean => true) {
+function server(clock: Clock = systemClock, { isPooler = false } = {}) {
   const sent: string[] = [];
   const listening = Promise.withResolvers<void>();
   const listener = Promise.withResolvers<EventEmitter>();
@@ -17,8 +18,7 @@ function server(clock: Clock = systemClock, answers = (_text: string): boolean =
         if (text.startsWith("LISTEN")) {
           listener.resolve(client);
           await listening.promise;
-        }
-        if (!answers(text)) await new Promise<never>(() => undefined);
+        } else if (!isPooler) (await listener.promise).emit("notification", { payload: "" });
         return { rows: [], rowCount: 0 };
       },
       getTransactionStatus: () => "I",
@@ -46,7 +46,7 @@ test("a watch wakes once it is certain to be notified, and then at each change, 
   await new Promise((resolve) => void setImmediate(resolve));
   client.emit("notification", { payload: "e" });
   await second;
-  expect(sent).toEqual(["LISTEN"]);
+  expect(sent).toEqual(["LISTEN", "SELECT"]);
 
   await watch.return!();
   expect(getEventListeners(signal, "abort")).toEqual([]);
@@ -61,5 +61,21 @@ test("a watch that has ended does not wake again", async () => {
   const next = watch.next();
   stop.abort();
   await expect(next).resolves.toEqual({ done: true, value: undefined });
-  expect(sent).toEqual(["LISTEN"]);
+  expect(sent).toEqual(["LISTEN", "SELECT"]);
+});
+
+test("a watch through a pooler that shares connections warns once, names it, and never wakes", async () => {
+  const clock = new VirtualClock();
+  const { database, listening } = server(clock, { isPooler: true });
+  const lines: string[] = [];
+  const ignored = (): void => undefined;
+  const logger = { debug: ignored, info: ignored, warn: (line: string) => void lines.push(line), error: ignored };
+  database.warnings.join(Journal.to(logger));
+  listening.resolve();
+  const stop = new AbortController();
+  const first = database.watch!("e", { signal: stop.signal })[Symbol.asyncIterator]().next();
+  await clock.advance(200_000);
+  expect(lines).toEqual([expect.stringMatching(/no notification came .*PgBouncer.*listen: false/)]);
+  stop.abort();
+  await expect(first).resolves.toEqual({ done: true, value: undefined });
 });

@@ -1,5 +1,4 @@
-import { wakeUps, type Clock, type RecordRequestOptions } from "@leasehold/core/provider";
-import { urlOf } from "./postgres-handles.ts";
+import { StoreWarnings, wakeUps, type Clock, type RecordRequestOptions } from "@leasehold/core/provider";
 import { settingsOf, type Warning } from "../layout.ts";
 import type { PostgresOptions } from "../options.ts";
 import { layoutChecks, leaseTable, occurrenceTable } from "../schema.ts";
@@ -10,7 +9,7 @@ import { tablesOf, type Tables } from "../tables.ts";
 import { statement, type PostgresPoolClient } from "./postgres-driver.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
 import { postgresWarnings, SETTINGS } from "./postgres-layout.ts";
-import { PostgresListener } from "./postgres-listener.ts";
+import { CHANNEL, PostgresListener } from "./postgres-listener.ts";
 import { PostgresConnections } from "./postgres-pool.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { postgresMigration } from "./postgres-schema.ts";
@@ -21,9 +20,15 @@ const CREATED_MEANWHILE: ReadonlySet<string> = new Set(["23505", "42P07", "42710
 const CONNECTS_FOR_EVER =
   "The pool given as postgres has no connectionTimeoutMillis: a connection that a network swallows while it is made keeps its place in the pool for ever, and once all do, nobody here leads again. Give the pool connectionTimeoutMillis: 5000.";
 
+/** Notifies the channel of no election. */
+const NOTIFY_NOBODY = `SELECT pg_notify('${CHANNEL}', '')`;
+const NOT_NOTIFIED =
+  "The store listens on PostgreSQL, but no notification came when it notified itself. The likely reason is a pooler that shares connections by transaction (PgBouncer, Supabase on port 6543), which lets none through. Standbys poll every retryPeriodMs. Give the store a URL that goes to the server itself as listen, or listen: false.";
+
 /** PostgreSQL through any of the drivers in `postgres-handles.ts`. */
 export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
   readonly migration: readonly string[];
+  readonly warnings: StoreWarnings = new StoreWarnings();
   readonly #tables: Tables;
   readonly #connections: PostgresConnections;
   readonly #requests: Requests<PostgresPoolClient>;
@@ -43,8 +48,11 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
-    this.#listening = listen === undefined || listen === false ? connections : new PostgresConnections(urlOf(listen));
-    this.#listener = new PostgresListener(this.#listening, clock);
+    this.#listening = listen === undefined || listen === false ? connections : new PostgresConnections(listen, tables, "listen");
+    this.#listener = new PostgresListener(this.#listening, clock, {
+      notify: (signal) => requests.use(signal, (client) => client.query(statement(NOTIFY_NOBODY))),
+      notHeard: () => this.warnings.warnOnce("LEASEHOLD_WATCH_DEAF", NOT_NOTIFIED, NOT_NOTIFIED),
+    });
     if (listen !== false && this.#listening.cannotListen === undefined)
       this.watch = (election, { signal }) => this.#watch(election, signal);
   }

@@ -5,28 +5,21 @@ import { isPGlite, isPGliteDatabase, pgliteClient, PGlitePool } from "./pglite.t
 import { isPostgresJs, isPostgresJsPool, postgresJsClient, PostgresJsPool } from "./postgres-js.ts";
 import type { PostgresClient, PostgresPool } from "./postgres-driver.ts";
 
-/** The handles that the option `postgres` takes, for its error message. */
+/** The handles that the options `postgres` and `listen` take, for their error messages. */
 const HANDLES =
-  "postgres must be a URL such as postgres://user@host/database, or a handle: a Pool of pg or of @neondatabase/serverless, the sql of postgres.js, a PGlite, or what neon() returned";
+  "must be a URL such as postgres://user@host/database, or a handle: a Pool of pg or of @neondatabase/serverless, the sql of postgres.js, a PGlite, or what neon() returned";
 
 /**
  * Returns a URL, or the pool of any driver. Recognizes a handle by what it can do, and not by its class.
  * @throws {ConfigurationError} The message shows no part of a text, because that may be a password.
  */
-export function poolOrUrl(given: unknown): PostgresPool | string {
-  if (typeof given === "string" && /^postgres(ql)?:\/\//.test(given)) return checkDatabaseUrl("postgres", given);
+export function poolOrUrl(given: unknown, option: "postgres" | "listen" = "postgres"): PostgresPool | string {
+  if (typeof given === "string" && /^postgres(ql)?:\/\//.test(given)) return checkDatabaseUrl(option, given);
   if (isPostgresJsPool(given)) return new PostgresJsPool(given);
   if (isPGliteDatabase(given)) return new PGlitePool(given);
   if (isNeonHttp(given)) return new NeonHttpPool(given);
   if (isPgPool(given) && !("processID" in given)) return given;
-  throw new ConfigurationError(`${HANDLES}. ${objectionTo(given)}`.trim());
-}
-
-/** Returns the URL of the option `listen`. @throws {ConfigurationError} unless it is one. */
-export function urlOf(listen: unknown): string {
-  if (typeof listen === "string" && /^postgres(ql)?:\/\//.test(listen)) return checkDatabaseUrl("listen", listen);
-  // The text may contain a password, so the message does not show it.
-  throw new ConfigurationError("listen must be a URL such as postgres://user@host/database, or false.");
+  throw new ConfigurationError(`${option} ${HANDLES}. ${objectionTo(given)}`.trim());
 }
 
 /** Returns the connection, on which a transaction was begun, in the form that the store uses. `undefined` if it is none. */

@@ -61,8 +61,8 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   hasKeys = false;
 
   /** @throws {ConfigurationError} unless `given` is a URL or a pool. */
-  constructor(given: unknown, tables: Tables = DEFAULT_TABLES) {
-    this.#given = poolOrUrl(given);
+  constructor(given: unknown, tables: Tables = DEFAULT_TABLES, option: "postgres" | "listen" = "postgres") {
+    this.#given = poolOrUrl(given, option);
     this.#tables = tables;
     this.#trust = typeof given === "string" ? new PoolTrust() : trustOf(given as object, NEW_CONNECTION);
   }
