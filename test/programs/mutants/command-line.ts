@@ -19,7 +19,7 @@ export interface CommandLine {
 export const USAGE = `Usage: npm run mutants [-- --package <name>]... [-- --sample <n> | --all] [-- --seed <s>] [-- --file <text>] [-- --long] [-- --lanes <n>]
 
 Changes one point of a package's sources at a time, and runs the tests of that package which enter the block of the change,
-until one fails. A mutant that no test fails on is shown: it needs a test, or a line in known-equivalents.ts that says why
+until one fails. A mutant that no test fails on is shown: it needs a test, or a line in known-equivalents.diff that says why
 nobody could tell it from the original.
 
   --package <name>  one of ${PACKAGES.join(", ")}; default: all of them

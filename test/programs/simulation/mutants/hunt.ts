@@ -4,8 +4,7 @@ import { promisify } from "node:util";
 import { COMPILE_CACHE } from "@leasehold/test-kit/processes/owned-process";
 import type { Hunted, Seeds } from "../seeds.ts";
 import { isQuorum, STORE_KINDS } from "../stores/stores.ts";
-import type { Mutant } from "./mutant.ts";
-import { MUTANTS } from "./mutants.ts";
+import { MUTANTS, type Mutant } from "./mutants.ts";
 
 /**
  * The stores for a bug that names none. Queues are left out, because other bugs show there. Quorums and Redis are left out,
