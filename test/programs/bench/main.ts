@@ -1,17 +1,14 @@
 import { parseArgs } from "node:util";
-import { campaigns } from "./campaigns.ts";
 import { run, sidecar } from "./commands.ts";
-import { crowd } from "./crowd.ts";
 import { etcd } from "./etcd.ts";
 import { peers } from "./peers.ts";
 import { quorum } from "./quorum.ts";
 import { scale } from "./scale.ts";
 import type { Section } from "./section.ts";
 import { stores } from "./stores.ts";
-import { takeover } from "./takeover.ts";
 import { table } from "./table.ts";
 
-const SECTIONS: readonly Section[] = [stores, quorum, crowd, takeover, etcd, peers, scale, campaigns, run, sidecar];
+const SECTIONS: readonly Section[] = [stores, quorum, etcd, peers, scale, run, sidecar];
 
 const { values, positionals } = readArguments();
 if (values.help) print(help());
