@@ -25,7 +25,7 @@ export interface CandidateSettings {
    * @defaultValue true
    */
   readonly asks?: boolean | undefined;
-  /** If set, its task does not settle when its signal aborts, but only on the command `settle`. */
+  /** If set, its task never settles. */
   readonly task?: "ignores-its-signal" | undefined;
   /** Each of its leaderships first writes its name into the guarded document. */
   readonly guards?: boolean | undefined;
@@ -44,10 +44,6 @@ export type Command =
   | { readonly kind: "resign" }
   /** Block the event loop, as a task might do. */
   | { readonly kind: "block"; readonly ms: number }
-  /** End the task that ignores its signal. */
-  | { readonly kind: "settle" }
-  /** Write into the guarded document once more, as the leadership that it had last. */
-  | { readonly kind: "write" }
   /**
    * Inside the task, print `about-to-write` and block for at most `ms`, so that the parent can freeze this process. The very next
    * statement writes into the guarded document.
@@ -125,7 +121,6 @@ const stopping = new AbortController();
 let watched: Watched | undefined;
 let heartbeat: NodeJS.Timeout | undefined;
 let lastBeatMs = hostMs();
-let settled = Promise.withResolvers<void>();
 let frozen = Promise.withResolvers<number>();
 
 for (const event of EVENTS) elector.on(event, () => say({ event } as CandidateEvent));
@@ -160,7 +155,6 @@ async function lead(leadership: Leadership): Promise<void> {
   heartbeat ??= startHeartbeat();
   const aborted = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => aborted.resolve(), { once: true });
-  settled = Promise.withResolvers();
   say({ event: "taskStarted", term, valid: leadership.isValid() });
   if (settings.guards) await write(leadership);
   frozen = Promise.withResolvers();
@@ -170,7 +164,7 @@ async function lead(leadership: Leadership): Promise<void> {
     await write(leadership);
   });
   if (settings.register) await keepRegister({ leadership, register: guarded, isRefusal, habits: settings.register, say });
-  else if (task === "ignores-its-signal") await settled.promise;
+  else if (task === "ignores-its-signal") await new Promise(() => undefined);
   else await aborted.promise;
   say({ event: "taskSettled", term, valid: leadership.isValid() });
 }
@@ -183,11 +177,6 @@ function obey(command: Command): void {
       return void elector.resign();
     case "block":
       return block(command.ms);
-    case "settle":
-      return settled.resolve();
-    case "write":
-      if (watched) void write(watched.leadership);
-      return;
     case "freeze-before-write":
       return frozen.resolve(command.ms);
   }

@@ -28,4 +28,18 @@ export function lateWrite(stage: StoreStage): void {
       expect(scene.cast.faults).toEqual([]);
     });
   });
+
+  describe.concurrent("a leader whose task blocks its event loop for longer than its lease", () => {
+    test("knows in the next statement that it does not lead", async (context) => {
+      const scene = await stage.scene(context);
+      const leader = await scene.startLeader("leader");
+      await leader.said("granted", { where: ({ by }) => by === "renew" });
+
+      leader.obey({ kind: "block", ms: 1.2 * stage.leaseMs });
+
+      await expect(leader.said("unblocked")).resolves.toMatchObject({ valid: false, aborted: true });
+      await leader.said("invalid");
+      expect(scene.cast.faults).toEqual([]);
+    });
+  });
 }
