@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { checkGroups, groupChanges } from "./check-groups.ts";
-import { checkHolds } from "./check-holds.ts";
 import { checkOccurrences, type OccurrencesLog } from "./check-occurrences.ts";
 import { checkReigns } from "./check-terms.ts";
-import { checkTurnedAway } from "./check-turned-away.ts";
 import type { DeliveryLog } from "./witness.ts";
 
 const TICK = "storm@2026-11-20T00:00:00.000Z";
@@ -140,79 +137,5 @@ describe("of an occurrence it is found that", () => {
     expect(
       checkOccurrences({ ...good, deliveries, failedWrites: [{ election: TICK, atMs: 10, outcome: "STORE_TIMEOUT" }] }),
     ).toEqual([]);
-  });
-});
-
-describe("of a minimum hold it is found that", () => {
-  test("it was kept, or not", () => {
-    const first = ran("a", 1, 0, 20);
-    expect(checkHolds([first, ran("b", 2, 497, 600)], 500)).toEqual([]);
-    expect(checkHolds([first, ran("b", 2, 400, 500)], 500)).toEqual(["b acquired 404.0 ms after a, which holds for 500 ms"]);
-  });
-});
-
-describe("of groups it is found that", () => {
-  const RESERVATION_MS = 2_500;
-  const east = (id: string, term: number, fromMs: number): DeliveryLog => ran(id, term, fromMs, fromMs + 50, { group: "east" });
-  const west = (id: string, term: number, fromMs: number): DeliveryLog => ran(id, term, fromMs, fromMs + 50, { group: "west" });
-
-  test("one took over after the other's time", () => {
-    const changed = [east("a", 1, 10), west("b", 2, 3_010)];
-    expect(checkGroups(changed, RESERVATION_MS)).toEqual([]);
-    expect(groupChanges(changed)).toEqual([{ from: "east", to: "west", id: "b", afterMs: 3_004 }]);
-  });
-
-  test("one took over before it", () => {
-    expect(checkGroups([east("a", 1, 10), west("b", 2, 2_010)], RESERVATION_MS)).toEqual([
-      "b took over for west 2004 ms after east had led, which had 2500 ms",
-    ]);
-  });
-
-  test("a delivery that died counts as seen, once it had the lease", () => {
-    const died = killed("b", 2, 1_010, 1_100, { group: "east" });
-    expect(checkGroups([east("a", 1, 10), died, west("c", 3, 3_010)], RESERVATION_MS)).toHaveLength(1);
-    expect(checkGroups([east("a", 1, 10), died, west("c", 3, 4_010)], RESERVATION_MS)).toEqual([]);
-  });
-
-  test("it came back, and took over from one whose time was not over", () => {
-    expect(checkGroups([west("a", 1, 2_010), east("b", 2, 3_010)], RESERVATION_MS)).toHaveLength(1);
-  });
-});
-
-describe("of deliveries that were turned away it is found that", () => {
-  const bars = { failedWrites: [], leaseDurationMs: 1_000, toleranceMs: 100 };
-
-  test("somebody led", () => {
-    expect(checkTurnedAway({ ...bars, deliveries: [ran("a", 1, 0, 100), standby("b", 50, 60)] })).toEqual([]);
-  });
-
-  test("nobody led", () => {
-    expect(checkTurnedAway({ ...bars, deliveries: [ran("a", 1, 0, 100), standby("b", 300, 310)] })).toEqual([
-      "b was turned away, and nobody led",
-    ]);
-  });
-
-  test("a lease had been left behind, or may have been, and had not run out", () => {
-    const unheard: DeliveryLog = { id: "a", election: TICK, worker: "a1", sentMs: 0, diedMs: 100 };
-    for (const left of [killed("a", 1, 0, 100), unheard]) {
-      expect(checkTurnedAway({ ...bars, deliveries: [left, standby("b", 1_190, 1_195)] })).toEqual([]);
-      expect(checkTurnedAway({ ...bars, deliveries: [left, standby("b", 1_290, 1_295)] })).toHaveLength(1);
-    }
-    const failedWrites = [{ election: TICK, atMs: 100, outcome: "STORE_TIMEOUT" }];
-    expect(checkTurnedAway({ ...bars, failedWrites, deliveries: [standby("b", 1_190, 1_195)] })).toEqual([]);
-  });
-
-  test("it was held back", () => {
-    const deliveries = [ran("a", 1, 0, 100), standby("b", 600, 610)];
-    expect(checkTurnedAway({ ...bars, minimumHoldMs: 500, deliveries })).toEqual([]);
-    expect(checkTurnedAway({ ...bars, minimumHoldMs: 300, deliveries })).toHaveLength(1);
-  });
-
-  test("the election was kept for another group, or not", () => {
-    const deliveries = [ran("a", 1, 0, 100, { group: "east" }), standby("b", 2_000, 2_010, { group: "west" })];
-    expect(checkTurnedAway({ ...bars, reservationMs: 2_500, deliveries })).toEqual([]);
-    expect(checkTurnedAway({ ...bars, reservationMs: 1_500, deliveries })).toHaveLength(1);
-    const own = [ran("a", 1, 0, 100, { group: "east" }), standby("b", 2_000, 2_010, { group: "east" })];
-    expect(checkTurnedAway({ ...bars, reservationMs: 2_500, deliveries: own })).toHaveLength(1);
   });
 });

@@ -4,8 +4,6 @@ import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
 export interface Delivery {
   /** The delivery's name in all reports, and its candidateId. */
   readonly id: string;
-  /** The election of the worker's wrapped handler. */
-  readonly election: string;
   /** The time at which its tick was due, in milliseconds since 1970. */
   readonly scheduledMs: number;
   /** The duration of its handler's work, and the number of its pieces. After each piece it calls `checkpoint()`. */
@@ -23,17 +21,13 @@ export interface Delivery {
  */
 export type SelfDeath = "acquired" | "released";
 
-/** The options of a handler that a worker wraps, as far as they are data. */
-export type GateSettings = { readonly election: string; readonly leaseDurationMs: number; readonly remainingMs: number } & (
-  | { readonly gate: "oncePerTick" }
-  | { readonly gate: "exclusive"; readonly minimumHoldMs?: number }
-  | { readonly gate: "sticky"; readonly group: string; readonly periodMs: number; readonly missedTicks: number }
-);
-
 /** The settings of a worker at its start. */
 export interface WorkerSettings {
   readonly store: StoreSettings;
-  readonly gates: readonly GateSettings[];
+  readonly election: string;
+  readonly leaseDurationMs: number;
+  /** The time that the platform gives a delivery. */
+  readonly remainingMs: number;
 }
 
 /** `turned-away`: another led, so the platform has to deliver again. `standby`: the platform need not. */

@@ -24,18 +24,12 @@ export interface PlannedDeath {
 }
 
 /** A worker's place, which one process after another takes. */
-export interface Place {
-  readonly group?: string | undefined;
-  readonly settings: WorkerSettings;
-}
-
-interface Post extends Place {
+interface Post {
   readonly name: string;
   /** The number of processes that it has had. */
   processes: number;
-  /** The process that takes deliveries there. It is undefined while it is being replaced, or the place is closed. */
+  /** The process that takes deliveries there. It is undefined while it is being replaced. */
   present: WorkerProcess | undefined;
-  isClosed: boolean;
 }
 
 /** Workers, each with a process that another one replaces when it ends. All of them end with this process. */
@@ -50,19 +44,16 @@ export class Fleet implements AsyncDisposable {
   #broken: Error | undefined;
   #isEnding = false;
 
-  private constructor(places: readonly Place[]) {
-    this.#posts = places.map((place, at) => ({
-      ...place,
-      name: "abcdefgh"[at]!,
-      processes: 0,
-      present: undefined,
-      isClosed: false,
-    }));
+  readonly #settings: WorkerSettings;
+
+  private constructor(count: number, settings: WorkerSettings) {
+    this.#settings = settings;
+    this.#posts = Array.from({ length: count }, (_, at) => ({ name: "abcdefgh"[at]!, processes: 0, present: undefined }));
   }
 
   /** Resolves when every worker takes deliveries. */
-  static async gather(places: readonly Place[]): Promise<Fleet> {
-    const fleet = new Fleet(places);
+  static async gather(count: number, settings: WorkerSettings): Promise<Fleet> {
+    const fleet = new Fleet(count, settings);
     try {
       await Promise.all(fleet.#posts.map(async (post) => fleet.#staff(post)));
       return fleet;
@@ -73,16 +64,14 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Sends a delivery to the worker at this place. If that one is busy or being replaced, another of its group gets it, as soon as
-   * one is free. Resolves when the delivery has settled, or died with its process. Resolves with nothing if the place is closed.
+   * Sends a delivery to the worker at this place. If that one is busy or being replaced, another one gets it, as soon as one is
+   * free. Resolves when the delivery has settled, or died with its process.
    * @param election the store's name of the election.
    * @throws if it hangs.
    */
-  async deliver(place: number, delivery: Delivery, election: string, death?: PlannedDeath): Promise<DeliveryLog | undefined> {
-    const { group } = this.#posts[place]!;
+  async deliver(place: number, delivery: Delivery, election: string, death?: PlannedDeath): Promise<DeliveryLog> {
     const process = await this.#free(place);
-    if (!process) return undefined;
-    const log: DeliveryLog = { id: delivery.id, election, group, worker: process.name, sentMs: hostMs() };
+    const log: DeliveryLog = { id: delivery.id, election, worker: process.name, sentMs: hostMs() };
     const moments = this.witness.sent(log);
     const diesOnce = death?.at === "acquired" || death?.at === "released" ? death.at : undefined;
     process.send({ ...delivery, diesOnce });
@@ -96,21 +85,6 @@ export class Fleet implements AsyncDisposable {
     process.busy -= 1;
     this.#changed();
     return log;
-  }
-
-  /** Removes the workers of a group: they are killed, and not replaced. */
-  async close(group: string): Promise<void> {
-    const posts = this.#posts.filter((post) => post.group === group);
-    for (const post of posts) post.isClosed = true;
-    this.#changed();
-    await Promise.all(posts.map(async ({ present }) => present?.kill()));
-  }
-
-  /** Gives a group workers again. Resolves when they take deliveries. */
-  async open(group: string): Promise<void> {
-    const posts = this.#posts.filter((post) => post.group === group && post.isClosed);
-    for (const post of posts) post.isClosed = false;
-    await Promise.all(posts.map(async (post) => this.#staff(post)));
   }
 
   /** Resolves when every planned death has happened. */
@@ -128,14 +102,12 @@ export class Fleet implements AsyncDisposable {
     await Promise.all(this.#processes.map(async (process) => process.kill()));
   }
 
-  /** Returns a process that is free, and counts the new delivery. Returns nothing if the place is closed. */
-  async #free(place: number): Promise<WorkerProcess | undefined> {
-    const { group } = this.#posts[place]!;
+  /** Returns a process that is free, and counts the new delivery. */
+  async #free(place: number): Promise<WorkerProcess> {
     // The places after it, in a circle.
-    const posts = [...this.#posts.slice(place), ...this.#posts.slice(0, place)].filter((post) => post.group === group);
+    const posts = [...this.#posts.slice(place), ...this.#posts.slice(0, place)];
     for (;;) {
       if (this.#broken) throw this.#broken;
-      if (posts[0]?.isClosed) return undefined;
       const free = posts.find(({ present }) => present && !present.hasEnded && present.busy < CONCURRENCY)?.present;
       if (free) {
         free.busy += 1;
@@ -147,24 +119,21 @@ export class Fleet implements AsyncDisposable {
 
   /** Starts a process there. Resolves when it takes deliveries. */
   async #staff(post: Post): Promise<void> {
-    const { settings, group } = post;
     await inTurn(async () => {
-      if (post.isClosed || this.#isEnding) return;
+      if (this.#isEnding) return;
       post.processes += 1;
       const name = `${post.name}${post.processes}`;
-      const process = new WorkerProcess(name, settings, {
-        said: (line) => this.witness.heard({ name, group }, line),
+      const process = new WorkerProcess(name, this.#settings, {
+        said: (line) => this.witness.heard(name, line),
         ended: (atMs, killed) => {
           if (!this.#isEnding) this.killed += 1;
           this.witness.ended(name, atMs, killed ? undefined : process.stderr);
           post.present = undefined;
-          if (!this.#isEnding && !post.isClosed) this.#staff(post).catch((error: unknown) => this.#break(error));
+          if (!this.#isEnding) this.#staff(post).catch((error: unknown) => this.#break(error));
         },
       });
       this.#processes.push(process);
       await process.ready;
-      // The place may have been closed meanwhile.
-      if (post.isClosed) return await process.kill();
       post.present = process;
       this.#changed();
     });

@@ -6,19 +6,17 @@ export function printHistory(deliveries: readonly DeliveryLog[], failedWrites: r
   const originMs = inOrder[0]?.sentMs ?? 0;
   return [
     ...inOrder.map((log) => lineOf(log, originMs)),
-    ...failedWrites.map(({ election, group, atMs, outcome }) =>
-      [at(atMs - originMs), "a write failed", group, election, outcome].filter((word) => word !== undefined).join("  "),
-    ),
+    ...failedWrites.map(({ election, atMs, outcome }) => [at(atMs - originMs), "a write failed", election, outcome].join("  ")),
   ].join("\n");
 }
 
 function lineOf(log: DeliveryLog, originMs: number): string {
-  const { id, election, group, worker, sentMs, acquired, started, validUntilMs, returnedMs, released, settled, diedMs } = log;
+  const { id, election, worker, sentMs, acquired, started, validUntilMs, returnedMs, released, settled, diedMs } = log;
   const since = (what: string, ms: number | undefined): string[] =>
     ms === undefined ? [] : [`${what} +${(ms - sentMs).toFixed(1)}`];
   return [
     at(sentMs - originMs),
-    `${worker}${group === undefined ? "" : ` of ${group}`}`,
+    worker,
     id,
     election,
     ...(acquired ? [...since("granted", acquired.grantedMs), ...since(`term ${acquired.term}`, acquired.atMs)] : []),

@@ -5,12 +5,12 @@ import { hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { openStore } from "@leasehold/test-kit/stores/stores";
 import { checkOccurrences, type OccurrenceRecord } from "./check-occurrences.ts";
 import { checkReigns } from "./check-terms.ts";
-import { occurrenceId, type GateSettings } from "./delivery.ts";
-import { figuresOf } from "./figures.ts";
+import { occurrenceId } from "./delivery.ts";
+import { figuresOf, type Figures } from "./figures.ts";
 import { Fleet } from "./fleet.ts";
 import { printHistory } from "./history.ts";
 import { deathOf, shuffled, withDeaths, workOf, type PlannedDelivery } from "./plan.ts";
-import type { StormOptions, Verdict } from "./storm.ts";
+import type { StoreSettings } from "@leasehold/test-kit/stores/test-store";
 
 const WORKERS = 8;
 const TICKS = 20;
@@ -29,22 +29,28 @@ const BACK_OFF_MS = { first: 1_000, longest: 4_000 };
 /** The most redeliveries of a delivery. Many leases expire in this time. */
 const MOST_REDELIVERIES = 60;
 
+/** The result of a storm. */
+interface Verdict {
+  /** The problems in words. Empty if there are none. */
+  readonly problems: readonly string[];
+  readonly figures: Figures;
+  /** The history for people. */
+  readonly history: string;
+}
+
 /**
  * 200 deliveries of 20 ticks to 8 workers. A third of their processes are killed. A delivery that died, failed or found another
  * at work is made again, as by a platform that delivers at least once. The storm ends when no delivery asks for more.
  */
-export async function stormOncePerTick({ service, seed }: StormOptions): Promise<Verdict> {
+export async function stormOncePerTick(service: StoreSettings, seed: number): Promise<Verdict> {
   const election = `storm-${randomUUID()}`;
   const dice = new SeededRandom(seed);
-  const gate: GateSettings = { gate: "oncePerTick", election, leaseDurationMs: LEASE_MS, remainingMs: PLATFORM_TIMEOUT_MS };
-  const settings = { store: service, gates: [gate] };
-  await using fleet = await Fleet.gather(Array.from({ length: WORKERS }, () => ({ settings })));
+  const settings = { store: service, election, leaseDurationMs: LEASE_MS, remainingMs: PLATFORM_TIMEOUT_MS };
+  await using fleet = await Fleet.gather(WORKERS, settings);
   const beginMs = hostMs();
   const again = { dice: new SeededRandom(dice.seed()), exhausted: [] as string[] };
   await Promise.all(
-    planOf(dice, election).map(async (planned, at) =>
-      deliverUntilTaken(fleet, planned, `tick${planned.tick}-${at}`, beginMs, again),
-    ),
+    planOf(dice).map(async (planned, at) => deliverUntilTaken(fleet, planned, `tick${planned.tick}-${at}`, beginMs, again)),
   );
   await fleet.deathsAreOver();
   const { deliveries, failedWrites, surprises } = fleet.witness;
@@ -62,12 +68,11 @@ export async function stormOncePerTick({ service, seed }: StormOptions): Promise
   };
 }
 
-function planOf(dice: SeededRandom, election: string): PlannedDelivery[] {
+function planOf(dice: SeededRandom): PlannedDelivery[] {
   const planned = Array.from({ length: DELIVERIES }, (_, at) => {
     const tick = at % TICKS;
     return {
       tick,
-      election,
       place: Math.floor(dice.next() * WORKERS),
       atMs: tick * TICK_EVERY_MS + dice.between(0, dice.pick(SPREADS_MS)),
       ...workOf(dice, WEATHER),
@@ -96,7 +101,7 @@ async function deliverUntilTaken(
   for (let redelivery = 0; redelivery <= MOST_REDELIVERIES; redelivery += 1) {
     const delivery = { ...work, fails: fails && redelivery === 0, id: `${id}.${redelivery}`, scheduledMs };
     const log = await fleet.deliver(toPlace, delivery, occurrenceId(scheduledMs), toDie);
-    const { outcome } = log?.settled ?? {};
+    const { outcome } = log.settled ?? {};
     if (outcome === "ran" || outcome === "standby") return;
     toPlace = Math.floor(dice.next() * WORKERS);
     // The first delivery after a death dies as often.
@@ -107,7 +112,7 @@ async function deliverUntilTaken(
 }
 
 /** Returns the records that a new process finds in the store. */
-async function recordsOf(service: StormOptions["service"], election: string): Promise<OccurrenceRecord[]> {
+async function recordsOf(service: StoreSettings, election: string): Promise<OccurrenceRecord[]> {
   const { store, close } = await openStore(service);
   try {
     const occurrences = store.occurrences?.(election, { retentionMs: RETENTION_MS });

@@ -55,9 +55,7 @@ export function shuffled<T>(dice: SeededRandom, items: readonly T[]): T[] {
 export function withDeaths(dice: SeededRandom, deliveries: readonly PlannedDelivery[]): PlannedDelivery[] {
   const half = deliveries.length / 6;
   const inOrder = deliveries.toSorted((one, other) => one.atMs - other.atMs);
-  const first = [...Map.groupBy(inOrder, ({ tick, election }) => `${tick} ${election}`).values()].flatMap((ofTick) =>
-    ofTick.slice(0, LIKELY),
-  );
+  const first = [...Map.groupBy(inOrder, ({ tick }) => tick).values()].flatMap((ofTick) => ofTick.slice(0, LIKELY));
   const others = deliveries.filter((delivery) => !first.includes(delivery));
   const doomed = new Set([
     ...shuffled(dice, first).slice(0, Math.floor(half)),

@@ -5,7 +5,6 @@ export interface DeliveryLog {
   readonly id: string;
   /** The election or the occurrence that it competed for, by the store's name. */
   readonly election: string;
-  readonly group?: string | undefined;
   /** The process that got it. */
   readonly worker: string;
   readonly sentMs: number;
@@ -23,15 +22,8 @@ export interface DeliveryLog {
 /** A write with an unknown outcome. */
 export interface FailedWrite {
   readonly election: string;
-  readonly group?: string | undefined;
   readonly atMs: number;
   readonly outcome: string;
-}
-
-/** One process of a worker, as the witness knows it. */
-export interface Employed {
-  readonly name: string;
-  readonly group?: string | undefined;
 }
 
 /** The moments of a delivery that can be awaited. */
@@ -67,11 +59,11 @@ export class Witness {
     return { started: started.promise, returned: returned.promise, over: over.promise };
   }
 
-  heard({ name, group }: Employed, line: WorkerLine): void {
+  heard(name: string, line: WorkerLine): void {
     const { event, atMs } = line;
     if (event === "ready") return;
     if (event === "writeFailed") {
-      this.failedWrites.push({ election: line.election, group, atMs, outcome: line.outcome });
+      this.failedWrites.push({ election: line.election, atMs, outcome: line.outcome });
       return;
     }
     const { log, reach } = this.#logs.get(line.delivery) ?? {};

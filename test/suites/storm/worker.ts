@@ -1,5 +1,5 @@
 /**
- * A worker of a platform for functions, in a process of its own. It wraps its handlers once, and runs one of them for each
+ * A worker of a platform for functions, in a process of its own. It wraps its handler once, and runs it for each
  * delivery, several at a time if it gets several. It reports events as lines of JSON on its standard output. It is an entry
  * point: import only types from here.
  */
@@ -11,7 +11,7 @@ import type { OccurrenceStore, AcquireOutcome, Lease, ReleaseOutcome } from "@le
 import { onlyAsLeader, type FunctionLeadership, type NotElected } from "@leasehold/functions";
 import { byHostClock, hostMs } from "@leasehold/test-kit/clocks/host-clock";
 import { openStore } from "@leasehold/test-kit/stores/stores";
-import { SCHEDULE, type Delivery, type GateSettings, type Outcome, type WorkerEvent, type WorkerSettings } from "./delivery.ts";
+import { SCHEDULE, type Delivery, type Outcome, type WorkerEvent, type WorkerSettings } from "./delivery.ts";
 
 class AnotherLeads extends Error {}
 
@@ -29,7 +29,7 @@ subscribe(REQUEST_CHANNEL, (message) => {
   const { writes, outcome, election } = message as StoreRequest;
   if (outcome !== "ok" && writes) say({ event: "writeFailed", election, outcome });
 });
-const handlers = new Map(settings.gates.map((gate) => [gate.election, wrap(gate)]));
+const handler = wrap(settings);
 // Some SDKs load themselves at the first request, for longer than a request with a short lease may take. So do it before a
 // delivery.
 await document("warm-up")
@@ -39,21 +39,19 @@ process.on("message", (delivery: Delivery) => void run(delivery));
 say({ event: "ready" });
 
 /** Makes a handler as the users of `@leasehold/functions` do. */
-function wrap(gate: GateSettings): (delivery: Delivery) => Promise<Outcome> {
-  const common = { store: watch(store), candidateId: ({ id }: Delivery) => id, renewal: "checkpoint" } as const;
-  if (gate.gate !== "oncePerTick") {
-    const onStandby = (): Outcome => "standby";
-    return onlyAsLeader<LeaseStore, Outcome, Outcome, [delivery: Delivery]>({ ...gate, ...common, onStandby }, work);
-  }
+function wrap({ store: _, ...gate }: WorkerSettings): (delivery: Delivery) => Promise<Outcome> {
   const once = {
-    ...common,
+    store: watch(store),
+    gate: "oncePerTick",
+    candidateId: ({ id }: Delivery) => id,
+    renewal: "checkpoint",
     occurrence: ({ scheduledMs }: Delivery) => ({ name: SCHEDULE, scheduledMs }),
     // The leader may die during the occurrence, so its platform has to deliver again.
     onStandby: ({ leader }: NotElected): Outcome => {
       if (leader) throw new AnotherLeads(`${leader.candidateId} leads.`);
       return "standby";
     },
-  };
+  } as const;
   return onlyAsLeader<LeaseStore, Outcome, Outcome, [delivery: Delivery]>({ ...gate, ...once }, work);
 }
 
@@ -82,7 +80,7 @@ async function run(delivery: Delivery): Promise<void> {
   const { id } = delivery;
   deliveries.set(id, delivery);
   try {
-    const outcome = await handlers.get(delivery.election)!(delivery);
+    const outcome = await handler(delivery);
     say({ event: "settled", delivery: id, outcome });
   } catch (error) {
     const outcome = error instanceof AnotherLeads ? "turned-away" : "failed";
