@@ -1,15 +1,11 @@
 import { CreateTableCommand, DynamoDBClient, PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { BlobServiceClient } from "@azure/storage-blob";
-import { BlobLeaseStore } from "@leasehold/azure-blob";
-import type { LeaseStore } from "@leasehold/core";
-import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
 
-/** A service that holds many elections, with a renewal that does not use Leasehold. */
+/** A service that holds many leases, without Leasehold. */
 export interface HeldService {
-  /** Makes the tables or containers of the elections. */
+  /** Makes the table or container of the leases. */
   prepare(): Promise<void>;
-  store(): LeaseStore;
   /** Makes a lease by the SDK alone. Returns a function that sends one renewal of it. */
   bareLease(name: string): Promise<() => Promise<unknown>>;
 }
@@ -39,7 +35,6 @@ export const heldServices: Readonly<Record<HeldServiceName, (url: string) => Hel
           }),
         );
       },
-      store: () => new DynamoDBLeaseStore({ client, tableName: TABLE }),
       async bareLease(name) {
         const Key = { election: { S: name }, entry: { S: "lease" } };
         let version = crypto.randomUUID() as string;
@@ -56,7 +51,6 @@ export const heldServices: Readonly<Record<HeldServiceName, (url: string) => Hel
     const container = BlobServiceClient.fromConnectionString(azuriteConnectionString(url)).getContainerClient(CONTAINER);
     return {
       prepare: async () => void (await container.create()),
-      store: () => new BlobLeaseStore({ container }),
       async bareLease(name) {
         const blob = container.getBlockBlobClient(name);
         await blob.upload("", 0);

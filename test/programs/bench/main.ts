@@ -2,13 +2,11 @@ import { parseArgs } from "node:util";
 import { run, sidecar } from "./commands.ts";
 import { etcd } from "./etcd.ts";
 import { peers } from "./peers.ts";
-import { quorum } from "./quorum.ts";
-import { scale } from "./scale.ts";
 import type { Section } from "./section.ts";
 import { stores } from "./stores.ts";
 import { table } from "./table.ts";
 
-const SECTIONS: readonly Section[] = [stores, quorum, etcd, peers, scale, run, sidecar];
+const SECTIONS: readonly Section[] = [stores, etcd, peers, run, sidecar];
 
 const { values, positionals } = readArguments();
 if (values.help) print(help());

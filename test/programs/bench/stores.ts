@@ -15,7 +15,7 @@ const WARM_UP_TURNS = 20;
 const TURNS = 120;
 const BLOCK_SIZE = 12;
 const LAST_MEMBER_MS = 25;
-export const STEPS = ["look", "acquire", "renew", "release"] as const;
+const STEPS = ["look", "acquire", "renew", "release"] as const;
 type Step = (typeof STEPS)[number];
 
 /** The times and requests of each turn, step by step. */
@@ -100,7 +100,7 @@ async function takesPart(store: LeaseStore): Promise<void> {
   }
 }
 
-export interface TurnsOptions {
+interface TurnsOptions {
   /**
    * Set for a store with members, whose requests are counted. The store answers before its last member, which needs at most this
    * long.
@@ -108,13 +108,11 @@ export interface TurnsOptions {
   readonly lastMemberMs?: number | undefined;
   /** True if the store's own requests are those to its members. */
   readonly countsItself?: boolean;
-  readonly warmUp?: number;
-  readonly turns?: number;
 }
 
 /** Runs the steps one after another, all of them in each turn. */
-export async function takeTurns(leader: LeaseStore, standby: LeaseStore, options: TurnsOptions): Promise<Turns> {
-  const { lastMemberMs, countsItself = false, warmUp = WARM_UP_TURNS, turns: count = TURNS } = options;
+async function takeTurns(leader: LeaseStore, standby: LeaseStore, options: TurnsOptions): Promise<Turns> {
+  const { lastMemberMs, countsItself = false } = options;
   const isMadeOfStores = lastMemberMs !== undefined;
   using counter = new RequestCounter();
   const turns: Turns = {
@@ -134,7 +132,7 @@ export async function takeTurns(leader: LeaseStore, standby: LeaseStore, options
     turns[step].requests.push(ended() - sent);
     return result;
   };
-  for (let turn = 0; turn < warmUp + count; turn += 1) {
+  for (let turn = 0; turn < WARM_UP_TURNS + TURNS; turn += 1) {
     // The last leader has promises of a majority of the members. So with members the two stores take turns.
     const [holder, other] = isMadeOfStores && turn % 2 === 1 ? [standby, leader] : [leader, standby];
     if (isMadeOfStores) {
@@ -147,7 +145,7 @@ export async function takeTurns(leader: LeaseStore, standby: LeaseStore, options
     await timed("look", () => other.read(election, LIMITS));
     await timed("renew", () => holder.renew(lease, LIMITS));
     await timed("release", () => holder.release(lease, LIMITS));
-    if (turn === warmUp - 1) forget(turns);
+    if (turn === WARM_UP_TURNS - 1) forget(turns);
   }
   return turns;
 }
