@@ -60,28 +60,6 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     expect(wire.paths).toEqual([]);
   });
 
-  it("waits only for the place right before it", async () => {
-    const election = randomUUID();
-    const places = ["a", "b", "c"].map(
-      (candidateId) => new Queued(wiredStore(etcd.url).store, asking({ election, candidateId, renewIntervalMs: NEVER_MS })),
-    );
-    const [a, b, c] = places as [Queued, Queued, Queued];
-    for (const place of places) await place.next();
-    const first = await a.acquire();
-    const [ofB, ofC] = [b.next(), c.next()];
-    await b.place.leave(LIMITS);
-    // Its turn has not come: the first candidate still leads.
-    expect(await ofC).toMatchObject({ state: "held", holder: "a", term: first.term });
-    const ofCAgain = c.next();
-    await a.store.release(first, LIMITS);
-    const turn = await ofCAgain;
-    expect(turn).toEqual({ election, state: "vacant", term: first.term });
-    const second = await c.acquire();
-    expect(second.term).toBeGreaterThan(first.term);
-    expect(await ofB).toBeUndefined();
-    for (const place of places) await place.stop();
-  });
-
   it("distinguishes two candidates with one candidateId", async () => {
     const election = randomUUID();
     const [a, b] = [
@@ -109,51 +87,6 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     expect(await b.place.acquire()).toEqual({ acquired: false });
     await b.place.leave(LIMITS);
     await a.stop();
-  });
-
-  it("gets its turn by a read if the watch loses the end of the place before", async () => {
-    const election = randomUUID();
-    const a = new Queued(wiredStore(etcd.url).store, asking({ election, candidateId: "a" }));
-    const { store, wire } = wiredStore(etcd.url);
-    let watches = 0;
-    wire.onWatch = async function* deaf(messages) {
-      watches += 1;
-      for await (const message of messages) if (message["events"] === undefined) yield message;
-    };
-    const b = new Queued(store, asking({ election, candidateId: "b" }));
-    await a.next();
-    const lease = await a.acquire();
-    await b.next();
-    // It reads at its interval, and its watch goes on.
-    await b.next();
-    expect(watches).toBe(1);
-    await a.store.release(lease, LIMITS);
-    await b.until(({ state }) => state === "vacant");
-    await b.acquire();
-    for (const place of [a, b]) await place.stop();
-  });
-
-  it("begins its watch anew if etcd has ended it, for example by compaction", async () => {
-    const election = randomUUID();
-    const a = new Queued(wiredStore(etcd.url).store, asking({ election, candidateId: "a" }));
-    const { store, wire } = wiredStore(etcd.url);
-    let watches = 0;
-    wire.onWatch = async function* compacted(messages) {
-      watches += 1;
-      if (watches === 1) yield { canceled: true, compact_revision: "7" };
-      else yield* messages;
-    };
-    const b = new Queued(store, asking({ election, candidateId: "b", renewIntervalMs: NEVER_MS }));
-    await a.next();
-    const lease = await a.acquire();
-    await b.next();
-    // This follows the read after the end of the first watch.
-    await b.next();
-    const turn = b.next();
-    await a.store.release(lease, LIMITS);
-    expect(await turn).toMatchObject({ state: "vacant" });
-    expect(watches).toBe(2);
-    for (const place of [a, b]) await place.stop();
   });
 
   it("is not read every second if no watch gets through", async () => {
@@ -187,25 +120,6 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     await reading;
   });
 
-  it("is left again if the outcome of the first leave is unknown", async () => {
-    const { store, wire } = wiredStore(etcd.url);
-    const request = asking();
-    const queued = new Queued(store, request);
-    await queued.next();
-    wire.onCall = async () => await Promise.reject(new EtcdFailure("socket hang up", { status: 0, socketCode: "ECONNRESET" }));
-    await expect(queued.place.leave(LIMITS)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
-    expect(await keysOf(etcd, request.election)).toHaveLength(1);
-    wire.onCall = async (_path, _body, send) => await send();
-    await queued.stop();
-    expect(await keysOf(etcd, request.election)).toEqual([]);
-  });
-
-  it("that was never taken is left without a request", async () => {
-    const { store, wire } = wiredStore(etcd.url);
-    await new Queued(store, asking()).stop();
-    expect(wire.paths).toEqual([]);
-  });
-
   it("does not lead if an administrator has broken its turn before it acquired", async () => {
     const { store } = wiredStore(etcd.url);
     const request = asking();
@@ -214,18 +128,6 @@ describe.skipIf(await isMissing(etcdMissing()))("a place in etcd's queue", () =>
     expect(await wiredStore(etcd.url).store.break(request.election, { reason: "not now" })).toMatchObject({ broken: true });
     expect(await queued.place.acquire()).toEqual({ acquired: false });
     await queued.stop();
-  });
-
-  it("is refused if its term would not be above the highest seen", async () => {
-    const { store } = wiredStore(etcd.url);
-    for (const wish of [{ aboveTerm: 1_000_000 }, { minTerm: 1_000_001 }]) {
-      const queued = new Queued(store, asking(wish));
-      await expect(queued.next()).rejects.toMatchObject({
-        code: "TERM_REGRESSED",
-        message: expect.stringContaining("--bump-revision") as string,
-      });
-      await queued.stop();
-    }
   });
 });
 
