@@ -3,7 +3,6 @@
  * JSON on its standard output, and obeys the {@link Command}s of its parent. Once its elector has stopped, nothing here keeps the
  * process alive. It is an entry point: import only types from here.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { Elector, isLeaseholdError } from "@leasehold/core";
 import type { ElectorEvents, ElectorOptions, Leadership, LeaseStore } from "@leasehold/core";
 import type { Instant, Place } from "@leasehold/core/provider";
@@ -82,18 +81,11 @@ export type CandidateEvent =
   | { readonly event: "wrote"; readonly outcome: string; readonly valid: boolean }
   | RegisterEvent
   /** The elector's `run` has resolved, and this process has nothing left to do. */
-  | { readonly event: "runSettled" }
-  /**
-   * The last line. `keptAliveBy`: the resources for which Node's event loop still waits, by the names of
-   * `process.getActiveResourcesInfo()`.
-   */
-  | { readonly event: "idle"; readonly keptAliveBy: readonly string[] };
+  | { readonly event: "runSettled" };
 
 const HEARTBEAT_MS = 4;
 /** A heartbeat that is late by this many leases shows that the process was frozen. */
 const FROZEN_LEASES = 0.4;
-/** Closed sockets and pipes are gone after this many turns of the event loop. */
-const CLOSING_TURNS = 10;
 const EVENTS: ReadonlyArray<keyof ElectorEvents> = [
   "standby",
   "startedLeading",
@@ -145,9 +137,6 @@ await close();
 process.removeAllListeners("disconnect");
 process.off("message", obey);
 process.disconnect();
-for (let turn = 0; turn < CLOSING_TURNS; turn += 1) await nextTurn();
-// Its standard output and error are pipes, which are always in the list.
-say({ event: "idle", keptAliveBy: process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap") });
 
 async function lead(leadership: Leadership): Promise<void> {
   const { signal, term } = leadership;

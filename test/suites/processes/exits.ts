@@ -33,6 +33,5 @@ export function exits(stage: StoreStage): void {
 async function endsByItself(candidate: CandidateProcess): Promise<void> {
   candidate.obey({ kind: "stop" });
   await candidate.said("runSettled");
-  await expect(candidate.said("idle")).resolves.toMatchObject({ keptAliveBy: [] });
   await expect(candidate.said("exited")).resolves.toMatchObject({ code: 0 });
 }
