@@ -7,6 +7,7 @@ export type {
   PostgresOptions,
   SqliteHandle,
   SqliteOptions,
+  SqlConnection,
   SqlLeaseStoreOptions,
   TableOptions,
 } from "./options.ts";

@@ -80,6 +80,19 @@ export interface PostgresOptions extends TableOptions {
 /** The options of `SqlLeaseStore`: those of exactly one database. */
 export type SqlLeaseStoreOptions = SqliteOptions | MySqlOptions | PostgresOptions;
 
+/**
+ * A connection of the store's database, on which a transaction was begun. `mysql2`, with promises or callbacks, and MariaDB's connector
+ * have one. On PostgreSQL it is a client of `pg`, or the `sql` or the transaction that postgres.js or PGlite gave to your function.
+ */
+export type SqlConnection<Options extends SqlLeaseStoreOptions> = Options extends SqliteOptions
+  ? SqliteHandle
+  : Options extends MySqlOptions
+    ? { query: Method; beginTransaction: Method }
+    : { unsafe: Method } | { query: Method; totalCount?: undefined };
+
+/** Makes each option that does not exist a compile error. */
+export type NoOtherOptions<Options> = { readonly [Name in Exclude<keyof Options, keyof typeof OPTIONS>]?: never };
+
 /** The names of all options. */
 const OPTIONS = { sqlite: true, mysql: true, postgres: true, listen: true, table: true, clock: true } as const;
 const DATABASES = ["sqlite", "mysql", "postgres"] as const;

@@ -12,7 +12,13 @@ import {
 import type { CheckOptions, CheckReport } from "@leasehold/core";
 import type { FenceSql } from "./fence-sql.ts";
 import { MySqlDatabase } from "./mysql/mysql-database.ts";
-import { databaseOf, type PostgresOptions, type SqlLeaseStoreOptions } from "./options.ts";
+import {
+  databaseOf,
+  type NoOtherOptions,
+  type PostgresOptions,
+  type SqlConnection,
+  type SqlLeaseStoreOptions,
+} from "./options.ts";
 import { PostgresDatabase } from "./postgres/postgres-database.ts";
 import type { SqlDatabase } from "./sql-database.ts";
 import { SqlOccurrenceStore } from "./sql-occurrence-store.ts";
@@ -30,12 +36,15 @@ import { SqliteDatabase } from "./sqlite/sqlite-database.ts";
  * If you give a pool, the store shares its connections with your work. A lease call that gets no free connection in time fails,
  * and the leadership may be lost. Give the store a URL instead, or keep connections to spare.
  */
-export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
+export class SqlLeaseStore<Options extends SqlLeaseStoreOptions = SqlLeaseStoreOptions>
+  extends RecordLeaseStore
+  implements AsyncDisposable
+{
   readonly #database: SqlDatabase;
   readonly #clock: Clock;
 
   /** Sends nothing. @throws {ConfigurationError} unless exactly one database is given, in a valid form. */
-  constructor(options: SqlLeaseStoreOptions) {
+  constructor(options: Options & NoOtherOptions<Options>) {
     const clock = options?.clock ?? systemClock;
     const database = openDatabase(options, clock);
     super(database, { clock });
@@ -81,12 +90,12 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
    * lease. Renewals do not touch the fence, so a long transaction does not cost its leader the lease. Keep it short all the same:
    * the next leader waits for it.
    *
-   * @param connection the connection on which the transaction began, of any driver that the store takes. On postgres.js and PGlite it is
-   *   what their transaction gives to your function. On SQLite it is a handle on the store's file.
+   * @param connection the connection on which the transaction began, of any driver that the store takes for its database. On postgres.js
+   *   and PGlite it is what their transaction gives to your function. On SQLite it is a handle on the store's file.
    * @throws {FencedError} if the leadership has ended: roll back. {UnsupportedError} outside a transaction. Any error of the
    *   driver is thrown unchanged.
    */
-  async fence(leadership: Fenced, connection: unknown): Promise<void> {
+  async fence(leadership: Fenced, connection: SqlConnection<Options>): Promise<void> {
     await this.#database.fence(leadership, connection);
   }
 
@@ -129,7 +138,7 @@ export class SqlLeaseStore extends RecordLeaseStore implements AsyncDisposable {
    * Returns the occurrences of the election's schedule. They use the connections of this store, and {@link close} ends both. The
    * store never deletes an occurrence. You may delete it once its `expires_at` has passed by the database's own clock.
    */
-  occurrences(election: string, { retentionMs }: OccurrenceOptions): SqlOccurrenceStore {
+  occurrences(election: string, { retentionMs }: OccurrenceOptions): SqlOccurrenceStore<Options> {
     checkName("election", election);
     duration("retentionMs", retentionMs);
     return new SqlOccurrenceStore(this.#database.occurrences(election, retentionMs), this.#clock);

@@ -1,9 +1,10 @@
 import { type Clock, RecordOccurrenceStore, type Fenced } from "@leasehold/core/provider";
 import type { FenceSql } from "./fence-sql.ts";
+import type { SqlConnection, SqlLeaseStoreOptions } from "./options.ts";
 import type { FencedRecordStore } from "./sql-database.ts";
 
 /** The occurrences of one election's schedule. Each is a row of `leasehold_occurrences`; see `SqlLeaseStore.occurrences`. */
-export class SqlOccurrenceStore extends RecordOccurrenceStore {
+export class SqlOccurrenceStore<Options extends SqlLeaseStoreOptions = SqlLeaseStoreOptions> extends RecordOccurrenceStore {
   readonly #records: FencedRecordStore;
 
   constructor(records: FencedRecordStore, clock: Clock) {
@@ -21,7 +22,7 @@ export class SqlOccurrenceStore extends RecordOccurrenceStore {
    * @throws {FencedError} if the claim has ended: roll back. {UnsupportedError} outside a transaction. On SQLite it is always
    *   thrown, because the occurrences are in another file than the data. Any error of the driver is thrown unchanged.
    */
-  async fence(leadership: Fenced, connection: unknown): Promise<void> {
+  async fence(leadership: Fenced, connection: SqlConnection<Options>): Promise<void> {
     await this.#records.fence(leadership, connection);
   }
 

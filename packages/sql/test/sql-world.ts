@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { systemClock, type Clock, type AcquireRequest, type Lease, type LeaseRecord } from "@leasehold/core/provider";
 import type { LeaseStore } from "@leasehold/core";
-import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
+import { SqlLeaseStore, type SqlConnection, type SqlLeaseStoreOptions } from "@leasehold/sql";
 import { createConnection, type Connection } from "mysql2/promise";
 import { Client } from "pg";
 import { describe, test as base } from "vitest";
@@ -30,7 +30,7 @@ export type Row = Readonly<Record<string, unknown>>;
 /** A user's own connection. */
 export interface Session {
   /** The connection in the form that `fence()` takes. */
-  readonly connection: unknown;
+  readonly connection: SqlConnection<SqlLeaseStoreOptions>;
   /** Runs a statement. Its parameters are question marks on every database. */
   run(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** Rolls the transaction back, unless the connection has been ended. */
