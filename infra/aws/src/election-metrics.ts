@@ -4,8 +4,8 @@ import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import { Duration } from "aws-cdk-lib/core";
 
 /**
- * 1 in a minute in which a candidate of this region led, or observed a leader in any region. 0 if the candidates knew no leader. A
- * minute without candidates has no value.
+ * Is 1 in a minute in which a candidate of this region led, or observed a leader in any region. Is 0 if the candidates knew no leader.
+ * A minute without candidates has no value.
  */
 export function hasLeaderMetric(election: string, options?: MetricOptions): Metric {
   return electionMetric(election, METRIC_NAMES.hasLeader, { statistic: Stats.MAXIMUM, ...options });
