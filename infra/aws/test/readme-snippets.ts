@@ -1,4 +1,4 @@
-/** The app of the README, compiled. */
+/** The app of the README, and the one of docs/infrastructure.md, compiled. */
 /* oxlint-disable import/no-duplicates -- each block of the README brings what it needs */
 import { CandidateImage, CandidateService, ElectionAlarms } from "@leasehold/infra-aws";
 import { LeaderScheduledFunction, ScheduledFunctionAlarms } from "@leasehold/infra-aws";
@@ -6,6 +6,10 @@ import { LeaseTable } from "@leasehold/infra-aws";
 import { App, Stack } from "aws-cdk-lib";
 import { Duration } from "aws-cdk-lib";
 import { Vpc } from "aws-cdk-lib/aws-ec2";
+import { Cluster, ContainerImage, FargateTaskDefinition } from "aws-cdk-lib/aws-ecs";
+import { Role, ServicePrincipal, SessionTagsPrincipal } from "aws-cdk-lib/aws-iam";
+import { ContextAttribute, Schedule, ScheduleTargetInput } from "aws-cdk-lib/aws-scheduler";
+import { EcsRunFargateTask } from "aws-cdk-lib/aws-scheduler-targets";
 import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 
 // The region of the one table. It stands here, so that nobody makes another by being signed in elsewhere.
@@ -31,3 +35,19 @@ const ireland = new Stack(app, "LeaseholdReportsInIreland", { env: { region: "eu
 const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/leases";
 const taken = LeaseTable.fromTableArn(ireland, "Leases", arn);
 new LeaderScheduledFunction(ireland, "Report", { table: taken, election: "hourly-report", schedule, entry });
+
+const pods = new Role(workers, "Pods", { assumedBy: new SessionTagsPrincipal(new ServicePrincipal("pods.eks.amazonaws.com")) });
+table.grantCandidate(pods, "nightly-billing");
+
+const taskDefinition = new FargateTaskDefinition(workers, "Close");
+taskDefinition.addContainer("close", {
+  image: ContainerImage.fromRegistry("registry.example/close:1"),
+  environment: { LEASEHOLD_STORE: `dynamodb://${table.tableName}?region=${table.region}`, LEASEHOLD_ELECTION: "close" },
+});
+table.grantCandidate(taskDefinition.taskRole, "close");
+const command = ["leasehold", "run", "--occurrence", ContextAttribute.scheduledTime, "--", "./close"];
+const input = ScheduleTargetInput.fromObject({ containerOverrides: [{ name: "close", command }] });
+new Schedule(workers, "Nightly", {
+  schedule: ScheduleExpression.cron({ minute: "0", hour: "3" }),
+  target: new EcsRunFargateTask(new Cluster(workers, "Cluster", { vpc }), { taskDefinition, input }),
+});

@@ -78,6 +78,14 @@ describe("grants", () => {
     ]);
   });
 
+  test("can be for a workload identity of GKE", () => {
+    const stack = emptyStack();
+    const pool = "projects/1/locations/global/workloadIdentityPools/my-project.svc.id.goog";
+    const pods = { member: `principal://iam.googleapis.com/${pool}/subject/ns/default/sa/billing` };
+    leasesIn(stack).grantCandidate(pods, "billing");
+    expect(rights(stack, pods)).toEqual({ "projects/my-project/databases/leases": WRITE });
+  });
+
   test("need an election", () => {
     const leases = leasesIn(emptyStack());
     expect(() => leases.grantCandidate(CANDIDATE)).toThrow("grantCandidate names no election");

@@ -1,0 +1,69 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+
+const folder = new URL("../../../examples/worker/", import.meta.url);
+const read = async (file: string): Promise<string> => await readFile(new URL(file, folder), "utf8");
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+interface Workload {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly replicas: number;
+    readonly selector: { readonly matchLabels: object };
+    readonly maxUnavailable: number;
+    readonly template: {
+      readonly metadata: { readonly labels: object };
+      readonly spec: {
+        readonly serviceAccountName: string;
+        readonly terminationGracePeriodSeconds: number;
+        readonly containers: readonly [
+          {
+            readonly env: readonly { readonly name: string; readonly value?: string }[];
+            readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+            readonly lifecycle: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
+            readonly startupProbe: Probe;
+            readonly livenessProbe: Probe;
+            readonly readinessProbe: Probe;
+          },
+        ];
+      };
+    };
+  };
+}
+
+const documents = parseAllDocuments(await read("kubernetes.yaml")).map((each) => each.toJS() as Workload);
+const [account, deployment, budget] = documents as [Workload, Workload, Workload];
+const pod = deployment.spec.template;
+const [container] = pod.spec.containers;
+
+test("a pod has time to drain and to release its lease", () => {
+  const drainMs = Number(container.env.find(({ name }) => name === "DRAIN_TIMEOUT_MS")?.value);
+  const graceMs = pod.spec.terminationGracePeriodSeconds * 1_000;
+  expect(graceMs).toBeGreaterThanOrEqual(container.lifecycle.preStop.sleep.seconds * 1_000 + drainMs + 5_000);
+});
+
+test("the probes ask for paths that the worker answers, at its port", async () => {
+  const server = await read("src/server.ts");
+  for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
+    expect(server).toContain(`server.get("${httpGet.path}"`);
+    expect(container.ports.map(({ name }) => name)).toContain(httpGet.port);
+  }
+  expect(await read("src/settings.ts")).toContain(`env["PORT"] ?? ${container.ports[0]?.containerPort})`);
+});
+
+test("the budget covers the pods, and leaves a candidate, and the pods have their own account", () => {
+  expect(documents.map(({ kind }) => kind)).toEqual(["ServiceAccount", "Deployment", "PodDisruptionBudget"]);
+  for (const { spec } of [deployment, budget]) expect(spec.selector.matchLabels).toEqual(pod.metadata.labels);
+  expect(deployment.spec.replicas - budget.spec.maxUnavailable).toBeGreaterThanOrEqual(1);
+  expect(pod.spec.serviceAccountName).toBe(account.metadata.name);
+});
+
+test("every variable of the manifest is one that the worker reads", async () => {
+  const sources = (await Promise.all(["src/settings.ts", "src/store.ts"].map(read))).join("\n");
+  for (const { name } of container.env) expect(sources).toContain(name);
+});
