@@ -23,7 +23,7 @@ export type { OncePerKeyOptions, OncePerOccurrenceOptions, ScheduleOptions } fro
 export { lastRun, type LastRun, type LastRunOptions } from "./occurrences/last-run.ts";
 export type { NotRun, Overlap } from "./occurrences/overlap.ts";
 export type { ClaimedKey, ClaimedOccurrence } from "./occurrences/occurrence.ts";
-export type { Completion, LeaseSnapshot, LeaseState } from "./store/lease-snapshot.ts";
+export type { Completion, LeaseSnapshot, LeaseState, PastTerm } from "./store/lease-snapshot.ts";
 export type { ListedElection, ListOptions } from "./store/listing.ts";
 export type { LeaseStoreCapabilities } from "./store/capabilities.ts";
 export type { CheckOptions, CheckReport, Expiry, LeaseStore, ReadOptions } from "./store/lease-store.ts";

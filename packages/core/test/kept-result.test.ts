@@ -97,9 +97,9 @@ describe("with keepResult", () => {
   });
 });
 
-test("without keepResult the record of a done occurrence has the fields that it had before, and no result", async () => {
+test("without keepResult the record of a done occurrence has the fields of a lease and of its end, and no result", async () => {
   await deliver(a, () => ({ rows: 7 }), { keepResult: undefined });
-  const fields = ["schema", "term", "termId", "candidateId", "nonce", "leaseDurationMs", "renewIntervalMs", "done"];
+  const fields = ["schema", "term", "termId", "candidateId", "nonce", "leaseDurationMs", "renewIntervalMs", "history", "done"];
   expect(Object.keys(service.record(id()) as object).toSorted()).toEqual(fields.toSorted());
   await expect(deliver(b, () => "again")).resolves.toEqual({ ran: false, reason: "done" });
 });

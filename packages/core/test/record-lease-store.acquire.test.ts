@@ -33,6 +33,7 @@ describe("acquire", () => {
       nonce: expect.any(String) as string,
       leaseDurationMs: LEASE_MS,
       renewIntervalMs: 5_000,
+      history: expect.any(String) as string,
     });
   });
 

@@ -42,6 +42,7 @@ const RECORDS: Readonly<Record<string, LeaseRecord>> = {
       { untilMs: null, except: null, reason: "why", id: "order", sinceMs: 0 },
     ],
     done: true,
+    history: '[[1,"😀",1]]',
   },
   "one with numbers as large and as fine as there are": {
     ...HELD,

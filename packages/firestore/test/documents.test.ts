@@ -23,6 +23,7 @@ describe("a lease document", () => {
       nonce: expect.stringMatching(UUID),
       leaseDurationMs: 15_000,
       renewIntervalMs: 5_000,
+      history: expect.stringMatching(/^\[\[1,"host-1-α",\d+\]\]$/) as string,
     });
     await expect(world.fieldsAt(FENCE_PATH)).resolves.toEqual({ term: 1, termId: lease.termId });
     expect((await store.check({ election: ELECTION })).fenceTerm).toBe(1);

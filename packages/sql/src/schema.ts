@@ -14,7 +14,7 @@ export const NO_VERSION = "";
 export const NONCE_COLUMNS: readonly string[] = ["nonce_at", "nonce_clock", "nonce_wall_ms"];
 
 /**
- * The columns of a lease record, in the order of {@link columnValues}. `bars` is JSON text. A row also has its key, `version` and
+ * The columns of a lease record, in the order of {@link columnValues}. `bars` and `history` are JSON text. A row also has its key, `version` and
  * {@link NONCE_COLUMNS}.
  */
 export const COLUMNS: readonly string[] = [
@@ -30,6 +30,7 @@ export const COLUMNS: readonly string[] = [
   "broken_id",
   "bars",
   "done",
+  "history",
   "quorum",
 ];
 
@@ -107,6 +108,7 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
     broken?.id ?? null,
     bars ? JSON.stringify(bars) : null,
     record.done ? 1 : null,
+    record.history ?? null,
     record.quorum ?? null,
   ];
 }
@@ -150,6 +152,7 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
   const reason = textOf(row["broken_reason"]);
   const bars = textOf(row["bars"]);
   const done = numberOf(row["done"]);
+  const history = textOf(row["history"]);
   const quorum = textOf(row["quorum"]);
   const data = {
     schema: numberOf(row["schema_version"]),
@@ -164,6 +167,7 @@ export function stored(row: Row | undefined): StoredRecord | undefined {
     ...(bars === null ? {} : { bars: parsed(bars) }),
     // This store writes 1 or null only. The engine refuses any other number.
     ...(done === null ? {} : { done: done === 1 ? true : done }),
+    ...(history === null ? {} : { history }),
     ...(quorum === null ? {} : { quorum }),
   };
   return {

@@ -40,6 +40,7 @@ const RECORDS: Readonly<Record<string, Partial<LeaseRecord>>> = {
       { untilMs: 60_000, except: { group: "g" } },
     ],
     done: true,
+    history: '[[1,"\\u0000💥",1,"released",2]]',
   },
   "the highest term": { term: Number.MAX_SAFE_INTEGER },
   "durations that are no whole numbers": { leaseDurationMs: 1 / 3, renewIntervalMs: 1e-9 },

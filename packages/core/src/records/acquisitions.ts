@@ -9,6 +9,7 @@ import type { HeldLeases } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
 import { heldLostRecord } from "./lost-record.ts";
 import { RECORD_SCHEMA, type LeaseRecord } from "./record-store.ts";
+import { beginTerm } from "./term-history.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { ObservedRecord } from "./observed-record.ts";
 
@@ -87,6 +88,7 @@ export class Acquisitions {
       leaseDurationMs,
       renewIntervalMs,
       ...(reservation ? { bars: [reservationFor(reservation)] } : {}),
+      history: beginTerm(observed?.record, term, candidateId, clock.wallMs()),
     };
   }
 

@@ -81,7 +81,7 @@ export function isText(field: unknown): boolean {
 }
 
 /** Reports whether JavaScript can write this time as a date. */
-function isTime(field: unknown): boolean {
+export function isTime(field: unknown): field is number {
   return isFinite(field) && Math.abs(field) <= 8.64e15;
 }
 

@@ -9,6 +9,7 @@ import { isLost } from "./lost-record.ts";
 import { vacate } from "./record-orders.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { RecordCache } from "./record-cache.ts";
+import { endTerm } from "./term-history.ts";
 
 const CONFLICT_TRIES = 4;
 
@@ -87,6 +88,7 @@ export class HeldLeases {
       const vacated: LeaseRecord = {
         // A break also removes a hold that would begin only now.
         ...vacate(holding.record, this.#seen.clock.randomUuid(), holding.record.broken ? 0 : holdMs),
+        history: endTerm(holding.record, this.#seen.clock.wallMs()),
         ...(done ? { done } : {}),
         ...(value === undefined ? {} : { value }),
       };

@@ -68,7 +68,8 @@ function vacated(
   const known = found ?? before;
   const leaseDurationMs = options.leaseDurationMs ?? leaseToWaitMs(known);
   const candidateId = found?.candidateId ?? before?.candidateId ?? null;
-  const record = vacantRecord({ term: minTerm - 1, candidateId, nonce, leaseDurationMs });
+  const vacant = vacantRecord({ term: minTerm - 1, candidateId, nonce, leaseDurationMs });
+  const record = { ...vacant, ...(known?.history === undefined ? {} : { history: known.history }) };
   // A repair does not resume an election, because operators pause it before they restore a backup.
   return withBars(record, [...holdFor(leaseDurationMs), known && barOf(known, "pause")]);
 }

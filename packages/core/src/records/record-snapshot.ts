@@ -3,6 +3,7 @@ import type { Expiry } from "../store/lease-store.ts";
 import { barOf, type Bar } from "./bars.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import type { ObservedRecord } from "./observed-record.ts";
+import { historyOf } from "./term-history.ts";
 
 export interface SnapshotView {
   readonly expiry: Expiry | undefined;
@@ -14,6 +15,7 @@ export interface SnapshotView {
 export function snapshotOf(election: string, observed: ObservedRecord, view: SnapshotView): LeaseSnapshot {
   const { expiry, abandonedHoldMs } = view;
   const { record } = observed;
+  const history = historyOf(record);
   const ageMs = observed.ageMs(expiry);
   const isAbandoned = abandonedHoldMs !== undefined;
   const vacant = record.termId === null || isAbandoned;
@@ -40,6 +42,7 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
     ...(isAgeUnknown ? { ageUnknown: true as const } : {}),
     ...(bar ? { bar } : {}),
     ...(record.broken ? { endingReason: record.broken.reason } : {}),
+    ...(history.length > 0 ? { history } : {}),
   };
 }
 

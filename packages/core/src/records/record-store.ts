@@ -133,6 +133,8 @@ export interface LeaseRecord {
   readonly bars?: readonly Bar[] | undefined;
   /** The occurrence is done, and no candidate may acquire it. `value` is then absent, or a `Completion` as JSON. */
   readonly done?: true | undefined;
+  /** The last terms, as JSON text; see `term-history.ts`. For people: no decision depends on it. */
+  readonly history?: string | undefined;
   /** The note of a quorum in its member's record, as JSON text; only with {@link QUORUM_SCHEMA}. */
   readonly quorum?: string | undefined;
 }
@@ -156,6 +158,7 @@ export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
   "broken",
   "bars",
   "done",
+  "history",
   "quorum",
 ];
 
@@ -198,6 +201,7 @@ const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
   broken: (field) => field === undefined || (isString(fieldOf(field, "reason")) && isText(fieldOf(field, "id"))),
   bars: areBars,
   done: (field) => field === undefined || field === true,
+  history: (field) => field === undefined || isString(field),
   quorum: (field) => field === undefined,
 };
 

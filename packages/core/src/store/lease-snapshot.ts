@@ -50,6 +50,22 @@ export interface LeaseSnapshot {
   /** Absent where any candidate may try. */
   readonly bar?: Blocker | undefined;
   readonly endingReason?: string | undefined;
+  /** The last terms, the oldest first: at most five, in 400 bytes. Absent where the store keeps none. */
+  readonly history?: readonly PastTerm[] | undefined;
+}
+
+/** A term in the history of an election. Its times are of the wall clocks that wrote them, since the Unix epoch. For people. */
+export interface PastTerm {
+  readonly term: number;
+  readonly candidateId: string;
+  readonly sinceMs: number;
+  /** Absent while the term lasts, and if its holder did not write the end. */
+  readonly untilMs?: number | undefined;
+  /**
+   * Why the term ended; absent while it lasts. `expired`: the holder did not renew it. `broken`: an administrator did it.
+   * `unknown`: a version of Leasehold has led since that keeps no history.
+   */
+  readonly end?: "released" | "transferred" | "broken" | "expired" | "unknown" | undefined;
 }
 
 export interface Claims {

@@ -16,6 +16,7 @@ const RECORD = `version VARBINARY(36) NOT NULL DEFAULT '',
   broken_id VARBINARY(36),
   bars BLOB,
   done TINYINT,
+  history BLOB,
   quorum BLOB`;
 
 /**

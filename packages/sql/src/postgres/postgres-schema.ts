@@ -16,6 +16,7 @@ const RECORD = `version TEXT NOT NULL DEFAULT '',
   broken_id TEXT,
   bars TEXT,
   done SMALLINT,
+  history TEXT,
   quorum TEXT`;
 
 /**

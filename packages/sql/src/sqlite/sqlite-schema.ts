@@ -17,6 +17,7 @@ const RECORD = `version TEXT NOT NULL DEFAULT '',
   broken_id TEXT,
   bars TEXT,
   done INTEGER,
+  history TEXT,
   quorum TEXT`;
 
 /** The statements that create the tables, by the file in which they are. */
