@@ -230,7 +230,10 @@ function tell(card, term) {
   const seen = card.terms.find((each) => each.term === term);
   if (seen === undefined) return;
   const lasted = duration(seen.sinceMs - (seen.endedMs ?? 0));
-  const how = seen.endedMs === undefined ? `for ${lasted} so far` : `for ${lasted}, until ${duration(seen.endedMs)} ago`;
+  const how =
+    seen.endedMs === undefined
+      ? `for ${lasted} so far`
+      : `for ${lasted}, until ${duration(seen.endedMs)} ago${seen.end === undefined ? "" : ` (${seen.end})`}`;
   setText(card.toldElement, `Term ${term}: ${seen.candidateId}, ${how}`);
 }
 

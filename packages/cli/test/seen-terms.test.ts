@@ -31,3 +31,23 @@ test("a term that is observed again goes on, and the oldest of many terms are dr
   for (let term = 2; term <= 60; term += 1) terms.saw(leader("a", term), term * 1_000);
   expect(terms.at(60_000).map(({ term }) => term)).toEqual(Array.from({ length: 50 }, (_, at) => at + 11));
 });
+
+test("terms from before the start come from the record's history, each before the next one, with the reason of its end", () => {
+  const terms = new SeenTerms();
+  const history = [
+    { term: 3, candidateId: "a", sinceMs: 1_000, untilMs: 4_000, end: "released" },
+    // The clock of this candidate was ahead.
+    { term: 4, candidateId: "b", sinceMs: 9_900_000, end: "expired" },
+    { term: 5, candidateId: "c", sinceMs: 7_000 },
+  ] as const;
+  terms.recall(history, 0, 9_000);
+  expect(terms.at(0)).toEqual([]);
+
+  terms.saw(leader("c", 5), 0);
+  for (const _again of [1, 2]) terms.recall(history, 0, 9_000);
+  expect(terms.at(0)).toEqual([
+    { term: 3, candidateId: "a", sinceMs: 8_000, endedMs: 5_000, end: "released" },
+    { term: 4, candidateId: "b", sinceMs: 2_000, endedMs: 2_000, end: "expired" },
+    { term: 5, candidateId: "c", sinceMs: 2_000 },
+  ]);
+});

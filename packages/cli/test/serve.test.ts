@@ -197,7 +197,8 @@ describe("several elections", () => {
           leaseAgeMs: expect.any(Number),
           leaseDurationMs: LEASE_MS,
           changedMs: LEASE_MS / 2 + 100,
-          terms: [{ term: 1, candidateId: "a", sinceMs: LEASE_MS / 2 + 100 }],
+          // The record says since when it leads, 100 ms before this candidate started.
+          terms: [{ term: 1, candidateId: "a", sinceMs: LEASE_MS / 2 + 200 }],
           alive: true,
           store: { lastContactAgeMs: expect.any(Number) },
         },

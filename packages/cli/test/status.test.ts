@@ -1,3 +1,4 @@
+import { isoOf } from "@leasehold/core/provider";
 import { expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
@@ -29,6 +30,23 @@ test("status shows who leads, the age of the lease, and what blocks candidates",
     ].join("\n"),
   );
   expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+});
+
+test("status --history shows the last terms, the latest first, with the reason of each end", async () => {
+  const command = new CapturedCommand();
+  await lead(command, "billing", "worker-1");
+  await command.clock.advance(15_000);
+  await lead(command, "billing", "worker\u202e2");
+  const nowMs = command.clock.wallMs();
+  const since = (ms: number): string => isoOf(nowMs + ms);
+  const { stdout } = await command.run("status", "billing", "--history");
+  expect(stdout.split("\n").slice(2)).toEqual([
+    "ELECTION  TERM  LEADER           SINCE                     END",
+    `billing   2     worker\\u{202e}2  ${since(0)}  leads`,
+    `billing   1     worker-1         ${since(-15_000)}  expired`,
+    "",
+  ]);
+  expect((await command.run("status", "billing")).stdout).not.toContain("expired");
 });
 
 test("a long value does not widen the table, and JSON has all of it", async () => {
@@ -76,6 +94,7 @@ test("the election comes from the environment or an option", async () => {
 test("--json prints JSON, in milliseconds", async () => {
   const command = new CapturedCommand();
   await lead(command, "billing", "worker-1");
+  const sinceMs = command.clock.wallMs();
   await command.clock.advance(3_200);
   const { stdout } = await command.run("status", "billing", "mail", "--json");
   expect(JSON.parse(stdout)).toEqual([
@@ -87,6 +106,7 @@ test("--json prints JSON, in milliseconds", async () => {
       ageMs: [3_200, 3_200],
       leaseDurationMs: 15_000,
       bar: { kind: "lease" },
+      history: [{ term: 1, candidateId: "worker-1", sinceMs }],
     },
     { election: "mail", state: "vacant", term: 0 },
   ]);

@@ -149,6 +149,7 @@ export class ServedElector implements Disposable {
     this.#activeMs = monotonicMs;
     this.#lostSight = false;
     this.#snapshot = { seen: snapshot, atMs: monotonicMs };
+    this.#terms.recall(snapshot?.history ?? [], monotonicMs, this.#clock.wallMs());
     this.#tell(this.#failingChanged() ? "change" : "look");
   };
 
@@ -165,6 +166,7 @@ export class ServedElector implements Disposable {
     if (name === "newLeader") {
       this.#changedMs = monotonicMs;
       this.#terms.saw(event.leader, monotonicMs);
+      this.#terms.recall(this.#snapshot?.seen?.history ?? [], monotonicMs, this.#clock.wallMs());
     }
     const isChange = this.#failingChanged() || !(ROUTINE.has(name) || name === "storeFailed");
     this.#tell(isChange ? "change" : "look");

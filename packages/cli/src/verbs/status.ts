@@ -4,6 +4,7 @@ import { parseDuration } from "../duration.ts";
 import { addElectionOption, electionsOf, namesElection } from "../election-option.ts";
 import { electionTable } from "../election-table.ts";
 import { EXIT } from "../exit-codes.ts";
+import { historyTable } from "../history-table.ts";
 import { listedElections, NO_ELECTION } from "../listed-elections.ts";
 import { look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
@@ -17,6 +18,7 @@ const RETRY_PERIOD_MS = 2_000;
 
 interface Options {
   readonly wait?: number;
+  readonly history?: true;
   readonly json?: true;
 }
 
@@ -27,12 +29,13 @@ export const verb: Verb = {
       addStoreOptions(command.argument("[elections...]", "the elections (default: LEASEHOLD_ELECTION, or all of the store)")),
     )
       .option("--wait <duration>", "while it cannot be told whether anybody leads, look again for this long", parseDuration)
-      .option("--json", "print JSON, in milliseconds")
+      .option("--history", "also print the last terms, where the store keeps them")
+      .option("--json", "print JSON, in milliseconds, with the last terms")
       .addHelpText("after", "\nExit code 0: every election is led; 3: one is not; 4: of one a look cannot tell, see --wait.");
   },
   async act(command, environment) {
     const [names] = command.processedArgs as [string[]];
-    const { wait: waitMs = 0, json } = command.opts<Options>();
+    const { wait: waitMs = 0, history, json } = command.opts<Options>();
     const isAll = names.length === 0 && !namesElection(command, environment);
     const elections = isAll ? undefined : electionsOf(command, environment, names);
     await using store = await openUsedStore(command, environment);
@@ -40,6 +43,7 @@ export const verb: Verb = {
       ? await Promise.all(elections.map(async (election) => await stateOf(store, election, waitMs, environment)))
       : await statesOfAll(store, waitMs, environment);
     environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
+    if (history && !json) environment.stdout.write(historyTable(found));
     if (found.length === 0) teller(environment)(NO_ELECTION);
     const absent = store.members && membersText(store.members(), "members of the store");
     if (absent !== undefined) teller(environment)(printable(absent));
