@@ -21,6 +21,8 @@ export interface Order {
 export interface OrderText {
   /** The question to the user, such as `Break it?` */
   readonly question: string;
+  /** Returns what makes the order doubtful. Then `--yes` does not answer the question, and only `--force` does. */
+  readonly doubt?: (snapshot: LeaseSnapshot) => string | undefined;
   /** Refuses an order that makes no sense for this election. @throws {CommandError} */
   readonly check: (snapshot: LeaseSnapshot) => void;
 }
@@ -34,23 +36,31 @@ export function addOrderOptions(command: Command): Command {
 }
 
 /**
- * Asks the user, unless `--yes` is given.
+ * Asks the user, unless an option answers: `--yes` or, for a doubtful order, `--force`.
  * @throws {CommandError} if there is no terminal for the question, or the answer is not yes.
  */
-export async function confirm(command: Command, environment: ProcessEnvironment, question: string): Promise<void> {
-  if (isSure(command)) return;
-  checkCanAsk(command, environment);
-  if (!(await environment.ask?.(`${question} [yes/no] `))) throw new CommandError(EXIT.notElected, "nothing was changed.");
+export async function confirm(
+  command: Command,
+  environment: ProcessEnvironment,
+  question: string,
+  doubt?: string,
+): Promise<void> {
+  if (isSure(command, doubt)) return;
+  checkCanAsk(command, environment, doubt);
+  const asked = doubt === undefined ? question : `${doubt} ${question}`;
+  if (!(await environment.ask?.(`${asked} [yes/no] `))) throw new CommandError(EXIT.notElected, "nothing was changed.");
 }
 
 /** @throws {CommandError} if a question is needed and there is no terminal for it. */
-export function checkCanAsk(command: Command, { ask }: ProcessEnvironment): void {
-  if (isSure(command) || ask !== undefined) return;
-  throw new CommandError(EXIT.usage, "nobody is here to ask; give --yes if it is to be done without a question.");
+export function checkCanAsk(command: Command, { ask }: ProcessEnvironment, doubt?: string): void {
+  if (isSure(command, doubt) || ask !== undefined) return;
+  const [why, option] = doubt === undefined ? ["", "--yes"] : [`${doubt} `, "--force"];
+  throw new CommandError(EXIT.usage, `${why}nobody is here to ask; give ${option} if it is to be done without a question.`);
 }
 
-function isSure(command: Command): boolean {
-  return command.opts<{ readonly yes?: true }>().yes === true;
+function isSure(command: Command, doubt: string | undefined): boolean {
+  const { yes, force } = command.opts<{ readonly yes?: true; readonly force?: true }>();
+  return force === true || (yes === true && doubt === undefined);
 }
 
 /** Prints a line for people and, with `--json`, the result for programs. */
@@ -60,14 +70,14 @@ export function printResult(command: Command, environment: ProcessEnvironment, l
 }
 
 /**
- * Shows the term that is about to end, asks the user unless `--yes` is given, and gives the order. The order names this term, so
+ * Shows the term that is about to end, asks the user unless an option answers, and gives the order. The order names this term, so
  * it cannot end the term of a successor.
  * @throws {CommandError} if no candidate has ever led, there is no terminal for the question, or the answer is not yes.
  */
 export async function giveOrder<Outcome>(
   command: Command,
   environment: ProcessEnvironment,
-  { question, check }: OrderText,
+  { question, doubt, check }: OrderText,
   give: (order: Order) => Promise<Outcome>,
 ): Promise<Outcome> {
   const [name] = command.processedArgs as [string | undefined];
@@ -80,7 +90,7 @@ export async function giveOrder<Outcome>(
   }
   check(snapshot);
   environment.stderr.write(`${shown(snapshot)}\n`);
-  await confirm(command, environment, question);
+  await confirm(command, environment, question, doubt?.(snapshot));
   return await give({ store, election, ifTerm: snapshot.term });
 }
 

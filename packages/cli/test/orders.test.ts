@@ -15,7 +15,8 @@ const ORDERS = [
   {
     verb: "transfer",
     args: ["--to", "two"],
-    question: "Transfer it to two? If no candidate has that name, nobody leads for half a minute. [yes/no] ",
+    question:
+      "two is not among the last leaders of 'billing'; is that its name? Transfer it to two? If no candidate has that name, nobody leads for half a minute. [yes/no] ",
   },
 ] as const;
 
@@ -75,7 +76,7 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
 test("a pause is named in the error: it refuses a transfer, and a break does not lift it", async () => {
   const command = await led();
   await command.store.pause("billing", { reason: "restore" });
-  const transfer = await command.run("transfer", "billing", "--yes", "--to", "two");
+  const transfer = await command.run("transfer", "billing", "--force", "--to", "two");
   expect(transfer).toMatchObject({
     exitCode: 75,
     stderr: expect.stringContaining("'billing' is paused (\"restore\")") as string,
@@ -137,7 +138,7 @@ test("transfer waits until the candidate leads", async () => {
     );
     await clock.advance(1_000);
   }
-  const ran = await command.run("transfer", "billing", "--to", "two", "--yes");
+  const ran = await command.run("transfer", "billing", "--to", "two", "--force");
   expect(ran).toMatchObject({ exitCode: 0, stdout: "" });
   expect(ran.stderr).toMatch(/billing: term 1, held, one, .*\n.*waiting for it\.\nleasehold: two leads\.\n$/);
   expect(await store.read("billing")).toMatchObject({ holder: "two", term: 2 });
@@ -149,14 +150,31 @@ test("a transfer to an absent candidate expires, and one to the leader itself is
   const command = await led();
   expect(await command.run("transfer", "billing", "--to", "one", "--yes")).toMatchObject({ exitCode: 64 });
   expect(command.stderr).toContain("'one' leads 'billing' already.");
-  expect(await command.run("transfer", "billing", "--to", "nobody", "--yes")).toMatchObject({ exitCode: 75 });
+  expect(await command.run("transfer", "billing", "--to", "nobody", "--force")).toMatchObject({ exitCode: 75 });
   expect(command.stderr).toContain("nobody did not take it in time; anyone may lead now.");
+});
+
+test("a transfer to a name that has led none of the last terms asks in spite of --yes, and needs --force without a terminal", async () => {
+  const command = await led();
+  const doubt = "two is not among the last leaders of 'billing'; is that its name?";
+  expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 64 });
+  expect(command.stderr).toContain(`leasehold: ${doubt} nobody is here to ask; give --force if it is to be done`);
+  command.answer = false;
+  expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 75 });
+  expect(command.questions).toEqual([expect.stringContaining(doubt)]);
+  expect(await command.store.read("billing")).toMatchObject({ state: "held", term: 1 });
+
+  await command.clock.advance(15_000);
+  await command.store.acquire({ election: "billing", candidateId: "two", ...REQUEST });
+  command.answer = undefined;
+  expect(await command.run("transfer", "billing", "--to", "one", "--yes")).toMatchObject({ exitCode: 75 });
+  expect(command.stderr).toContain("one did not take it in time");
 });
 
 test("a stop ends the wait of transfer, which says that the transfer goes on", async () => {
   const command = await led();
   command.clock.setTimer(() => command.stop.abort(), 3_000);
-  expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 75 });
+  expect(await command.run("transfer", "billing", "--to", "two", "--force")).toMatchObject({ exitCode: 75 });
   expect(command.stderr).toContain("leasehold: no longer waiting; the transfer goes on without this command.\n");
   expect(await command.store.read("billing")).toMatchObject({ state: "ending" });
 });

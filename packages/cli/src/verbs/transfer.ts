@@ -11,7 +11,9 @@ import type { Verb } from "../verb.ts";
 /** Asks the leader to stop its task, and to transfer the election to one candidate. */
 export const verb: Verb = {
   define(command) {
-    addOrderOptions(command).requiredOption("--to <id>", "the candidate that is to lead: its candidateId");
+    addOrderOptions(command)
+      .requiredOption("--to <id>", "the candidate that is to lead: its candidateId")
+      .option("--force", "do not ask, even if that candidate has led none of the last terms");
   },
   async act(command, environment) {
     const { to } = command.opts<{ readonly to: string }>();
@@ -21,6 +23,11 @@ export const verb: Verb = {
       environment,
       {
         question: `Transfer it to ${printable(to)}? If no candidate has that name, nobody leads for half a minute.`,
+        // No store that can transfer knows its standbys. The last leaders are the only names that it shows.
+        doubt: ({ election, history = [] }) =>
+          history.some(({ candidateId }) => candidateId === to)
+            ? undefined
+            : `${printable(to)} is not among the last leaders of '${printable(election)}'; is that its name?`,
         check({ election, state, holder }) {
           if (state === "vacant" || state === "expired") {
             throw new CommandError(EXIT.nobodyLeads, `nobody leads '${election}': there is nothing to transfer.`);
