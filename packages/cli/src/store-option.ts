@@ -59,17 +59,18 @@ export async function storeUrl(command: Command, { env }: ProcessEnvironment): P
     throw new CommandError(EXIT.usage, "--store and --store-file both name a store; give one of them.");
   }
   if (store !== undefined) return checkStoreUrl(store, { isArgument: true });
-  if (storeFile !== undefined) return checkStoreUrl(await contentOf(storeFile));
+  if (storeFile !== undefined) return checkStoreUrl(await fileContent("--store-file", storeFile));
   const { LEASEHOLD_STORE: fromEnvironment } = env;
   if (fromEnvironment) return checkStoreUrl(fromEnvironment);
   throw new CommandError(EXIT.usage, "no store is named; give --store URL, --store-file PATH or the variable LEASEHOLD_STORE.");
 }
 
-async function contentOf(path: string): Promise<string> {
+/** Returns the text of a file that an option names, without spaces at its ends. @throws {ConfigurationError} */
+export async function fileContent(option: string, path: string): Promise<string> {
   try {
     return (await readFile(path, "utf8")).trim();
   } catch (cause) {
     const { code = "unknown" } = cause as NodeJS.ErrnoException;
-    throw new ConfigurationError(`--store-file ${path} cannot be read (${code}).`, { cause });
+    throw new ConfigurationError(`${option} ${path} cannot be read (${code}).`, { cause });
   }
 }

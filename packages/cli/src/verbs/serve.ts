@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { ConfigurationError, Elector, type Leadership } from "@leasehold/core";
+import { Elector, type Leadership } from "@leasehold/core";
 import { collectedOption } from "../collected-option.ts";
 import { parseDuration } from "../duration.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -12,7 +11,7 @@ import { Figures } from "../serve/figures.ts";
 import { DEFAULT_ADDRESS, parseHttpAddress } from "../http/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
 import { pageFiles } from "../serve/page.ts";
-import { addStoreOptions, openStore } from "../store-option.ts";
+import { addStoreOptions, fileContent, openStore } from "../store-option.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
@@ -119,20 +118,11 @@ function electionsOf({ election }: Options, { env }: ProcessEnvironment): readon
  * Returns the token that changes need. The token is no option, because every user of a machine can read a process's arguments.
  */
 async function tokenOf({ tokenFile, stall }: Options, { env }: ProcessEnvironment): Promise<string | undefined> {
-  const token = (tokenFile === undefined ? env["LEASEHOLD_TOKEN"] : await contentOf(tokenFile))?.trim();
+  const token = tokenFile === undefined ? env["LEASEHOLD_TOKEN"]?.trim() : await fileContent("--token-file", tokenFile);
   if (token && !/\s/.test(token)) return token;
   if (token)
     throw new CommandError(EXIT.configuration, "the token has white space inside, which no header can carry; make another.");
   if (stall === undefined && tokenFile === undefined) return undefined;
   const why = tokenFile === undefined ? "--stall needs a token for POST /checkpoint" : `--token-file ${tokenFile} is empty`;
   throw new CommandError(EXIT.configuration, `${why}; put one into a file for --token-file, or into LEASEHOLD_TOKEN.`);
-}
-
-async function contentOf(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    const { code = "unknown" } = cause as NodeJS.ErrnoException;
-    throw new ConfigurationError(`--token-file ${path} cannot be read (${code}).`, { cause });
-  }
 }
