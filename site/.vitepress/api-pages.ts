@@ -34,7 +34,8 @@ function exportOf({ name, heads, members }: Export): string[] {
 function membersOf(members: readonly Line[]): string {
   const rows = members.map(({ signature, doc }) => {
     const cell = proseOf(doc.replaceAll(/@example[\s\S]*/g, "")).replaceAll(/\s+/g, " ");
-    return `| \`${signature.replaceAll("|", "\\|")}\` | ${cell.replaceAll("|", "\\|")} |`;
+    const short = signature.replace(/^readonly /, "").replace(/(\?: .+) \| undefined$/, "$1");
+    return `| \`${short.replaceAll("|", "\\|")}\` | ${cell.replaceAll("|", "\\|")} |`;
   });
   return ["| member | |", "| --- | --- |", ...rows].join("\n");
 }

@@ -1,6 +1,9 @@
 import { readFile, readdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { LeaseholdError, type LeaseholdErrorCode } from "@leasehold/core";
 import { describe, expect, it } from "vitest";
+import { doorsOf } from "../../test/programs/api/report.ts";
+import { apiPage } from "../.vitepress/api-pages.ts";
 import { targetOf } from "../.vitepress/repository-links.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -43,6 +46,16 @@ describe("the pages of the site", () => {
     ];
     expect(expected.length).toBeGreaterThan(20);
     expect(namesOn(await text("site/pages/events.md"))).toEqual(expect.arrayContaining(expected));
+  });
+
+  it("document each export of a package, with the doc comments of its members, and nothing as HTML", () => {
+    const page = apiPage("core", doorsOf(fileURLToPath(root), "packages/core"));
+    expect(page).toMatch(
+      /^### Elector\n\nOne candidate in one election\.[\s\S]*?\| `get isLeader\(\): boolean` \| Computed from the clocks/m,
+    );
+    expect(page).toMatch(/^### ElectorOptions\n[\s\S]*?\| `startup\?: "fail-fast" \\\| "patient"` \| \S/m);
+    const outsideOfCode = page.replaceAll(/```[\s\S]*?```|`[^`]*`/g, "");
+    expect(outsideOfCode).not.toMatch(/<|\{\{|@(?:throws|returns?|param|defaultValue)\b/);
   });
 
   it("have at most 150 lines each", async () => {
