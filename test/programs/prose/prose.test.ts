@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { faultsOf, overBudget } from "./prose.ts";
+import { faultsOf, overBudget, wordsOf } from "./prose.ts";
 
 const long = `The elector ${"really ".repeat(23)}polls.`;
 
@@ -34,6 +34,12 @@ test("reads paragraphs, list items and table cells of Markdown, and no code and 
     "8 begins",
     "8 begins",
   ]);
+});
+
+test("counts the words of a page beside code, headings and the targets of links", () => {
+  const page =
+    "# A title\n\nIt [polls](docs/timing.md#measured), `retryPeriodMs` apart.\n\n| one | two |\n| --- | --- |\n\n```sh\nnpm ci\n```\n";
+  expect(wordsOf(page)).toBe(6);
 });
 
 test("names each rule above its budget, and how to list its places", () => {

@@ -4,6 +4,9 @@
  */
 export const BUDGET: Readonly<Record<Fault["rule"], number>> = { begins: 2, long: 10, coined: 0 };
 
+/** The pages for users may have so many words together, and so may each of them, beside code and headings. They may only fall. */
+export const WORDS = { together: 38_000, page: 2_400 } as const;
+
 /** One place that breaks a rule. `begins`: by its first word. `long`: more than 25 words. `coined`: a word of our own. */
 export interface Fault {
   readonly rule: "begins" | "long" | "coined";
@@ -68,6 +71,13 @@ export function overBudget(counts: typeof BUDGET, budget: typeof BUDGET): string
         `Rule '${rule}' (${RULES[rule]}): ${counts[rule]} places break it, ${counts[rule] - budget[rule]} more than the budget. ` +
         "List the places in the files that you have changed: npm run prose -- $(git diff --name-only origin/main)",
     );
+}
+
+/** Counts the words of a page of Markdown, without code blocks, headings and the targets of links. */
+export function wordsOf(page: string): number {
+  return paragraphsOfMarkdown(page)
+    .map(({ text }) => text.replaceAll(/\]\([^)]*\)/g, "]").match(/[\w`][\w`'’.-]*/g)?.length ?? 0)
+    .reduce((sum, words) => sum + words, 0);
 }
 
 function sentencesOf(text: string): string[] {
