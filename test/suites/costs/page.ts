@@ -1,4 +1,4 @@
-import { amount, arithmetic, decimal, dollars, sum, type Price } from "@leasehold/test-kit/costs/cost";
+import { decimal, dollars, sum, type Price } from "@leasehold/test-kit/costs/cost";
 import { markdownTable } from "@leasehold/test-kit/markdown-table";
 import type { Requests } from "../../programs/bench/request-counter.ts";
 import { CHOICES, costsAt, OF_A_MEMBER } from "./quorums.ts";
@@ -19,11 +19,8 @@ const TITLES: Readonly<Record<Who, string>> = {
 export function costsPage(): string {
   const usages = Object.values(USAGES);
   const priced = usages.filter(({ prices }) => prices !== undefined);
-  const rows = usages.flatMap((usage) => WHO.map((who) => ({ usage, who, costs: costsOf(usage, who) })));
-  const paid = rows.flatMap(({ usage, who, costs }) => costs.map((each) => ({ usage, who, each })));
-  const members = [...new Set(CHOICES.flatMap((choice) => choice.members))];
-  const paidAt = members.flatMap((member) => WHO.flatMap((who) => costsAt(member, who).map((each) => ({ member, who, each }))));
-  const prices = new Set<Price>(paid.map(({ each }) => each.price));
+  const costs = usages.flatMap((usage) => WHO.flatMap((who) => costsOf(usage, who)));
+  const prices = new Set<Price>(costs.map(({ price }) => price));
   return `${[
     "# What elections cost",
     `The requests of one election to its store, and their price in a month of 730 hours, at the defaults (a lease of 15 s). Written by
@@ -48,21 +45,15 @@ A longer lease costs a leader less in proportion: one of 60 s costs a quarter.`,
         ]),
       ],
     ),
-    markdownTable(
-      ["member", "who", "arithmetic", "USD a month"],
-      paidAt.map(({ member, who, each }) => [USAGES[member].title, TITLES[who], arithmetic(each), dollars(amount(each))]),
-    ),
     "## Requests",
     "Those of a leader and of a standby in an hour; of a function, for each tick. `r` reads, `w` is to change something.",
     markdownTable(
       ["", ...WHO.map((who) => TITLES[who])],
       usages.map((usage) => [usage.title, ...WHO.map((who) => requestsTold(usage, who))]),
     ),
-    "## Arithmetic",
-    markdownTable(
-      ["store", "who", "what is paid for", "arithmetic", "USD a month"],
-      paid.map(({ usage, who, each }) => [usage.title, TITLES[who], each.price.of, arithmetic(each), dollars(amount(each))]),
-    ),
+    "## Prices",
+    `A month has 730 hours and 43,800 ticks. A standby's read at DynamoDB is half a unit, because it need not be consistent. A write of a
+quorum's member there is two units, because it has more than 1 KB.`,
     markdownTable(
       ["price", "USD", "for", "source"],
       [...prices].map(({ of, usd, per = 1, source }) => [of, decimal(usd), decimal(per), `<${source}>`]),
