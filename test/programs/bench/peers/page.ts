@@ -27,7 +27,7 @@ export function pageOf(measured: Measured): string {
     "# Beside other libraries",
     `Written by \`${COMMAND}\` on ${date}, in ${Math.round(tookS / 60)} minutes; not by hand.`,
     wrap(
-      `Every library went through the same faults in the same run: a leader and a standby, each a process of its own behind a proxy of its own, a lease of ${LEASE_MS / 1_000} s for all (Azure has no shorter one), ${repeats} times. Every 5 ms each process asks its library whether it leads, in the way that answers most favourably; what it believes while it is frozen does not count, since it does nothing then. A task that blocks its event loop asks as well, before each of its steps.`,
+      `Every library went through the same faults: a leader and a standby, each a process behind a proxy of its own, ${repeats} times. The lease is ${LEASE_MS / 1_000} s, because Azure has no shorter one. Every 5 ms each process asks its library whether it leads, in the way that answers most favourably. A frozen process is not counted, because it does nothing. A task that blocks its event loop asks before each of its steps.`,
     ),
     "![Time without a leader, and with two, by library](benchmark.svg)",
     "## All figures",
@@ -35,7 +35,7 @@ export function pageOf(measured: Measured): string {
     tableOf(columns),
     ...(columns.some(({ report }) => report.crowd.bare) ? [wrap(BARE)] : []),
     wrap(
-      `Rows with a \`×\`, of leases and of shares are ratios, and hold on other machines too; the seconds of takeovers and overlaps come from leases and intervals of polling, and hardly depend on the machine. Milliseconds, CPU and memory are this machine's, with emulators on it. What had not come to pass after ${short(AWAY_S)} s (an outage: ${2 * (LEASE_MS / 1_000)} s) is "never".`,
+      `Ratios (\`×\`, leases, shares) hold on other machines too. Seconds come from leases and intervals of polling. Milliseconds, CPU and memory are this machine's, with emulators on it. "Never" means not within ${short(AWAY_S)} s, or ${2 * (LEASE_MS / 1_000)} s for an outage.`,
     ),
     "## Where a peer is better",
     better(columns),
@@ -54,18 +54,18 @@ export function pageOf(measured: Measured): string {
 }
 
 const BUSY =
-  "- **The machine had more to do than it could before this run began.** Takeovers came late for that, and what a thousand elections take, and whether they find the time, cannot be relied on: run it again on an idle machine.";
+  "- **The machine was busy before this run began.** Takeovers came late for that, and the figures of a thousand elections are not reliable.";
 
 const BARE =
-  "`the SDK alone` holds as many leases, and renews them as often, by the same requests of the service's SDK and nothing else: in a process of its own, right after ours.";
+  "`the SDK alone` renews as many leases as often, by the same requests and nothing else, in a process of its own, right after ours.";
 
 const BELIEFS = [
-  "- **Leasehold**: `elector.isLeader`, a comparison with the clock. Defaults.",
+  "- **Leasehold**: `elector.isLeader`. Defaults.",
   "- **dynamodb-lock-client**: a lock that has not emitted `error`, nor been released. Heartbeats three times in a lease; it asks again for ever.",
-  "- **etcd3**: `elected`, until `error`, and a new campaign 5 s later, as its documentation has it. Of a campaign that has failed, `elected` is ignored, which its example does not do.",
-  "- **redlock 4**: `lock.expiration` in the future. It is extended three times in a lease; else defaults.",
-  "- **redlock 5**: the signal of `using`. Defaults; by hand it is like version 4.",
-  "- Redis is one server without persistence. What a failover of it loses is not measured, and neither is fencing: of the peers, dynamodb-lock-client alone hands out a token.",
+  "- **etcd3**: `elected`, until `error`, and a new campaign 5 s later, as its documentation has it. `elected` of a campaign that has failed is ignored.",
+  "- **redlock 4**: `lock.expiration` in the future. It is extended three times in a lease.",
+  "- **redlock 5**: the signal of `using`. By hand it is like version 4.",
+  "- Redis is one server without persistence. Failovers of it and fencing are not measured. Of the peers, only dynamodb-lock-client has a token.",
 ]
   .map((line) => wrap(line, "  "))
   .join("\n");
@@ -112,13 +112,13 @@ function better(columns: readonly Column[]): string {
       const compared = rivals.length > 0 ? rivals : ours;
       if (!compared.every((each) => isAhead(row, report, each.report))) return [];
       const best = compared.toSorted((one, other) => scoreOf(row, one.report) - scoreOf(row, other.report))[0]!;
-      return [`${title} ${cellOf(row, report)}, ${best.title} ${cellOf(row, best.report)}`];
+      return [`${title} ${cellOf(row, report)} (${cellOf(row, best.report)})`];
     });
     return ahead.length === 0 ? [] : [wrap(`- ${row.measure} (${row.unit}): ${ahead.join("; ")}.`, "  ")];
   });
   return [
     wrap(
-      "By more than a tenth of the median (for the time after a crash, which depends on the phase of the renewals, with its worst ahead of our median); beside Leasehold on the same service, or on the best of its services where Leasehold has none of that kind:",
+      "By more than a tenth of the median. In parentheses is the figure of Leasehold on the same service, or on the best one. For the time after a crash, the peer's worst is also ahead of our median.",
     ),
     lines.join("\n"),
   ].join("\n\n");
