@@ -9,6 +9,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import knexOf, { type Knex } from "knex";
 import { Kysely, PostgresDialect } from "kysely";
 import { Pool } from "pg";
+import { DataSource } from "typeorm";
 import { expect, test as plainTest } from "vitest";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { NEON_HTTP } from "../drivers/postgres-drivers.ts";
@@ -17,11 +18,12 @@ import * as onDrizzle from "./drizzle.ts";
 import * as onKnex from "./knex.ts";
 import * as onKysely from "./kysely.ts";
 import * as onNeon from "./neon-http.ts";
+import * as onTypeOrm from "./typeorm.ts";
 
 type Bill = (store: SqlLeaseStore, leadership: Leadership) => Promise<void>;
 
-async function bills(world: SqlWorld): Promise<readonly unknown[]> {
-  return await world.run("SELECT * FROM bills WHERE election = ?", [world.election]);
+async function bills(world: SqlWorld, table = "bills"): Promise<readonly unknown[]> {
+  return await world.run(`SELECT * FROM ${table} WHERE election = ?`, [world.election]);
 }
 
 /** Leads, and returns a leader whose lease was broken while it was frozen. @param whileLeading is called before that. */
@@ -36,14 +38,14 @@ async function frozen(world: SqlWorld, whileLeading: (leadership: Leadership) =>
 }
 
 /** Proves that a write passes for a leader alone. */
-async function guards(world: SqlWorld, bill: Bill): Promise<void> {
+async function guards(world: SqlWorld, bill: Bill, table?: string): Promise<void> {
   const store = world.store();
   const leadership = await frozen(world, async (leading) => {
     await bill(store, leading);
-    await expect(bills(world)).resolves.toHaveLength(1);
+    await expect(bills(world, table)).resolves.toHaveLength(1);
   });
   expect(isFenced(await failureOf(bill(store, leadership)))).toBe(true);
-  await expect(bills(world)).resolves.toHaveLength(1);
+  await expect(bills(world, table)).resolves.toHaveLength(1);
 }
 
 function poolOf(world: SqlWorld): Pool {
@@ -72,6 +74,13 @@ await describeDatabases(["postgres"], (test) => {
   test("with Drizzle", async ({ world }) => {
     const db = drizzle(poolOf(world));
     await guards(world, async (store, leadership) => onDrizzle.bill(db, store, leadership));
+  });
+
+  test("with TypeORM", async ({ world }) => {
+    const dataSource = new DataSource({ type: "postgres", url: world.place, entities: [onTypeOrm.Bill], synchronize: true });
+    await dataSource.initialize();
+    world.onEnd(() => dataSource.destroy());
+    await guards(world, async (store, leadership) => onTypeOrm.bill(dataSource, store, leadership), "typeorm_bills");
   });
 
   test("with Neon by HTTP", async ({ world }) => {
@@ -111,10 +120,10 @@ await describeDatabases(["mysql"], (test) => {
 plainTest("each block of orms.md stands in a file that runs here", () => {
   const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
   const page = readFileSync(join(import.meta.dirname, "../../orms.md"), "utf8");
-  const files = ["kysely.ts", "knex.ts", "drizzle.ts", "neon-http.ts"].map((name) =>
+  const files = ["kysely.ts", "knex.ts", "drizzle.ts", "typeorm.ts", "neon-http.ts"].map((name) =>
     flat(readFileSync(join(import.meta.dirname, name), "utf8")),
   );
-  const blocks = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, block = ""]) => flat(block));
+  const blocks = [...page.matchAll(/(?<!not run -->\n\n)```ts\n(.*?)```/gs)].map(([, block = ""]) => flat(block));
   expect(blocks.length).toBeGreaterThan(4);
   for (const block of blocks)
     expect(
