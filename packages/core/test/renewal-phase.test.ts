@@ -23,7 +23,7 @@ class Look {
 
   /** Waits and polls. Returns the age of the newest renewal if the poll is the first to show it. */
   step(): number | undefined {
-    const untilMs = this.#phase.nextLookMs(this.nowMs);
+    const untilMs = this.#phase.nextPollMs(this.nowMs);
     this.nowMs += untilMs / Math.max(1, Math.ceil(untilMs / RETRY_PERIOD_MS));
     return this.look();
   }
@@ -36,7 +36,7 @@ class Look {
     this.#seen = Math.max(this.#seen, newest);
     this.nowMs = sentMs + LATENCY_MS;
     this.looks += 1;
-    this.#phase.looked(sentMs, this.nowMs, renewed);
+    this.#phase.polled(sentMs, this.nowMs, renewed);
     return renewed ? this.nowMs - (newest * INTERVAL_MS + this.#offsetMs) : undefined;
   }
 }
@@ -91,11 +91,11 @@ describe("the phase of a holder's renewals", () => {
 
   test("the quick polls follow a poll that may have come too early, after 40 and 120 ms", () => {
     const phase = new RenewalPhase(INTERVAL_MS);
-    phase.looked(1_000, 1_005, false);
-    phase.looked(1_010, 1_015, true);
+    phase.polled(1_000, 1_005, false);
+    phase.polled(1_010, 1_015, true);
     const waits = [6_100, 6_150, 6_280].map((sentMs) => {
-      phase.looked(sentMs, sentMs + LATENCY_MS, false);
-      return phase.nextLookMs(sentMs + LATENCY_MS);
+      phase.polled(sentMs, sentMs + LATENCY_MS, false);
+      return phase.nextPollMs(sentMs + LATENCY_MS);
     });
 
     expect(waits.slice(0, 2)).toEqual([40, 120]);
@@ -104,17 +104,17 @@ describe("the phase of a holder's renewals", () => {
 
   test("renewals that were not observed leave the phase as sharp as before", () => {
     const phase = new RenewalPhase(INTERVAL_MS);
-    phase.looked(1_000, 1_005, false);
-    phase.looked(1_010, 1_015, true);
+    phase.polled(1_000, 1_005, false);
+    phase.polled(1_010, 1_015, true);
     // An uncertainty of 20 ms counts as sharp: the poll comes 10 ms after the latest instant of the renewal.
-    expect(phase.nextLookMs(1_015)).toBe(INTERVAL_MS + 12.5);
-    phase.looked(16_010, 16_020, true);
+    expect(phase.nextPollMs(1_015)).toBe(INTERVAL_MS + 12.5);
+    phase.polled(16_010, 16_020, true);
 
-    expect(phase.nextLookMs(16_020)).toBeGreaterThan(0.9 * INTERVAL_MS);
+    expect(phase.nextPollMs(16_020)).toBeGreaterThan(0.9 * INTERVAL_MS);
   });
 
   test("before any observed renewal it aims one interval ahead, so that retryPeriodMs decides", () => {
-    expect(new RenewalPhase(INTERVAL_MS).nextLookMs(123_456)).toBe(INTERVAL_MS);
+    expect(new RenewalPhase(INTERVAL_MS).nextPollMs(123_456)).toBe(INTERVAL_MS);
   });
 
   test.prop([fc.array(fc.tuple(fc.nat(20_000), fc.nat(3_000), fc.boolean()), { maxLength: 60 })], SEEDED)(
@@ -125,9 +125,9 @@ describe("the phase of a holder's renewals", () => {
       for (const [pauseMs, latencyMs, renewed] of history) {
         const sentMs = nowMs + pauseMs;
         nowMs = sentMs + latencyMs;
-        phase.looked(sentMs, nowMs, renewed);
+        phase.polled(sentMs, nowMs, renewed);
 
-        const nextMs = phase.nextLookMs(nowMs);
+        const nextMs = phase.nextPollMs(nowMs);
         expect(nextMs).toBeGreaterThan(0);
         expect(nextMs).toBeLessThanOrEqual(2.2 * INTERVAL_MS);
       }
@@ -136,10 +136,10 @@ describe("the phase of a holder's renewals", () => {
 
   test("a second renewal soon after the first moves the grid", () => {
     const phase = new RenewalPhase(INTERVAL_MS);
-    phase.looked(0, LATENCY_MS, true);
-    phase.looked(1_000, 1_000 + LATENCY_MS, true);
+    phase.polled(0, LATENCY_MS, true);
+    phase.polled(1_000, 1_000 + LATENCY_MS, true);
 
     // The renewal came between the two polls. The next poll aims at the middle of the remaining interval.
-    expect(1_000 + LATENCY_MS + phase.nextLookMs(1_000 + LATENCY_MS)).toBeCloseTo(INTERVAL_MS + 508.75, 6);
+    expect(1_000 + LATENCY_MS + phase.nextPollMs(1_000 + LATENCY_MS)).toBeCloseTo(INTERVAL_MS + 508.75, 6);
   });
 });

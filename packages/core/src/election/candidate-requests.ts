@@ -69,7 +69,7 @@ export class CandidateRequests {
 
   /** Makes one attempt to acquire. A win that comes too late is released at once. */
   async attempt(expiry: Expiry | undefined): Promise<Lease | undefined> {
-    // The request gets no signal. Once it is sent, only its reply tells if there is a lease to release.
+    // The request gets no signal. Once it is sent, only its reply shows if there is a lease to release.
     return await this.#acquire(() => this.#options.store.acquire(this.#request(expiry)));
   }
 

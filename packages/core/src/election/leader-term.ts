@@ -329,7 +329,7 @@ export class LeaderTerm<Led extends Leadership> {
       publish: (value) => this.#publish(value),
       ...(canComplete(store) ? { complete: this.#complete.bind(this, store) } : {}),
     };
-    // The store's type tells the elector's which leadership this is.
+    // The store's type decides which leadership this is.
     return leadership as Led;
   }
 }

@@ -86,7 +86,7 @@ export class Observer {
         if (pace.waitMs > 0) await polls.pause(pace.waitMs);
         pace.spend();
         polls.polling();
-        const seen = await this.#look(polls.signal);
+        const seen = await this.#poll(polls.signal);
         if (seen) {
           polls.polled(seen.snapshot);
           const leader = leaderOf(seen.snapshot);
@@ -105,7 +105,7 @@ export class Observer {
     }
   }
 
-  async #look(signal: AbortSignal): Promise<{ readonly snapshot: LeaseSnapshot | undefined } | undefined> {
+  async #poll(signal: AbortSignal): Promise<{ readonly snapshot: LeaseSnapshot | undefined } | undefined> {
     try {
       const snapshot = await this.#store.read(this.#election, { timeoutMs: this.#timeoutMs, signal });
       this.#contact.answered("read");

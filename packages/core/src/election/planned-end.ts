@@ -6,7 +6,7 @@ import { hasQueue } from "./queued-campaign.ts";
 import type { Timing } from "./timing.ts";
 
 /** The time between a planned end and the poll. The task settles and the release arrives in it. */
-const BEFORE_LOOK_MS = 100;
+const BEFORE_POLL_MS = 100;
 
 export async function untilPlannedEnd(term: LeaderTerm<Leadership>, options: LeaderTermOptions): Promise<void> {
   const { clock, store, timing, wishes } = options;
@@ -25,9 +25,9 @@ export function plannedEndMs(
   { watch, expiry }: LeaseStoreCapabilities,
 ): number {
   if (watch === "push") return 0;
-  const betweenLooksMs = renewIntervalMs / Math.ceil(renewIntervalMs / retryPeriodMs);
+  const betweenPollsMs = renewIntervalMs / Math.ceil(renewIntervalMs / retryPeriodMs);
   // Polls follow each renewal. If expiry is native they cannot see one, and follow each instant at which the lease may expire.
   const originMs = grantedAt.monotonicMs + (expiry === "native" ? leaseDurationMs : 0);
-  const sinceLookMs = (((nowMs - originMs) % betweenLooksMs) + betweenLooksMs) % betweenLooksMs;
-  return Math.max(betweenLooksMs - sinceLookMs - BEFORE_LOOK_MS, 0);
+  const sincePollMs = (((nowMs - originMs) % betweenPollsMs) + betweenPollsMs) % betweenPollsMs;
+  return Math.max(betweenPollsMs - sincePollMs - BEFORE_POLL_MS, 0);
 }

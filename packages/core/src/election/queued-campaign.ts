@@ -49,7 +49,7 @@ export class QueuedCampaign {
   async #step(): Promise<Lease | undefined> {
     const { candidacy, clock, expiry } = this.#options;
     if (!this.#place) {
-      await this.#standBack();
+      await this.#coolDown();
       await this.#keepPace();
       // Taking a position is a write, which all candidates observe. A read that is refused, too, saves it.
       if (this.#isRefused) await candidacy.read(expiry, this.#signal);
@@ -71,7 +71,7 @@ export class QueuedCampaign {
   }
 
   /** Waits until the cooldown is over. It polls meanwhile, because a newer term ends the cooldown sooner. */
-  async #standBack(): Promise<void> {
+  async #coolDown(): Promise<void> {
     const { candidacy, cooldown, clock, expiry } = this.#options;
     let snapshot: LeaseSnapshot | undefined;
     while (cooldown.leftMs(snapshot) > 0) {

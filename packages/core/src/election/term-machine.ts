@@ -118,7 +118,7 @@ function checkClocks(draft: Draft): void {
   }
 }
 
-/** Ends a term whose task was silent for too long. A `check` does not look for this: the task calls `checkpoint()` only after it. */
+/** Ends a term whose task was silent for too long. A `check` leaves this out: the task calls `checkpoint()` only after it. */
 function checkStall(draft: Draft): void {
   const { term, now } = draft;
   if (term.drain || now.monotonicMs < stallMs(term)) return;

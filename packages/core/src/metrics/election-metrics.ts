@@ -120,8 +120,8 @@ function measured(electors: Iterable<WeakRef<ElectorHandle>>): MeasuredElection[
   }
   return [...remaining].map(([election, remainingMs]) => {
     const absentMembers = absent.get(election);
-    const figures = { election, isLeader: remainingMs > 0, remainingMs };
-    return absentMembers === undefined ? figures : { ...figures, absentMembers };
+    const metrics = { election, isLeader: remainingMs > 0, remainingMs };
+    return absentMembers === undefined ? metrics : { ...metrics, absentMembers };
   });
 }
 

@@ -9,7 +9,7 @@ const NONCE = "lost after term ";
 /** Returns a substitute for a record that is gone, but whose term the fence remembers, with a hold for its former holder. */
 export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseRecord {
   if (known && isLost(known) && known.term === term) return known;
-  // The lease duration of another term does not tell the one of the last term.
+  // The lease of another term says nothing of that of the last term.
   const leaseDurationMs = known?.term === term ? known.leaseDurationMs : Math.max(known?.leaseDurationMs ?? 0, UNKNOWN_LEASE_MS);
   const candidateId = known?.candidateId ?? null;
   const record = vacantRecord({ term, candidateId, nonce: `${NONCE}${term}`, leaseDurationMs });

@@ -101,7 +101,7 @@ export class ObservedRecord {
     if (!sameTerm || reading.record.renewIntervalMs !== this.#record.renewIntervalMs) {
       this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
     }
-    this.#phase.looked(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
+    this.#phase.polled(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
     this.#lastReadAt = reading.sentAt;
     this.#outdated = false;
     this.#isMissing = reading.lostTerm !== undefined;
@@ -124,8 +124,8 @@ export class ObservedRecord {
     return [min, Math.max(min, max)];
   }
 
-  nextRenewalLookMs(): number {
-    return this.#phase.nextLookMs(this.#clock.monotonicMs());
+  nextRenewalPollMs(): number {
+    return this.#phase.nextPollMs(this.#clock.monotonicMs());
   }
 
   /** Readings come in order. */

@@ -36,7 +36,7 @@ export class RecordCache {
   readonly abandoned: AbandonedTerms;
   readonly #records: RecordStore;
   readonly #requests: RecordRequests;
-  readonly #sightings: ExpiringMap<ObservedRecord>;
+  readonly #observed: ExpiringMap<ObservedRecord>;
   readonly #absent: ExpiringMap<true>;
 
   constructor(records: RecordStore, clock: Clock) {
@@ -44,7 +44,7 @@ export class RecordCache {
     this.abandoned = new AbandonedTerms(clock, records.capabilities.showsUndurable);
     this.#records = records;
     this.#requests = new RecordRequests(records, clock);
-    this.#sightings = new ExpiringMap(clock);
+    this.#observed = new ExpiringMap(clock);
     this.#absent = new ExpiringMap(clock);
   }
 
@@ -58,7 +58,7 @@ export class RecordCache {
   }
 
   last(election: string): ObservedRecord | undefined {
-    return this.#sightings.get(election);
+    return this.#observed.get(election);
   }
 
   isAbsent(election: string): boolean {
@@ -67,7 +67,7 @@ export class RecordCache {
 
   /** For a caller that returns only after this time. */
   keep(election: string, forMs: number): void {
-    this.#sightings.keep(election, forMs);
+    this.#observed.keep(election, forMs);
   }
 
   /** Returns the election as this process sees it. Only this process knows of the terms that it has abandoned. */
@@ -110,7 +110,7 @@ export class RecordCache {
   ): Promise<ListedElection | undefined> {
     try {
       const observed = await this.#take(election, stored, sentAt, limits);
-      // A list decides nothing, so the store's clock may tell the age.
+      // A list decides nothing, so the store's clock may show the age.
       return observed && this.snapshot(election, observed, "store-clock");
     } catch (error) {
       if (!(error instanceof ForeignRecordError)) throw error;
@@ -132,7 +132,7 @@ export class RecordCache {
     return this.#saw(election, await this.#requests.get(election, limits, true), againAt);
   }
 
-  async look(election: string, limits: GivenLimits, expiry: Expiry | undefined): Promise<LeaseSnapshot | undefined> {
+  async poll(election: string, limits: GivenLimits, expiry: Expiry | undefined): Promise<LeaseSnapshot | undefined> {
     // The first read must be consistent, because later ones are compared with it. So must one that takes the store's age.
     const consistent = this.last(election)?.countsStoreClock(expiry) ?? true;
     let seen = await this.read(election, limits, { consistent });
@@ -208,14 +208,14 @@ export class RecordCache {
     if (known?.overtook(sentAt) && known.version !== replaced) return known;
     this.#absent.delete(election);
     if (!stored) {
-      this.#sightings.delete(election);
+      this.#observed.delete(election);
       this.#absent.set(election, true);
       return undefined;
     }
     const { lostTerm } = stored;
     const record = lostTerm === undefined ? parseLeaseRecord(stored.data) : lostRecord(lostTerm, known?.record);
     if ("problem" in record) {
-      this.#sightings.delete(election);
+      this.#observed.delete(election);
       throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);
     }
     this.abandoned.settle(election, record, stored);
@@ -226,7 +226,7 @@ export class RecordCache {
       return known;
     }
     const observed = new ObservedRecord(this.clock, this.#records.capabilities.storeClock, reading);
-    this.#sightings.set(election, observed);
+    this.#observed.set(election, observed);
     return observed;
   }
 }

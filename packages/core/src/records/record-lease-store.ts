@@ -84,7 +84,7 @@ export class RecordLeaseStore implements LeaseStore {
     this.#administration = new Administration({
       name: this.name,
       clock: this.clock,
-      read: (election, limits) => this.#standing(election, limits),
+      read: (election, limits) => this.#state(election, limits),
     });
     if (records.watch) this.watch = (election, watching) => watchOf(records, election, watching);
   }
@@ -121,7 +121,7 @@ export class RecordLeaseStore implements LeaseStore {
   async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
     const { expiry, signal, timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
-    return await this.#seen.look(election, { timeoutMs, signal }, expiry);
+    return await this.#seen.poll(election, { timeoutMs, signal }, expiry);
   }
 
   async check(options: CheckOptions): Promise<CheckReport> {
@@ -154,10 +154,10 @@ export class RecordLeaseStore implements LeaseStore {
     const untilExpiryMs = Math.max(observed.record.leaseDurationMs - ageMs, 0) + 1;
     // Expired, but not acquired: it is another candidate's turn, or nobody competes here.
     if (untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.clock.random() / 2);
-    const untilRenewalMs = observed.nextRenewalLookMs();
+    const untilRenewalMs = observed.nextRenewalPollMs();
     if (this.watch) return Math.min(untilExpiryMs, untilRenewalMs);
-    const looks = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));
-    return Math.min(untilExpiryMs, untilRenewalMs / looks);
+    const polls = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));
+    return Math.min(untilExpiryMs, untilRenewalMs / polls);
   }
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
@@ -182,7 +182,7 @@ export class RecordLeaseStore implements LeaseStore {
   }
 
   /** Only the record counts here, and not the terms that this process has abandoned. */
-  async #standing(election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
+  async #state(election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
     const observed = await this.#seen.read(election, limits);
     if (!observed) return undefined;
     const { record, version } = observed;

@@ -5,29 +5,29 @@ const SHARP_MS = 20;
 /** The time from the latest expected renewal to the poll for it, in milliseconds. */
 const SETTLE_MS = 10;
 /** The waits before the two quick extra polls for an expected renewal that is missing, in milliseconds. */
-const SECOND_LOOKS_MS: readonly number[] = [40, 120];
+const EXTRA_POLLS_MS: readonly number[] = [40, 120];
 
 /** The instants at which a holder renews, as a standby learns them from polls. They aim polls; no decision rests on them. */
 export class RenewalPhase {
   readonly #intervalMs: number;
   #last: Interval | undefined;
-  #lastLookSentMs: number | undefined;
+  #lastPollSentMs: number | undefined;
   #missed = 0;
 
   constructor(renewIntervalMs: number) {
     this.#intervalMs = renewIntervalMs;
   }
 
-  looked(sentMs: number, returnedMs: number, renewed: boolean): void {
-    if (renewed) this.#renewed({ lo: this.#lastLookSentMs ?? returnedMs - this.#intervalMs, hi: returnedMs });
+  polled(sentMs: number, returnedMs: number, renewed: boolean): void {
+    if (renewed) this.#renewed({ lo: this.#lastPollSentMs ?? returnedMs - this.#intervalMs, hi: returnedMs });
     else this.#notRenewed(sentMs);
-    this.#lastLookSentMs = sentMs;
+    this.#lastPollSentMs = sentMs;
   }
 
-  nextLookMs(nowMs: number): number {
+  nextPollMs(nowMs: number): number {
     if (!this.#last) return this.#intervalMs;
     const periods = Math.max(1, Math.ceil((nowMs - this.#last.hi - SETTLE_MS) / this.#intervalMs));
-    const again = SECOND_LOOKS_MS[this.#missed - 1];
+    const again = EXTRA_POLLS_MS[this.#missed - 1];
     if (periods > 1 && again !== undefined) return again;
     const next = this.#expected(this.#last, periods);
     // A poll at the middle halves the uncertainty. Once the phase is sharp, the poll comes just after it.

@@ -13,7 +13,7 @@ export interface RecordReading extends Pick<
 interface Measured {
   readonly minMs: number;
   readonly maxMs: number;
-  /** The part of `minMs` that is believed: the smaller age, where the wall clocks tell one, too. */
+  /** The part of `minMs` that is believed: the smaller age, where the wall clocks show one, too. */
   readonly leastMs: number;
   readonly askedAt: Instant;
   readonly inAt: Instant;
@@ -49,7 +49,7 @@ export class StoreAge {
     if (trust.mayStep && reading.nonceWallMs !== undefined) {
       this.#wallMs = reading.nonceWallMs;
       const wallAgeMs = inAt.wallMs - reading.nonceWallMs;
-      // A time in the future does not tell the age: it may be any.
+      // A time in the future shows no age: it may be any.
       const mayBeMs = wallAgeMs < -trust.toleranceMs ? Infinity : wallAgeMs;
       this.#saidMs = Math.max(wallAgeMs, reading.nonceAgeMs?.[0] ?? mayBeMs);
     }

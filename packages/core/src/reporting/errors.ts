@@ -209,7 +209,7 @@ export class TermRegressedError extends LeaseholdError {
 /** A fenced write of a stale leader was refused. Nothing was written, unless `cause` is set: an earlier try then got no reply. */
 export class FencedError extends LeaseholdError {
   readonly term: number;
-  /** The term that the resource has accepted, where the store can tell. */
+  /** The term that the resource has accepted, where the store shows it. */
   readonly currentTerm: number | undefined;
 
   constructor(election: string, term: number, currentTerm: number | undefined, resource: string, cause?: unknown) {

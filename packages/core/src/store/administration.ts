@@ -13,7 +13,7 @@ const DEFAULT_TRANSFER_TIMEOUT_MS = 30_000;
 const MAX_TRANSFER_TIMEOUT_MS = 600_000;
 const TRIES = 4;
 /** The wait between two reads of a transfer, and after a failed request of an order. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 export type Order =
   | { readonly kind: "break"; readonly id: string; readonly reason: string; readonly immediate: boolean }
@@ -89,36 +89,36 @@ export class Administration {
     for (let tries = 0; tries < TRIES; tries += 1) {
       let isSent = false;
       try {
-        const standing = await this.#store.read(election, limits);
-        const current = standing?.snapshot;
+        const state = await this.#store.read(election, limits);
+        const current = state?.snapshot;
         term ??= current?.term;
-        if (standing?.isCarriedOut(order)) {
+        if (state?.isCarriedOut(order)) {
           isSent = true;
-          if (await isConfirmed(standing)) return { carriedOut: true, term: standing.snapshot.term, current };
+          if (await isConfirmed(state)) return { carriedOut: true, term: state.snapshot.term, current };
           unanswered ??= conflict(this.#store.name, election, order.kind);
           continue;
         }
         if (order.kind === "transfer" && current?.bar?.kind === "pause") throw new PausedError(election, current.bar.reason);
-        if (!standing || standing.snapshot.term !== term || !isDue(order, standing.beneathPause ?? standing.snapshot)) {
+        if (!state || state.snapshot.term !== term || !isDue(order, state.beneathPause ?? state.snapshot)) {
           // Another break of that term replaces ours in the record. The term is broken, as ordered.
           const isBroken = order.kind === "break" && current?.term === term && current?.endingReason !== undefined;
           // A failover that has undone the term has also undone the order.
-          const isUndone = standing?.confirm !== undefined && standing.snapshot.term < (term ?? 0);
+          const isUndone = state?.confirm !== undefined && state.snapshot.term < (term ?? 0);
           const isOver = unanswered !== undefined && (isUnknown(unanswered) || isBroken) && !isUndone;
           isSent = true;
-          if (isOver && standing && !(await isConfirmed(standing))) continue;
+          if (isOver && state && !(await isConfirmed(state))) continue;
           return { carriedOut: isOver, term: term ?? 0, current };
         }
         // An earlier try met another write. This read shows what that write has left, so the conflict is over.
         if (!isUnknown(unanswered)) unanswered = undefined;
         isSent = true;
-        if (await standing.carryOut(order)) return { carriedOut: true, term, current };
-        // The network may also have delivered our write twice: this is then the reply to the second one. Only a read can tell.
+        if (await state.carryOut(order)) return { carriedOut: true, term, current };
+        // The network may also have delivered our write twice: this is then the reply to the second one. Only a read shows it.
         unanswered ??= conflict(this.#store.name, election, order.kind);
       } catch (error) {
         if (isSent && isUnknown(error)) unanswered = error;
         else if (unanswered === undefined) throw error;
-        await sleep(this.#store.clock, LOOK_MS, limits.signal);
+        await sleep(this.#store.clock, POLL_MS, limits.signal);
       }
     }
     throw this.#failure(election, order, term, unanswered);
@@ -133,27 +133,27 @@ export class Administration {
   ): Promise<TransferOutcome> {
     const { clock } = this.#store;
     const { candidateId, timeoutMs } = order;
-    let lookedMs = clock.monotonicMs();
-    let patienceMs = timeoutMs + remainsMs(found);
+    let answeredMs = clock.monotonicMs();
+    let longestMs = timeoutMs + remainsMs(found);
     for (;;) {
-      await sleep(clock, LOOK_MS, limits.signal);
-      let standing: ElectionState | undefined;
+      await sleep(clock, POLL_MS, limits.signal);
+      let state: ElectionState | undefined;
       try {
-        standing = await this.#store.read(election, limits);
-        lookedMs = clock.monotonicMs();
+        state = await this.#store.read(election, limits);
+        answeredMs = clock.monotonicMs();
       } catch (error) {
         // While the transfer may still be under way, a later read may show its outcome.
         if (!isStoreError(error) || limits.signal?.aborted) throw error;
-        if (clock.monotonicMs() - lookedMs >= patienceMs) throw this.#failure(election, order, term, error);
+        if (clock.monotonicMs() - answeredMs >= longestMs) throw this.#failure(election, order, term, error);
         continue;
       }
-      if (standing?.snapshot.term !== term) return standing?.lastHolder === candidateId ? "accepted" : "lost";
-      patienceMs = timeoutMs + remainsMs(standing.snapshot);
-      const { bar, endingReason } = standing.snapshot;
+      if (state?.snapshot.term !== term) return state?.lastHolder === candidateId ? "accepted" : "lost";
+      longestMs = timeoutMs + remainsMs(state.snapshot);
+      const { bar, endingReason } = state.snapshot;
       if (bar?.kind === "done" || bar?.kind === "pause") return "lost";
       if (endingReason !== undefined || (bar?.kind === "transfer" && bar.candidateId !== candidateId)) return "lost";
       // The blocker may have ended while the candidate is still in the middle of its acquisition.
-      if (standing.isClaiming?.(candidateId)) continue;
+      if (state.isClaiming?.(candidateId)) continue;
       if (bar === undefined) return "expired";
     }
   }
@@ -166,8 +166,8 @@ export class Administration {
 }
 
 /** Reports whether the result of a read is final. Where a failover may undo it, it is written again first. */
-async function isConfirmed(standing: ElectionState): Promise<boolean> {
-  return (await standing.confirm?.()) ?? true;
+async function isConfirmed(state: ElectionState): Promise<boolean> {
+  return (await state.confirm?.()) ?? true;
 }
 
 function isDue(order: Order, { state, bar, endingReason }: LeaseSnapshot): boolean {

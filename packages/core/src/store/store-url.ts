@@ -43,7 +43,7 @@ export interface StoreScheme {
   open(url: StoreUrl, context: StoreUrlContext): Promise<OpenedStore>;
   /** Returns the commands or statements that create a missing store, for people. */
   creation?(url: StoreUrl, store: LeaseStore): readonly string[];
-  /** Tells whether candidates have used the store, if opening it would create it. Creates nothing. */
+  /** Reports whether candidates have used the store, if opening it would create it. Creates nothing. */
   usage?(url: StoreUrl): StoreUsage;
   /** Returns warnings about the store that need no request. */
   localWarnings?(url: StoreUrl): readonly string[];

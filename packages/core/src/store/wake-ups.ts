@@ -6,7 +6,7 @@ export interface WatchCallbacks {
 }
 
 export interface JoinedWatch {
-  /** Resolves once every later change is certain to be heard. @throws what prevents that. */
+  /** Resolves once every later change is certain to be noticed. @throws what prevents that. */
   readonly listening: Promise<void>;
   readonly leave: () => void;
 }

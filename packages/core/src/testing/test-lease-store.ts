@@ -12,7 +12,7 @@ import {
 import { checkName } from "../store/names.ts";
 import { systemClock, type Clock } from "../time/clock.ts";
 
-/** Follows the fake timers of Vitest, Jest and node:test: `Date` serves for both clocks, and is looked up at each call. */
+/** Follows the fake timers of Vitest, Jest and node:test: `Date` serves for both clocks, and is read at each call. */
 const fakeTimersClock: Clock = {
   ...systemClock,
   monotonicMs: () => Date.now(),
