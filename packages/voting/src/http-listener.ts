@@ -12,7 +12,7 @@ export const STATUS = { ok: 200, malformed: 400, signature: 401, elsewhere: 404,
 const MOST_CONNECTIONS = 1_024;
 /** The most connections without a signed request. If there are more, the oldest one is closed. */
 const MOST_STRANGERS = 256;
-/** The time within which a packet must arrive as a whole. Otherwise it is dropped; so is a connection without a packet. */
+/** A packet that has not arrived as a whole by then is dropped, and so is a connection without one. */
 const PACKET_TIMEOUT_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
 
@@ -65,10 +65,7 @@ export async function listen({ host, port, tls }: ListenOptions, handlers: Handl
   return server;
 }
 
-/**
- * The connections without a signed request. By TLS, a request has another socket with the same address, so the address is the
- * key.
- */
+/** The connections without a signed request, by address. By TLS, a request has another socket with the same address. */
 class UnsignedConnections {
   readonly #sockets = new Map<string, Socket>();
 

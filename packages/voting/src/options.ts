@@ -24,14 +24,13 @@ export interface VotingLeaseStoreOptions {
    */
   readonly servers: Readonly<Record<string, string>>;
   /**
-   * The text by which all servers sign: at least 16 characters that are hard to guess. It is the same on all servers. Of several
-   * secrets, the first signs and all are accepted. To change the secret without a pause, start all servers with `[old, new]`.
-   * Then start all with `[new, old]`, and then all with the new one.
+   * The text by which all servers sign: at least 16 characters that are hard to guess. Of several, the first signs and all are
+   * accepted. To change it without a pause, start all servers with `[old, new]`, then with `[new, old]`, then with the new one.
    */
   readonly secret: Secret;
   /**
-   * A directory on a local disk, for this server alone, in which its votes are kept. It is made if it is missing. It must survive
-   * a restart. A server that has lost it takes part again only once most of the others have reported their state.
+   * A directory on a local disk, for this server alone, in which its votes are kept. It is made if it is missing. A server that
+   * has lost it takes part again only once most of the others have reported their state.
    */
   readonly stateDirectory: string;
   /**
@@ -49,7 +48,6 @@ export interface VotingLeaseStoreOptions {
 }
 
 const OPTIONS = defineOptions<VotingLeaseStoreOptions>()("server servers secret stateDirectory host tls clock");
-
 const TLS_OPTIONS = defineOptions<VotingTls>()("key cert ca");
 
 const MOST_SERVERS = 7;
@@ -57,11 +55,8 @@ const SHORTEST_SECRET = 16;
 const WHERE = "Give the scheme, the host and the port, such as http://10.0.0.1:7400.";
 
 /** Options that can work, as far as can be known without trying them. */
-export interface Resolved {
-  readonly server: string;
+export interface Resolved extends Pick<VotingLeaseStoreOptions, "server" | "secret" | "stateDirectory"> {
   readonly servers: Readonly<Record<string, URL>>;
-  readonly secret: Secret;
-  readonly stateDirectory: string;
   readonly listen: Pick<ListenOptions, "host" | "port">;
   /** Reads the certificates, and checks them. Undefined for addresses of `http:`. */
   readonly readTls: (() => Promise<VotingTls>) | undefined;
@@ -81,24 +76,12 @@ export function resolveOptions(options: VotingLeaseStoreOptions): Resolved {
     throw new ConfigurationError(`server is ${JSON.stringify(server)}, which is not in servers: there are ${names}.`);
   }
   checkSecret(secret);
-  checkStateDirectory(stateDirectory);
+  if (typeof stateDirectory !== "string" || stateDirectory === "") {
+    throw new ConfigurationError("stateDirectory is missing: give a directory on a local disk, for this server alone.");
+  }
   const readTls = readerOf(tls, own.protocol === "https:");
   const listen = { host: checkHost(options.host, server, own), port: portOf(own) };
-  return {
-    server,
-    servers,
-    secret,
-    stateDirectory,
-    listen,
-    readTls,
-    isTlsRead: typeof tls === "function",
-    clock,
-  };
-}
-
-function checkStateDirectory(given: unknown): void {
-  if (typeof given === "string" && given !== "") return;
-  throw new ConfigurationError("stateDirectory is missing: give a directory on a local disk, for this server alone.");
+  return { server, servers, secret, stateDirectory, listen, readTls, isTlsRead: typeof tls === "function", clock };
 }
 
 function checkServers(given: unknown): Readonly<Record<string, URL>> {
@@ -109,9 +92,8 @@ function checkServers(given: unknown): Readonly<Record<string, URL>> {
   if (entries.length === 0 || entries.length > MOST_SERVERS) {
     throw new ConfigurationError(`servers has ${entries.length} entries; give one to seven. Three survive the loss of one.`);
   }
-  const servers = Object.fromEntries(
-    entries.map(([name, address]) => [checkServerName(name), checkAddress(`server '${name}'`, address)]),
-  );
+  for (const [name] of entries) checkName("name", name);
+  const servers = Object.fromEntries(entries.map(([name, address]) => [name, checkAddress(`server '${name}'`, address)]));
   const schemes = new Set(Object.values(servers).map(({ protocol }) => protocol));
   if (schemes.size > 1) throw new ConfigurationError("servers has addresses of http: and of https:; give those of one kind.");
   for (const [name, { host }] of Object.entries(servers)) {
@@ -119,11 +101,6 @@ function checkServers(given: unknown): Readonly<Record<string, URL>> {
     if (other !== undefined) throw new ConfigurationError(`The servers '${name}' and '${other}' have the same address, ${host}.`);
   }
   return servers;
-}
-
-function checkServerName(name: string): string {
-  checkName("name", name);
-  return name;
 }
 
 /** The error does not repeat the address, because it may hold a password. */

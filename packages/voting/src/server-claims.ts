@@ -1,4 +1,4 @@
-import { holderElapsedMs, instantOf, type AcquireRequest } from "@leasehold/core/provider";
+import { holderElapsedMs, instantOf, type AcquireRequest, type Instant } from "@leasehold/core/provider";
 import { afterRound, beginClaim, COUNTING_MS, type Claim, type ClaimEnd } from "./claim.ts";
 import type { Acknowledgement, Elect, LeaderStatus, Vote } from "./messages.ts";
 import { isAnswerOf, poll, unanswered, withinTime, type PollResult } from "./poll.ts";
@@ -11,7 +11,13 @@ const MOST_CLAIMS = 1_000;
 const SHORTEST_PAUSE = 0.5;
 
 /** A term that a majority has voted for and acknowledged; or the votes of a lost claim. */
-export type ClaimOutcome = { readonly won: true; readonly votingTerm: VotingTerm } | Extract<ClaimEnd, { won: false }>;
+export type ClaimOutcome = Extract<ClaimEnd, { won: false }> | WonClaim;
+
+interface WonClaim {
+  readonly won: true;
+  readonly votingTerm: VotingTerm;
+  readonly grantedAt: Instant;
+}
 
 const isVote = isAnswerOf<Vote>("VOTE");
 const isGranted = ({ granted }: Vote): boolean => granted;
@@ -106,7 +112,6 @@ async function runClaim(server: Server, request: AcquireRequest, hasFailed: bool
   const withdrawal = { ...claim.elect, claimMs: 0 };
   const withdraw = (from: string): void => void server.ask(from, withdrawal, timeoutMs).catch(() => undefined);
   const granting = new Set<string>();
-  let hasWon = false;
   let isWithdrawn = false;
   const onAnswer = (from: string, { granted }: Vote): void => {
     if (granted && isWithdrawn) withdraw(from);
@@ -116,7 +121,7 @@ async function runClaim(server: Server, request: AcquireRequest, hasFailed: bool
   // A voter may have to finish another sync first.
   const graceMs = 2 * pace.answerMs;
   const trialMs = claim.elect.holdMs + pace.answerMs;
-  let votingTerm: VotingTerm | undefined;
+  let won: WonClaim | undefined;
   const rounds: Readonly<Record<Claim["round"], (elect: Elect) => Promise<PollResult<Vote | Acknowledgement>>>> = {
     trial: (elect) => poll(server, { ...votes, request: elect, timeoutMs, graceMs: trialMs, onAnswer }),
     "own vote": async (elect) => {
@@ -126,10 +131,11 @@ async function runClaim(server: Server, request: AcquireRequest, hasFailed: bool
     votes: (elect) => poll(server, { ...votes, request: elect, timeoutMs: Math.min(timeoutMs, COUNTING_MS), graceMs }),
     LEAD: async ({ term, termId }) => {
       await withinTime(server, { ...request, operation: "remember" }, () => server.remember());
-      votingTerm = new VotingTerm(server, { election, term, termId, candidateId, leaseDurationMs }, value);
+      const votingTerm = new VotingTerm(server, { election, term, termId, candidateId, leaseDurationMs }, value);
       const lead = await votingTerm.lead(timeoutMs, graceMs);
       // Free the servers that have accepted the LEAD: this term has no leader.
       if (lead.outcome !== "yes") void votingTerm.release(0, timeoutMs);
+      else won = { won: true, votingTerm, grantedAt: votingTerm.grantedAt as Instant };
       return lead;
     },
   };
@@ -140,14 +146,10 @@ async function runClaim(server: Server, request: AcquireRequest, hasFailed: bool
       // A frozen process may handle the answers before its timer.
       const next = afterRound(claim, result, holderElapsedMs(clock, sentAt), { ...request, majority });
       if (!("won" in next)) claim = next;
-      else if (!next.won) return next;
-      else {
-        hasWon = true;
-        return { won: true, votingTerm: votingTerm as VotingTerm };
-      }
+      else return next.won ? (won as WonClaim) : next;
     }
   } finally {
-    isWithdrawn = !hasWon;
+    isWithdrawn = !won;
     if (isWithdrawn) granting.forEach(withdraw);
   }
 }

@@ -36,9 +36,7 @@ import type { Server } from "./server.ts";
 import { LeaderStatuses } from "./leader-statuses.ts";
 import type { DropReason, WarningLog } from "./warning-log.ts";
 
-/**
- * A lease store whose service is the servers themselves. Each of them listens, votes, and may compete in any number of elections.
- */
+/** A lease store whose service is the servers themselves. Each listens, votes, and may compete in any number of elections. */
 export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
   readonly capabilities: LeaseStoreCapabilities = CAPABILITIES;
   readonly #server: Server;
@@ -49,10 +47,9 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
   #close: () => Promise<void>;
 
   /**
-   * Starts this process's server, and resolves once it listens. The server takes part as soon as it may. At the very first start,
-   * this is once all servers are there; later it is within a lease. `open` does not wait for that, because one server that is
-   * down would then keep all others from starting. Until a majority takes part, calls reject with `STORE_UNAVAILABLE`. An elector
-   * goes on trying; a program that calls `read` has to try again.
+   * Starts this process's server, and resolves once it listens. The server takes part as soon as it may: at the very first start
+   * once all servers are there, later within a lease. `open` does not wait for that, because one server that is down would then
+   * keep all others from starting. Until a majority takes part, calls reject with `STORE_UNAVAILABLE`; an elector tries again.
    *
    * @throws {ConfigurationError} for options that cannot work, and for a directory or a port that another process has. Also for a
    * list of servers that differs by more than one from that of the last start. Nothing is left open then.
@@ -106,10 +103,10 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     checkLease(leaseDurationMs, this.capabilities);
     checkTerm("minTerm", request.minTerm);
     if ((request.minTerm ?? 0) > HIGHEST_DROPPED_TERM) {
-      throw new ConfigurationError(
-        `minTerm is ${request.minTerm}; among servers that vote it may be ${HIGHEST_DROPPED_TERM} at most, since all later terms have to be above it.`,
-        { election },
-      );
+      const most = `among servers that vote it may be ${HIGHEST_DROPPED_TERM} at most`;
+      throw new ConfigurationError(`minTerm is ${request.minTerm}; ${most}, since all later terms have to be above it.`, {
+        election,
+      });
     }
     if (value !== undefined) checkValue(value, MAX_VALUE_BYTES);
     if (request.reservation) throw new UnsupportedError(`${NAME} has no clock to judge a reservation by.`, { election });
@@ -120,10 +117,8 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
       for (const { sign } of outcome.votes.values()) this.#sightings.see(election, sign);
       return { acquired: false, current: this.#seen(election) };
     }
-    const { votingTerm } = outcome;
+    const { votingTerm, grantedAt } = outcome;
     const { term, termId } = votingTerm.title;
-    const grantedAt = votingTerm.grantedAt;
-    if (!grantedAt) throw new Error("A claim that was won has no grant.");
     const lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
     this.#ledTerms.set(lease, votingTerm);
     return { acquired: true, lease };
@@ -166,7 +161,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     if (votingTerm) votingTerm.isOver = true;
   }
 
-  /** Answers from the own server while its leader's lease lasts; otherwise asks all servers and waits for a majority. */
+  /** Answers from the own server while its leader's lease lasts; otherwise asks a majority. */
   override async read(election: string, options: ReadOptions = {}): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
     options.signal?.throwIfAborted();
@@ -188,9 +183,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     return nextClaimMs > 0 ? Math.min(nextClaimMs, retryPeriodMs) : retryPeriodMs;
   }
 
-  /**
-   * Wakes when the own server hears something new about the election's term. A LEAD that only renews or publishes does not wake.
-   */
+  /** Wakes when the own server hears something new about the election's term. A LEAD that only renews does not wake. */
   async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<void> {
     let changed = Promise.withResolvers<void>();
     const wake = (): void => changed.resolve();

@@ -1,7 +1,11 @@
 /** The winner of several claims at once, and the time at which a loser claims again. */
 import { expect, test } from "vitest";
 import type { Lease } from "@leasehold/core/provider";
-import type { VotingLeaseStore, VoterReply, Envelope, Request } from "../src/simulation.ts";
+import { VirtualClock } from "@leasehold/core/testing";
+import type { Elect } from "../src/messages.ts";
+import { Pace } from "../src/pace.ts";
+import { ServerClaims } from "../src/server-claims.ts";
+import type { Server, VotingLeaseStore, VoterReply, Envelope, Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
 const LEASE_MS = 3_000;
@@ -189,48 +193,35 @@ test("a candidate refused for a broken term that only others know claims again o
   expect(waitMs).toBeLessThan(LEASE_MS);
 });
 
-/** Only the own server grants a trial. */
-class Refusing extends Cluster {
-  protected override async carry(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
-    const answer = await super.carry(message);
-    return answer?.content.kind === "VOTE" ? { ...answer, content: { ...answer.content, granted: false, waitMs: 0 } } : answer;
+/** Makes this many claims of a server that is alone, each in an election of its own. It gives each trial the same answer. */
+async function claimed(count: number, answer: () => Promise<VoterReply>): Promise<{ claims: ServerClaims; trials: Elect[] }> {
+  const clock = new VirtualClock();
+  const trials: Elect[] = [];
+  const server = {
+    ...{ name: "a", everyone: ["a"], majority: 1, clock, pace: new Pace(clock) },
+    ballots: { sign: () => undefined, lastLeader: () => undefined },
+    ask: (_: string, trial: Elect) => {
+      trials.push(trial);
+      return answer();
+    },
+  };
+  const claims = new ServerClaims(server as unknown as Server);
+  for (let at = 0; at < count; at += 1) {
+    await claims.claim({ ...request("a"), election: `e${at}` }).catch(() => undefined);
   }
+  return { claims, trials };
 }
 
-/** Two elections more than `MOST_CLAIMS`. The last one makes the store forget all last claims. */
-const TOO_MANY = Array.from({ length: 1_002 }, (_, index) => `e${index}`);
-
+// One election more than `MOST_CLAIMS` may be remembered. The next one makes the server forget all last claims.
 test.each([
-  ["a thousand and one", TOO_MANY.length - 1, [true, true]],
-  ["more", TOO_MANY.length, [false, true]],
-] as const)("refused claims are remembered of %s, or of the latest alone", async (_, count, remembered) => {
-  const cluster = new Refusing(3);
-  await cluster.start();
-  const store = cluster.store("a");
-  const elections = TOO_MANY.slice(0, count);
-  await cluster.clock.runUntil(Promise.all(elections.map((election) => store.acquire({ ...request("a"), election }))));
-  const waits = [elections[0]!, elections.at(-1)!].map((election) => store.nextLookMs(election, RETRY_MS));
-  expect(waits.map((ms) => ms < RETRY_MS)).toEqual(remembered);
-});
+  [1_001, [true, true]],
+  [1_002, [false, true]],
+])("of %d refused or failed claims, the first and the last one are remembered: %j", async (count, remembered) => {
+  const refused = await claimed(count, () => Promise.resolve({ kind: "VOTE", granted: false, term: 1, waitMs: 500 }));
+  const elections = ["e0", `e${count - 1}`];
+  expect(elections.map((election) => refused.claims.waitMs(election) > 0)).toEqual(remembered);
 
-test.each([
-  ["a thousand and one", TOO_MANY.length - 1, [true, true]],
-  ["more", TOO_MANY.length, [false, true]],
-] as const)("failed claims are remembered of %s, or of the latest alone", async (_, count, remembered) => {
-  const cluster = new Losing(3);
-  await cluster.start();
-  const store = cluster.store("a");
-  const elections = TOO_MANY.slice(0, count);
-  const claim = (election: string): Promise<unknown> => store.acquire({ ...request("a"), election }).catch(() => undefined);
-  cluster.lost.add("trial");
-  await cluster.clock.runUntil(Promise.all(elections.map(claim)));
-  await cluster.clock.advance(1);
-  cluster.lost.clear();
-  const have: unknown[] = [];
-  for (const election of [elections[0]!, elections.at(-1)!]) {
-    await cluster.clock.runUntil(claim(election));
-    const sent = cluster.sent.findLast(({ content }) => content.kind === "ELECT" && content.election === election);
-    have.push(sent?.content.kind === "ELECT" && sent.content.hasFailed);
-  }
-  expect(have).toEqual(remembered);
+  const { claims, trials } = await claimed(count, () => Promise.reject(new Error("lost")));
+  for (const election of elections) await claims.claim({ ...request("a"), election }).catch(() => undefined);
+  expect(trials.slice(-2).map(({ hasFailed }) => hasFailed)).toEqual(remembered);
 });

@@ -43,8 +43,8 @@ test("a packet is accepted once in any order, and not at all if many others have
 
 test("each of very many packets is accepted once, also after old ids were dropped", () => {
   const { starts } = world({});
-  for (let id = 1; id <= 5_000; id += 1) expect(starts.isNew("b", id)).toBe(true);
-  for (let id = 1; id <= 5_000; id += 1) expect(starts.isNew("b", id)).toBe(false);
+  const taken = (): number => Array.from({ length: 5_000 }, (_, at) => starts.isNew("b", at + 1)).filter(Boolean).length;
+  expect([taken(), taken()]).toEqual([5_000, 0]);
 });
 
 test("the packets of a new start count anew, and those of the same start do not", () => {
