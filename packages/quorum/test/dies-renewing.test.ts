@@ -3,7 +3,7 @@ import { Elector, timing } from "@leasehold/core";
 import { RecordLeaseStore } from "@leasehold/core/provider";
 import type { Passage } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
-import { ELECTION, nonceOf, versionOf, World, type Client } from "./world.ts";
+import { begun, ELECTION, nonceOf, World, type Client } from "./world.ts";
 
 function compete(candidateId: string, { store, clock }: Client): Elector {
   const leases = new RecordLeaseStore(store, { clock });
@@ -43,9 +43,7 @@ test.each([
 });
 
 test("the time that one member has shown a nonce counts for that nonce only, and while the member shows it", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await other.get();
   await world.clock.advance(3_000);
   world.passage = ({ by, to, operation }) => (by === "one" && operation === "put" && to !== "c" ? { arrivals: [] } : undefined);

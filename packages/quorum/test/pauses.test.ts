@@ -2,13 +2,11 @@
 import type { LeaseRecord } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { MARKER } from "../src/roster.ts";
-import { ELECTION, versionOf, World, write } from "./world.ts";
+import { begun, ELECTION, versionOf, World, write } from "./world.ts";
 
 /** Returns a world in which a write has arrived at one member only. */
 async function split(): Promise<World> {
-  const world = await World.founded();
-  const one = world.open("one");
-  const first = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
   await world.clock.advance(2_000);
   world.passage = ({ operation, to }) => (operation === "put" && to !== "a" ? { arrivals: [] } : undefined);
   await one.put("second", first).catch(() => undefined);

@@ -3,7 +3,7 @@ import { MemoryRecordStore, type GetOptions, type LeaseRecord, type StoredRecord
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
-import { ELECTION, nonceOf, recordOf, versionOf, World, type Client, type Name, type Sent } from "./world.ts";
+import { begun, ELECTION, nonceOf, recordOf, versionOf, World, type Client, type Name, type Sent } from "./world.ts";
 
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
 
@@ -18,9 +18,7 @@ test("another process reads a process's write, and nothing before it", async () 
 });
 
 test("a put after the same process's put is one write for each member, and ends with the second fastest", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  const first = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
   await world.clock.advance(2_000);
   world.requests();
   world.down.add("c");
@@ -33,9 +31,7 @@ test("a put after the same process's put is one write for each member, and ends 
 });
 
 test("with members at 10, 40 and 160 ms a poll and a renewal take 40, and an acquisition two rounds of all and one of the second", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const version = versionOf(await one.put("first"));
+  const { world, other, first: version } = await begun();
   await other.get();
   const halfMs = { a: 5, b: 20, c: 80 };
   world.passage = ({ to }) => ({ arrivals: [{ afterMs: halfMs[to as Name], replyAfterMs: halfMs[to as Name] }] });
@@ -60,9 +56,7 @@ test("with members at 10, 40 and 160 ms a poll and a renewal take 40, and an acq
 });
 
 test("if two puts replace the same write, one is stored, and the other one returns it", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
 
   const outcomes = await world.clock.runUntil(Promise.all([one.startPut("mine", first), other.startPut("yours", first)]));
 
@@ -73,9 +67,7 @@ test("if two puts replace the same write, one is stored, and the other one retur
 });
 
 test("the rounds of one process run one after another: the second of two simultaneous writes finds the first", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  const first = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
   await world.clock.advance(2_000);
   world.requests();
 
@@ -87,9 +79,7 @@ test("the rounds of one process run one after another: the second of two simulta
 });
 
 test("two writes of one process do not prepare at once, which would force each above the other", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, other, first } = await begun();
   await other.get();
   world.requests();
 
@@ -116,9 +106,8 @@ test("later writes catch a member up that was down, and it then counts for a maj
 });
 
 test("after a member was caught up the next write still needs no prepare", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  let version = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
+  let version = first;
   await world.clock.advance(2_000);
   world.down.add("c");
   version = versionOf(await one.put("second", version));
@@ -167,9 +156,7 @@ test("a member is read consistently before it is caught up", async () => {
 });
 
 test("with two of three down reads and writes fail, and the error says whether a write may have arrived", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  const version = versionOf(await one.put("first"));
+  const { world, one, first: version } = await begun();
   world.down.add("b").add("c");
 
   await expect(one.get()).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
@@ -180,9 +167,7 @@ test("with two of three down reads and writes fail, and the error says whether a
 });
 
 test("a write that one member refuses, and two have lost on the way, may have been applied", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await other.get();
   await world.clock.advance(2_000);
   world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
@@ -196,9 +181,7 @@ test("a write that one member refuses, and two have lost on the way, may have be
 });
 
 test("a poll writes nothing: if the members are split it returns the replaced record", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await world.clock.advance(2_000);
   world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
   await expect(one.put("second", first)).rejects.toMatchObject({ mayHaveBeenApplied: true });
@@ -213,9 +196,7 @@ test("a poll writes nothing: if the members are split it returns the replaced re
 });
 
 test("a put that completes another process's write returns it at once, without another read", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await other.get();
   await world.clock.advance(2_000);
   world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
@@ -229,9 +210,7 @@ test("a put that completes another process's write returns it at once, without a
 });
 
 test("a split is not completed without a majority: nothing is written, and the error names the silent members", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await other.get();
   await world.clock.advance(2_000);
   world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
@@ -249,9 +228,7 @@ test("a split is not completed without a majority: nothing is written, and the e
 });
 
 test("a process that may only read gets an answer in a split, too", async () => {
-  const world = await World.founded();
-  const [one, observer] = [world.open("one"), world.open("observer")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other: observer, first } = await begun("observer");
   await world.clock.advance(2_000);
   world.passage = (request) => (isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
   await expect(one.put("second", first)).rejects.toMatchObject({ mayHaveBeenApplied: true });
@@ -263,9 +240,8 @@ test("a process that may only read gets an answer in a split, too", async () => 
 });
 
 test("a promise to a process that died does not block other writers", async () => {
-  const world = await World.founded();
-  const [one, dying] = [world.open("one"), world.open("dying")];
-  let version = versionOf(await one.put("first"));
+  const { world, one, other: dying, first } = await begun("dying");
+  let version = first;
   let prepares = 0;
   world.passage = (request) => (request.by === "dying" && isWrite(request) && (prepares += 1) > 3 ? { arrivals: [] } : undefined);
   await dying.put("never", version).catch(() => undefined);
@@ -275,9 +251,7 @@ test("a promise to a process that died does not block other writers", async () =
 });
 
 test("a rival that every member has promised, and whose accepts are late, does not fork the record", async () => {
-  const world = await World.founded();
-  const [one, rival] = [world.open("one"), world.open("rival")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other: rival, first } = await begun("rival");
   await world.clock.advance(2_000);
   let writes = 0;
   world.passage = (request) =>
@@ -296,9 +270,7 @@ test("a rival that every member has promised, and whose accepts are late, does n
 });
 
 test("a write whose reply was lost is found and reported as stored", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  const first = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
   await world.clock.advance(2_000);
   world.passage = (request) => (isWrite(request) ? { arrivals: [{ afterMs: 1 }] } : undefined);
   const lost = one.startPut("second", first);
@@ -310,9 +282,8 @@ test("a write whose reply was lost is found and reported as stored", async () =>
 });
 
 test.each(["wiped", "rolled back"])("a member that is %s is taken back once both others have written", async (how) => {
-  const world = await World.founded();
-  const one = world.open("one");
-  let version = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
+  let version = first;
   await world.clock.advance(2_000);
   const backup = how === "wiped" ? undefined : world.backup("c");
   for (const nonce of ["second", "third"]) {
@@ -333,9 +304,8 @@ test.each(["wiped", "rolled back"])("a member that is %s is taken back once both
 });
 
 test("a member that has forgotten is not taken back while another is silent, and writes fail if that is known", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  let version = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
+  let version = first;
   for (const nonce of ["second", "third"]) {
     version = versionOf(await one.put(nonce, version));
     await world.clock.advance(2_000);
@@ -352,9 +322,8 @@ test("a member that has forgotten is not taken back while another is silent, and
 });
 
 test("a write that one member has lost is found at the others, although no process knows of the loss", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  let version = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
+  let version = first;
   await world.clock.advance(2_000);
   const backup = world.backup("c");
   world.down.add("a");
@@ -395,9 +364,7 @@ test("a member of another list is refused by name; a member that a store uses by
 });
 
 test("a prepare that one member refuses starts over: it reads all members again before any accept", async () => {
-  const world = await World.founded();
-  const [one, rival] = [world.open("one"), world.open("rival")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other: rival, first } = await begun("rival");
   await rival.get();
   await world.clock.advance(2_000);
   world.requests();
@@ -425,9 +392,8 @@ test("a prepare that one member refuses starts over: it reads all members again 
 });
 
 test("a member with a higher promise is not caught up until a round goes above that promise", async () => {
-  const world = await World.founded();
-  const [one, dying] = [world.open("one"), world.open("dying")];
-  let version = versionOf(await one.put("first"));
+  const { world, one, other: dying, first } = await begun("dying");
+  let version = first;
   await world.clock.advance(2_000);
   // c misses a write, so that it does not refuse the next one.
   world.passage = (request) => (isWrite(request) && request.to === "c" ? { arrivals: [] } : undefined);
@@ -449,9 +415,8 @@ test("a member with a higher promise is not caught up until a round goes above t
 });
 
 test("a member that is caught up keeps a promise even of the very next ballot", async () => {
-  const world = await World.founded();
-  const [one, rival] = [world.open("one"), world.open("rival")];
-  let version = versionOf(await one.put("first"));
+  const { world, one, other: rival, first } = await begun("rival");
+  let version = first;
   await rival.get();
   world.down.add("c");
   await world.clock.advance(2_000);
@@ -477,9 +442,7 @@ test("a member that is caught up keeps a promise even of the very next ballot", 
 });
 
 test("a put that may have been applied is not reported as refused, whatever was written since", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await world.clock.advance(2_000);
   world.passage = (request) => (request.by === "one" && isWrite(request) && request.to !== "a" ? { arrivals: [] } : undefined);
   const mine = one.startPut("mine", first, 8_000).then(

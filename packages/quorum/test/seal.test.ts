@@ -3,7 +3,7 @@ import { MemoryRecordStore, type Fence, type LeaseRecord, type PutOptions } from
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
-import { ELECTION, recordOf, versionOf, World, type Client } from "./world.ts";
+import { begun, ELECTION, recordOf, versionOf, World, type Client } from "./world.ts";
 
 const leadership = (term: number, election = ELECTION): { election: string; term: number; termId: string } => ({
   election,
@@ -16,9 +16,7 @@ const seal = (world: World, by: Client, term: number, member: string): Promise<v
 
 /** Returns a world with a leader of term 1, and one of term 2 whose writes have not arrived at c. */
 async function succeeded(): Promise<{ world: World; two: Client }> {
-  const world = await World.founded();
-  const [one, two] = [world.open("one"), world.open("two")];
-  const first = versionOf(await one.put("first"));
+  const { world, other: two, first } = await begun("two");
   await world.clock.advance(2_000);
   await two.get();
   two.term = 2;

@@ -1,14 +1,12 @@
 /** Tests that the holder of a lease writes without a prepare, as long as no other candidate may have taken over. */
 import { RecordLeaseStore, SAFETY_MARGIN, type AcquireOutcome, type Lease } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
-import { ELECTION, LEASE_MS, versionOf, World, type Client } from "./world.ts";
+import { begun, ELECTION, LEASE_MS, World, type Client } from "./world.ts";
 
 const VALID_MS = LEASE_MS * (1 - SAFETY_MARGIN);
 
 test("a former leader does not release over a later term that one member has missed and another has forgotten", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await world.clock.advance(VALID_MS);
   const backup = world.services.b.backUp(ELECTION);
   world.down.add("c");
@@ -22,9 +20,7 @@ test("a former leader does not release over a later term that one member has mis
 });
 
 test("a release within the lease is one request for each member", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  const first = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
   await world.clock.advance(VALID_MS - 10);
   world.requests();
 

@@ -155,6 +155,15 @@ export class Client {
   }
 }
 
+/** Returns a founded world with two processes, of which `one` has written "first". */
+export async function begun(
+  name = "other",
+): Promise<{ readonly world: World; readonly one: Client; readonly other: Client; readonly first: string }> {
+  const world = await World.founded();
+  const [one, other] = [world.open("one"), world.open(name)];
+  return { world, one, other, first: versionOf(await one.put("first")) };
+}
+
 /** Writes so often that a member that was away is taken in again. */
 export async function write(world: World, by: Client, election: string, times: number): Promise<void> {
   let version = (await by.get(true, election))?.version;

@@ -14,7 +14,18 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import type { Ballot } from "../src/ballot.ts";
 import { QuorumRecordStore } from "../src/quorum-record-store.ts";
-import { ELECTION, LEASE_MS, nonceOf, OTHER_ELECTION, recordOf, versionOf, World, type Client, type Sent } from "./world.ts";
+import {
+  begun,
+  ELECTION,
+  LEASE_MS,
+  nonceOf,
+  OTHER_ELECTION,
+  recordOf,
+  versionOf,
+  World,
+  type Client,
+  type Sent,
+} from "./world.ts";
 
 const TIMES = { leaseDurationMs: LEASE_MS, renewIntervalMs: 5_000, timeoutMs: 1_000 };
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
@@ -78,9 +89,7 @@ test("a version that repeats after a restore does not admit a write that forks t
 });
 
 test("a repair by another process keeps the version, so the writer can continue from it", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   world.passage = (request) =>
     isWrite(request) && request.by === "one" && request.to !== "a" ? { arrivals: [{ afterMs: 400 }] } : undefined;
   const second = one.startPut("second", first);
@@ -95,9 +104,7 @@ test("a repair by another process keeps the version, so the writer can continue 
 });
 
 test("after its own repair a process prepares again before it writes", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await world.clock.advance(2_000);
   world.passage = (request) => (isWrite(request) && request.by === "one" && request.to !== "a" ? { arrivals: [] } : undefined);
   await one.put("second", first).catch(() => undefined);
@@ -110,9 +117,8 @@ test("after its own repair a process prepares again before it writes", async () 
 });
 
 test("a member that was read before its higher promise was known is read again, and does not count as forgetful", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  let version = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
+  let version = first;
   await world.clock.advance(2_000);
   await other.get();
   world.down.add("c");
@@ -126,9 +132,7 @@ test("a member that was read before its higher promise was known is read again, 
 });
 
 test("a former leader does not lead again by its last write, if one member has missed the next write and another has forgotten it", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await world.clock.advance(2_000);
   const backup = world.services.b.backUp(ELECTION);
   world.down.add("c");
@@ -194,9 +198,8 @@ test.each([
 });
 
 test("a member that has forgotten is not written again while another is silent, although the leader writes", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  let version = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
+  let version = first;
   await world.clock.advance(2_000);
   version = versionOf(await one.put("second", version));
   await world.clock.advance(2_000);
@@ -241,9 +244,7 @@ test("the leader's renewals take back a member that has forgotten a promise far 
 });
 
 test("a read does not return what a majority shows if another member shows a higher ballot", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await world.clock.advance(2_000);
   // The second write is only at a. b and c, a majority, still show the first.
   world.passage = (request) => (isWrite(request) && request.by === "one" && request.to !== "a" ? { arrivals: [] } : undefined);
@@ -254,9 +255,7 @@ test("a read does not return what a majority shows if another member shows a hig
 });
 
 test("a process that has seen a write chosen does not read the replaced one later, whichever member is silent", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-  const first = versionOf(await one.put("first"));
+  const { world, one, other, first } = await begun();
   await world.clock.advance(2_000);
   world.passage = ({ to, operation }) => (to === "c" && operation === "put" ? { arrivals: [] } : undefined);
   await one.put("second", first);
@@ -270,9 +269,7 @@ test("a process that has seen a write chosen does not read the replaced one late
 });
 
 test("a member whose reply to an accept was lost is read before it is written again", async () => {
-  const world = await World.founded();
-  const one = world.open("one");
-  const first = versionOf(await one.put("first"));
+  const { world, one, first } = await begun();
   await world.clock.advance(2_000);
   world.passage = (request) => (isWrite(request) && request.to === "c" ? { arrivals: [{ afterMs: 1 }] } : undefined);
   const second = versionOf(await one.put("second", first));
