@@ -1,5 +1,5 @@
 /**
- * Some hundred elections in virtual time, checked after every step. `npm run simulate` runs any number. The checks themselves are
+ * A hundred elections in virtual time, checked after every step. `npm run simulate` runs any number. The checks themselves are
  * tested by mutants.long.test.ts.
  */
 import { beforeAll, describe, expect, test } from "vitest";
@@ -15,16 +15,16 @@ import { printTimeline } from "./timeline.ts";
 
 /** A first sign for `npm test`: the gate runs thousands by `npm run simulate`. The real SDKs take ten times as long. */
 const RUNS: Readonly<Record<StoreKind, number>> = {
-  records: 50,
-  "records with a push": 50,
-  "records with a clock": 50,
-  redis: 20,
-  blob: 12,
-  dynamodb: 8,
-  etcd: 12,
-  voting: 12,
-  quorum: 20,
-  "quorum with clocks": 12,
+  records: 30,
+  "records with a push": 30,
+  "records with a clock": 30,
+  redis: 10,
+  blob: 4,
+  dynamodb: 3,
+  etcd: 5,
+  voting: 5,
+  quorum: 8,
+  "quorum with clocks": 5,
 };
 
 beforeAll(warmUp);
@@ -40,17 +40,13 @@ describe.each(STORE_KINDS)("elections on %s", (store) => {
   });
 
   test("are the same whenever they have the same seed, whether or not anybody keeps their history", async () => {
-    for (const seed of [7, 8, 9]) {
-      const [one, again, quiet] = [
-        await simulate(drawPlan(seed, [store]), { history: true }),
-        await simulate(drawPlan(seed, [store]), { history: true }),
-        await simulate(drawPlan(seed, [store])),
-      ];
+    const one = await simulate(drawPlan(7, [store]), { history: true });
+    const again = await simulate(drawPlan(7, [store]), { history: true });
+    const quiet = await simulate(drawPlan(7, [store]));
 
-      expect(again).toEqual(one);
-      expect(quiet).toEqual({ ...one, history: [] });
-      expect(one.history.length).toBeGreaterThan(10);
-    }
+    expect(again).toEqual(one);
+    expect(quiet).toEqual({ ...one, history: [] });
+    expect(one.history.length).toBeGreaterThan(10);
   });
 });
 
