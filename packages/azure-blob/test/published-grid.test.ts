@@ -53,7 +53,7 @@ describe("the grid that a leader publishes", () => {
     expect(hi - lo).toBeLessThanOrEqual(2_000);
   });
 
-  test.for([-7 * HOUR_MS, -250, 0, 400, 999.5, 5 * HOUR_MS])(
+  test.for([-7 * HOUR_MS, 400, 999.5])(
     "is sharp soon after the first renewal, by a bounded number of reads and one write, and then does not change (a clock %d ms ahead)",
     async (aheadMs, { world }) => {
       world.dateReplies(aheadMs);
@@ -79,7 +79,7 @@ describe("the grid that a leader publishes", () => {
 
   test("contains the true time of the grant by Azurite's own clock, and is sharper after the reads", async ({ world }) => {
     world.letTimeRun();
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const store = world.store();
       const lease = await win(store);
       await store.renew(lease, LIMITS);
