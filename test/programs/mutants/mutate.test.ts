@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { tellBlocks } from "./blocks.ts";
@@ -5,7 +6,7 @@ import { KNOWN_EQUIVALENTS } from "./known-equivalents.ts";
 import { apply, mutate } from "./mutate.ts";
 import { REACH } from "./reach.ts";
 import { drawSample } from "./sample.ts";
-import { PACKAGES, readSources } from "./sources.ts";
+import { ROOT } from "./sources.ts";
 
 function changedInto(source: string): string[] {
   return mutate("some.ts", source).map(({ to }) => to);
@@ -82,8 +83,9 @@ test("a sample follows from the seed, and hardly changes with the file", () => {
 });
 
 test("what is said to be equivalent is there, and says why", async () => {
-  const files = await Promise.all(PACKAGES.map(readSources));
-  const mutants = files.flat().flatMap((file) => file.mutants);
+  const paths = [...new Set(KNOWN_EQUIVALENTS.map(({ file }) => file))];
+  const files = await Promise.all(paths.map(async (path) => mutate(path, await readFile(`${ROOT}${path}`, "utf8"))));
+  const mutants = files.flat();
   const missing = KNOWN_EQUIVALENTS.filter(
     (known) => !mutants.some(({ file, from, to }) => file === known.file && from === known.from && to === known.to),
   );
