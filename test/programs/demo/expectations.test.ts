@@ -5,7 +5,7 @@ import type { Evidence } from "./expectations.ts";
 import { memberStory } from "./member-story.ts";
 import { summarize, summaryText } from "./summary.ts";
 import { takeoversOf } from "./takeover.ts";
-import { ledTermsOf, stretchesOf } from "./timeline.ts";
+import { ledTermsOf } from "./timeline.ts";
 import { workerStory } from "./worker-story.ts";
 
 const lease = timing({ leaseDurationMs: 15_000 });
@@ -178,27 +178,4 @@ test.each<readonly [string, readonly DemoEvent[], number]>([
 ])("a leader %s", (_, events, toMs) => {
   const start = e(0, "a", "started-leading", { validUntil: 13_500 }, 1);
   expect(ledTermsOf([start, ...events])).toEqual([{ candidateId: "a", term: 1, fromMs: 0, toMs }]);
-});
-
-test("the states of workers and stores follow one another, whatever the order of arrival", () => {
-  const events = [
-    e(0, null, "demo", { leaseDurationMs: 1, retryPeriodMs: 1, store: "", place: "", cast: "", members: ["s"] }),
-    e(20, "a", "started-leading", { validUntil: 99 }, 1),
-    e(10, "a", "standby", {}),
-    e(30, "a", "paused", {}, 1),
-    e(40, "a", "resumed", {}, 1),
-    e(50, "a", "killed", {}),
-    e(15, null, "member-killed", { member: "s" }),
-    e(25, null, "member-started", { member: "s", empty: true, since: 24 }),
-    e(35, null, "member-healed", { member: "s" }),
-  ];
-  expect(stretchesOf(events, 60).map(({ lane, state, from, to }) => [lane, state, from, to])).toEqual([
-    ["s", "up", 0, 15],
-    ["a", "standby", 10, 20],
-    ["a", "leading", 20, 30],
-    ["s", "empty", 25, 35],
-    ["a", "frozen", 30, 40],
-    ["s", "up", 35, 60],
-    ["a", "standby", 40, 50],
-  ]);
 });
