@@ -6,10 +6,13 @@ export interface CommandLine {
   readonly store: StoreName;
   readonly json: boolean;
   readonly out: string;
+  /** Plays the story of a fleet instead of that of an election. */
+  readonly fleet: boolean;
   readonly help: boolean;
 }
 
 export const USAGE = `Usage: npm run demo [-- --store <store>] [-- --json] [-- --out <path>]
+       npm run demo -- --fleet [--out <path>]
 
 Three worker processes compete for one lease on the store. The leader is killed, its successor is told to end, and the
 next one is frozen until it is deposed. Takes about a quarter of a minute; on azure, whose shortest lease is 15 s, a minute.
@@ -18,6 +21,8 @@ On quorum two workers compete, and the stores that keep the lease together are k
 and the leader steps down; one comes back, and somebody leads; the other comes back empty, and is written anew. A minute.
 
 On voting the three workers are all there is: they elect one of themselves. In the end the leader is cut off from the others.
+
+With --fleet, five processes share 20 shards on SQLite. One is killed, one is frozen, one is added, one is stopped. A minute.
 
   --store <store>  ${STORE_NAMES.join(", ")}; default sqlite, which needs no server.
                    The others bring their own, and say what to install where that is missing
@@ -37,11 +42,14 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       store: { type: "string", default: "sqlite" },
       json: { type: "boolean", default: false },
       out: { type: "string", default: ".results/demo-timeline.svg" },
+      fleet: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   assertProcessesFreeze();
   const store = oneOf("store", values.store, STORE_NAMES);
+  if (values.fleet && (store !== "sqlite" || values.json))
+    throw new TypeError("Option '--fleet' is for SQLite, and has no '--json'.");
   if (values.out === "") throw new TypeError("Option '--out <path>' needs a path.");
   return { ...values, store };
 }

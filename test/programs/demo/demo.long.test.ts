@@ -97,6 +97,7 @@ test.each([
   [["--out", ""], "--out"],
   [["picture.svg"], "picture.svg"],
   [["--store", "mongodb"], "mongodb"],
+  [["--fleet", "--json"], "--fleet"],
 ])("%j is refused before anything starts", async (args, named) => {
   const { code, stderr } = await start(args).ended;
   expect(code).toBe(2);

@@ -9,6 +9,7 @@ import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { EventLog } from "./event-log.ts";
 import type { Evidence } from "./expectations.ts";
+import { playFleet } from "./fleet-story.ts";
 import { memberStory } from "./member-story.ts";
 import type { Story } from "./story.ts";
 import { summarize } from "./summary.ts";
@@ -46,7 +47,7 @@ async function main(given: CommandLine): Promise<number> {
   onInterruption("The demo", (reason) => stop.abort(reason));
   const watchdog = setTimeout(() => stop.abort(new Error(`It did not end within ${WATCHDOG_MS / 1_000} s.`)), WATCHDOG_MS);
   try {
-    return (await run(given, stop)) ? 0 : 1;
+    return (await (given.fleet ? playFleet(given.out, stop.signal) : run(given, stop))) ? 0 : 1;
   } catch (error) {
     // Ctrl-C reaches every process of the terminal, so errors after it are expected and not printed.
     const interrupted = stop.signal.reason instanceof Interrupted ? stop.signal.reason : undefined;
