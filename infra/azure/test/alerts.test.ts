@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { TerraformStack } from "cdktn";
 import { describe, expect, test } from "vitest";
 import { CandidateApp, ElectionAlerts, RunAlerts, type ElectionAlertsProps, type RunAlertsProps } from "@leasehold/infra-azure";
@@ -48,6 +49,12 @@ describe("alerts of an election", () => {
       ],
       action: { action_groups: ["/page"] },
     });
+  });
+
+  test("use the query that the page on metric lines publishes", async () => {
+    const page = await readFile(new URL("../../../docs/metric-lines.md", import.meta.url), "utf8");
+    const [{ query }] = named(rules, "billing-no-leader")!["criteria"] as [{ query: string }];
+    expect(page).toContain(query.replace("billing", "nightly-billing"));
   });
 
   test("go off for too many terms, but not for many lines of one term", () => {

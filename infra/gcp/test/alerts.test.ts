@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { TerraformStack } from "cdktn";
 import { describe, expect, test } from "vitest";
 import { CandidateWorker, ElectionAlerts, LeaderScheduledFunction, RunAlerts } from "@leasehold/infra-gcp";
@@ -63,6 +64,17 @@ describe("alerts of an election", () => {
       "b: the leadership moves too often": { comparison: "COMPARISON_GT", threshold_value: 3, duration: "0s" },
     });
     for (const policy of of("google_monitoring_alert_policy")) expect(policy["notification_channels"]).toHaveLength(1);
+  });
+
+  test("use the filter that the page on metric lines publishes", async () => {
+    const page = await readFile(new URL("../../../docs/metric-lines.md", import.meta.url), "utf8");
+    const stack = emptyStack();
+    new ElectionAlerts(stack, "Alerts", { worker: workerIn(stack), election: "nightly-billing" });
+    const filters = synthesized(stack)
+      .of("google_logging_metric")
+      .map(({ filter }) => String(filter));
+    const [, published = ""] = /```text\n(.*HasLeader.*)\n```/.exec(page) ?? [];
+    expect(filters.some((filter) => filter.endsWith(` AND ${published}`))).toBe(true);
   });
 
   test("accept a name with quotes and with Terraform's syntax", () => {
