@@ -45,7 +45,7 @@ export {
 } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
 export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
-export { completeWhileClaimed } from "./occurrences/complete-in-time.ts";
+export { completeWhileClaimed } from "./occurrences/run-claimed.ts";
 export { type CatchUp, checkCatchUp, earlierOccurrences } from "./occurrences/catch-up.ts";
 export { noteRun } from "./occurrences/last-run.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";

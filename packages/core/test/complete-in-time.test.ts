@@ -1,7 +1,7 @@
 import { LeaseLostError, StoreError, type OccurrenceLeadership } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, expect, test } from "vitest";
-import { completeInTime } from "../src/occurrences/complete-in-time.ts";
+import { completeInTime } from "../src/occurrences/run-claimed.ts";
 
 const MANY = 100;
 

@@ -1,6 +1,6 @@
 import type { LeaseSnapshot, LeaseState } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { Leaderless } from "../src/metrics/leaderless.ts";
+import { Leaderless } from "../src/metrics/election-metrics.ts";
 
 function snapshot(state: LeaseState, ageMs?: number): LeaseSnapshot {
   const holder = state === "vacant" ? {} : { holder: "other" };

@@ -3,7 +3,7 @@ import { fenceOfRecord, RecordLeaseStore, type LeaseRecord } from "@leasehold/co
 import { ProcessClock, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { PollRateLimit } from "../src/election/poll-rate-limit.ts";
+import { PollRateLimit } from "../src/election/poll-timer.ts";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
 import { PROOFS } from "./election-world.ts";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";

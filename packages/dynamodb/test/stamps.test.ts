@@ -55,6 +55,7 @@ test("an update sets the fields that a record has, and removes the others if the
     bars: [{ untilMs: 1, except: null }],
     done: true,
     quorum: "{}",
+    history: "[]",
   };
   const expressionOf = (record: LeaseRecord): string => updateOf(record, "v", "before", {}).UpdateExpression;
   expect(expressionOf(full)).not.toContain("REMOVE");

@@ -47,6 +47,7 @@ describe("an occurrence", () => {
       nonce: expect.any(String),
       leaseDurationMs: LEASE_MS,
       renewIntervalMs: 5_000,
+      history: expect.any(String),
       expiresAt: expect.any(Timestamp),
     });
     await expect(world.fieldsAt(LEASE_PATH)).resolves.toBeUndefined();

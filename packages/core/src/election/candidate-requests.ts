@@ -25,7 +25,6 @@ export interface CandidateRequestsOptions {
 
 export type Queue = Required<Pick<LeaseStore, "join">>;
 
-/** The requests of one candidate to its store. */
 export class CandidateRequests {
   readonly contact: StoreHealth;
   readonly #options: CandidateRequestsOptions;

@@ -20,8 +20,7 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   /** True if a stopping leader releases the lease, false if it leaves the lease to expire. @defaultValue true */
   readonly releaseOnStop?: boolean | undefined;
   /**
-   * The consequence of a task that outlasts its drain: an `overrun` event, or also the end of this process with exit code 70. A
-   * blocked event loop cannot end itself. @defaultValue 'report'
+   * `exit`: a task that outlasts its drain ends the process (code 70), unless it blocks the event loop. @defaultValue 'report'
    */
   readonly onOverrun?: "report" | "exit" | undefined;
   /**

@@ -23,10 +23,8 @@ export interface Situation {
   readonly nowMs: number;
   readonly isPushed: boolean;
   readonly isWoken: boolean;
-  /** The time until the rate limit allows a poll. */
   readonly readInMs: number;
   readonly cooldownMs: number;
-  /** True if the polled snapshot leaves the lease to this candidate. */
   readonly mayAcquire: boolean;
   readonly needsProof: boolean;
 }

@@ -7,8 +7,7 @@ import type { Leader } from "./leadership.ts";
 import { StoreHealth, type ContactHealth } from "./store-health.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
-import { PollRateLimit } from "./poll-rate-limit.ts";
-import { PollTimer } from "./poll-timer.ts";
+import { PollRateLimit, PollTimer } from "./poll-timer.ts";
 import { checkName } from "../store/names.ts";
 import { DEFAULT_LEASE_MS, DEFAULT_REQUEST_TIMEOUT_MS, duration } from "../store/lease-limits.ts";
 

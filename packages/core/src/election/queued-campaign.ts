@@ -5,7 +5,7 @@ import type { Place } from "../store/place.ts";
 import { sleep } from "../time/clock.ts";
 import type { Queue } from "./candidate-requests.ts";
 import type { CampaignOptions } from "./campaign.ts";
-import { PollRateLimit } from "./poll-rate-limit.ts";
+import { PollRateLimit } from "./poll-timer.ts";
 import { CampaignBackoff } from "./campaign-backoff.ts";
 
 /** Gets the lease by a position in the store's queue, which it keeps only while it would lead at its turn. */

@@ -43,11 +43,8 @@ export interface Drain {
 }
 
 /**
- * The state of one leadership. Three instants end it, counted from the send of the last good request:
- *
- * - `renewDeadlineMs`: the signal aborts, even if the store does not answer.
- * - `validForMs` (0.9 of the lease): the leadership is over.
- * - `leaseDurationMs`: standbys may acquire. The term itself does not use this instant.
+ * The state of one leadership. From the send of the last good request, the signal aborts after `renewDeadlineMs`, and the
+ * leadership is over after `validForMs`. After `leaseDurationMs` standbys may acquire.
  */
 export interface TermState {
   readonly plan: TermPlan;

@@ -1,3 +1,4 @@
+import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import {
   EVENT_CHANNEL,
   LOOK_CHANNEL,
@@ -11,7 +12,6 @@ import { withoutOccurrence } from "../occurrences/occurrence.ts";
 import { OCCURRENCE_CHANNEL, type PublishedOccurrence } from "../occurrences/occurrence-channel.ts";
 import { listen, REQUEST_CHANNEL, type StoreRequest } from "../reporting/diagnostics.ts";
 import { isLeaseholdError } from "../reporting/errors.ts";
-import { Leaderless } from "./leaderless.ts";
 
 /** Histogram bounds, in seconds, for requests: a store takes milliseconds to seconds for them. */
 export const REQUEST_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -130,4 +130,39 @@ function reasonOf(error: Error): string {
   return (isLeaseholdError(error, "LEASE_LOST") || isLeaseholdError(error, "LEADERSHIP_ENDED")) && typeof reason === "string"
     ? reason
     : "stopped";
+}
+
+/** Measures how long an election has no leader, as one candidate observes it; see `takeover` of the meters. */
+export class Leaderless {
+  #heldMs: number | undefined;
+  #renewedMs = -Infinity;
+  #sinceMs: number | undefined;
+
+  saw(snapshot: LeaseSnapshot | undefined, atMs: number): void {
+    if (snapshot?.state === "vacant") this.#sinceMs ??= this.#heldMs;
+    // An expired lease changes nothing. The time without a leader counts from its last renewal.
+    else if (snapshot?.holder !== undefined && snapshot.state !== "expired") {
+      this.#held(atMs, atMs - (snapshot.ageMs?.[0] ?? 0));
+    }
+  }
+
+  leads(atMs: number): void {
+    this.#held(atMs, atMs);
+  }
+
+  released(atMs: number): void {
+    this.#sinceMs = atMs;
+  }
+
+  /** Returns the time without a leader for a candidate that begins to lead; undefined if it observed no leader before. */
+  lastedMs(atMs: number): number | undefined {
+    const sinceMs = this.#sinceMs ?? (this.#heldMs === undefined ? undefined : this.#renewedMs);
+    return sinceMs === undefined ? undefined : atMs - sinceMs;
+  }
+
+  #held(atMs: number, renewedMs: number): void {
+    this.#heldMs = atMs;
+    this.#renewedMs = Math.max(this.#renewedMs, renewedMs);
+    this.#sinceMs = undefined;
+  }
 }

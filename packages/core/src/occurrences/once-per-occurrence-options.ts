@@ -42,16 +42,14 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
   /** Notes after each run which occurrence was done, for `lastRun`. It costs two more requests. @defaultValue false */
   readonly noteLastRun?: boolean | undefined;
   /**
-   * The longest time from when an occurrence was due until its task begins, in milliseconds. After that the occurrence is missed:
-   * no host claims it. Each host decides by its own wall clock. Make it longer than the clocks differ, plus the time in which another
-   * host takes over. @defaultValue no limit
+   * The longest time from when an occurrence was due until its task begins, in milliseconds. Later it is missed: no host claims
+   * it. Each host goes by its own wall clock, so make it longer than these differ, plus a takeover. @defaultValue no limit
    */
   readonly startWithinMs?: number | undefined;
   /**
-   * The relation of an occurrence to an earlier one of the schedule that still runs, on any host. With any policy but `allowAll` the
-   * host that runs an occurrence also leads the election `name` in the store. It costs three more requests for each run, and twice
-   * the renewals. An administrator can pause that election; occurrences are then skipped as `paused`. Use the name for nothing else.
-   * @defaultValue 'allowAll'
+   * The relation to an earlier occurrence that still runs, on any host. With any policy but `allowAll` the host also leads the
+   * election `name` in the store. Its lease costs three more requests for each run, and twice the renewals. An administrator can pause
+   * that election; occurrences are then skipped as `paused`. Use the name for nothing else. @defaultValue 'allowAll'
    */
   readonly overlap?: Overlap | undefined;
   /**

@@ -52,16 +52,14 @@ export type OccurrenceOutcome<T> =
  * Does one occurrence of a schedule, or the work of one key. It is completed at most once, even if many hosts call this function
  * and their clocks differ. Use it for cron jobs: with `tryRun`, a host whose clock is behind would run the job again.
  *
- * An occurrence is *claimed* by one host at a time, under a lease that is renewed in the background. It is *done* once its task
- * has returned and the store has recorded that. For `retentionMs` from then on, no host can claim it again. A task that throws
- * leaves the occurrence open. A claimant that dies leaves it open once its lease has run out. The next delivery then does it, as
- * the next attempt.
+ * An occurrence is *claimed* by one host at a time, under a lease that is renewed in the background. It is *done* once its task has
+ * returned and the store has recorded that. For `retentionMs` from then on, no host can claim it again. A task that throws, or a
+ * claimant that dies, leaves it open. The next delivery then does it, as the next attempt.
  *
- * It does not guarantee that a task begins only once, or that its effects happen only once. A host that dies before the store has
- * recorded the end may have done some or all of the work. A host may also be frozen for longer than the lease, and ignore its
- * signal afterwards. It then works beside the next attempt, and its call rejects. So make the work idempotent
- * (`leadership.occurrence.id` is a key for that), or put its writes under `leadership.fence`. The function delivers nothing by
- * itself: if every host dies, the occurrence is not done.
+ * It does not guarantee that a task begins only once, or that its effects happen only once. A host may die before the store has
+ * recorded the end. It may also be frozen for longer than the lease, and then work beside the next attempt. So make the work
+ * idempotent (`leadership.occurrence.id` is a key for that), or put its writes under `leadership.fence`. The function delivers
+ * nothing by itself: if every host dies, the occurrence is not done.
  *
  * With `key` in place of `scheduledAt`, the work is done once for that key, for instance once for each deployed version. Other
  * hosts then wait until it is done. The command's `run --occurrence KEY` claims the same occurrence.

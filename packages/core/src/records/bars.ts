@@ -8,7 +8,6 @@ export interface Bar {
   readonly untilMs: number | null;
   /** The candidates that may acquire nevertheless; null: none. */
   readonly except: { readonly candidateId: string } | { readonly group: string } | null;
-  /** The reason of a pause, for people. */
   readonly reason?: string | undefined;
   /** The id of the administrator's order that wrote the block. */
   readonly id?: string | undefined;
@@ -31,7 +30,6 @@ export function barOf({ bars }: Pick<LeaseRecord, "bars">, kind: BarKind): Bar |
   return bars?.find((bar) => kindOf(bar) === kind);
 }
 
-/** Returns the candidate that an administrator wants to lead next. */
 export function transferTarget(record: Pick<LeaseRecord, "bars">): string | undefined {
   const except = barOf(record, "transfer")?.except;
   return except && "candidateId" in except ? except.candidateId : undefined;

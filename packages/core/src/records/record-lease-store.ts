@@ -41,9 +41,8 @@ import { Acquisitions } from "./acquisitions.ts";
 import { HeldLeases, type Vacating } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
 import { ordered } from "./record-orders.ts";
-import { pauseRecord, resumeRecord } from "./record-pause.ts";
+import { pauseRecord, resumeRecord, repairRecord } from "./record-change.ts";
 import { snapshotOf } from "./record-snapshot.ts";
-import { repairRecord } from "./record-repair.ts";
 import type { RecordStore } from "./record-store.ts";
 import { RecordCache } from "./record-cache.ts";
 
@@ -113,7 +112,6 @@ export class RecordLeaseStore implements LeaseStore {
     return await this.vacate(lease, options);
   }
 
-  /** Ends a term, by a release or in a way of a subclass. */
   protected async vacate(lease: Lease, vacating: Vacating): Promise<ReleaseOutcome> {
     return await this.#leases.vacate(lease, vacating);
   }

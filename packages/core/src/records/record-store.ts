@@ -5,11 +5,9 @@ import type { WatchOptions } from "../store/lease-store.ts";
 import { areBars, fieldOf, isText, type Bar } from "./bars.ts";
 
 /**
- * A service that offers compare-and-swap on one record: all that a provider has to write if the service does not enforce leases
- * itself. `RecordLeaseStore` decides expiry, terms and nonces on top of it.
- *
- * The service must guarantee that compare-and-swap on one record is linearizable, and that acknowledged writes are not lost. If
- * it may show a write before it is durable, it declares `showsUndurable`.
+ * A service that offers compare-and-swap on one record: all that a provider has to write if the service does not enforce leases.
+ * Compare-and-swap must be linearizable, and acknowledged writes must not be lost. A service that may show a write before it is
+ * durable declares `showsUndurable`.
  */
 export interface RecordStore {
   readonly name: string;

@@ -23,7 +23,6 @@ export interface StoreRequest {
   readonly election: string;
   /** For instance `get`, `put`, `renew`. */
   readonly operation: string;
-  /** True where the request was to change something. */
   readonly writes: boolean;
   readonly durationMs: number;
   /** `ok`, or the code of the error. */

@@ -75,9 +75,8 @@ export interface LeaseStore {
   nextLookMs(election: string, retryPeriodMs: number): number;
 
   /**
-   * Reaches the store, and proves the right to write by a write whose condition must fail. Changes nothing. A process that only
-   * reads needs fewer rights. It tests no fence that is a record of its own: a write to one would wait for the leader's
-   * transactions.
+   * Reaches the store, and proves the right to write by a write whose condition must fail. Changes nothing. It tests no separate
+   * fence, because a write to one would wait for the leader's transactions.
    * @throws {StoreError} if the read or the write fails.
    * @throws {ConfigurationError} if the store carries the write out all the same.
    */

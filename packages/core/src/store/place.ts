@@ -7,18 +7,15 @@ export interface JoinOptions {
 }
 
 /**
- * The place of one candidate in the queue of an election. Earlier places have their turn first; a candidate waits only for the
- * places before its own. `join` itself sends nothing. The first `turns()` takes the place, and the store keeps it from then on.
- * The place ends by `leave()`, by becoming a lease, or by itself once the candidate is gone for a lease's duration.
+ * The place of one candidate in the queue of an election. A candidate waits only for the places before its own. `join` sends
+ * nothing: the first `turns()` takes the place. It ends by `leave()`, by becoming a lease, or by itself once the candidate is
+ * gone for a lease's duration.
  *
- * A place is _void_ for good once it cannot lead any more. It is void if it is gone from the queue, because its session has
- * expired or was revoked. It is also void if a later place has led. Then `turns()` ends and `acquire()` does not acquire. A
- * candidate that still wants to lead leaves the place, and joins again at the end.
+ * A place is _void_ for good if its session has expired or was revoked, or if a later place has led. Then `turns()` ends and
+ * `acquire()` does not acquire. A candidate that still wants to lead leaves the place, and joins again at the end.
  *
- * As with any call of a store, a failure is thrown, and nothing is retried. A failure does not make a place void: the next
- * `turns()` goes on with it. It first reads to find out whether the request that took the place has arrived.
- *
- * While a place stands, `read` may show this candidate's own waiting place. Such a read decides nothing.
+ * A failure is thrown, and does not make a place void: the next `turns()` goes on with it. It first reads whether the request
+ * that took the place has arrived. While a place stands, `read` may show this candidate's own waiting place, and decides nothing.
  */
 export interface Place {
   /**
@@ -40,21 +37,17 @@ export interface Place {
   turns(): AsyncIterable<LeaseSnapshot>;
 
   /**
-   * One attempt to acquire the lease by this place. The service confirms it, and the lease counts from before that request. A
-   * place that has acquired becomes the lease, and ends when the lease does. Does not acquire if it is not this place's turn, or
-   * if the place is void. A call that throws has not acquired. The place then stands if it stood before.
-   *
-   * Takes at most `timeoutMs` of the request, as a whole.
+   * One attempt to acquire the lease by this place, which then becomes the lease. It counts from before the request that the
+   * service confirms. Does not acquire if it is not this place's turn, or if the place is void. A call that throws has not
+   * acquired, and the place stands if it stood before. Takes at most `timeoutMs` of the request, as a whole.
    * @throws as `turns`.
    */
   acquire(): Promise<AcquireOutcome>;
 
   /**
-   * Ends the place. Even if the request fails, the store does nothing more to keep the place: it is gone within a lease, and
-   * never acquires. Once the place is known to be gone, or if it was never taken, another call sends nothing. Does nothing to a
-   * place that has acquired: release that lease instead. Call it when no `acquire` is under way.
-   *
-   * Takes at most `timeoutMs`, as a whole.
+   * Ends the place. Even if the request fails, the store does nothing more to keep it: it is gone within a lease, and never
+   * acquires. Once it is known to be gone, another call sends nothing. Does nothing to a place that has acquired: release that
+   * lease. Call it when no `acquire` is under way. Takes at most `timeoutMs`, as a whole.
    * @throws {StoreError} if it is not known to be gone; calling it again tries again.
    */
   leave(limits: RequestLimits): Promise<void>;
