@@ -37,6 +37,7 @@ export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from 
 export {
   checkBoolean,
   checkCallOptions,
+  checkChoice,
   checkKnown,
   checkOptions,
   checkSignal,

@@ -3,6 +3,7 @@ import {
   type OccurrenceStore,
   type Reservation,
   checkCatchUp,
+  checkChoice,
   checkFailureOptions,
   checkBoolean,
   checkName,
@@ -69,9 +70,9 @@ export function checkGateOptions(options: AnyOptions, platformOptions: readonly 
       { election: named },
     );
   }
-  oneOf("onUnavailable", options.onUnavailable, ["throw", "skip"]);
-  oneOf("onClaimed", options.onClaimed, ["throw", "skip"]);
-  oneOf("renewal", options.renewal, ["checkpoint", "background"]);
+  checkChoice("onUnavailable", options.onUnavailable, ["throw", "skip"]);
+  checkChoice("onClaimed", options.onClaimed, ["throw", "skip"]);
+  checkChoice("renewal", options.renewal, ["checkpoint", "background"]);
   if (options.waitMs !== undefined) duration("waitMs", options.waitMs, 0);
   if (options.shutdownMarginMs !== undefined) duration("shutdownMarginMs", options.shutdownMarginMs, 0);
   if (options.onStandby !== undefined && typeof options.onStandby !== "function") {
@@ -146,7 +147,7 @@ function checkScheduleElector(options: OncePerTickOptions<never, LeaseStore, unk
 }
 
 function checkExclusive(options: ExclusiveOptions<never, LeaseStore, unknown>, gate: unknown): void {
-  oneOf("gate", gate, ["exclusive", "sticky", "oncePerTick"]);
+  checkChoice("gate", gate, ["exclusive", "sticky", "oncePerTick"]);
   for (const [other, names] of Object.entries(OTHERS_OPTIONS)) {
     const given = names.find((name) => options[name] !== undefined);
     if (given) throw new ConfigurationError(`${given} is an option of the gate '${other}'; name that gate, or leave it out.`);
@@ -196,9 +197,4 @@ function checkOncePerTick(options: OncePerTickOptions<never, LeaseStore, unknown
     throw new ConfigurationError("occurrence must be a function from the handler's arguments to { name, scheduledMs }.");
   }
   if (catchUp !== undefined) checkCatchUp(catchUp);
-}
-
-function oneOf(name: string, value: unknown, words: readonly string[]): void {
-  if (value === undefined || words.includes(value as string)) return;
-  throw new ConfigurationError(`${name} is ${JSON.stringify(value)}; it must be '${words.join("' or '")}'.`);
 }

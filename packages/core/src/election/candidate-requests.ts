@@ -182,14 +182,10 @@ export class CandidateRequests {
 
   /** Records the outcome of a request. An answer proves only the right to read: a failed attempt may not have written. */
   async #ask<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const answer = await this.#send(kind, request, signal);
-    this.contact.answered("read");
-    return answer;
-  }
-
-  async #send<T>(kind: RequestKind, request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
-      return await request();
+      const answer = await request();
+      this.contact.answered("read");
+      return answer;
     } catch (error) {
       this.#failed(kind, error, signal);
       throw error;

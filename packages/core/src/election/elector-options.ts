@@ -1,9 +1,8 @@
 import type { Clock } from "../time/clock.ts";
 import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
-import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 import type { Expiry, LeaseStore, Reservation } from "../store/lease-store.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
-import { checkOptions, defineOptions } from "../store/options.ts";
+import { checkChoice, checkOptions, defineOptions } from "../store/options.ts";
 import { checkName, checkReservation, checkValue } from "../store/names.ts";
 import { checkStore } from "./observer.ts";
 import { duration } from "../store/lease-limits.ts";
@@ -73,17 +72,14 @@ export function checkElectorOptions(options: ElectorOptions): Timing {
   checkChoice("startup", options.startup, ["fail-fast", "patient"]);
   checkChoice("renewal", renewal, ["scheduled", "manual"]);
   checkChoice("expiry", expiry, ["observed", "store-clock"]);
-  if (expiry === "store-clock") checkStoreClock(store.capabilities);
+  if (expiry === "store-clock" && store.capabilities.expiry === "observed" && !store.capabilities.storeClock) {
+    throw new ConfigurationError("expiry is 'store-clock', and this store has no clock that can be read; leave it out.");
+  }
   if (reservation) checkReservations(reservation, store);
   const timing = decideTiming(options, store.capabilities);
   checkHold(options.minimumHoldMs, timing.leaseDurationMs);
   if (options.releaseTimeoutMs !== undefined) duration("releaseTimeoutMs", options.releaseTimeoutMs);
   return timing;
-}
-
-function checkChoice(name: string, value: string | undefined, [one, other]: readonly [string, string]): void {
-  if (value === undefined || value === one || value === other) return;
-  throw new ConfigurationError(`${name} is ${JSON.stringify(value)}; it must be '${one}' or '${other}'.`);
 }
 
 /** Without a clock to judge it by, a reservation would keep other groups out for ever, or for no time. */
@@ -98,10 +94,4 @@ function checkHold(minimumHoldMs: number | undefined, leaseDurationMs: number): 
   throw new ConfigurationError(
     `minimumHoldMs is ${minimumHoldMs}, longer than the lease itself (leaseDurationMs ${leaseDurationMs}); raise leaseDurationMs.`,
   );
-}
-
-function checkStoreClock({ storeClock, expiry }: LeaseStoreCapabilities): void {
-  if (expiry === "observed" && !storeClock) {
-    throw new ConfigurationError("expiry is 'store-clock', and this store has no clock that can be read; leave it out.");
-  }
 }

@@ -6,7 +6,7 @@ import type { LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { checkName } from "../store/names.ts";
 import { duration } from "../store/lease-limits.ts";
-import { checkBoolean, checkOptions, defineOptions } from "../store/options.ts";
+import { checkBoolean, checkChoice, checkOptions, defineOptions } from "../store/options.ts";
 import { checkFailureOptions, type FailureOptions } from "./tries.ts";
 import type { Clock } from "../time/clock.ts";
 import { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
@@ -96,9 +96,7 @@ export function checkSchedule(whose: string, options: ScheduleOptions, key?: str
   const { store, name, whenInProgress, retentionMs = DEFAULT_RETENTION_MS } = options;
   checkStore(store);
   checkName("name", name);
-  if (whenInProgress !== undefined && whenInProgress !== "return" && whenInProgress !== "wait") {
-    throw new ConfigurationError(`whenInProgress is ${JSON.stringify(whenInProgress)}; it must be 'return' or 'wait'.`);
-  }
+  checkChoice("whenInProgress", whenInProgress, ["return", "wait"]);
   checkRetention(retentionMs);
   checkBoolean("keepResult", options.keepResult);
   checkBoolean("noteLastRun", options.noteLastRun);

@@ -5,7 +5,7 @@ import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { RequestLimits } from "./lease-store.ts";
 import { conflict, outcomeUnknown } from "./failed-request.ts";
 import type { BreakOptions, BreakOutcome, TransferOptions, TransferOutcome } from "./admin-calls.ts";
-import { checkBreak, checkName, checkTerm } from "./names.ts";
+import { checkName, checkReason, checkTerm } from "./names.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "./lease-limits.ts";
 
 const DEFAULT_TRANSFER_TIMEOUT_MS = 30_000;
@@ -62,8 +62,9 @@ export class Administration {
 
   async break(election: string, options: BreakOptions): Promise<BreakOutcome> {
     checkName("election", election);
-    checkBreak(options);
     const { reason, ifTerm, immediate = false } = options;
+    checkReason(reason, "say why it is broken");
+    checkTerm("ifTerm", ifTerm);
     const limits = { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS };
     const order = { kind: "break", id: this.#store.clock.randomUuid(), reason, immediate } as const;
     const { carriedOut, term, current } = await this.#execute(election, order, ifTerm, limits);

@@ -33,11 +33,6 @@ export function checkTerm(what: string, term: number | undefined): void {
   throw new ConfigurationError(`${what} is ${String(term)}; it must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}.`);
 }
 
-export function checkBreak(options: { readonly reason: unknown; readonly ifTerm?: number | undefined }): void {
-  checkReason(options.reason, "say why it is broken");
-  checkTerm("ifTerm", options.ifTerm);
-}
-
 /** @throws {ConfigurationError} unless an administrator's reason is a text of at most 500 bytes; `advice` ends its message. */
 export function checkReason(reason: unknown, advice: string): asserts reason is string {
   if (typeof reason !== "string") {

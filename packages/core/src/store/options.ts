@@ -52,6 +52,12 @@ export function checkBoolean(what: string, given: unknown): void {
   if (given !== undefined && typeof given !== "boolean") throw new ConfigurationError(`${what} must be true or false.`);
 }
 
+/** @throws {ConfigurationError} unless the option is one of these words, or absent. */
+export function checkChoice(name: string, value: unknown, words: readonly string[]): void {
+  if (value === undefined || words.includes(value as string)) return;
+  throw new ConfigurationError(`${name} is ${JSON.stringify(value)}; it must be '${words.join("' or '")}'.`);
+}
+
 /** Reports whether one name begins with the other, or one has a letter more, or they differ in at most two adjacent letters. */
 function areAlike(one: string, other: string): boolean {
   if (one.startsWith(other) || other.startsWith(one)) return true;
