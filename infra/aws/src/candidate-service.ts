@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkName } from "@leasehold/core/provider";
-import type { Alarm, Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
+import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
 import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import {
   AlarmBehavior,
@@ -187,16 +187,6 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
       { id: "AwsSolutions-ECS2", reason: "The environment variables are names and durations; secrets do not belong there." },
       { id: "AwsSolutions-IAM5[Resource::*]", reason: "ecr:GetAuthorizationToken is about no resource." },
     );
-  }
-
-  /** The processor time that the candidates use, in percent. */
-  metricCpuUtilization(options?: MetricOptions): Metric {
-    return this.service.metricCpuUtilization(options);
-  }
-
-  /** The memory that the candidates use, in percent. */
-  metricMemoryUtilization(options?: MetricOptions): Metric {
-    return this.service.metricMemoryUtilization(options);
   }
 }
 

@@ -212,24 +212,9 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
     return this.#invocations("Skipped", options);
   }
 
-  /** Invocations that failed. An invocation that did not lead has not failed. */
-  metricErrors(options?: MetricOptions): Metric {
-    return this.function.metricErrors(options);
-  }
-
   /** Invocations that were given up: undelivered, or failed at every attempt. Look into each of them. */
   metricDeadLetters(options?: MetricOptions): Metric {
     return this.deadLetterQueue.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, ...options });
-  }
-
-  /** Invocations that Lambda delayed, because too many ran at once. */
-  metricThrottles(options?: MetricOptions): Metric {
-    return this.function.metricThrottles(options);
-  }
-
-  /** The longest duration of an invocation. */
-  metricDuration(options?: MetricOptions): Metric {
-    return this.function.metricDuration({ statistic: Stats.MAXIMUM, ...options });
   }
 
   /** Lets the function make its network interfaces. CDK gives this right only to a role that it makes itself. */

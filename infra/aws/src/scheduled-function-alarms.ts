@@ -63,7 +63,7 @@ export class ScheduledFunctionAlarms extends Construct {
     this.throttles = alarm(
       "Throttles",
       `Lambda puts off invocations of the function of '${scheduled.election}': the account's concurrency is used up.`,
-      scheduled.metricThrottles({ period }),
+      scheduled.function.metricThrottles({ period }),
     );
     for (const each of this.alarms) {
       each.addAlarmAction(...actions);

@@ -184,15 +184,6 @@ test("the endpoints of a network may let in the service, which does not wait for
   expect(() => Template.fromStack(stack)).not.toThrow();
 });
 
-test("the metrics are those of the service", () => {
-  const stack = stackWith();
-  const construct = stack.node.findChild("Candidates") as CandidateService;
-  expect([construct.metricCpuUtilization(), construct.metricMemoryUtilization()].map(({ metricName }) => metricName)).toEqual([
-    "CPUUtilization",
-    "MemoryUtilization",
-  ]);
-});
-
 test("a single candidate is a warning", () => {
   expect(warningsOf(stackWith(() => ({ candidates: 1 })))).toEqual([expect.stringContaining("single candidate")]);
 });

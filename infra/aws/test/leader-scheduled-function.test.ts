@@ -212,24 +212,6 @@ test("two functions of one election in a region are an error, unless their sched
   }
 });
 
-test("the metrics are those of the function and the queue", () => {
-  const stack = strictStack();
-  const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
-  const construct = new LeaderScheduledFunction(stack, "F", {
-    table,
-    election: "e-1",
-    schedule: ScheduleExpression.rate(Duration.hours(1)),
-    entry,
-  });
-  const names = [
-    construct.metricErrors(),
-    construct.metricDeadLetters(),
-    construct.metricThrottles(),
-    construct.metricDuration(),
-  ].map(({ metricName }) => metricName);
-  expect(names).toEqual(["Errors", "ApproximateNumberOfMessagesVisible", "Throttles", "Duration"]);
-});
-
 test("the props set the function and the schedule", () => {
   const stack = stackWith({
     timeout: Duration.minutes(5),

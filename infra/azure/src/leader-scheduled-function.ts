@@ -2,8 +2,7 @@ import { Token } from "cdktn";
 import { Construct } from "constructs";
 import { ownIdentity, type ManagedIdentity } from "./access.ts";
 import { candidateVariables, withOwnVariables } from "./candidate-variables.ts";
-import { FunctionHost } from "./function-host.ts";
-import { FunctionTelemetry } from "./function-telemetry.ts";
+import { hostAccount, telemetry } from "./function-platform.ts";
 import { timingSettings } from "./function-timing.ts";
 import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
 import { doneByFunctionQuery } from "./log-lines.ts";
@@ -66,13 +65,8 @@ export class LeaderScheduledFunction extends Construct {
     const identity = ownIdentity(this, name, resourceGroup);
     this.identity = identity;
     const candidate = leases.grantCandidate(identity, ...elections);
-    const host = new FunctionHost(this, "Host", { resourceGroup, accountName: hostAccountName, identity });
-    const telemetry = new FunctionTelemetry(this, "Telemetry", {
-      resourceGroup,
-      name,
-      identity,
-      workspaceId: props.workspaceId,
-    });
+    const host = hostAccount(this, hostAccountName, resourceGroup, identity);
+    const insights = telemetry(this, name, resourceGroup, identity, props.workspaceId);
     const [election = ""] = elections;
     this.runs = {
       workspaceId: props.workspaceId,
@@ -83,7 +77,7 @@ export class LeaderScheduledFunction extends Construct {
     };
     const settings = {
       ...host.settings,
-      ...telemetry.settings,
+      ...insights.settings,
       ...timing,
       LEADER_SCHEDULE: schedule,
       ...candidateVariables(leases, identity, elections),
@@ -126,7 +120,7 @@ export class LeaderScheduledFunction extends Construct {
           },
         },
       },
-      { dependsOn: [candidate, host.owner, telemetry.publisher] },
+      { dependsOn: [candidate, host.right, insights.right] },
     );
   }
 }
