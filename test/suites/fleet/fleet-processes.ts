@@ -24,6 +24,8 @@ export interface Line {
 /** The processes of a fleet. Each one has a log in the folder. */
 export class FleetProcesses implements AsyncDisposable {
   readonly living = new Map<string, ChildProcess>();
+  /** Those that have not ended, also if they were told to. */
+  readonly #children = new Set<ChildProcess>();
   readonly #folder: string;
   readonly #address: string;
   readonly #shards: number;
@@ -39,7 +41,10 @@ export class FleetProcesses implements AsyncDisposable {
 
   start(name: string): void {
     const args = [WORKER, this.#address, name, join(this.#folder, `${name}.log`), String(this.#shards), String(this.#pauseMs)];
-    this.living.set(name, spawn(process.execPath, [...FLAGS, ...args], { stdio: ["ignore", "inherit", "inherit"] }));
+    const child = spawn(process.execPath, [...FLAGS, ...args], { stdio: ["ignore", "inherit", "inherit"] });
+    this.living.set(name, child);
+    this.#children.add(child);
+    child.once("exit", () => this.#children.delete(child));
   }
 
   signal(name: string, signal: NodeJS.Signals): void {
@@ -50,10 +55,7 @@ export class FleetProcesses implements AsyncDisposable {
   async end(name: string, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
     const child = this.living.get(name);
     this.living.delete(name);
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, "exit");
-    child.kill(signal);
-    await exited;
+    if (child) await ended(child, signal);
   }
 
   /** The lines of all processes, each as far as it is whole. */
@@ -64,8 +66,16 @@ export class FleetProcesses implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.living.keys()].map((name) => this.end(name, "SIGKILL")));
+    this.living.clear();
+    await Promise.all([...this.#children].map(async (child) => await ended(child, "SIGKILL")));
   }
+}
+
+async function ended(child: ChildProcess, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill(signal);
+  await exited;
 }
 
 export interface Judgement {
