@@ -32,7 +32,8 @@ export interface HoldContext extends Pick<FleetSettings, "clock" | "names" | "me
   readonly onOverrun: (shard: Shard) => void;
 }
 
-export interface HoldOptions extends HoldContext {
+/** One grant of a shard to this process. */
+export interface Grant {
   readonly name: string;
   /** The revision that granted the shard. */
   readonly since: number;
@@ -48,32 +49,37 @@ export class Hold {
   /** Resolves when the task has settled. */
   readonly settled: Promise<void>;
   readonly #given = Promise.withResolvers<void>();
-  readonly #options: HoldOptions;
+  readonly #context: HoldContext;
+  readonly #grant: Grant;
   readonly #stop = new AbortController();
   readonly #ended = Promise.withResolvers<Error>();
   readonly #termId: string;
   readonly #startedMs: number;
   #checkpointMs: number;
-  readonly #taskSettled = new AbortController();
+  #isSettled = false;
+  /** Aborts once the task has settled. Most holds never wait for that. */
+  #waiting: AbortController | undefined;
   #stalled: Error | undefined;
   #isOver = false;
   #isLetGo = false;
 
-  constructor(options: HoldOptions) {
-    this.#options = options;
-    this.since = options.since;
-    this.#termId = options.clock.randomUuid();
-    this.#startedMs = options.clock.monotonicMs();
+  constructor(context: HoldContext, grant: Grant) {
+    const { clock } = context;
+    this.#context = context;
+    this.#grant = grant;
+    this.since = grant.since;
+    this.#termId = clock.randomUuid();
+    this.#startedMs = clock.monotonicMs();
     this.#checkpointMs = this.#startedMs;
     this.shard = this.#makeShard();
-    const { session } = options;
+    const { session } = grant;
     const lost = (): void => this.leave(session.signal.reason as Error);
     session.signal.addEventListener("abort", lost, { once: true });
     this.settled = this.#work().finally(() => session.signal.removeEventListener("abort", lost));
   }
 
   get name(): string {
-    return this.#options.name;
+    return this.#grant.name;
   }
 
   /** Resolves when this process has let the shard go: its task has settled, or has outlasted its drain and a lease. */
@@ -83,7 +89,7 @@ export class Hold {
 
   /** True once its task has settled. */
   get isSettled(): boolean {
-    return this.#taskSettled.signal.aborted;
+    return this.#isSettled;
   }
 
   /** True once it was told to stop. */
@@ -100,14 +106,14 @@ export class Hold {
   }
 
   async #work(): Promise<void> {
-    const { clock, task } = this.#options;
+    const { clock, task, seal, onStarted } = this.#context;
     let failed: { readonly error: unknown } | undefined;
     let isReturned = false;
     try {
-      if (await this.#options.seal(this.shard)) {
+      if (await seal(this.shard)) {
         // After a freeze no timer has run yet, so the clocks decide.
         if (!this.isLeaving && this.shard.isValid()) {
-          this.#options.onStarted(this.shard);
+          onStarted(this.shard);
           // The wait for the fence is no stall.
           this.#checkpointMs = clock.monotonicMs();
           void this.#watchStall();
@@ -118,13 +124,14 @@ export class Hold {
     } catch (error) {
       if (!this.isLeaving) failed = { error };
     }
-    this.#taskSettled.abort();
+    this.#isSettled = true;
+    this.#waiting?.abort();
     const hasWorked = clock.monotonicMs() - this.#startedMs >= WORKED_MS;
     this.#letGo(failed ? (hasWorked ? "failed-late" : "failed") : isReturned ? "returned" : "left", failed?.error);
   }
 
   async #limitDrain(): Promise<void> {
-    const { timing, onOverrun } = this.#options;
+    const { timing, onOverrun } = this.#context;
     const { drainTimeoutMs, leaseDurationMs } = timing;
     await this.#settledWithin(drainTimeoutMs);
     if (this.#isLetGo) return;
@@ -136,7 +143,7 @@ export class Hold {
 
   /** Ends a task that has not called `checkpoint()` for `stallTimeoutMs`. It counts as failed. */
   async #watchStall(): Promise<void> {
-    const { clock, timing } = this.#options;
+    const { clock, timing } = this.#context;
     const { stallTimeoutMs } = timing;
     if (stallTimeoutMs === undefined) return;
     while (!this.isLeaving && !this.#isLetGo) {
@@ -149,7 +156,9 @@ export class Hold {
   }
 
   async #settledWithin(ms: number): Promise<void> {
-    await sleep(this.#options.clock, ms, this.#taskSettled.signal).catch(() => undefined);
+    if (this.#isSettled) return;
+    this.#waiting ??= new AbortController();
+    await sleep(this.#context.clock, ms, this.#waiting.signal).catch(() => undefined);
   }
 
   /** The shard is over before the report says so. It never becomes valid again. */
@@ -160,7 +169,7 @@ export class Hold {
     const end = this.#stalled ? ("failed" as const) : how;
     if (!this.isLeaving) this.#stop.abort(this.#endedError("its task has settled."));
     this.#ended.resolve(this.#stop.signal.reason as Error);
-    this.#options.onLetGo(this, { shard: this.name, since: this.since, how: end }, this.#stalled ?? error);
+    this.#grant.onLetGo(this, { shard: this.name, since: this.since, how: end }, this.#stalled ?? error);
     this.#given.resolve();
   }
 
@@ -169,7 +178,8 @@ export class Hold {
   }
 
   #makeShard(): Shard {
-    const { clock, session, name, names, memberId, since } = this.#options;
+    const { clock, names, memberId } = this.#context;
+    const { session, name, since } = this.#grant;
     const isValid = (): boolean => !this.#isOver && session.isValid();
     return {
       name,

@@ -95,7 +95,7 @@ export class Holds {
       if ((this.#ended.get(shard)?.since ?? 0) < end.since) this.#ended.set(shard, end);
       this.#options.onLetGo(one.shard, end, error);
     };
-    this.#held.set(shard, new Hold({ ...this.#options, name: shard, since, session, onLetGo }));
+    this.#held.set(shard, new Hold(this.#options, { name: shard, since, session, onLetGo }));
   }
 }
 
