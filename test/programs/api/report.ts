@@ -175,7 +175,16 @@ function valueOf(words: (from: number, to: number) => string, node: Node): strin
   return words(node.start, annotation?.end ?? (init ?? value)?.end ?? (key ?? id)?.end ?? node.end);
 }
 
+const sources = new Map<string, Source>();
+
+/** Returns a source file. Each is parsed once. */
 function read(path: string): Source {
+  const source = sources.get(path) ?? parsed(path);
+  sources.set(path, source);
+  return source;
+}
+
+function parsed(path: string): Source {
   const original = readFileSync(path, "utf8");
   const { program, comments, errors } = parseSync(path, original);
   if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0]!.message}`);
