@@ -5,6 +5,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import type { Elect } from "../src/messages.ts";
 import { Pace } from "../src/pace.ts";
 import { ServerClaims } from "../src/server-claims.ts";
+import { majorityOf } from "../src/startup-recovery.ts";
 import type { Server, VotingLeaseStore, VoterReply, Envelope, Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 
@@ -193,16 +194,24 @@ test("a candidate refused for a broken term that only others know claims again o
   expect(waitMs).toBeLessThan(LEASE_MS);
 });
 
-/** Makes this many claims of a server that is alone, each in an election of its own. It gives each trial the same answer. */
-async function claimed(count: number, answer: () => Promise<VoterReply>): Promise<{ claims: ServerClaims; trials: Elect[] }> {
+type Answer = () => Promise<VoterReply>;
+const isSilent: Answer = () => Promise.reject(new Error("lost"));
+const votes =
+  (granted: boolean, waitMs = 0): Answer =>
+  () =>
+    Promise.resolve({ kind: "VOTE", granted, term: 1, waitMs });
+
+/** Makes this many claims of a server, each in an election of its own. The servers give each trial the same answers. */
+async function claimed(count: number, ...answers: readonly Answer[]): Promise<{ claims: ServerClaims; trials: Elect[] }> {
   const clock = new VirtualClock();
   const trials: Elect[] = [];
+  const everyone = ["a", "b", "c"].slice(0, answers.length);
   const server = {
-    ...{ name: "a", everyone: ["a"], majority: 1, clock, pace: new Pace(clock) },
+    ...{ name: "a", everyone, majority: majorityOf(everyone.length), clock, pace: new Pace(clock) },
     ballots: { sign: () => undefined, lastLeader: () => undefined },
-    ask: (_: string, trial: Elect) => {
+    ask: (to: string, trial: Elect) => {
       trials.push(trial);
-      return answer();
+      return (answers[everyone.indexOf(to)] as Answer)();
     },
   };
   const claims = new ServerClaims(server as unknown as Server);
@@ -217,11 +226,19 @@ test.each([
   [1_001, [true, true]],
   [1_002, [false, true]],
 ])("of %d refused or failed claims, the first and the last one are remembered: %j", async (count, remembered) => {
-  const refused = await claimed(count, () => Promise.resolve({ kind: "VOTE", granted: false, term: 1, waitMs: 500 }));
+  const refused = await claimed(count, votes(false, 500));
   const elections = ["e0", `e${count - 1}`];
   expect(elections.map((election) => refused.claims.waitMs(election) > 0)).toEqual(remembered);
 
-  const { claims, trials } = await claimed(count, () => Promise.reject(new Error("lost")));
+  const { claims, trials } = await claimed(count, isSilent);
   for (const election of elections) await claims.claim({ ...request("a"), election }).catch(() => undefined);
   expect(trials.slice(-2).map(({ hasFailed }) => hasFailed)).toEqual(remembered);
+});
+
+test.each([
+  ["the only one that refuses, although another one is silent", [votes(true), votes(false, 500), isSilent]],
+  ["the first of two that refuse, since one more vote is enough", [votes(true), votes(false, 900), votes(false, 500)]],
+])("a lost claim waits for %s", async (_, answers) => {
+  const { claims } = await claimed(1, ...answers);
+  expect(claims.waitMs("e0")).toBe(500);
 });
