@@ -1,5 +1,6 @@
 import { compareBallots } from "./ballot.ts";
 import { topOf } from "./chosen.ts";
+import type { MemberState } from "./member-state.ts";
 import { newestOf, rosterOf, type MembershipRules, type Roster } from "./roster.ts";
 import type { StoreMarkers } from "./store-markers.ts";
 
@@ -14,6 +15,9 @@ import type { StoreMarkers } from "./store-markers.ts";
  * A store that has accepted no roster counts in two cases: all members answer, or it has promised the newest shown ballot or
  * this round's. A proposal for which it promised any other ballot may be chosen already, by a majority of other stores under
  * these names.
+ *
+ * A store that has forgotten counts if all members answer, and a majority of them remembers that it has accepted no roster. Then
+ * none was ever chosen. Without this, a new quorum whose only accepted roster is in that store would never begin.
  */
 export function rosterRules(options: {
   readonly markers: StoreMarkers;
@@ -34,19 +38,30 @@ export function rosterRules(options: {
     report: () => undefined,
     counting: (answers, all, ballot) => {
       const isAll = all.size === members;
-      if (isAll && [...all.values()].every(({ accepted }) => !accepted)) return all;
-      const states = [...answers.values()];
-      const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
-      const newest = newestOf(shown);
-      if (!newest) return states.every(({ promised }) => !promised) ? answers : new Map();
-      const top = topOf(answers)?.accepted;
-      return new Map(
-        [...answers].filter(([name, { accepted, promised }]) => {
-          const hasPromisedIt = [top, ballot].some((one) => one && compareBallots(promised, one) === 0);
-          return markers.shown.get(name) === newest.incarnations[name] && (accepted !== undefined || isAll || hasPromisedIt);
-        }),
-      );
+      if (isAll && acceptedNone(all) === members) return all;
+      const among = (found: ReadonlyMap<string, MemberState>): ReadonlyMap<string, MemberState> => {
+        const states = [...found.values()];
+        const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
+        const newest = newestOf(shown);
+        if (!newest) return states.every(({ promised }) => !promised) ? found : new Map();
+        const top = topOf(found)?.accepted;
+        return new Map(
+          [...found].filter(([name, { accepted, promised }]) => {
+            const hasPromisedIt = [top, ballot].some((one) => one && compareBallots(promised, one) === 0);
+            return markers.shown.get(name) === newest.incarnations[name] && (accepted !== undefined || isAll || hasPromisedIt);
+          }),
+        );
+      };
+      const counted = among(answers);
+      if (counted.size > members / 2 || !isAll || acceptedNone(answers) < members / 2) return counted;
+      const everyone = among(all);
+      return everyone.size === members ? everyone : counted;
     },
     mayTakeBack: (name, proposal) => markers.shown.get(name) === rosterOf(proposal).incarnations[name],
   };
+}
+
+/** The number of members that have accepted nothing. */
+function acceptedNone(states: ReadonlyMap<string, MemberState>): number {
+  return [...states.values()].filter(({ accepted }) => !accepted).length;
 }

@@ -132,7 +132,8 @@ export class Rounds {
 
   /**
    * Makes all members of a read promise a ballot above every other. Returns `undefined` if one of them refuses, or if too few
-   * promise; the caller then starts over.
+   * promise; the caller then starts over. Members that have forgotten promise after all others have. Otherwise a write that one
+   * has forgotten could still become chosen by another one that is silent.
    */
   async prepare({ kept }: MemberReplies, limits: CallLimits): Promise<Prepared | undefined> {
     const round = this.#requests.roundAbove(kept, this.#proposer.lastRound);
@@ -140,19 +141,25 @@ export class Rounds {
     const ballot = { round, proposer: this.#proposer.id };
     this.#begin(ballot);
     const seen = this.#requests.known();
-    const requests = this.#requests.all(
-      (link) => {
+    const answers = new Map<string, MemberState>();
+    const isBehind = ([name, state]: [string, MemberState]): boolean =>
+      this.#requests.sessions.get(name)?.isBehind(state) === true;
+    const forgetful = [...kept].filter(isBehind).map(([name]) => name);
+    const remembering = [...kept.keys()].filter((name) => !forgetful.includes(name));
+    for (const names of [remembering, forgetful]) {
+      if (names.length === 0 || (names === forgetful && answers.size < remembering.length)) continue;
+      const requests = this.#requests.all((link) => {
         const present = kept.get(link.member.name) as MemberState;
         return this.#requests.write(link, { ...present, promised: ballot, seen }, present, false, limits);
-      },
-      [...kept.keys()],
-    );
-    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
-    limits.signal.throwIfAborted();
-    // Only a silent member counts as absent. A member that refuses has another state by now, which may be newer than all others.
-    const isRefused = [...failures.values()].includes(REFUSED);
+      }, names);
+      const gathered = await gather(this.#clock, requests, limits.memberMs, () => false);
+      limits.signal.throwIfAborted();
+      // Only a silent member counts as absent. A member that refuses has another state by now, which may be newer than all others.
+      if ([...gathered.failures.values()].includes(REFUSED)) return undefined;
+      for (const [name, state] of gathered.answers) answers.set(name, state);
+    }
     const promised = this.#requests.counting(answers, ballot);
-    return isRefused || promised.size < this.#majority ? undefined : { ballot, kept: promised };
+    return promised.size < this.#majority ? undefined : { ballot, kept: promised };
   }
 
   /** Gets a proposal accepted without a prepare, under the ballot that the last accept also promised. */

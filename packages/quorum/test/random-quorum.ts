@@ -349,8 +349,7 @@ class RandomQuorum {
       ({ name, service }) =>
         !this.#emptied.has(service) && compareBallots(promises.get(name), this.#promised.get(`${name}/${election}`)) >= 0,
     );
-    // An undurable member may have lost a promise that it never acknowledged, and that others have noted.
-    if (steady.length >= this.#majority && (ballot || !this.#undurable)) return false;
+    if (steady.length >= this.#majority) return false;
     if (!ballot) {
       const seen = states.flatMap(({ note }) => Object.entries(note?.seen ?? {}));
       return seen.some(([name, promised]) => compareBallots(promises.get(name), promised) < 0);

@@ -1,6 +1,8 @@
 /** Tests members whose reads may show a write that a failover undoes. */
 import { expect, test } from "vitest";
-import { ELECTION, LEASE_MS, nonceOf, versionOf, World, type Client } from "./world.ts";
+import type { LeaseRecord } from "@leasehold/core/provider";
+import { ROSTER } from "../src/roster.ts";
+import { ELECTION, LEASE_MS, nonceOf, versionOf, World, type Client, type Name } from "./world.ts";
 
 const UNDURABLE = { showsUndurable: true };
 const leadership = { election: ELECTION, term: 1, termId: "t" };
@@ -107,3 +109,57 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
     expect(stored).toBeDefined();
   },
 );
+
+const LOST = { arrivals: [] };
+
+/** Returns the rounds of the roster that a member shows: promised, accepted, and c's promise as the member's writer knew it. */
+function roundsAt(world: World, name: Name): { promised?: number; accepted?: number; seen?: number } | undefined {
+  const { quorum } = (world.services[name].record(ROSTER) ?? {}) as Partial<LeaseRecord>;
+  if (quorum === undefined) return undefined;
+  const { promised, accepted, seen } = JSON.parse(quorum) as Record<string, { round: number; c?: { round: number } } | null>;
+  return { promised: promised?.round, accepted: accepted?.round, seen: seen?.c?.round } as ReturnType<typeof roundsAt>;
+}
+
+/** A quorum whose only accepted roster is at c. The others have noted a later promise of c, which a failover has undone. */
+async function withoutAPromise(): Promise<{ world: World; third: Client }> {
+  const world = new World(UNDURABLE);
+  let isOver = false;
+  world.passage = ({ by, to, operation }) => {
+    if (by === "third") return undefined;
+    const isAccepted = roundsAt(world, "c")?.accepted !== undefined;
+    if (isOver || (by === "one" && isAccepted)) return LOST;
+    const haveAllPromised = (["a", "b", "c"] as const).every((name) => roundsAt(world, name) !== undefined);
+    return by === "one" && operation === "put" && haveAllPromised && to !== "c" ? LOST : undefined;
+  };
+  await world
+    .open("one")
+    .put("first")
+    .catch(() => undefined);
+  world.services.c.cutOff();
+  await world
+    .open("two")
+    .put("second")
+    .catch(() => undefined);
+  await world.clock.advance(2_000);
+  isOver = true;
+  world.services.c.failOver(0);
+  expect(roundsAt(world, "c")?.accepted).toBeDefined();
+  expect(roundsAt(world, "a")?.accepted).toBeUndefined();
+  expect(roundsAt(world, "a")?.seen).toBeGreaterThan(roundsAt(world, "c")?.promised ?? 0);
+  return { world, third: world.open("third") };
+}
+
+test("a quorum begins although the only member with its roster has lost a promise that the others have noted", async () => {
+  const { third } = await withoutAPromise();
+  await third.put("third").catch(() => undefined);
+  expect(nonceOf(await third.get())).toBe("third");
+});
+
+test("the roster of a member that has lost a promise is not chosen while another member is silent", async () => {
+  const { world, third } = await withoutAPromise();
+  const { passage } = world;
+  world.passage = (sent) => (sent.by === "third" && sent.to === "b" && sent.operation === "put" ? LOST : passage(sent));
+  await third.put("third").catch(() => undefined);
+  await world.clock.advance(30_000);
+  expect(roundsAt(world, "a")?.accepted).toBeUndefined();
+});
