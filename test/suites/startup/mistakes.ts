@@ -33,10 +33,10 @@ export interface Services {
 type Mistakes = Readonly<Record<string, (services: Services) => LeaseStore | Promise<LeaseStore>>>;
 
 export const CLOSED = "127.0.0.1:1";
-export const UNKNOWN = "nowhere.invalid";
-export const ACCOUNT = "devstoreaccount1";
+const UNKNOWN = "nowhere.invalid";
+const ACCOUNT = "devstoreaccount1";
 /** A key of the right length that belongs to no account. */
-export const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
+const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
 /** A user of etcd and of Redis. */
 export const READER = { user: "reader", password: "lamplight" };
 export const AWS = { region: "eu-west-1", credentials: { accessKeyId: "any", secretAccessKey: "any" } };
@@ -117,7 +117,7 @@ function servers(kind: "mysql" | "postgres", urlOf: (services: Services) => stri
 }
 
 /** Makes a database `readable` with the tables, and a user with only the right to read them. */
-export const allowReading = {
+const allowReading = {
   async mysql(url: string): Promise<void> {
     const admin = await createConnection(url);
     await admin.query("CREATE DATABASE readable");
@@ -149,7 +149,7 @@ async function readableBlobs(azurite: string): Promise<LeaseStore> {
 }
 
 /** Makes a container, and returns its URL with a signature that allows reading. */
-export async function readableContainer(azurite: string): Promise<string> {
+async function readableContainer(azurite: string): Promise<string> {
   const service = BlobServiceClient.fromConnectionString(azuriteConnectionString(azurite));
   const container = service.getContainerClient("readable");
   await container.create();
