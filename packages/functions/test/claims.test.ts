@@ -51,16 +51,6 @@ describe("a claim that an earlier delivery has made", () => {
     await expect(onlyAsLeader(base(), () => "ran")()).resolves.toMatchObject(skipped);
   });
 
-  test("is not taken over before the lease has expired, and is taken over after it", async () => {
-    await dies(base("request-1"));
-    const { leaseDurationMs = 0 } = (await store.read(ELECTION)) ?? {};
-    await clock.advance(leaseDurationMs - 1);
-    await expect(onlyAsLeader(base("request-1"), () => "ran")()).rejects.toMatchObject({ code: "ALREADY_CLAIMED" });
-    await clock.advance(1);
-
-    await expect(onlyAsLeader(base("request-1"), ({ term }) => term)()).resolves.toBe(2);
-  });
-
   test("follows the user's value in the store, and is not shown in the leader's value", async () => {
     await dies({ ...base("request-1"), value: "http://a" });
 

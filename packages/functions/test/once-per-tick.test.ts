@@ -79,16 +79,6 @@ describe("oncePerTick", () => {
     expect(() => onlyAsLeader({ ...within, startWithinMs: 0 }, () => 0)).toThrow("startWithinMs is 0 ms");
   });
 
-  test("does each occurrence, even while another one is being done", async () => {
-    const working = Promise.withResolvers<void>();
-    const ten = onlyAsLeader(base(), () => working.promise)();
-    await clock.settle();
-
-    await expect(onlyAsLeader(base(TEN + HOUR_MS), () => "eleven")()).resolves.toBe("eleven");
-    working.resolve();
-    await ten;
-  });
-
   test("skips a second delivery while it is claimed, and returns the leader", async () => {
     const working = Promise.withResolvers<void>();
     const first = onlyAsLeader({ ...base(), candidateId: () => "first" }, () => working.promise)();
@@ -110,23 +100,6 @@ describe("oncePerTick", () => {
     ]);
   });
 
-  test("allows another attempt after one that failed, with the next number", async () => {
-    await expect(onlyAsLeader(base(), () => Promise.reject(new Error("disk full")))()).rejects.toThrow("disk full");
-
-    await expect(onlyAsLeader(base(), ({ occurrence, term }) => [occurrence?.attempt, term])()).resolves.toEqual([2, 2]);
-    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false, reason: "done" });
-  });
-
-  test("allows another attempt once the lease of a dead one has expired", async () => {
-    onlyAsLeader(base(), () => new Promise(() => undefined))().catch(() => undefined);
-    await clock.settle();
-    const retry = onlyAsLeader(base(), ({ occurrence }) => occurrence?.attempt);
-    await expect(retry()).resolves.toMatchObject({ elected: false });
-    await clock.advance(70_000);
-
-    await expect(retry()).resolves.toBe(2);
-  });
-
   test("does not count an attempt that was cut short as done", async () => {
     const cut = onlyAsLeader(base(), async ({ signal }) => {
       await clock.advance(TIMEOUT_MS - 4_000);
@@ -146,13 +119,6 @@ describe("oncePerTick", () => {
     });
 
     await expect(slow()).rejects.toMatchObject({ code: "LEASE_LOST", reason: "taken" });
-  });
-
-  test("is done although its lease expired first, if nobody took over", async () => {
-    const slow = onlyAsLeader({ ...base(), leaseDurationMs: 5_000, renewal: "checkpoint" }, () => clock.advance(6_000));
-    await slow();
-
-    await expect(onlyAsLeader(base(), () => "again")()).resolves.toEqual({ elected: false, reason: "done" });
   });
 
   test("has a lease within the limits of the occurrences' store, not of the elections' store", async () => {

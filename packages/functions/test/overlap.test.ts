@@ -31,17 +31,6 @@ function hour(overlap: Overlap, hours: number) {
 }
 
 describe("overlap of the gate oncePerTick", () => {
-  test("'skip' skips an occurrence while another one runs, for good", async () => {
-    const ten = onlyAsLeader(hour("skip", 0), () => sleep(clock, 60_000))();
-    await clock.advance(1_000);
-    const eleven = onlyAsLeader(hour("skip", 1), () => "eleven");
-    await expect(clock.runUntil(eleven())).resolves.toEqual({ elected: false, reason: "overlap" });
-    await clock.runUntil(ten);
-
-    await expect(clock.runUntil(eleven())).resolves.toEqual({ elected: false, reason: "done" });
-    await expect(clock.runUntil(onlyAsLeader(hour("skip", 2), () => "twelve")())).resolves.toBe("twelve");
-  });
-
   test("'bufferOne' runs after the end of the other one, and skips a third", async () => {
     const ten = onlyAsLeader(hour("bufferOne", 0), () => sleep(clock, 60_000))();
     await clock.advance(1_000);
@@ -64,15 +53,6 @@ describe("overlap of the gate oncePerTick", () => {
     await expect(clock.runUntil(eleven())).resolves.toBe("eleven");
   });
 
-  test("'cancelOther' aborts the signal of the other handler, and runs after it", async () => {
-    const ten = onlyAsLeader(hour("cancelOther", 0), ({ signal }) => sleep(clock, 250_000, signal))();
-    await clock.advance(1_000);
-    const eleven = onlyAsLeader(hour("cancelOther", 1), () => "eleven")();
-
-    await expect(clock.runUntil(eleven)).resolves.toBe("eleven");
-    await expect(clock.runUntil(ten)).resolves.toEqual({ elected: false, reason: "cancelled" });
-  });
-
   test("a handler is told when another invocation runs, and its fence is that of the election", async () => {
     const fence = ({ election, term }: Leadership): string => `${election} ${term}`;
     const fenced = Object.assign(store, { fence });
@@ -88,16 +68,6 @@ describe("overlap of the gate oncePerTick", () => {
 
     await expect(clock.runUntil(eleven())).resolves.toBe(`${ELECTION} 2`);
     await expect(clock.runUntil(ten)).resolves.toEqual([true, `${ELECTION} 1`, false]);
-  });
-
-  test("a paused election skips its occurrences as paused", async () => {
-    await store.pause(ELECTION, { reason: "month end" });
-
-    await expect(clock.runUntil(onlyAsLeader(hour("skip", 0), () => "ten")())).resolves.toEqual({
-      elected: false,
-      reason: "paused",
-    });
-    await expect(clock.runUntil(onlyAsLeader(hour("allowAll", 1), () => "eleven")())).resolves.toBe("eleven");
   });
 
   test("with tries a handler is tried again, then its occurrence has failed, and pauseOnFailure pauses the election", async () => {
