@@ -3,15 +3,12 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
-import { cloudEvent, http, type Request, type Response } from "@google-cloud/functions-framework";
+import { cloudEvent, http, type Response } from "@google-cloud/functions-framework";
 import { getTestServer } from "@google-cloud/functions-framework/testing";
-import { MemoryLeaseStore, StoreError } from "@leasehold/core";
-import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
-import type { NotElected } from "@leasehold/functions";
+import { MemoryLeaseStore } from "@leasehold/core";
 import { onlyAsLeaderInJob, onlyAsLeaderOnCloudEvent, onlyAsLeaderOnHttp } from "@leasehold/functions/google-cloud";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DUE } from "./due.ts";
-import { Gate } from "./gate.ts";
 
 const ELECTION = "exchange-rates";
 let store: MemoryLeaseStore;
@@ -61,37 +58,6 @@ describe("an HTTP function of the Functions Framework", () => {
     }
   });
 
-  test("answers 200 where another works, so that Cloud Scheduler does not deliver again", async () => {
-    const gate = open.use(await Gate.start());
-    const url = await serveHttp(async (_request, response) => {
-      await fetch(gate.url);
-      response.send("worked");
-    });
-    const working = call(url);
-    await gate.arrival;
-
-    const standby = await call(url, "refresh-elsewhere");
-    expect(standby.status).toBe(200);
-    expect(await standby.json()).toMatchObject({ elected: false, leader: { term: 1, state: "held" } });
-    gate.open();
-    expect(await (await working).text()).toBe("worked");
-  });
-
-  test("answers what onStandby returns, or what it sends itself", async () => {
-    const gate = open.use(await Gate.start());
-    const working = call(await serveHttp(async (_request, response) => response.send(await (await fetch(gate.url)).text())));
-    await gate.arrival;
-    const returns = await serveHttp(() => undefined, { onStandby: ({ leader }: NotElected) => ({ term: leader?.term }) });
-    const sends = await serveHttp(() => undefined, {
-      onStandby: (_standby: NotElected, _request: Request, response: Response) => void response.sendStatus(204),
-    });
-
-    expect(await (await call(returns)).json()).toEqual({ term: 1 });
-    expect((await call(sends)).status).toBe(204);
-    gate.open();
-    await working;
-  });
-
   test("lets a response that is streamed go out as it is written", async () => {
     const url = await serveHttp(async (_request, response) => {
       await pipeline(Readable.from(["one ", "two ", "three"]), response);
@@ -138,41 +104,6 @@ describe("an HTTP function of the Functions Framework", () => {
     const answer = await call(url);
     expect(await store.read(ELECTION)).toMatchObject({ state: "vacant" });
     expect([answer.status, answer.headers.get("x-head"), await answer.text()]).toEqual([202, "1", "accepted"]);
-  });
-
-  test("answers 500 when its handler throws, and has given the lease up", async () => {
-    const url = await serveHttp(() => Promise.reject(new Error("no rates today")));
-
-    expect((await call(url)).status).toBe(500);
-    expect(await store.read(ELECTION)).toMatchObject({ state: "vacant" });
-  });
-
-  test("answers 500 when the store cannot be reached, and 200 on request", async () => {
-    const away = new RecordLeaseStore(new MemoryRecordStore());
-    away.read = () =>
-      Promise.reject(
-        new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "get", mayHaveBeenApplied: false }),
-      );
-    const throws = await serveHttp(() => undefined, { store: away });
-    const skips = await serveHttp(() => undefined, { store: away, onUnavailable: "skip" });
-
-    expect((await call(throws)).status).toBe(500);
-    const skipped = await call(skips);
-    expect([skipped.status, await skipped.json()]).toEqual([200, { elected: false, reason: "unavailable" }]);
-  });
-
-  test("does each minute of Cloud Scheduler's once", async () => {
-    const url = await serveHttp((_request, response, { occurrence }) => response.json(occurrence), { gate: "oncePerTick" });
-    const headers = { "X-CloudScheduler-JobName": "refresh", "X-CloudScheduler-ScheduleTime": DUE };
-
-    const answer = await fetch(url, { method: "POST", headers });
-    expect(await answer.json()).toMatchObject({ id: `refresh@${DUE}`, attempt: 1 });
-    const elsewhere = { ...headers, "X-CloudScheduler-JobName": "projects/acme/locations/us-east4/jobs/refresh" };
-    for (const again of [headers, elsewhere]) {
-      expect(await (await fetch(url, { method: "POST", headers: again })).json()).toEqual({ elected: false, reason: "done" });
-    }
-    // A request that is not Cloud Scheduler's does not name its minute.
-    expect((await fetch(url)).status).toBe(500);
   });
 });
 

@@ -9,7 +9,6 @@ export interface TestEvent {
   readonly id?: string;
   /** The handler waits at this URL until the test lets it continue. */
   readonly gate?: string;
-  readonly fails?: string;
   readonly untilAborted?: boolean;
 }
 
@@ -20,7 +19,6 @@ async function work(event: TestEvent, _context: unknown, leadership: FunctionLea
   const before = kept && { valid: kept.isValid(), aborted: kept.signal.aborted };
   kept = leadership as unknown as FunctionLeadership;
   if (event.gate) await fetch(event.gate);
-  if (event.fails) throw new RangeError(event.fails);
   if (event.untilAborted && !leadership.signal.aborted) {
     await new Promise((resolve) => leadership.signal.addEventListener("abort", resolve, { once: true }));
   }

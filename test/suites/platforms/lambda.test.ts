@@ -50,28 +50,6 @@ describe.concurrent("a Lambda function behind the runtime interface", () => {
     await expect(instance.invoke({})).resolves.toMatchObject({ response: { term: 2 } });
   });
 
-  test("gives the lease up when its handler throws, and the platform gets the error", async ({ start, store }) => {
-    const instance = await start("exclusive");
-
-    await expect(instance.invoke({ fails: "no such account" })).resolves.toEqual({
-      errorType: "RangeError",
-      errorMessage: "no such account",
-    });
-    await expect(store.read("exclusive")).resolves.toMatchObject({ state: "vacant" });
-  });
-
-  test("skips while another instance works, and says which function and request that is", async ({ start, open }) => {
-    const gate = open.use(await Gate.start());
-    const [first, second] = [await start("exclusive", "west"), await start("exclusive", "east")];
-    const working = first.invoke({ gate: gate.url });
-    await gate.arrival;
-
-    await expect(second.invoke({})).resolves.toEqual({ response: { reason: "claimed", leader: "west-west-1" } });
-    gate.open();
-    await expect(working).resolves.toMatchObject({ response: { term: 1 } });
-    await expect(second.invoke({})).resolves.toMatchObject({ response: { term: 2 } });
-  });
-
   test("finds the leadership of its last invocation over when it is thawed for the next", async ({ start }) => {
     const instance = await start("exclusive");
     await instance.invoke({});
@@ -109,19 +87,6 @@ describe.concurrent("a Lambda function behind the runtime interface", () => {
     await expect(store.read("exclusive")).resolves.toMatchObject({ state: "vacant" });
   });
 
-  test("does an occurrence once, delivered twice and from two regions", async ({ start }) => {
-    const [west, east] = [await start("once", "west"), await start("once", "east")];
-    const id = `rule/hourly@${DUE}`;
-
-    await expect(west.invoke(tick("us-west-2", "a"))).resolves.toMatchObject({ response: { occurrence: { id, attempt: 1 } } });
-    for (const [instance, event] of [
-      [west, tick("us-west-2", "a")],
-      [east, tick("us-east-1", "b")],
-    ] as const) {
-      await expect(instance.invoke(event)).resolves.toEqual({ response: { reason: "done" } });
-    }
-  });
-
   test("fails when it is delivered again while it may be at work; after it was killed and its lease has run out it runs, as the next attempt", async ({
     start,
     open,
@@ -144,14 +109,5 @@ describe.concurrent("a Lambda function behind the runtime interface", () => {
     let invoked = await redeliver();
     while ("errorType" in invoked && invoked.errorType === "AlreadyClaimedError") invoked = await redeliver();
     expect(invoked).toMatchObject({ response: { term: 2, occurrence: { attempt: 2 } } });
-  });
-
-  test("says what it needs of an event that does not tell when it was due", async ({ start }) => {
-    const instance = await start("once");
-
-    const invoked = await instance.invoke({ detail: "an input of its own" });
-
-    expect(invoked).toMatchObject({ errorType: "ConfigurationError" });
-    expect((invoked as { errorMessage: string }).errorMessage).toContain("Pass 'occurrence'");
   });
 });
