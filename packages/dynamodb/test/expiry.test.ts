@@ -163,29 +163,6 @@ describe("a process that was started after the leader died", () => {
     expect(tookOverMs! - lastSentMs).toBeGreaterThanOrEqual(LEASE_MS);
   });
 
-  test("waits for a whole lease if it may not use the store's clock", async () => {
-    const world = new VirtualClock();
-    const service = new SimulatedService(world);
-    await deadLeader(world, service);
-    await world.advance(HOUR_MS);
-    const store = service.store(new ProcessClock(world), PROMPT);
-
-    const first = await world.runUntil(store.read(ELECTION));
-    expect(first).toMatchObject({ state: "unknown", holder: "dead" });
-    await world.advance(LEASE_MS);
-    await expect(world.runUntil(store.read(ELECTION))).resolves.toMatchObject({ state: "expired" });
-  });
-
-  test("distinguishes a live leader from a dead one at once", async () => {
-    const world = new VirtualClock();
-    const service = new SimulatedService(world);
-    const holder = service.store(new ProcessClock(world), PROMPT);
-    await world.runUntil(holder.acquire(acquiring()));
-
-    const look = service.store(new ProcessClock(world), PROMPT).read(ELECTION, { expiry: "store-clock" });
-    await expect(world.runUntil(look)).resolves.toMatchObject({ state: "held", holder: "a" });
-  });
-
   test("counts a dead leader's lease from its own times, also after an administrator's write", async () => {
     const world = new VirtualClock();
     const service = new SimulatedService(world);

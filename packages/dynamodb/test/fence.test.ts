@@ -93,25 +93,6 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction", () => {
     await expect(fenced.total()).resolves.toBe(3);
   });
 
-  test("is refused before there is a lease", async ({ fenced }) => {
-    await fenced.expectRefused(fenced.store(), { election: ELECTION, term: 1, termId: randomUUID() });
-  });
-
-  test("is refused after the release", async ({ fenced }) => {
-    const store = fenced.store();
-    const lease = await win(store);
-    await fenced.write(store, lease, 1);
-    await store.release(lease, LIMITS);
-    await fenced.expectRefused(store, lease);
-  });
-
-  test.for([false, true])("is refused as soon as the lease is broken (immediate: %s)", async (immediate, { fenced }) => {
-    const store = fenced.store();
-    const lease = await win(store);
-    await fenced.store().break(ELECTION, { reason: "test", immediate });
-    await fenced.expectRefused(store, lease);
-  });
-
   test("is refused after a takeover, and passes for the new leader", async ({ fenced }) => {
     const [stale, fresh] = [fenced.store(), fenced.store()];
     const lease = await win(stale);
@@ -131,22 +112,6 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction", () => {
     await fenced.expectRefused(store, { election, term, termId: randomUUID() });
     await fenced.expectRefused(store, { election, term: term + 1, termId });
     await fenced.expectRefused(store, { election: "another", term, termId });
-  });
-
-  test("passes during an administrator's transfer, until the holder has released", async ({ fenced }) => {
-    const [store, admin] = [fenced.store(), fenced.store()];
-    const lease = await win(store);
-    const stopping = new AbortController();
-    const transfer = admin.transfer(ELECTION, "b", { signal: stopping.signal }).catch(() => undefined);
-    for (let tries = 0; tries < 50; tries += 1) {
-      const renewal = await store.renew(lease, LIMITS);
-      if (renewal.held && renewal.transferTo !== undefined) break;
-    }
-    await fenced.write(store, lease, 1);
-    await store.release(lease, LIMITS);
-    await fenced.expectRefused(store, lease);
-    stopping.abort();
-    await transfer;
   });
 
   test("that is under way delays a renewal, and does not fail it", async ({ fenced, proxy }) => {
@@ -182,28 +147,6 @@ describe.skipIf(await isMissing(motoMissing()))("a fenced transaction of an occu
     await occurrences.complete(claim, LIMITS);
     await fenced.expectRefused(occurrences, claim);
     await expect(fenced.total()).resolves.toBe(2);
-  });
-
-  test("is refused after a release, and passes only for the next attempt", async ({ fenced }) => {
-    const occurrences = fenced.store().occurrences(ELECTION, RETENTION);
-    const first = await win(occurrences, { election: TICK });
-    await occurrences.release(first, LIMITS);
-    await fenced.expectRefused(occurrences, first);
-
-    const second = await win(occurrences, { election: TICK });
-    await fenced.expectRefused(occurrences, first);
-    await fenced.write(occurrences, second, 2);
-  });
-
-  test("is refused after a takeover", async ({ fenced }) => {
-    const [stale, fresh] = [fenced.store(), fenced.store()].map((store) => store.occurrences(ELECTION, RETENTION));
-    const claim = await win(stale!, { election: TICK });
-    await fresh!.read(TICK);
-    fenced.clock.forward(LEASE_MS + 1);
-    const newer = await win(fresh!, { election: TICK, candidateId: "b" });
-
-    await fenced.expectRefused(stale!, claim);
-    await fenced.write(fresh!, newer, 2);
   });
 
   test("does not depend on the election's lease, nor on other occurrences or elections", async ({ fenced }) => {

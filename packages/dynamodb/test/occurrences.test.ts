@@ -110,18 +110,6 @@ describe("DynamoDB may delete an occurrence", () => {
     });
   });
 
-  test("and then the occurrence can be claimed again", async () => {
-    const store = occurrences();
-    await soon(store.complete(await soon(win(store, CLAIM)), LIMITS));
-    service.expire();
-    await expect(soon(occurrences().acquire(CLAIM))).resolves.toMatchObject({ acquired: false });
-    await world.advance(DAY_MS + 5_000);
-    service.expire();
-
-    await expect(soon(store.read(TICK))).resolves.toBeUndefined();
-    await expect(soon(win(occurrences(), CLAIM))).resolves.toMatchObject({ term: 1 });
-  });
-
   test("but never a lease, after any operation", async () => {
     const [store, admin] = [leases(), leases()];
     await soon(win(store.occurrences(ELECTION, { retentionMs: 1 }), CLAIM));
