@@ -39,32 +39,6 @@ class Instance {
 }
 
 describe("a BlobDistributedMutex", () => {
-  test("runs the task in one of several instances, and in the next one when that stops", async ({ world }) => {
-    const instances = ["a", "b", "c"].map((name) => new Instance(world, name));
-    const stopping = new Map(instances.map((instance) => [instance, new AbortController()]));
-    const runs = new Map(
-      instances.map((instance) => [instance, instance.mutex.runTaskWhenMutexAcquired(stopping.get(instance)!.signal)]),
-    );
-    const running = (): Instance[] => instances.filter((instance) => instance.running);
-
-    const order: Instance[] = [];
-    for (const _ of instances) {
-      await world.until(() => {
-        expect(running().length).toBeLessThanOrEqual(1);
-        return running().length === 1;
-      });
-      const [holder] = running();
-      order.push(holder!);
-      stopping.get(holder!)!.abort();
-      await world.settled(runs.get(holder!)!);
-      expect(holder!.running).toBe(false);
-    }
-
-    expect(new Set(order).size).toBe(3);
-    expect(order.map(({ leaderships }) => leaderships.map(({ term }) => term))).toEqual([[1], [2], [3]]);
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ state: "vacant", term: 3 });
-  });
-
   test("gives its task a signal that is linked to the caller's, waits for the task, and then releases", async ({ world }) => {
     const finishing = Promise.withResolvers<void>();
     let signal: AbortSignal | undefined;

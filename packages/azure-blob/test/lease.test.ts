@@ -49,11 +49,6 @@ describe("a lease of a blob", () => {
     expect(error).toMatchObject({ code: "CONFIGURATION", message });
   });
 
-  it("may be as long as the service allows, and have a value of 2 KiB", async () => {
-    for (const leaseDurationMs of [15_000, 60_000])
-      await win(a, { election: `e${leaseDurationMs}`, leaseDurationMs, value: "x".repeat(2_048), minTerm: 1 });
-  });
-
   it("without a name is refused without a request", async () => {
     const calls: ReadonlyArray<(store: LeaseStore) => Promise<unknown>> = [
       (store: LeaseStore) => store.read(""),

@@ -1,6 +1,6 @@
 /** These tests need the wire. All others of the store use the simulated service. */
 import { describe, expect } from "vitest";
-import { acquiring, ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { test } from "./world-test.ts";
 
 describe("a blob on the wire", () => {
@@ -32,16 +32,6 @@ describe("a blob on the wire", () => {
     const { metadata = {} } = await world.blob.getProperties();
     const lowerCase = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key.toLowerCase(), value]));
     expect(lowerCase).toMatchObject({ owner: "Mueller", stage: "Prod", leasehold_term: "1" });
-  });
-
-  test("has one winner of twenty stores that race on a fresh account, and no error escapes", async ({ world }) => {
-    const candidates = Array.from({ length: 20 }, (_, index) => `candidate-${index}`);
-
-    const outcomes = await Promise.all(candidates.map((candidateId) => world.store().acquire(acquiring({ candidateId }))));
-
-    const [winner, ...others] = outcomes.flatMap((outcome) => (outcome.acquired ? [outcome.lease] : []));
-    expect([winner?.term, others]).toEqual([1, []]);
-    await expect(world.store().read(ELECTION)).resolves.toMatchObject({ term: 1, holder: winner?.candidateId });
   });
 
   test("is never deleted, and gets no content", async ({ world }) => {

@@ -1,7 +1,7 @@
 import { ELECTION, LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
 import { beforeEach, describe, expect, it } from "vitest";
 import { OneLease } from "./one-lease.ts";
-import { loseReply, refusal } from "./virtual-azure.ts";
+import { refusal } from "./virtual-azure.ts";
 
 describe("a lease of a blob", () => {
   let azure: OneLease["azure"];
@@ -58,23 +58,6 @@ describe("a lease of a blob", () => {
       expect(await azure.run(a.store.release(lease, LIMITS))).toBe("released");
     });
 
-    it("no longer after an order to transfer it, and is then left to run out", async () => {
-      const lease = await win();
-      const transferring = b.store.transfer(ELECTION, "c");
-      await azure.clock.advance(1);
-      expect((await asking(a, (store) => store.renew(lease, LIMITS)))[1]).toEqual({
-        held: false,
-        reason: "broken",
-        barredUntilExpiry: true,
-        explanation: "an administrator asked for a transfer to 'c'",
-      });
-      expect(await asking(a, (store) => store.release(lease, LIMITS))).toEqual([[], "not-held"]);
-      await azure.clock.advance(LEASE_MS);
-      const c = azure.connect();
-      await win(c, { candidateId: "c" });
-      expect(await azure.run(transferring)).toBe("accepted");
-    });
-
     it("no longer once it was broken, with any outcome of the read of the reason", async () => {
       const lease = await win();
       await azure.run(b.store.break(ELECTION, { reason: "over" }));
@@ -85,17 +68,6 @@ describe("a lease of a blob", () => {
         barredUntilExpiry: false,
         explanation: "an administrator broke it: no reason was left",
       });
-    });
-
-    it("with an unknown outcome if the reply is lost, or the service fails", async () => {
-      const lease = await win();
-      a.onRequest = (_, send) => loseReply(send);
-      expect((await asking(a, (store) => store.renew(lease, LIMITS)))[1]).toMatchObject({
-        operation: "renew",
-        mayHaveBeenApplied: true,
-      });
-      a.onRequest = () => refusal(500, "InternalError");
-      expect((await asking(a, (store) => store.renew(lease, LIMITS)))[1]).toMatchObject({ code: "STORE_UNAVAILABLE" });
     });
   });
 

@@ -34,13 +34,6 @@ async function holding(world: BlobWorld): Promise<Situation> {
   return { store, lease: await win(store) };
 }
 
-/** Returns a store that has read a free lease. */
-async function standingBy(world: BlobWorld): Promise<BlobLeaseStore> {
-  const { store, lease } = await holding(world);
-  await store.release(lease, LIMITS);
-  return store;
-}
-
 describe("a holder's request", () => {
   test("finds a deleted blob missing, and so its container", async ({ world }) => {
     const { store, lease } = await holding(world);
@@ -154,23 +147,6 @@ describe("a failure without information about the leader is an error with its de
     }
   });
 
-  test.for(Object.entries(PASSING))("%s: an acquisition", async ([, { fault, code, applied }], { world }) => {
-    const store = await standingBy(world);
-    world.faultOnce("lease:acquire", fault);
-
-    const error = await world.settled(world.witness.failureOf(store.acquire(acquiring())));
-
-    expect(error).toMatchObject({
-      store: "azure-blob",
-      operation: "acquire",
-      election: ELECTION,
-      code,
-      mayHaveBeenApplied: applied,
-    });
-    // The lost request blocks no candidate.
-    await expect(win(world.store(), { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-  });
-
   test("a service that refuses the connection has not carried anything out", async ({ world }) => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -251,13 +227,6 @@ describe("an answer that does not come from the service, such as that of a capti
     await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
-  test("does not show a vacant lease", async ({ world }) => {
-    const { store } = await holding(world);
-    world.proxy.rule = () => stranger;
-
-    await expect(world.witness.failureOf(store.read(ELECTION))).resolves.toMatchObject({ code: "STORE_UNAVAILABLE" });
-  });
-
   test("does not count as a loss or a missing record if its status is 404", async ({ world }) => {
     const { store, lease } = await holding(world);
     world.proxy.rule = () => ({ ...stranger, status: 404 });
@@ -271,15 +240,6 @@ describe("an answer that does not come from the service, such as that of a capti
     world.proxy.rule = () => ({ ...stranger, status });
 
     await expect(world.witness.failureOf(store.renew(lease, LIMITS))).resolves.toMatchObject({ mayHaveBeenApplied: true });
-  });
-
-  test("makes no leader", async ({ world }) => {
-    world.proxy.rule = ({ method, name }) =>
-      name === "lease:acquire" ? { ...stranger, status: 201 } : method === "HEAD" || method === "PUT" ? stranger : undefined;
-
-    await expect(world.witness.failureOf(world.candidate("a").elector.tryRun(() => undefined))).resolves.toMatchObject({
-      code: "STORE_UNAVAILABLE",
-    });
   });
 });
 
