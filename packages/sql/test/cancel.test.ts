@@ -48,7 +48,13 @@ test("a cancellation knows a statement of ours by the beginning of the tables' n
     return [[]];
   };
   await own.cancel({ threadId: 5 } as MySqlPoolConnection, { query } as unknown as MySqlPoolConnection);
-  expect(asked).toEqual([[5, "`ops`.`leases"]]);
+  const names = tablesOf("ops.leases", { quote: '"', hasSchemas: true });
+  const postgres = new PostgresConnections("postgres://nobody@127.0.0.1/nowhere", names);
+  await postgres.cancel({ processID: 5 } as PostgresPoolClient, { query } as unknown as PostgresPoolClient);
+  expect(asked).toEqual([
+    [5, "`ops`.`leases"],
+    [5, '"ops"."leases'],
+  ]);
 });
 
 test("a cancellation is over when the server has answered, also if it refuses", async () => {

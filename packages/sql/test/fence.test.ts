@@ -1,31 +1,11 @@
 import { ConfigurationError, FencedError, UnsupportedError } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import type { SqlLeaseStore } from "@leasehold/sql";
-import { createConnection } from "mysql2";
 import { describe, expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
+import { HELD_OFF_ERROR, led, writes, type Led } from "./fencing.ts";
 import { ALL, describeDatabases, SERVERS, type Session, type SqlWorld } from "./sql-world.ts";
-
-/** Either the server's limit for lock waits ends the call, or the call's own time. */
-const HELD_OFF_ERROR = { code: expect.stringMatching(/^STORE_(CONFLICT|TIMEOUT)$/) as unknown };
-
-interface Led {
-  readonly store: SqlLeaseStore;
-  readonly lease: Lease;
-}
-
-/** Returns a leader, and makes a table of the user's that it writes to. */
-async function led(world: SqlWorld): Promise<Led> {
-  const store = world.store();
-  const lease = await world.win(store);
-  await world.run("CREATE TABLE IF NOT EXISTS writes (election VARCHAR(100), who VARCHAR(100))");
-  return { store, lease };
-}
-
-async function writes(world: SqlWorld): Promise<readonly unknown[]> {
-  return (await world.run("SELECT who FROM writes WHERE election = ?", [world.election])).map(({ who }) => who);
-}
 
 /** Writes as the user, guarded by the leadership. @throws the error of `fence()`, after a rollback. */
 async function guardedWrite(world: SqlWorld, store: SqlLeaseStore, lease: Lease, begin = "BEGIN"): Promise<void> {
@@ -358,50 +338,4 @@ await describeDatabases(SERVERS, (test, kind) => {
       expect(await writes(world)).toEqual([]);
     },
   );
-});
-
-await describeDatabases(["mysql"], (test) => {
-  test("a fence in a deadlock ends the connection, so that no later write commits by itself", async ({ world }) => {
-    const { store, lease } = await led(world);
-    const other = await world.session();
-    await other.run("CREATE TABLE IF NOT EXISTS locked (election VARCHAR(100) PRIMARY KEY)");
-    await other.run("INSERT INTO locked VALUES (?)", [world.election]);
-    await other.run("BEGIN");
-    // The server ends the transaction that has written less.
-    for (const who of ["a", "b", "c"]) await other.run("INSERT INTO locked VALUES (?)", [`${world.election} ${who}`]);
-    await other.run("UPDATE leasehold_fences SET term = term WHERE election = ?", [world.name()]);
-    const session = await world.session();
-    await session.run("BEGIN");
-    await session.run("UPDATE locked SET election = election WHERE election = ?", [world.election]);
-    const fencing = failureOf(store.fence(lease, session.connection));
-    const written = session.run("INSERT INTO writes VALUES (?, ?)", [world.election, "unguarded"]).catch(() => undefined);
-    await expect.poll(async () => (await world.busy()).length).toBeGreaterThan(0);
-    await other.run("UPDATE locked SET election = election WHERE election = ?", [world.election]);
-    expect((await fencing)["code"]).toBe("ER_LOCK_DEADLOCK");
-    await written;
-    await session.close();
-    await other.run("ROLLBACK");
-    expect(await writes(world)).toEqual([]);
-  });
-
-  test("a transaction begun by autocommit = 0 is one", async ({ world }) => {
-    const { store, lease } = await led(world);
-    const session = await world.session();
-    await session.run("SET autocommit = 0");
-    await store.fence(lease, session.connection);
-    await expect(store.release(lease, { timeoutMs: 150 })).rejects.toMatchObject(HELD_OFF_ERROR);
-    await expect.poll(() => world.busy()).toEqual([]);
-    await session.run("COMMIT");
-    await expect(store.release(lease, LIMITS)).resolves.toBe("released");
-  });
-
-  test("a connection with callbacks works too", async ({ world }) => {
-    const { store, lease } = await led(world);
-    const connection = createConnection(world.place);
-    world.onEnd(async () => connection.destroy());
-    await expect(store.fence(lease, connection)).rejects.toBeInstanceOf(UnsupportedError);
-    connection.query("BEGIN");
-    await store.fence(lease, connection);
-    await expect(store.fence({ ...lease, term: 2 }, connection)).rejects.toBeInstanceOf(FencedError);
-  });
 });

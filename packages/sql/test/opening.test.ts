@@ -1,4 +1,6 @@
 /** Errors that prevent a store from being opened, with any database. */
+import { ConfigurationError } from "@leasehold/core";
+import { Client } from "pg";
 import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -67,3 +69,31 @@ describe("without the driver's package", () => {
     await expect(store.read("e")).rejects.toMatchObject({ code: "CONFIGURATION", message });
   });
 });
+
+test.for([
+  { mysql: "postgres://u:hush@h/d" },
+  { mysql: "" },
+  { mysql: {} },
+  { mysql: null },
+  { mysql: 5 },
+  { postgres: "mysql://u:hush@h/d" },
+  { postgres: {} },
+  { postgres: null },
+  { postgres: "host=h password=hush" },
+  { postgres: new Client() },
+  { postgres: { connect: () => undefined } },
+  { postgres: { end: () => undefined } },
+] as readonly unknown[] as readonly SqlLeaseStoreOptions[])(
+  "%o is refused at construction, without a word of a password",
+  (options) => {
+    let error: unknown;
+    try {
+      const store = new SqlLeaseStore(options);
+      void store.close();
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect((error as Error).message).not.toContain("hush");
+  },
+);

@@ -95,18 +95,6 @@ await describeDatabases(SERVERS, (test, kind) => {
     await expect(world.win(store)).resolves.toMatchObject({ term: 1 });
     await session.rollback();
   });
-
-  if (kind === "postgres")
-    test("a read that is given up is cancelled, whatever the name of its table", async ({ world }) => {
-      await withSchema(world);
-      const store = storeOn(world, NAMES[kind]);
-      await store.migrate();
-      const session = await world.session();
-      await session.run('BEGIN; LOCK TABLE "Odd-1"."Order" IN ACCESS EXCLUSIVE MODE');
-      await expect(store.read(world.election, { timeoutMs: 60 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
-      await expect.poll(() => world.busy(), { timeout: 60_000 }).toEqual([]);
-      await session.run("ROLLBACK");
-    });
 });
 
 const AT = { postgres: "postgres://u@h/d" };
