@@ -3,7 +3,8 @@ import { SqlLeaseStore, type MySqlHandle } from "@leasehold/sql";
 import { createConnection, type Connection } from "mysql2/promise";
 import { startMariaDb, type MariaDb } from "@leasehold/test-kit/backends/mariadb";
 import { mysql } from "@leasehold/test-kit/stores/mysql";
-import { ODD_TABLE, onOddTables, type Database, type SqlServer } from "./sql-place.ts";
+import { ODD_TABLE, onOddTables } from "./odd-names.ts";
+import type { Database, SqlServer } from "./sql-place.ts";
 
 /** An application's pool of a driver. */
 export interface OpenHandle extends AsyncDisposable {

@@ -4,7 +4,8 @@ import { Pool } from "pg";
 import { startPostgres, type Postgres } from "@leasehold/test-kit/backends/postgres";
 import { postgres } from "@leasehold/test-kit/stores/postgres";
 import type { Driver, Handle } from "./drivers/postgres-drivers.ts";
-import { ODD_TABLE, onOddTables, type Database, type SqlServer } from "./sql-place.ts";
+import { ODD_TABLE, onOddTables } from "./odd-names.ts";
+import type { Database, SqlServer } from "./sql-place.ts";
 
 /** Starts a server whose stores use a URL, or handles of that driver. */
 export async function startPostgresPlaces(driver?: Driver): Promise<SqlServer> {

@@ -14,14 +14,6 @@ import {
 import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 
-/** A name that works only in quotes. The suite runs with it on the drivers that are not the default ones. */
-export const ODD_TABLE = "Select-1_leases";
-
-/** Returns the statement about {@link ODD_TABLE} and its kin. @param start the text before each name, and its quote. */
-export function onOddTables(sql: string, start: string, quote: '"' | "`"): string {
-  return sql.replace(/leasehold_(\w+)/g, `${start}${quote}Select-1_$1${quote}`);
-}
-
 /** One database of a server, for one test case alone. */
 export interface Database extends AsyncDisposable {
   /** The port on which its server listens; 0 if there is no server. */

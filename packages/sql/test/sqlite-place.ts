@@ -9,9 +9,9 @@ import { sqlite } from "@leasehold/test-kit/stores/sqlite";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
 import { MovedTime } from "@leasehold/test-kit/conformance/moved-time";
-import { SOME_ROUNDS } from "@leasehold/test-kit/conformance/run-conformance";
+import { SOME_ROUNDS } from "@leasehold/test-kit/conformance/some-rounds";
 import { inFile } from "@leasehold/test-kit/stores/sqlite-file";
-import { ODD_TABLE, onOddTables } from "./sql-place.ts";
+import { ODD_TABLE, onOddTables } from "./odd-names.ts";
 
 /** An application's handle of any library. */
 export interface ClosableHandle extends SqliteHandle {

@@ -3,8 +3,7 @@ import { afterAll, describe, it } from "vitest";
 import { isMissing } from "../backends/missing-backend.ts";
 import { keepResults } from "./table.ts";
 
-/** The rounds of the cases of a thousand if each operation goes to a service or a file; memory runs all of them. */
-export const SOME_ROUNDS = 250;
+export { SOME_ROUNDS } from "./some-rounds.ts";
 
 /**
  * The cases that test an SDK, or another server of the same service. They cover each kind of request, its answer, its failure,
